@@ -1,0 +1,12 @@
+export { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
+export {
+  addressList,
+  baseUrl,
+  commonVariables,
+  type Environment,
+  logLevel,
+  parseEnvironment,
+  port,
+  toProblems,
+} from './environment.ts';
+export { readOrCreateSecretFile } from './key-file.ts';

@@ -1,0 +1,14 @@
+export { createLogger, type Logger, type LoggerOptions } from './logger.ts';
+export {
+  type ObservedRequest,
+  observedRequest,
+  observeRequests,
+  type RequestNotes,
+} from './observed-request.ts';
+export {
+  type OperationsOptions,
+  type ReadinessCheck,
+  serveOperations,
+} from './operations-server.ts';
+export { exitOnUnhandledErrors, type RunningApp, runProcess } from './run-process.ts';
+export { type ListenOptions, type RunningServer, serve } from './serve.ts';

@@ -1,0 +1,73 @@
+/**
+ * The port between Gatehouse and whatever keeps its short-lived and identity data.
+ *
+ * - Every operation touches one key, so that any Redis topology and SQLite serve it alike.
+ * - Every operation answers, or throws `StoreUnavailable` within 500 ms. Nothing is queued while the
+ *   engine is away and nothing is re-sent blindly: a caller turns the error into 503.
+ * - An expired value is never returned. Lifetimes are in seconds and exact to one second.
+ * - Keys and values are text. Keys must not carry a secret in the clear: hash it first.
+ */
+export interface Store {
+  /** The value, or undefined when there is none or it has expired. */
+  get(key: string): Promise<string | undefined>;
+
+  /** Writes or replaces. Without `ttlSeconds` the value stays until it is deleted. */
+  set(key: string, value: string, ttlSeconds?: number): Promise<void>;
+
+  /**
+   * The first caller wins; everybody learns who holds the key. Atomic, and idempotent by owner: the
+   * holder asking again gets itself back, so a retry after a lost reply is not a second use. It does not
+   * prolong the claim.
+   *
+   * @returns the holder: `owner` itself when this caller won
+   */
+  claim(key: string, owner: string, ttlSeconds?: number): Promise<string>;
+
+  /** Deletes values, claims, counters, indexes and logs alike. Unknown keys are no error. */
+  delete(keys: readonly string[]): Promise<void>;
+
+  /** Adds one, atomically. The window starts with the first increment and does not slide. */
+  increment(key: string, windowSeconds: number): Promise<Counter>;
+
+  /** Takes one back, never below zero; does not open a window. */
+  decrement(key: string): Promise<void>;
+
+  /** The counter of the window that is open, or undefined. */
+  counter(key: string): Promise<Counter | undefined>;
+
+  /** Adds a member to a set that is ordered by expiry; adding it again replaces its expiry. */
+  addToIndex(key: string, member: string, expiresAt: number): Promise<void>;
+
+  removeFromIndex(key: string, member: string): Promise<void>;
+
+  /** The members that have not expired, earliest expiry first. Live members are never evicted. */
+  members(key: string): Promise<readonly string[]>;
+
+  /** Appends to a log that keeps the newest `capacity` entries. */
+  append(key: string, entry: string, capacity: number): Promise<void>;
+
+  /** The newest entries of a log, newest first. */
+  read(key: string, limit: number): Promise<readonly string[]>;
+
+  /** Resolves when the engine answers. */
+  ping(): Promise<void>;
+
+  close(): Promise<void>;
+}
+
+export interface Counter {
+  readonly count: number;
+  /** Epoch milliseconds at which the window ends and the count starts anew. */
+  readonly resetsAt: number;
+}
+
+/** Expiry of an index member that stays until it is removed. */
+export const NEVER_EXPIRES: number = Number.MAX_SAFE_INTEGER;
+
+/** The engine is away, too slow, or refuses to work. The request fails closed: 503, never 401 or 2xx. */
+export class StoreUnavailable extends Error {
+  constructor(operation: string, cause: unknown) {
+    super(`The store is unavailable (${operation}).`, { cause });
+    this.name = 'StoreUnavailable';
+  }
+}
