@@ -1,0 +1,100 @@
+import type { Store } from '@gatehouse/store';
+import type { ClientRegistry } from './clients.ts';
+import type { CredentialHash } from './credential-hash.ts';
+import type { UserRegistry } from './users.ts';
+
+/** Who a verified credential speaks for, and what it may do. */
+export interface Principal {
+  readonly clientId: string;
+  /** The organisation of the user where there is one, else of the client. */
+  readonly orgId: string;
+  readonly userId: string | undefined;
+  /** `sub` for those behind the gateway: the user, else the client. */
+  readonly subject: string;
+  readonly scopes: ReadonlySet<string>;
+}
+
+/** Undefined: unknown, expired, revoked, or not an access token. A store that is away throws. */
+export type AccessTokenVerifier = (token: string) => Promise<Principal | undefined>;
+
+/** The kinds that are access tokens: both live under one key prefix, so that a token costs one read. */
+export const accessTokenKinds: ReadonlySet<string> = new Set(['AccessToken', 'ClientCredentials']);
+
+export function accessTokenKey(hashedToken: string): string {
+  return `token:${hashedToken}`;
+}
+
+/** What the authorization server stores of an access token, as far as a verifier needs it. */
+interface StoredAccessToken {
+  readonly kind: string;
+  readonly clientId: string;
+  readonly accountId?: string;
+  readonly scope?: string;
+  /** Epoch seconds. */
+  readonly iat: number;
+  readonly exp: number;
+  readonly aud?: unknown;
+}
+
+export function createAccessTokenVerifier(dependencies: {
+  readonly store: Store;
+  readonly credentialHash: CredentialHash;
+  readonly clients: ClientRegistry;
+  readonly users: UserRegistry;
+  readonly now: () => number;
+}): AccessTokenVerifier {
+  const { store, credentialHash, clients, users, now } = dependencies;
+  return async (token) => {
+    const stored = parseStoredToken(await store.get(accessTokenKey(credentialHash(token))));
+    if (stored === undefined || stored.exp * 1000 <= now()) {
+      return undefined;
+    }
+    const client = await clients.find(stored.clientId);
+    if (client === undefined || !client.enabled || stored.iat <= client.notBefore) {
+      return undefined;
+    }
+    const user = stored.accountId === undefined ? undefined : await users.find(stored.accountId);
+    if (stored.accountId !== undefined) {
+      if (user === undefined || !user.enabled || stored.iat <= user.notBefore) {
+        return undefined;
+      }
+    }
+    return {
+      clientId: client.clientId,
+      orgId: user?.orgId ?? client.orgId,
+      userId: user?.userId,
+      subject: user?.userId ?? client.clientId,
+      scopes: new Set(stored.scope === undefined ? [] : stored.scope.split(' ')),
+    };
+  };
+}
+
+/** A record that is damaged or of another kind is no access token: fail closed. */
+function parseStoredToken(text: string | undefined): StoredAccessToken | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    return isStoredAccessToken(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isStoredAccessToken(value: unknown): value is StoredAccessToken {
+  if (typeof value !== 'object' || value === null) {
+    return false;
+  }
+  const token = value as Partial<Record<keyof StoredAccessToken, unknown>>;
+  return (
+    typeof token.kind === 'string' &&
+    accessTokenKinds.has(token.kind) &&
+    typeof token.clientId === 'string' &&
+    (token.accountId === undefined || typeof token.accountId === 'string') &&
+    (token.scope === undefined || typeof token.scope === 'string') &&
+    typeof token.iat === 'number' &&
+    typeof token.exp === 'number' &&
+    token.aud === undefined
+  );
+}

@@ -1,0 +1,10 @@
+import { createHmac } from 'node:crypto';
+import { deriveKey, type MasterKey } from './master-key.ts';
+
+/** HMAC-SHA-256(pepper, value), base64url: the only form in which a token, code or session id is stored. */
+export type CredentialHash = (value: string) => string;
+
+export function createCredentialHash(masterKey: MasterKey): CredentialHash {
+  const pepper = deriveKey(masterKey, 'credential-pepper');
+  return (value) => createHmac('sha256', pepper).update(value).digest('base64url');
+}

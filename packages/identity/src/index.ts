@@ -1,0 +1,32 @@
+export {
+  type AccessTokenVerifier,
+  accessTokenKey,
+  accessTokenKinds,
+  type Principal,
+} from './access-tokens.ts';
+export { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
+export type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
+export {
+  type BootstrapSettings,
+  bootstrapDefinition,
+  isLoopbackUrl,
+} from './bootstrap/bootstrap-source.ts';
+export { type Demo, readOrCreateDemo } from './bootstrap/demo.ts';
+export {
+  type Client,
+  type ClientRegistry,
+  generateId,
+  generateSecureKey,
+  type NewClient,
+  type SignatureAlgorithm,
+} from './clients.ts';
+export type { CredentialHash } from './credential-hash.ts';
+export { deriveKey, loadMasterKey, type MasterKey } from './master-key.ts';
+export { type Identity, openIdentity } from './open-identity.ts';
+export type { Organization, OrganizationRegistry } from './organizations.ts';
+export { MAXIMUM_PASSWORD_BYTES } from './password-hash.ts';
+export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
+export { deviceScopes, identityScopes, knownScopes, type Scope } from './scopes.ts';
+export type { Sealer } from './seal.ts';
+export { loadSigningKey, type SigningKey } from './signing-keys.ts';
+export { canonicalUsername, type User, type UserRegistry } from './users.ts';

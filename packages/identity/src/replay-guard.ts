@@ -1,0 +1,44 @@
+import { hash, randomBytes } from 'node:crypto';
+import type { Store } from '@gatehouse/store';
+import type { CredentialHash } from './credential-hash.ts';
+
+/** One use of a verified request signature. */
+export interface SignatureUse {
+  readonly clientId: string;
+  /** Hexadecimal, any case. */
+  readonly signature: string;
+  readonly method: string;
+  /** Path and query as they are forwarded. */
+  readonly target: string;
+  /** A query-signed request may come again, unchanged; a body-signed one may not. */
+  readonly repeatable: boolean;
+  /** Epoch milliseconds until which the timestamp would be accepted. */
+  readonly liveUntil: number;
+}
+
+export interface ReplayGuard {
+  /** The first use binds the signature to what it was used for. A store that is away throws. */
+  bind(use: SignatureUse): Promise<'accepted' | 'replayed'>;
+}
+
+/** The store's clock may run behind ours: the binding must not end before the timestamp does. */
+const MARGIN_SECONDS = 5;
+
+export function createReplayGuard(dependencies: {
+  readonly store: Store;
+  readonly credentialHash: CredentialHash;
+  readonly now: () => number;
+}): ReplayGuard {
+  const { store, credentialHash, now } = dependencies;
+  return {
+    async bind(use) {
+      const key = `replay:${credentialHash(`${use.clientId}\n${use.signature.toLowerCase()}`)}`;
+      const owner = use.repeatable
+        ? hash('sha256', `${use.method}\n${use.target}`, 'base64url')
+        : randomBytes(16).toString('base64url');
+      const secondsToLive = Math.max(0, Math.ceil((use.liveUntil - now()) / 1000));
+      const holder = await store.claim(key, owner, secondsToLive + MARGIN_SECONDS);
+      return holder === owner ? 'accepted' : 'replayed';
+    },
+  };
+}

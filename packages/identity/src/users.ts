@@ -1,0 +1,105 @@
+import type { Store } from '@gatehouse/store';
+import { generateId } from './clients.ts';
+import {
+  decoyPasswordHash,
+  hashPassword,
+  MAXIMUM_PASSWORD_BYTES,
+  verifyPassword,
+} from './password-hash.ts';
+import { createRecordCache } from './record-cache.ts';
+
+/** A person who signs in. */
+export interface User {
+  /** Random, never the username: it is the `sub` of tokens. */
+  readonly userId: string;
+  readonly username: string;
+  readonly name: string;
+  readonly orgId: string;
+  readonly enabled: boolean;
+  /** Epoch seconds: what was issued then or earlier is dead. */
+  readonly notBefore: number;
+  readonly passwordHash: string;
+  /** The password the bootstrap file last set: only another one in the file replaces the user's own. */
+  readonly bootstrapPasswordHash?: string;
+}
+
+export interface UserRegistry {
+  /** A copy at most 50 ms old. */
+  find(userId: string): Promise<User | undefined>;
+  findByUsername(username: string): Promise<User | undefined>;
+  /** The user, if enabled and the password is right. Unknown, disabled and wrong cost the same hash. */
+  verify(username: string, password: string): Promise<User | undefined>;
+  /** Creates the user, or brings name, organisation, state and a changed bootstrap password up to date. */
+  ensure(user: BootstrapUser): Promise<User>;
+}
+
+export interface BootstrapUser {
+  readonly username: string;
+  readonly password: string;
+  readonly name: string;
+  readonly orgId: string;
+  readonly enabled: boolean;
+}
+
+const keyOf = (userId: string) => `user:${userId}`;
+const usernameKeyOf = (username: string) => `username:${canonicalUsername(username)}`;
+
+/** One rule everywhere: Unicode NFKC, lower case. Two spellings that look alike this way are one user. */
+export function canonicalUsername(username: string): string {
+  return username.normalize('NFKC').toLowerCase();
+}
+
+export function createUserRegistry(dependencies: {
+  readonly store: Store;
+  readonly now: () => number;
+}): UserRegistry {
+  const { store, now } = dependencies;
+  const cache = createRecordCache(store, (text) => JSON.parse(text) as User, now);
+
+  async function findByUsername(username: string): Promise<User | undefined> {
+    const userId = await store.get(usernameKeyOf(username));
+    return userId === undefined ? undefined : cache.read(keyOf(userId));
+  }
+
+  return {
+    find: (userId) => cache.read(keyOf(userId)),
+    findByUsername,
+    async verify(username, password) {
+      if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
+        return undefined;
+      }
+      const user = await findByUsername(username);
+      const matches = await verifyPassword(password, user?.passwordHash ?? decoyPasswordHash);
+      return matches && user?.enabled === true ? user : undefined;
+    },
+    async ensure(wanted) {
+      const userId = await store.claim(usernameKeyOf(wanted.username), generateId());
+      const existing = await cache.read(keyOf(userId));
+      const user: User = {
+        userId,
+        username: wanted.username,
+        name: wanted.name,
+        orgId: wanted.orgId,
+        enabled: wanted.enabled,
+        notBefore: existing?.notBefore ?? 0,
+        ...(await bootstrapPassword(existing, wanted.password)),
+      };
+      await store.set(keyOf(userId), JSON.stringify(user));
+      cache.forget(keyOf(userId));
+      return user;
+    },
+  };
+}
+
+/** A password the person changed since survives a restart with an unchanged bootstrap file. */
+async function bootstrapPassword(
+  existing: User | undefined,
+  password: string,
+): Promise<Pick<User, 'passwordHash' | 'bootstrapPasswordHash'>> {
+  const last = existing?.bootstrapPasswordHash;
+  if (existing !== undefined && last !== undefined && (await verifyPassword(password, last))) {
+    return { passwordHash: existing.passwordHash, bootstrapPasswordHash: last };
+  }
+  const hash = await hashPassword(password);
+  return { passwordHash: hash, bootstrapPasswordHash: hash };
+}
