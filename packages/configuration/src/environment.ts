@@ -1,9 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 
 /** The process environment as `main.ts` hands it over. */
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Variables that may carry a password: each may come as `NAME_FILE`, the path of a file that holds it. */
+const secretVariables = ['STORE_URL', 'DATABASE_URL'];
 
 /**
  * Checks the environment against a schema of the variables an app reads. Empty text counts as not set,
@@ -15,16 +19,42 @@ export function parseEnvironment<Schema extends z.ZodObject>(
   schema: Schema,
   environment: Environment,
 ): z.infer<Schema> {
-  const set = Object.fromEntries(
-    Object.keys(schema.shape)
-      .map((name) => [name, environment[name]] as const)
-      .filter(([, value]) => value !== undefined && value !== ''),
-  );
-  const parsed = schema.safeParse(set);
-  if (!parsed.success) {
-    throw new ConfigurationError(toProblems(parsed.error));
+  const problems: ConfigurationProblem[] = [];
+  const values: Record<string, string> = {};
+  for (const name of Object.keys(schema.shape)) {
+    const value = secretVariables.includes(name)
+      ? readSecret(name, environment, problems)
+      : environment[name];
+    if (value !== undefined && value !== '') {
+      values[name] = value;
+    }
+  }
+  const parsed = schema.safeParse(values);
+  problems.push(...(parsed.success ? [] : toProblems(parsed.error)));
+  if (!parsed.success || problems.length > 0) {
+    throw new ConfigurationError(problems);
   }
   return parsed.data;
+}
+
+function readSecret(
+  name: string,
+  environment: Environment,
+  problems: ConfigurationProblem[],
+): string | undefined {
+  const file = environment[`${name}_FILE`];
+  if (file === undefined || file === '') {
+    return environment[name];
+  }
+  if (environment[name] !== undefined) {
+    problems.push({ name, message: `give either ${name} or ${name}_FILE` });
+  }
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    problems.push({ name: `${name}_FILE`, message: `${file} cannot be read` });
+    return undefined;
+  }
 }
 
 /** Zod's issues as problems: the path and what is expected there, without the offending value. */

@@ -1,3 +1,4 @@
+export { type DeferredListener, deferListener } from './deferred-listener.ts';
 export { createLogger, type Logger, type LoggerOptions } from './logger.ts';
 export {
   type ObservedRequest,

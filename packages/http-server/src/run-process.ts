@@ -9,7 +9,7 @@ export interface RunningApp {
  * The life of one server process: start, tell a supervisor, wait for the end, drain, leave.
  *
  * The end is SIGTERM, SIGINT, or the supervisor going away (its IPC channel closes), whichever comes
- * first. A signal that arrives while draining ends the process at once.
+ * first. A second signal ends the process at once.
  */
 export async function runProcess(
   start: () => Promise<RunningApp>,
@@ -22,24 +22,28 @@ export async function runProcess(
     process.stderr.write(`${describeRefusal(error)}\n`);
     process.exit(1);
   }
+  let signals = 0;
   let ending = false;
-  const end = (bySignal: boolean) => {
-    if (ending) {
-      if (bySignal) {
-        process.exit(1);
-      }
-      return;
+  const end = () => {
+    if (!ending) {
+      ending = true;
+      void app.close().then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
     }
-    ending = true;
-    void app.close().then(
-      () => process.exit(0),
-      () => process.exit(1),
-    );
   };
-  process.on('SIGTERM', () => end(true));
-  process.on('SIGINT', () => end(true));
+  const endBySignal = () => {
+    signals += 1;
+    if (signals > 1) {
+      process.exit(1);
+    }
+    end();
+  };
+  process.on('SIGTERM', endBySignal);
+  process.on('SIGINT', endBySignal);
   if (process.send !== undefined) {
-    process.on('disconnect', () => end(false));
+    process.on('disconnect', end);
     process.send('ready');
   }
 }

@@ -21,6 +21,11 @@ export {
   type SignatureAlgorithm,
 } from './clients.ts';
 export type { CredentialHash } from './credential-hash.ts';
+export {
+  type IdentitySettings,
+  identityVariables,
+  resolveIdentitySettings,
+} from './identity-settings.ts';
 export { deriveKey, loadMasterKey, type MasterKey } from './master-key.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export type { Organization, OrganizationRegistry } from './organizations.ts';

@@ -15,13 +15,19 @@ export interface Demo {
 
 export const demoOrganizationId = 'demo';
 
-export function readOrCreateDemo(dataDirectory: string): Demo {
+const DEFAULT_REDIRECT_URI = 'http://localhost:9010/callback';
+
+/** @param redirectUri where the demo application listens; counts at the first start only */
+export function readOrCreateDemo(
+  dataDirectory: string,
+  redirectUri: string = DEFAULT_REDIRECT_URI,
+): Demo {
   const file = join(dataDirectory, 'demo.json');
   const text = readOrCreateSecretFile(file, () => {
     const demo: Demo = {
       clientId: 'demo',
       secureKey: generateSecureKey(),
-      redirectUri: 'http://localhost:9010/callback',
+      redirectUri,
       username: 'alice',
       password: generateSecureKey(16),
     };

@@ -1,0 +1,28 @@
+import type { ClientRegistry } from '@gatehouse/identity';
+import type { RequestHandler } from 'express';
+
+/**
+ * What an authorization request may leave out by the specification and the library wants: the scope (then
+ * all the client is registered for) and, for a client with one, the redirect URI.
+ */
+export function defaultParameters(clients: ClientRegistry): RequestHandler {
+  return async (request, _response, next) => {
+    const url = new URL(request.url, 'http://unused.invalid');
+    const [clientId, ...others] = url.searchParams.getAll('client_id');
+    const client =
+      clientId === undefined || others.length > 0 ? undefined : await clients.find(clientId);
+    const [redirectUri, ...otherUris] = client?.redirectUris ?? [];
+    if (!url.searchParams.has('scope') && client !== undefined) {
+      url.searchParams.set('scope', client.scopes.join(' '));
+    }
+    if (
+      !url.searchParams.has('redirect_uri') &&
+      redirectUri !== undefined &&
+      otherUris.length === 0
+    ) {
+      url.searchParams.set('redirect_uri', redirectUri);
+    }
+    request.url = `${url.pathname}${url.search}`;
+    next();
+  };
+}

@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import {
+  addressList,
+  baseUrl,
+  ConfigurationError,
+  commonVariables,
+  type Environment,
+  parseEnvironment,
+  port,
+  readOrCreateSecretFile,
+} from '@gatehouse/configuration';
+import {
+  type IdentitySettings,
+  identityVariables,
+  isLoopbackUrl,
+  resolveIdentitySettings,
+} from '@gatehouse/identity';
+import { z } from 'zod';
+
+const variables = z.object({
+  ...commonVariables,
+  ...identityVariables,
+  AUTHORIZATION_SERVER_PORT: port.default(9000),
+  AUTHORIZATION_SERVER_URL: baseUrl.optional(),
+  COOKIE_KEYS_FILE: z.string().optional(),
+  TRUSTED_PROXIES: addressList.optional(),
+});
+
+export interface Configuration {
+  readonly host: string;
+  readonly port: number;
+  readonly operationsPort: number;
+  readonly dataDirectory: string;
+  readonly logLevel: string;
+  /** The public address; every URL the server produces starts with it. */
+  readonly issuer: string;
+  readonly identity: IdentitySettings;
+  /** Sign the browser's cookies; the first signs, all verify. */
+  readonly cookieKeys: readonly string[];
+  readonly trustedProxies: readonly string[];
+}
+
+/** @throws ConfigurationError with every problem at once */
+export function loadConfiguration(environment: Environment): Configuration {
+  const read = parseEnvironment(variables, environment);
+  const issuer =
+    read.AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`;
+  if (!isLoopbackUrl(issuer) && !issuer.startsWith('https:')) {
+    throw new ConfigurationError([
+      {
+        name: 'AUTHORIZATION_SERVER_URL',
+        message: 'must be https unless it is a loopback address',
+      },
+    ]);
+  }
+  const identity = resolveIdentitySettings(read);
+  return {
+    host: read.HOST,
+    port: read.AUTHORIZATION_SERVER_PORT,
+    operationsPort: read.OPERATIONS_PORT ?? read.AUTHORIZATION_SERVER_PORT + 100,
+    dataDirectory: read.DATA_DIR,
+    logLevel: read.LOG_LEVEL,
+    issuer,
+    identity,
+    cookieKeys: loadCookieKeys(read.COOKIE_KEYS_FILE, read.DATA_DIR, identity.embedded),
+    trustedProxies: read.TRUSTED_PROXIES ?? [],
+  };
+}
+
+/** One key a line, newest first, so that keys can be rotated without signing everybody out. */
+function loadCookieKeys(
+  file: string | undefined,
+  dataDirectory: string,
+  embedded: boolean,
+): readonly string[] {
+  if (file === undefined && !embedded) {
+    throw new ConfigurationError([
+      { name: 'COOKIE_KEYS_FILE', message: 'is required when STORE_URL is set' },
+    ]);
+  }
+  const path = file ?? join(dataDirectory, 'cookie.keys');
+  const text = readOrCreateSecretFile(path, () => {
+    if (file !== undefined) {
+      throw new ConfigurationError([{ name: 'COOKIE_KEYS_FILE', message: `${path} is missing` }]);
+    }
+    return `${randomBytes(32).toString('hex')}\n`;
+  });
+  const keys = text.split(/\s+/).filter((key) => key !== '');
+  if (keys.length === 0 || keys.some((key) => key.length < 32)) {
+    throw new ConfigurationError([
+      { name: 'COOKIE_KEYS_FILE', message: `${path} must hold keys of 32 or more characters` },
+    ]);
+  }
+  return keys;
+}

@@ -1,0 +1,15 @@
+import type { RequestHandler } from 'express';
+
+/**
+ * The provider builds URLs from what the request says of itself. Host and X-Forwarded-* are the caller's
+ * words, so they are replaced with the issuer's before anything reads them (RFC 8414 §3.3).
+ */
+export function fixOrigin(issuer: string): RequestHandler {
+  const { host, protocol } = new URL(issuer);
+  return (request, _response, next) => {
+    request.headers.host = host;
+    request.headers['x-forwarded-proto'] = protocol.slice(0, -1);
+    delete request.headers['x-forwarded-host'];
+    next();
+  };
+}

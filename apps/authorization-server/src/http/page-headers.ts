@@ -1,0 +1,37 @@
+import type { RequestHandler } from 'express';
+import helmet from 'helmet';
+
+/** Every reply is closed by default; a page that must post onwards opens `form-action` for that one target. */
+export const pageHeaders: RequestHandler = helmet({
+  contentSecurityPolicy: { useDefaults: false, directives: contentSecurityDirectives([]) },
+  referrerPolicy: { policy: 'no-referrer' },
+  frameguard: { action: 'deny' },
+  strictTransportSecurity: false,
+  crossOriginEmbedderPolicy: false,
+});
+
+export const noStore: RequestHandler = (_request, response, next) => {
+  response.set('Cache-Control', 'no-store');
+  next();
+};
+
+/**
+ * @param formTargets origins (or app schemes) that the redirect after a form may lead to: Chromium applies
+ *   `form-action` to that redirect as well
+ */
+export function contentSecurityPolicy(formTargets: readonly string[]): string {
+  return Object.entries(contentSecurityDirectives(formTargets))
+    .map(([name, values]) => [name, ...values].join(' '))
+    .join(';');
+}
+
+function contentSecurityDirectives(formTargets: readonly string[]): Record<string, string[]> {
+  return {
+    'default-src': ["'none'"],
+    'style-src': ["'self'"],
+    'img-src': ["'self'"],
+    'form-action': ["'self'", ...formTargets],
+    'frame-ancestors': ["'none'"],
+    'base-uri': ["'none'"],
+  };
+}

@@ -1,0 +1,91 @@
+import { type Identity, knownScopes, type SigningKey } from '@gatehouse/identity';
+import type { Configuration, JWKS } from 'oidc-provider';
+import { renderErrorPage } from '../sign-in/error-page.ts';
+import { ClientAdapter } from './client-adapter.ts';
+import { createInteractionPolicy } from './interaction-policy.ts';
+import { lifetimes } from './lifetimes.ts';
+import { createLoadExistingGrant } from './load-existing-grant.ts';
+import { OidcAdapter } from './oidc-adapter.ts';
+import { failClosed } from './unavailable-adapter.ts';
+
+export interface ProviderSettings {
+  readonly identity: Identity;
+  readonly signingKey: SigningKey;
+  readonly cookieKeys: readonly string[];
+  /** https issuers get `Secure` cookies with name prefixes. */
+  readonly secureCookies: boolean;
+}
+
+/** Everything the library leaves open, said explicitly: its defaults are for development. */
+export function providerConfiguration(settings: ProviderSettings): Configuration {
+  const { identity, signingKey } = settings;
+  return {
+    adapter: (model) =>
+      failClosed(
+        model === 'Client' ? new ClientAdapter(identity.clients) : new OidcAdapter(model, identity),
+      ),
+    jwks: { keys: [signingKey.privateJwk] } as JWKS,
+    cookies: cookieSettings(settings),
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
+    responseTypes: ['code'],
+    scopes: [...knownScopes],
+    claims: { openid: ['sub'], profile: ['name', 'preferred_username'] },
+    // Without userinfo, the ID token is where the profile is.
+    conformIdTokenClaims: false,
+    features: {
+      clientCredentials: { enabled: true },
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      resourceIndicators: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      userinfo: { enabled: false },
+    },
+    routes: { authorization: '/authorize', token: '/token', jwks: '/jwks' },
+    allowOmittingSingleRegisteredRedirectUri: false,
+    pkce: { required: (_context, client) => client.clientAuthMethod === 'none' },
+    issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    // Bound to the grant instead: a session lookup a token would cost every verifier a second read.
+    expiresWithSession: async () => false,
+    clockTolerance: 0,
+    ttl: lifetimes,
+    clientBasedCORS: () => false,
+    interactions: {
+      policy: createInteractionPolicy(identity),
+      url: (_context, interaction) => `/sign-in/${interaction.uid}`,
+    },
+    loadExistingGrant: createLoadExistingGrant(identity.clients),
+    findAccount: async (_context, sub) => findAccount(sub, identity),
+    renderError: renderErrorPage,
+  };
+}
+
+function cookieSettings({ cookieKeys, secureCookies }: ProviderSettings) {
+  const options = { httpOnly: true, sameSite: 'lax', secure: secureCookies, signed: true } as const;
+  // The short-lived ones are bound to a path, which `__Host-` does not allow.
+  const names = secureCookies
+    ? {
+        session: '__Host-session',
+        interaction: '__Secure-interaction',
+        resume: '__Secure-resume',
+      }
+    : { session: 'session', interaction: 'interaction', resume: 'resume' };
+  return { keys: [...cookieKeys], names, long: options, short: options };
+}
+
+async function findAccount(userId: string, { users }: Identity) {
+  const user = await users.find(userId);
+  if (user === undefined || !user.enabled) {
+    return undefined;
+  }
+  return {
+    accountId: user.userId,
+    claims: async () => ({
+      sub: user.userId,
+      name: user.name,
+      preferred_username: user.username,
+    }),
+  };
+}

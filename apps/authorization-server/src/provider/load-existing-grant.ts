@@ -1,0 +1,26 @@
+import type { ClientRegistry } from '@gatehouse/identity';
+import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
+
+/**
+ * What the person has already granted. A first-party application is not asked about: it gets what it
+ * requests, within its registered scopes.
+ */
+export function createLoadExistingGrant(clients: ClientRegistry) {
+  return async (context: KoaContextWithOIDC): Promise<Grant | undefined> => {
+    const { session, client, provider, result } = context.oidc;
+    const clientId = client?.clientId ?? '';
+    const grantId = result?.consent?.grantId ?? session?.grantIdFor(clientId);
+    const existing = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+    const accountId = context.oidc.account?.accountId;
+    if (existing !== undefined && existing.accountId !== accountId) {
+      return undefined;
+    }
+    if ((await clients.find(clientId))?.firstParty !== true || accountId === undefined) {
+      return existing;
+    }
+    const grant = existing ?? new provider.Grant({ accountId, clientId });
+    grant.addOIDCScope([...context.oidc.requestParamOIDCScopes].join(' '));
+    await grant.save();
+    return grant;
+  };
+}

@@ -1,0 +1,33 @@
+import { observedRequest } from '@gatehouse/http-server';
+import type Provider from 'oidc-provider';
+import type { errors, KoaContextWithOIDC } from 'oidc-provider';
+import { TemporarilyUnavailable } from './unavailable-adapter.ts';
+
+/** Puts the provider's outcomes into the request's one log line: codes and client ids, never values. */
+export function noteOutcomes(provider: Provider): void {
+  const noteError = (context: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
+    const { notes } = observedRequest(context.req);
+    notes.code = error.error;
+    noteClient(context);
+    if (error instanceof TemporarilyUnavailable) {
+      notes.err = error.cause;
+    }
+  };
+  const noteServerError = (context: KoaContextWithOIDC, error: Error) => {
+    const { notes } = observedRequest(context.req);
+    notes.code = 'server_error';
+    notes.err = error;
+  };
+  provider.on('grant.success', noteClient);
+  provider.on('authorization.success', noteClient);
+  provider.on('grant.error', noteError);
+  provider.on('authorization.error', noteError);
+  provider.on('server_error', noteServerError);
+}
+
+function noteClient(context: KoaContextWithOIDC): void {
+  const clientId = context.oidc.client?.clientId;
+  if (clientId !== undefined) {
+    observedRequest(context.req).notes.clientId = clientId;
+  }
+}

@@ -1,0 +1,102 @@
+import { observedRequest } from '@gatehouse/http-server';
+import { StoreUnavailable } from '@gatehouse/store';
+import type { ErrorRequestHandler, Request, Response } from 'express';
+import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { errorView } from './views/error-view.ts';
+import { renderPage } from './views/layout.ts';
+import { type Language, type Texts, textsFor } from './views/texts.ts';
+
+const languages: Language[] = ['en', 'zh'];
+
+/** The texts a person reads best. */
+export function textsForRequest(request: Request) {
+  return textsFor(request.acceptsLanguages(languages) as Language | false);
+}
+
+/** The provider's `renderError`: what it may not redirect, because nobody can be trusted to receive it. */
+export function renderErrorPage(context: KoaContextWithOIDC, out: ErrorOut): void {
+  const { language, texts } = textsFor(context.acceptsLanguages(languages) as Language | false);
+  const status = context.status;
+  context.type = 'html';
+  context.body = page(language, texts, {
+    message: messageFor(status, texts),
+    detail: [out.error, out.error_description].filter(Boolean).join(': '),
+    reference: observedRequest(context.req).id,
+  });
+}
+
+/** The last stop of everything that fails while a page is made. */
+export const handlePageError: ErrorRequestHandler = (error, request, response, next) => {
+  if (response.headersSent) {
+    next(error);
+    return;
+  }
+  const { status, pick } = classify(error);
+  const { notes } = observedRequest(request);
+  notes.code ??= pick;
+  if (status >= 500) {
+    notes.err = error;
+  }
+  sendErrorPage(request, response, status, pick);
+};
+
+export function sendErrorPage(
+  request: Request,
+  response: Response,
+  status: number,
+  message: ErrorMessage,
+): void {
+  const { language, texts } = textsForRequest(request);
+  if (status === 503) {
+    response.set('Retry-After', '1');
+  }
+  response
+    .status(status)
+    .type('html')
+    .end(
+      page(language, texts, {
+        message: texts[message],
+        detail: undefined,
+        reference: observedRequest(request).id,
+      }),
+    );
+}
+
+type ErrorMessage =
+  | 'signInExpired'
+  | 'formRefused'
+  | 'unavailable'
+  | 'unexpected'
+  | 'notFound'
+  | 'badRequest';
+
+function classify(error: unknown): { status: number; pick: ErrorMessage } {
+  if (error instanceof StoreUnavailable || isStatus(error, 503)) {
+    return { status: 503, pick: 'unavailable' };
+  }
+  if (error instanceof errors.SessionNotFound) {
+    return { status: 400, pick: 'signInExpired' };
+  }
+  if (isStatus(error, 413)) {
+    return { status: 413, pick: 'badRequest' };
+  }
+  if (isStatus(error, 400) || isStatus(error, 415)) {
+    return { status: 400, pick: 'badRequest' };
+  }
+  return { status: 500, pick: 'unexpected' };
+}
+
+function isStatus(error: unknown, status: number): boolean {
+  return error instanceof Error && 'status' in error && error.status === status;
+}
+
+function messageFor(status: number, texts: Texts): string {
+  if (status === 503) {
+    return texts.unavailable;
+  }
+  return status >= 500 ? texts.unexpected : texts.badRequest;
+}
+
+function page(language: string, texts: Texts, view: Parameters<typeof errorView>[0]): string {
+  return renderPage({ language, title: texts.errorTitle, content: errorView(view, texts) });
+}

@@ -1,0 +1,11 @@
+/**
+ * Where the redirects after a form may lead: the client's redirect URI, as `form-action` names it. An
+ * app's own scheme has no origin and is named by the scheme.
+ */
+export function formTargets(redirectUri: unknown): readonly string[] {
+  const url = typeof redirectUri === 'string' ? URL.parse(redirectUri) : null;
+  if (url === null) {
+    return [];
+  }
+  return [url.origin === 'null' ? url.protocol : url.origin];
+}

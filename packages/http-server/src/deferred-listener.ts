@@ -1,0 +1,76 @@
+import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const RETRY_MILLISECONDS = 250;
+
+export interface DeferredListener {
+  /** Answers 503 until the application could be built. */
+  readonly listener: RequestListener;
+  /** Rejects until then: a readiness check. */
+  ready(): Promise<void>;
+  close(): void;
+}
+
+/**
+ * Builds an application that needs its store to start. A store that is away does not end the process: it
+ * listens, says 503, and tries again until the store is there.
+ *
+ * @param isTransient whether an error of `build` is worth another try; any other one is thrown
+ */
+export async function deferListener(
+  build: () => Promise<RequestListener>,
+  isTransient: (error: unknown) => boolean,
+): Promise<DeferredListener> {
+  let application: RequestListener | undefined;
+  let closed = false;
+
+  async function attempt(): Promise<boolean> {
+    try {
+      application = await build();
+    } catch (error) {
+      if (!isTransient(error)) {
+        throw error;
+      }
+    }
+    return application !== undefined;
+  }
+
+  async function keepTrying(): Promise<void> {
+    do {
+      await sleep(RETRY_MILLISECONDS, undefined, { ref: false });
+    } while (!closed && !(await attempt()));
+  }
+
+  if (!(await attempt())) {
+    void keepTrying();
+  }
+
+  return {
+    listener(request, response) {
+      if (application !== undefined) {
+        application(request, response);
+        return;
+      }
+      response.writeHead(503, {
+        'Content-Type': 'application/json;charset=UTF-8',
+        'Cache-Control': 'no-store',
+        Pragma: 'no-cache',
+        'Retry-After': '1',
+      });
+      response.end(
+        JSON.stringify({
+          error: 'temporarily_unavailable',
+          error_description: 'The server is starting and its store is not available yet.',
+        }),
+      );
+    },
+    async ready() {
+      if (application === undefined) {
+        throw new Error('The application is not built yet.');
+      }
+    },
+    close() {
+      closed = true;
+    },
+  };
+}
