@@ -16,6 +16,8 @@ export interface RequestNotes {
 
 export interface ObservedRequest {
   readonly id: string;
+  /** Epoch milliseconds. */
+  readonly receivedAt: number;
   readonly notes: RequestNotes;
 }
 
@@ -34,7 +36,7 @@ export function observedRequest(request: IncomingMessage): ObservedRequest {
 export function observeRequests(listener: RequestListener, logger: Logger): RequestListener {
   return (request, response) => {
     const started = performance.now();
-    const entry: ObservedRequest = { id: requestId(request), notes: {} };
+    const entry: ObservedRequest = { id: requestId(request), receivedAt: Date.now(), notes: {} };
     observed.set(request, entry);
     response.setHeader('X-Request-Id', entry.id);
     response.once('close', () => {

@@ -6,6 +6,7 @@ import { createInteractionPolicy } from './interaction-policy.ts';
 import { lifetimes } from './lifetimes.ts';
 import { createLoadExistingGrant } from './load-existing-grant.ts';
 import { OidcAdapter } from './oidc-adapter.ts';
+import type { Redemptions } from './redemptions.ts';
 import { failClosed } from './unavailable-adapter.ts';
 
 export interface ProviderSettings {
@@ -14,15 +15,18 @@ export interface ProviderSettings {
   readonly cookieKeys: readonly string[];
   /** https issuers get `Secure` cookies with name prefixes. */
   readonly secureCookies: boolean;
+  readonly redemptions: Redemptions;
 }
 
 /** Everything the library leaves open, said explicitly: its defaults are for development. */
 export function providerConfiguration(settings: ProviderSettings): Configuration {
-  const { identity, signingKey } = settings;
+  const { identity, signingKey, redemptions } = settings;
   return {
     adapter: (model) =>
       failClosed(
-        model === 'Client' ? new ClientAdapter(identity.clients) : new OidcAdapter(model, identity),
+        model === 'Client'
+          ? new ClientAdapter(identity.clients)
+          : new OidcAdapter(model, { ...identity, redemptions }),
       ),
     jwks: { keys: [signingKey.privateJwk] } as JWKS,
     cookies: cookieSettings(settings),

@@ -5,20 +5,29 @@
  */
 import type { Identity } from '@gatehouse/identity';
 import Provider from 'oidc-provider';
-import { redirectStatus } from '../authorize/redirect-status.ts';
+import { redirectReply } from '../authorize/redirect-reply.ts';
 import { registerClientCredentials } from '../grants/client-credentials.ts';
+import { completeRedemption } from '../token/complete-redemption.ts';
 import { tokenReply } from '../token/token-reply.ts';
 import { type ProviderSettings, providerConfiguration } from './configuration.ts';
 import { noteOutcomes } from './note-outcomes.ts';
+import { createRedemptions } from './redemptions.ts';
+import { answerUnexpectedErrors } from './unexpected-errors.ts';
 
-export function createProvider(issuer: string, settings: ProviderSettings): Provider {
-  const provider = new Provider(issuer, providerConfiguration(settings));
+export function createProvider(
+  issuer: string,
+  settings: Omit<ProviderSettings, 'redemptions'>,
+): Provider {
+  const redemptions = createRedemptions(settings.identity.store);
+  const provider = new Provider(issuer, providerConfiguration({ ...settings, redemptions }));
   registerClientCredentials(provider);
   compareSecretsInRegistry(provider, settings.identity);
   // Proxy headers are set by fixOrigin alone, so that every URL starts with the issuer.
   provider.proxy = true;
-  provider.use(redirectStatus);
+  provider.use(redirectReply);
   provider.use(tokenReply);
+  provider.use(answerUnexpectedErrors);
+  provider.use(completeRedemption(redemptions));
   noteOutcomes(provider);
   return provider;
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   accessTokenKey,
   accessTokenKinds,
@@ -8,19 +7,21 @@ import {
 import type { Store } from '@gatehouse/store';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { lifetimes } from './lifetimes.ts';
+import type { Redemptions } from './redemptions.ts';
 
 /**
  * oidc-provider's persistence over the Store. Decided here, each for a reason the library leaves open:
  * - Nothing readable at rest: a credential is stored under its HMAC and its value is nowhere in the payload;
  *   payloads that carry other secrets are sealed whole.
- * - Single use is one `claim`; the loser of a race gets `invalid_grant` and revokes nothing. `find` merges
- *   the claim, so that a later replay is seen as used and kills what the code or token gave.
+ * - Single use is one `claim`; the loser of a race gets `invalid_grant` and revokes nothing. What was redeemed
+ *   before this request came is found as consumed, and the library then kills what it gave.
  * - Nothing outlives its grant: index, write, then look for the grant's tombstone, and take back.
  */
 export interface AdapterDependencies {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
   readonly sealer: Sealer;
+  readonly redemptions: Redemptions;
 }
 
 /** Their payloads carry session ids, user codes or return addresses that work like credentials. */
@@ -47,12 +48,14 @@ export class OidcAdapter implements Adapter {
   readonly #store: Store;
   readonly #credentialHash: CredentialHash;
   readonly #sealer: Sealer;
+  readonly #redemptions: Redemptions;
 
   constructor(model: string, dependencies: AdapterDependencies) {
     this.#model = model;
     this.#store = dependencies.store;
     this.#credentialHash = dependencies.credentialHash;
     this.#sealer = dependencies.sealer;
+    this.#redemptions = dependencies.redemptions;
   }
 
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
@@ -85,8 +88,7 @@ export class OidcAdapter implements Adapter {
     if (!consumableModels.has(this.#model)) {
       return payload;
     }
-    const claimed = await this.#store.get(`consumed:${key}`);
-    return claimed === undefined ? payload : { ...payload, consumed: true };
+    return (await this.#redemptions.isRedeemed(key)) ? { ...payload, consumed: true } : payload;
   }
 
   findByUid(uid: string): Promise<AdapterPayload | undefined> {
@@ -98,10 +100,8 @@ export class OidcAdapter implements Adapter {
   }
 
   async consume(id: string): Promise<void> {
-    const owner = randomBytes(16).toString('base64url');
-    const secondsToLive = lifetimes[this.#model as keyof typeof lifetimes] + 60;
-    const holder = await this.#store.claim(`consumed:${this.#key(id)}`, owner, secondsToLive);
-    if (holder !== owner) {
+    const secondsToLive = lifetimes[this.#model as keyof typeof lifetimes];
+    if (!(await this.#redemptions.claim(this.#key(id), secondsToLive))) {
       throw new errors.InvalidGrant('already used');
     }
   }

@@ -1,0 +1,20 @@
+import { observedRequest } from '@gatehouse/http-server';
+import { StoreUnavailable } from '@gatehouse/store';
+import type { ProviderMiddleware } from './provider-middleware.ts';
+
+/**
+ * The outermost step: what escapes the library would be answered by Koa, without our headers and with the
+ * error on stderr. A store that is away is 503 here as everywhere.
+ */
+export const answerUnexpectedErrors: ProviderMiddleware = async (context, next) => {
+  try {
+    await next();
+  } catch (error) {
+    const unavailable = error instanceof StoreUnavailable;
+    const { notes } = observedRequest(context.req);
+    notes.code = unavailable ? 'temporarily_unavailable' : 'server_error';
+    notes.err = error;
+    context.status = unavailable ? 503 : 500;
+    context.body = { error: notes.code, error_description: 'Try again shortly.' };
+  }
+};

@@ -1,0 +1,335 @@
+import {
+  authorizeAsUser,
+  type Constellation,
+  createPageVisitor,
+  startConstellation,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { alice, authorizationUrl, bootstrap, odd, web } from './fixtures.ts';
+
+let system: Constellation;
+let issuer: string;
+
+beforeAll(async () => {
+  system = await startConstellation({
+    engine: 'sqlite',
+    bootstrap,
+    apps: ['authorization-server'],
+  });
+  issuer = system.authorizationServerUrl;
+});
+afterAll(() => system.stop());
+
+/** One request without following redirects. */
+async function visit(query: string, headers: Record<string, string> = {}) {
+  const reply = await fetch(`${issuer}/authorize?${query}`, { redirect: 'manual', headers });
+  const location = reply.headers.get('location');
+  return {
+    status: reply.status,
+    headers: reply.headers,
+    location: location === null ? undefined : new URL(location, issuer),
+    body: await reply.text(),
+  };
+}
+
+const redirectUri = `redirect_uri=${encodeURIComponent(web.redirectUri)}`;
+const good = `response_type=code&client_id=web&${redirectUri}&state=a%20b%2Bc`;
+
+function expectPage(reply: Awaited<ReturnType<typeof visit>>) {
+  expect(reply.status).toBe(400);
+  expect(reply.location).toBeUndefined();
+  expect(reply.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(reply.body).toContain('<h1>');
+}
+
+describe('the authorization endpoint', () => {
+  it('AZ-01 answers a request without client_id with a page and no redirect', async () => {
+    expectPage(await visit(`response_type=code&${redirectUri}`));
+  });
+
+  it('AZ-02 answers an unknown client_id with a page and no redirect', async () => {
+    expectPage(await visit(`response_type=code&client_id=nobody&${redirectUri}`));
+  });
+
+  it('AZ-03 never puts markup from a parameter into a page', async () => {
+    const markup = encodeURIComponent('"><script>alert(1)</script>');
+    for (const query of [
+      `response_type=code&client_id=${markup}&${redirectUri}`,
+      `response_type=code&client_id=web&redirect_uri=${markup}`,
+      `response_type=code&client_id=web&redirect_uri=https%3A%2F%2Fevil.example&scope=${markup}`,
+    ]) {
+      const reply = await visit(query);
+      expectPage(reply);
+      expect(reply.body).not.toContain('<script');
+    }
+  });
+
+  it('AZ-04 redirects a request without response_type with invalid_request and the state', async () => {
+    const reply = await visit(`client_id=web&${redirectUri}&state=s1`);
+    expect(reply.status).toBe(302);
+    expect(reply.location?.origin).toBe('https://app.example');
+    expect(reply.location?.searchParams.get('error')).toBe('invalid_request');
+    expect(reply.location?.searchParams.get('state')).toBe('s1');
+    expect(reply.location?.searchParams.get('iss')).toBe(issuer);
+  });
+
+  it('AZ-05 refuses an unknown response_type', async () => {
+    const reply = await visit(`response_type=foo&client_id=web&${redirectUri}&state=s1`);
+    expect(reply.location?.searchParams.get('error')).toBe('unsupported_response_type');
+  });
+
+  it.each(['code token', 'token code', 'id_token token', 'token', 'id_token'])(
+    'AZ-06 gives no token in the front channel for response_type=%s',
+    async (type) => {
+      const reply = await visit(
+        `response_type=${encodeURIComponent(type)}&client_id=web&${redirectUri}&nonce=n`,
+      );
+      expect(reply.status).toBe(302);
+      expect(reply.location?.href).toContain('error=unsupported_response_type');
+      expect(reply.location?.href).not.toContain('access_token');
+    },
+  );
+
+  it.each([
+    ['client_id', 'web'],
+    ['client_id', 'other'],
+    ['redirect_uri', web.redirectUri],
+    ['redirect_uri', 'https://evil.example/'],
+  ])('AZ-07 answers a second %s (%s) with a page', async (name, value) => {
+    expectPage(await visit(`${good}&${name}=${encodeURIComponent(value)}`));
+  });
+
+  it.each([
+    ['state', 'a b+c'],
+    ['state', 'other'],
+    ['scope', 'openid'],
+    ['scope', 'device:read'],
+    ['response_type', 'code'],
+    ['response_type', 'token'],
+  ])('AZ-07 answers a second %s (%s) with invalid_request', async (name, value) => {
+    const reply = await visit(`${good}&scope=openid&${name}=${encodeURIComponent(value)}`);
+    expect(reply.location?.origin).toBe('https://app.example');
+    expect(reply.location?.searchParams.get('error')).toBe('invalid_request');
+  });
+
+  it('AZ-10 serves a request without scope with all the client is registered for', async () => {
+    const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
+    expect(landing.searchParams.get('code')).toMatch(/^[\w-]{43}$/);
+  });
+
+  it('lets a client with one redirect URI leave it out, and a client with two not', async () => {
+    expect((await visit('response_type=code&client_id=web')).status).toBe(302);
+    expectPage(await visit(`response_type=code&client_id=${encodeURIComponent(odd.clientId)}`));
+  });
+
+  it('AZ-13 adds no state where none was sent', async () => {
+    const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
+    expect(landing.searchParams.has('state')).toBe(false);
+  });
+
+  it('returns the state unchanged', async () => {
+    const state = 'a b+c/ü?&=#%';
+    const landing = await authorizeAsUser(authorizationUrl(issuer, { state }), alice);
+    expect(landing.searchParams.get('state')).toBe(state);
+    const raw = /[?&]state=([^&]*)/.exec(landing.search)?.[1] ?? '';
+    expect(decodeURIComponent(raw)).toBe(state);
+  });
+
+  it('AZ-16 answers prompt=none without a session with login_required', async () => {
+    const reply = await visit(`${good}&scope=openid&prompt=none`);
+    expect(reply.location?.searchParams.get('error')).toBe('login_required');
+  });
+
+  it('AZ-20 builds every address from the issuer, whatever Host and X-Forwarded-Host say', async () => {
+    const forged = { host: 'evil.example', 'x-forwarded-host': 'evil.example' };
+    const visitor = createPageVisitor();
+    const first = await visitor.get(authorizationUrl(issuer), forged);
+    expect(first.location).toBe(new URL(first.location ?? '', issuer).href);
+    const landing = await authorizeAsUser(authorizationUrl(issuer), alice, visitor);
+    expect(landing.origin).toBe('https://app.example');
+    const discovery = await fetch(`${issuer}/.well-known/openid-configuration`, {
+      headers: forged,
+    });
+    expect(JSON.stringify(await discovery.json())).not.toContain('evil.example');
+  });
+
+  it('AZ-21 redirects a GET with 302 and a form with 303, never 307', async () => {
+    const visitor = createPageVisitor();
+    const toSignIn = await visitor.get(authorizationUrl(issuer));
+    expect(toSignIn.status).toBe(302);
+    const form = await visitor.get(toSignIn.location ?? '');
+    const posted = await visitor.submit(form, alice);
+    expect(posted.status).toBe(303);
+    const toConsent = await visitor.get(posted.location ?? '');
+    expect(toConsent.status).toBe(302);
+    const decided = await visitor.submit(await visitor.get(toConsent.location ?? ''), {
+      decision: 'allow',
+    });
+    expect(decided.status).toBe(303);
+    const answer = await visitor.get(decided.location ?? '');
+    expect(answer.status).toBe(302);
+    expect(new URL(answer.location ?? '').searchParams.has('code')).toBe(true);
+  });
+
+  it('AZ-22 closes every page against caching, framing, sniffing and third parties', async () => {
+    const visitor = createPageVisitor();
+    const toSignIn = await visitor.get(authorizationUrl(issuer));
+    const pages = [
+      await visitor.get(toSignIn.location ?? ''),
+      await visitor.get(`${issuer}/authorize?client_id=nobody`),
+      await visitor.get(`${issuer}/no-such-page`),
+      await visitor.get(`${issuer}/sign-in/unknown`),
+    ];
+    for (const { headers, body } of pages) {
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('x-frame-options')).toBe('DENY');
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toContain('unsafe-inline');
+      expect(body).not.toMatch(/(src|href)="(https?:)?\/\//);
+      expect(body).not.toMatch(/<script|style=/);
+    }
+  });
+
+  it('serves its one stylesheet from its own origin', async () => {
+    const reply = await fetch(`${issuer}/assets/pages.css`);
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('content-type')).toContain('text/css');
+  });
+
+  it('has one exact path and one method', async () => {
+    for (const path of ['/AUTHORIZE', '/authorize/', '//authorize']) {
+      const reply = await fetch(`${issuer}${path}?${good}`, { redirect: 'manual' });
+      expect([400, 404]).toContain(reply.status);
+      expect(reply.headers.get('set-cookie')).toBeNull();
+    }
+    const put = await fetch(`${issuer}/authorize?${good}`, { method: 'PUT', redirect: 'manual' });
+    expect([404, 405]).toContain(put.status);
+  });
+});
+
+describe('the sign-in', () => {
+  it('says the same to a wrong password and to an unknown user, and keeps what was typed', async () => {
+    const visitor = createPageVisitor();
+    const toSignIn = await visitor.get(authorizationUrl(issuer));
+    const form = await visitor.get(toSignIn.location ?? '');
+    const bodies = [];
+    for (const username of ['alice', 'nobody', '"><script>']) {
+      const reply = await visitor.submit(form, { username, password: 'wrong password' });
+      expect(reply.status).toBe(422);
+      expect(reply.body).not.toContain('<script');
+      bodies.push(reply.body.replace(/ value="[^"]*"/g, ''));
+    }
+    expect(new Set(bodies).size).toBe(1);
+  });
+
+  it('LG-01 refuses a form without its token or with another interaction’s', async () => {
+    const [one, other] = [createPageVisitor(), createPageVisitor()];
+    const formOf = async (visitor: typeof one) =>
+      visitor.get((await visitor.get(authorizationUrl(issuer))).location ?? '');
+    const form = await formOf(one);
+    const foreign = await formOf(other);
+    const foreignToken = /name="csrf" value="([^"]*)"/.exec(foreign.body)?.[1] ?? '';
+    for (const csrf of ['', foreignToken]) {
+      const reply = await one.submit(form, { ...alice, csrf });
+      expect(reply.status).toBe(403);
+      expect(reply.location).toBeUndefined();
+    }
+  });
+
+  it('LG-02 AZ-24 opens nothing in a browser that did not start it', async () => {
+    const victim = createPageVisitor();
+    const attacker = createPageVisitor();
+    const toSignIn = await attacker.get(authorizationUrl(issuer));
+    const form = await attacker.get(toSignIn.location ?? '');
+    expect((await victim.get(form.url)).status).toBe(400);
+    expect((await victim.submit(form, alice)).status).toBe(400);
+    const resume = form.url.replace('/sign-in/', '/authorize/');
+    const resumed = await victim.get(resume);
+    expect(resumed.status).toBe(400);
+    expect(resumed.location).toBeUndefined();
+  });
+
+  it('AZ-26 gives no code to a resumed request without a submitted form', async () => {
+    const visitor = createPageVisitor();
+    const toSignIn = await visitor.get(authorizationUrl(issuer));
+    const resume = (toSignIn.location ?? '').replace('/sign-in/', '/authorize/');
+    const reply = await visitor.get(resume);
+    expect(reply.location ?? '').not.toContain('code=');
+  });
+
+  it('LG-05 gives the session a new id at sign-in', async () => {
+    const visitor = createPageVisitor();
+    await authorizeAsUser(authorizationUrl(issuer), alice, visitor);
+    const before = visitor.cookies.get('session|/');
+    await authorizeAsUser(authorizationUrl(issuer, { prompt: 'login' }), alice, visitor);
+    expect(before).toBeDefined();
+    expect(visitor.cookies.get('session|/')).not.toBe(before);
+  });
+
+  it('LG-17 grants what was asked for, whatever the form says', async () => {
+    const visitor = createPageVisitor();
+    const url = authorizationUrl(issuer, { scope: 'device:read' });
+    let page = await visitor.get((await visitor.get(url)).location ?? '');
+    page = await visitor.get((await visitor.submit(page, alice)).location ?? '');
+    page = await visitor.get(page.location ?? '');
+    expect(page.body).toContain('See your devices');
+    expect(page.body).not.toContain('Add devices');
+    const done = await visitor.submit(page, {
+      decision: 'allow',
+      scope: 'device:write',
+      client_id: odd.clientId,
+      accountId: 'somebody-else',
+    });
+    const landing = new URL((await visitor.get(done.location ?? '')).location ?? '');
+    const reply = await fetch(`${issuer}/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${web.clientId}:${web.secureKey}`)}` },
+      body: new URLSearchParams({
+        grant_type: 'authorization_code',
+        code: landing.searchParams.get('code') ?? '',
+        redirect_uri: web.redirectUri,
+      }),
+    });
+    expect(await reply.json()).toMatchObject({ scope: 'device:read' });
+  });
+
+  it('tells the application when the person denies', async () => {
+    const visitor = createPageVisitor();
+    let page = await visitor.get((await visitor.get(authorizationUrl(issuer))).location ?? '');
+    page = await visitor.get((await visitor.submit(page, alice)).location ?? '');
+    page = await visitor.submit(await visitor.get(page.location ?? ''), { decision: 'deny' });
+    const landing = new URL((await visitor.get(page.location ?? '')).location ?? '');
+    expect(landing.searchParams.get('error')).toBe('access_denied');
+  });
+
+  it('speaks Chinese to those who prefer it', async () => {
+    const visitor = createPageVisitor();
+    const toSignIn = await visitor.get(authorizationUrl(issuer));
+    const page = await visitor.get(toSignIn.location ?? '', {
+      'accept-language': 'zh-CN,en;q=0.5',
+    });
+    expect(page.body).toContain('<html lang="zh-CN">');
+    expect(page.body).toContain('登录');
+  });
+
+  it('writes no password, cookie, code or interaction id into its log', async () => {
+    const visitor = createPageVisitor();
+    const landing = await authorizeAsUser(authorizationUrl(issuer), alice, visitor);
+    const secrets = [
+      alice.password,
+      web.secureKey,
+      landing.searchParams.get('code') ?? '',
+      ...[...visitor.cookies.values()],
+    ];
+    const output = system.output();
+    expect(output).toContain('"operation":"sign-in"');
+    for (const secret of secrets) {
+      expect(secret.length).toBeGreaterThan(8);
+      expect(output).not.toContain(secret);
+    }
+  });
+});

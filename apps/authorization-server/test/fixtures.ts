@@ -1,0 +1,87 @@
+import { knownScopes } from '@gatehouse/identity';
+
+/** The clients and the user of these tests, as a bootstrap file names them. */
+export const web = {
+  clientId: 'web',
+  secureKey: 'webKey0123456789abcdef',
+  redirectUri: 'https://app.example/callback',
+} as const;
+
+/** An id and a secret that only survive HTTP Basic when they are form-encoded first (RFC 6749 §2.3.1). */
+export const odd = { clientId: 'web:1', secureKey: 's+e/c r%t&=0123456789' } as const;
+
+export const alice = { username: 'alice', password: 'correct horse battery' } as const;
+
+export const bootstrap = {
+  organizations: [{ id: 'org-1', name: 'Example' }],
+  clients: [
+    {
+      clientId: web.clientId,
+      secureKey: web.secureKey,
+      name: 'Example web application',
+      orgId: 'org-1',
+      grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'],
+      redirectUris: [web.redirectUri],
+      scopes: knownScopes,
+    },
+    {
+      clientId: odd.clientId,
+      secureKey: odd.secureKey,
+      name: 'Odd <b>name</b>',
+      orgId: 'org-1',
+      grantTypes: ['client_credentials', 'authorization_code'],
+      redirectUris: ['https://odd.example/one', 'https://odd.example/two'],
+      scopes: ['device:read'],
+    },
+    {
+      clientId: 'disabled',
+      secureKey: 'disabledKey0123456789',
+      name: 'Disabled',
+      orgId: 'org-1',
+      enabled: false,
+      scopes: ['device:read'],
+    },
+  ],
+  users: [{ ...alice, name: 'Alice Example', orgId: 'org-1' }],
+};
+
+export function authorizationUrl(
+  issuer: string,
+  parameters: Readonly<Record<string, string>> = {},
+): string {
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: web.clientId,
+    redirect_uri: web.redirectUri,
+    ...parameters,
+  });
+  return `${issuer}/authorize?${query}`;
+}
+
+/** RFC 6749 §2.3.1: form-encoded, then base64. */
+export function basic(clientId: string, secret: string): string {
+  const encode = (text: string) => new URLSearchParams({ v: text }).toString().slice(2);
+  return `Basic ${btoa(`${encode(clientId)}:${encode(secret)}`)}`;
+}
+
+export interface TokenReply {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: a reply under test may hold anything
+  readonly body: any;
+}
+
+export async function requestToken(
+  server: string,
+  parameters: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {
+    authorization: basic(web.clientId, web.secureKey),
+  },
+): Promise<TokenReply> {
+  const reply = await fetch(`${server}/token`, {
+    method: 'POST',
+    headers,
+    body: new URLSearchParams(parameters),
+  });
+  return { status: reply.status, headers: reply.headers, body: await reply.json() };
+}

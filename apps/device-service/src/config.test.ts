@@ -1,0 +1,72 @@
+import { ConfigurationError } from '@gatehouse/configuration';
+import { describe, expect, test } from '@jest/globals';
+import { readConfiguration } from './config.ts';
+
+function problemsOf(environment: Record<string, string>): string[] {
+  try {
+    readConfiguration(environment);
+  } catch (error) {
+    if (error instanceof ConfigurationError) {
+      return error.problems.map(({ name }) => name).sort();
+    }
+    throw error;
+  }
+  return [];
+}
+
+describe('readConfiguration', () => {
+  test('needs nothing', () => {
+    expect(readConfiguration({})).toEqual({
+      host: '127.0.0.1',
+      port: 8850,
+      operationsPort: 8950,
+      logLevel: 'info',
+      database: { engine: 'sqlite', path: 'data/devices.sqlite' },
+      gatewayUrl: 'http://localhost:8844',
+      gatewayJwksUrl: 'http://127.0.0.1:8944/.well-known/jwks.json',
+      demo: true,
+    });
+  });
+
+  test('follows the gateway’s port', () => {
+    const { gatewayUrl, gatewayJwksUrl } = readConfiguration({ GATEWAY_PORT: '7000' });
+
+    expect(gatewayUrl).toBe('http://localhost:7000');
+    expect(gatewayJwksUrl).toBe('http://127.0.0.1:7100/.well-known/jwks.json');
+  });
+
+  test('takes what is set', () => {
+    const set = readConfiguration({
+      HOST: '0.0.0.0',
+      DEVICE_SERVICE_PORT: '1',
+      OPERATIONS_PORT: '2',
+      DATABASE_URL: 'sqlite:/var/lib/d.sqlite',
+      GATEWAY_URL: 'https://api.example',
+      GATEWAY_JWKS_URL: 'http://gateway:8944/.well-known/jwks.json',
+    });
+
+    expect(set).toMatchObject({ host: '0.0.0.0', port: 1, operationsPort: 2, demo: false });
+    expect(set.database).toEqual({ engine: 'sqlite', path: '/var/lib/d.sqlite' });
+    expect(set.gatewayUrl).toBe('https://api.example');
+  });
+
+  test('is no demo where a bootstrap file says what there is', () => {
+    expect(readConfiguration({ BOOTSTRAP_FILE: '/x.json' }).demo).toBe(false);
+  });
+
+  test('CF-07 names every wrong variable at once', () => {
+    expect(
+      problemsOf({
+        DEVICE_SERVICE_PORT: '65500',
+        GATEWAY_URL: 'gateway',
+        GATEWAY_JWKS_URL: 'ftp://x',
+        DATABASE_URL: 'mysql://x',
+        LOG_LEVEL: 'loud',
+      }),
+    ).toEqual(['DATABASE_URL', 'GATEWAY_JWKS_URL', 'GATEWAY_URL', 'LOG_LEVEL', 'OPERATIONS_PORT']);
+    expect(problemsOf({ DEVICE_SERVICE_PORT: 'http', OPERATIONS_PORT: '99999' })).toEqual([
+      'DEVICE_SERVICE_PORT',
+      'OPERATIONS_PORT',
+    ]);
+  });
+});

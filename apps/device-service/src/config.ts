@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import {
+  baseUrl,
+  commonVariables,
+  type Environment,
+  parseEnvironment,
+  port,
+} from '@gatehouse/configuration';
+import { z } from 'zod';
+import { type DatabaseLocation, parseDatabaseUrl } from './database/database-url.ts';
+
+/** The operations port of an app, unless set, is its port and this. */
+const OPERATIONS_PORT_OFFSET = 100;
+const HIGHEST_PORT = 65_535;
+
+export interface DeviceServiceConfiguration {
+  readonly host: string;
+  readonly port: number;
+  readonly operationsPort: number;
+  readonly logLevel: string;
+  readonly database: DatabaseLocation;
+  /** The issuer of the internal tokens, which is the gateway's own address. */
+  readonly gatewayUrl: string;
+  readonly gatewayJwksUrl: string;
+  /** Embedded: nobody configured a database or a bootstrap file, so a new database gets a demo device. */
+  readonly demo: boolean;
+}
+
+const variables = z
+  .object({
+    ...commonVariables,
+    DEVICE_SERVICE_PORT: port.default(8850),
+    GATEWAY_PORT: port.default(8844),
+    GATEWAY_URL: baseUrl.optional(),
+    GATEWAY_JWKS_URL: z
+      .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
+      .optional(),
+    DATABASE_URL: z.string().transform(toDatabaseLocation).optional(),
+    BOOTSTRAP_FILE: z.string().optional(),
+  })
+  .refine((set) => set.OPERATIONS_PORT !== undefined || hasRoom(set.DEVICE_SERVICE_PORT), {
+    path: ['OPERATIONS_PORT'],
+    message: `must be set, because DEVICE_SERVICE_PORT + ${OPERATIONS_PORT_OFFSET} is no port`,
+    when: () => true,
+  })
+  .refine((set) => set.GATEWAY_JWKS_URL !== undefined || hasRoom(set.GATEWAY_PORT), {
+    path: ['GATEWAY_JWKS_URL'],
+    message: `must be set, because GATEWAY_PORT + ${OPERATIONS_PORT_OFFSET} is no port`,
+    when: () => true,
+  });
+
+/** @throws ConfigurationError naming every wrong variable at once */
+export function readConfiguration(environment: Environment): DeviceServiceConfiguration {
+  const set = parseEnvironment(variables, environment);
+  return {
+    host: set.HOST,
+    port: set.DEVICE_SERVICE_PORT,
+    operationsPort: set.OPERATIONS_PORT ?? operationsPortOf(set.DEVICE_SERVICE_PORT),
+    logLevel: set.LOG_LEVEL,
+    database: set.DATABASE_URL ?? { engine: 'sqlite', path: join(set.DATA_DIR, 'devices.sqlite') },
+    gatewayUrl: set.GATEWAY_URL ?? `http://localhost:${set.GATEWAY_PORT}`,
+    gatewayJwksUrl:
+      set.GATEWAY_JWKS_URL ??
+      `http://127.0.0.1:${operationsPortOf(set.GATEWAY_PORT)}/.well-known/jwks.json`,
+    demo: set.DATABASE_URL === undefined && set.BOOTSTRAP_FILE === undefined,
+  };
+}
+
+/** Port 0 asks for any free one, and so does its operations port. */
+function operationsPortOf(appPort: number): number {
+  return appPort === 0 ? 0 : appPort + OPERATIONS_PORT_OFFSET;
+}
+
+function hasRoom(appPort: unknown): boolean {
+  return typeof appPort !== 'number' || operationsPortOf(appPort) <= HIGHEST_PORT;
+}
+
+function toDatabaseLocation(url: string, context: z.RefinementCtx): DatabaseLocation {
+  const parsed = parseDatabaseUrl(url);
+  if ('problem' in parsed) {
+    context.addIssue({ code: 'custom', message: parsed.problem });
+    return z.NEVER;
+  }
+  return parsed;
+}

@@ -1,0 +1,66 @@
+import type { Device, DeviceState, DeviceSummary, DeviceType } from './device.ts';
+
+export type LabelLanguage = 'en' | 'zh';
+
+/** How the platform API shows an enumerated value: the value is for machines, the text for people. */
+export interface Labelled<Value extends string> {
+  readonly text: string;
+  readonly value: Value;
+}
+
+type Labels<Value extends string> = Readonly<
+  Record<Value, Readonly<Record<LabelLanguage, string>>>
+>;
+
+const stateLabels: Labels<DeviceState> = {
+  notActive: { en: 'Not activated', zh: '未启用' },
+  offline: { en: 'Offline', zh: '离线' },
+  online: { en: 'Online', zh: '在线' },
+};
+
+const deviceTypeLabels: Labels<DeviceType> = {
+  device: { en: 'Direct-connected device', zh: '直连设备' },
+  childrenDevice: { en: 'Gateway child device', zh: '网关子设备' },
+  gateway: { en: 'Gateway device', zh: '网关设备' },
+};
+
+/** An item of a device list. Clients in the wild read either name of the registration time. */
+export function describeSummary(device: DeviceSummary, language: LabelLanguage) {
+  return {
+    ...device,
+    deviceType: label(deviceTypeLabels, device.deviceType, language),
+    state: label(stateLabels, device.state, language),
+    registryTime: device.registerTime,
+  };
+}
+
+/** The whole record (specification: "Device detail record"). Nothing makes tags yet, so there are none. */
+export function describeDevice(device: Device, language: LabelLanguage) {
+  return {
+    id: device.id,
+    name: device.name,
+    protocol: device.protocol,
+    transport: device.transport,
+    orgId: device.orgId,
+    productId: device.productId,
+    productName: device.productName,
+    deviceType: label(deviceTypeLabels, device.deviceType, language),
+    state: label(stateLabels, device.state, language),
+    address: device.address,
+    onlineTime: device.onlineTime,
+    offlineTime: device.offlineTime,
+    createTime: device.createTime,
+    registerTime: device.registerTime,
+    metadata: device.metadata,
+    configuration: device.configuration,
+    tags: [],
+  };
+}
+
+function label<Value extends string>(
+  labels: Labels<Value>,
+  value: Value,
+  language: LabelLanguage,
+): Labelled<Value> {
+  return { text: labels[value][language], value };
+}

@@ -1,0 +1,35 @@
+import type { Caller, VerifiedToken, VerifyInternalToken } from './internal-token.ts';
+
+export interface VerifiedTokenCacheOptions {
+  readonly capacity: number;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** @throws like `VerifyInternalToken` */
+export type IdentifyCaller = (token: string) => Promise<Caller>;
+
+/**
+ * The gateway sends one token many times within its minute, so what was verified is remembered until it
+ * expires. Only good tokens are kept: random ones cannot push them out or fill the memory.
+ */
+export function rememberVerifiedTokens(
+  verify: VerifyInternalToken,
+  { capacity, now }: VerifiedTokenCacheOptions,
+): IdentifyCaller {
+  const verified = new Map<string, VerifiedToken>();
+  return async (token) => {
+    const known = verified.get(token);
+    if (known !== undefined && known.expiresAt > now()) {
+      return known.caller;
+    }
+    verified.delete(token);
+    const fresh = await verify(token);
+    if (verified.size >= capacity) {
+      const [oldest] = verified.keys();
+      verified.delete(oldest ?? token);
+    }
+    verified.set(token, fresh);
+    return fresh.caller;
+  };
+}

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger, serve } from '@gatehouse/http-server';
+import { createApp } from '../src/app.ts';
+import { type OpenDatabase, openDatabase } from '../src/database/open-database.ts';
+import { createDevicesOf } from '../src/devices/sql-devices.ts';
+import { createInternalTokenVerifier } from '../src/http/internal-token.ts';
+import { rememberVerifiedTokens } from '../src/http/verified-token-cache.ts';
+import { type GatewayDouble, startGatewayDouble } from './gateway-double.ts';
+
+/** The real app on a free port, over a real database in a directory of its own. */
+export interface BootedApp {
+  readonly url: string;
+  readonly port: number;
+  readonly databasePath: string;
+  readonly database: OpenDatabase;
+  readonly gateway: GatewayDouble;
+  close(): Promise<void>;
+}
+
+export async function bootApp(): Promise<BootedApp> {
+  const gateway = await startGatewayDouble();
+  const directory = mkdtempSync(join(tmpdir(), 'device-service-'));
+  const databasePath = join(directory, 'devices.sqlite');
+  const database = await openDatabase({ engine: 'sqlite', path: databasePath });
+  const app = createApp({
+    devicesOf: createDevicesOf(database.tables),
+    identifyCaller: rememberVerifiedTokens(
+      createInternalTokenVerifier({ issuer: gateway.issuer, jwksUrl: gateway.jwksUrl }),
+      { capacity: 100, now: Date.now },
+    ),
+    generateId: randomUUID,
+    now: Date.now,
+    logger: createLogger({ app: 'device-service', level: 'silent', pretty: false }),
+  });
+  const server = await serve(app, { host: '127.0.0.1', port: 0 });
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    port: server.port,
+    databasePath,
+    database,
+    gateway,
+    close: async () => {
+      await server.close();
+      await database.close();
+      await gateway.goAway();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,164 @@
+import { copyFileSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { DatabaseUnavailable } from '../src/database/database-unavailable.ts';
+import { openDatabase } from '../src/database/open-database.ts';
+import { createDevicesOf } from '../src/devices/sql-devices.ts';
+import { type BootedApp, bootApp } from './booted-app.ts';
+import { camera, createDeviceClient } from './device-client.ts';
+
+describe('a database that cannot write', () => {
+  let app: BootedApp;
+
+  beforeEach(async () => {
+    app = await bootApp();
+  });
+
+  afterEach(() => app.close());
+
+  test('because another process holds the lock is 503 for creates, while reads go on', async () => {
+    const client = createDeviceClient(app);
+    await client.create({ id: 'before', ...camera });
+    const other = new DatabaseSync(app.databasePath);
+    other.exec('begin immediate');
+
+    const refused = await client.create({ id: 'during', ...camera });
+    const read = await client.detail('before');
+    other.exec('rollback');
+    other.close();
+
+    expect(refused.status).toBe(503);
+    expect(refused.body.code).toBe('service_unavailable');
+    expect(refused.headers['retry-after']).toBe('1');
+    expect(read.status).toBe(200);
+    expect((await client.detail('during')).status).toBe(404);
+    expect((await client.create({ id: 'during', ...camera })).status).toBe(200);
+  });
+
+  test('because it is full is 503, and works again when there is room', async () => {
+    const client = createDeviceClient(app);
+    const configuration = Object.fromEntries(
+      Array.from({ length: 100 }, (_, i) => [`key-${i}`, 'x'.repeat(4000)]),
+    );
+    await client.create({ id: 'before', ...camera });
+    await sql`pragma max_page_count = 30`.execute(app.database.tables);
+
+    const refused = await client.create({ id: 'large', ...camera, configuration });
+    expect(refused.status).toBe(503);
+    expect((await client.detail('before')).status).toBe(200);
+    expect((await client.detail('large')).status).toBe(404);
+
+    await sql`pragma max_page_count = 100000`.execute(app.database.tables);
+    expect((await client.create({ id: 'large', ...camera, configuration })).status).toBe(200);
+    expect((await client.detail('large')).body.result.configuration).toEqual(configuration);
+  });
+});
+
+describe('opening a database', () => {
+  let directory: string;
+  let path: string;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'device-database-'));
+    path = join(directory, 'nested', 'devices.sqlite');
+  });
+
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  const device = {
+    name: 'N',
+    productId: 'p',
+    productName: 'P',
+    configuration: {},
+    createTime: 1,
+  };
+
+  test('again keeps its data and does not migrate again', async () => {
+    let created = 0;
+    for (const id of ['first', 'second']) {
+      const database = await openDatabase({ engine: 'sqlite', path }, async () => {
+        created += 1;
+      });
+      await createDevicesOf(database.tables)('org-1').add({ ...device, id });
+      await database.close();
+    }
+    const database = await openDatabase({ engine: 'sqlite', path });
+    const { total } = await createDevicesOf(database.tables)('org-1').page({
+      pageIndex: 0,
+      pageSize: 1,
+    });
+    await database.close();
+
+    expect(total).toBe(2);
+    expect(created).toBe(1);
+  });
+
+  test('is all or nothing: what fails while it is new leaves it new', async () => {
+    const failing = openDatabase({ engine: 'sqlite', path }, async () => {
+      throw new Error('no demo');
+    });
+    await expect(failing).rejects.toThrow('no demo');
+
+    let isNew = false;
+    const database = await openDatabase({ engine: 'sqlite', path }, async () => {
+      isNew = true;
+    });
+    await database.close();
+    expect(isNew).toBe(true);
+  });
+
+  test('is durable against power loss: write-ahead log, every commit synchronised', async () => {
+    const { tables, close } = await openDatabase({ engine: 'sqlite', path });
+    const journal = await sql<{ journal_mode: string }>`pragma journal_mode`.execute(tables);
+    const synchronous = await sql<{ synchronous: number }>`pragma synchronous`.execute(tables);
+    const foreignKeys = await sql<{ foreign_keys: number }>`pragma foreign_keys`.execute(tables);
+    await close();
+
+    expect(journal.rows).toEqual([{ journal_mode: 'wal' }]);
+    expect(synchronous.rows).toEqual([{ synchronous: 2 }]);
+    expect(foreignKeys.rows).toEqual([{ foreign_keys: 1 }]);
+  });
+
+  test('DL-05 with a torn last record keeps everything before it', async () => {
+    const database = await openDatabase({ engine: 'sqlite', path });
+    const devices = createDevicesOf(database.tables)('org-1');
+    for (const id of ['a', 'b', 'c']) {
+      await devices.add({ ...device, id });
+    }
+    const torn = join(directory, 'torn.sqlite');
+    copyFileSync(path, torn);
+    copyFileSync(`${path}-wal`, `${torn}-wal`);
+    truncateSync(`${torn}-wal`, statSync(`${torn}-wal`).size - 100);
+    await database.close();
+
+    const recovered = await openDatabase({ engine: 'sqlite', path: torn });
+    const survivors = createDevicesOf(recovered.tables)('org-1');
+    expect((await survivors.find('a'))?.name).toBe('N');
+    expect((await survivors.find('b'))?.name).toBe('N');
+    expect(await survivors.find('c')).toBeUndefined();
+    await recovered.close();
+  });
+
+  test('DL-05 that is no database is refused', async () => {
+    const file = join(directory, 'not-a-database');
+    writeFileSync(file, 'this is not a database '.repeat(1000));
+
+    await expect(openDatabase({ engine: 'sqlite', path: file })).rejects.toThrow(
+      DatabaseUnavailable,
+    );
+  });
+
+  test('of a later version is refused and left as it is', async () => {
+    const database = await openDatabase({ engine: 'sqlite', path });
+    await sql`insert into kysely_migration (name, timestamp)
+      values ('9999-from-the-future', '2999-01-01T00:00:00.000Z')`.execute(database.tables);
+    await database.close();
+
+    await expect(openDatabase({ engine: 'sqlite', path })).rejects.toThrow(
+      'The tables cannot be brought up to this version.',
+    );
+  });
+});

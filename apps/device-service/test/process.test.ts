@@ -1,0 +1,192 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { camera, createDeviceClient } from './device-client.ts';
+import { type GatewayDouble, startGatewayDouble } from './gateway-double.ts';
+import { runUntilExit, type ServiceProcess, startServiceProcess } from './service-process.ts';
+
+let gateway: GatewayDouble;
+let directory: string;
+let environment: Record<string, string>;
+
+beforeEach(async () => {
+  gateway = await startGatewayDouble();
+  directory = mkdtempSync(join(tmpdir(), 'device-process-'));
+  environment = {
+    DATA_DIR: directory,
+    GATEWAY_URL: gateway.issuer,
+    GATEWAY_JWKS_URL: gateway.jwksUrl,
+  };
+});
+
+afterEach(async () => {
+  await gateway.goAway();
+  rmSync(directory, { recursive: true });
+});
+
+const clientOf = (service: ServiceProcess) => createDeviceClient({ url: service.url, gateway });
+
+describe('a started device service', () => {
+  test('says live and ready, answers, and ends cleanly when told to', async () => {
+    const service = await startServiceProcess(environment);
+
+    expect((await fetch(`${service.operationsUrl}/live`)).status).toBe(200);
+    const ready = await fetch(`${service.operationsUrl}/ready`);
+    expect(await ready.json()).toEqual({ status: 'ready', checks: { database: 'ok' } });
+    expect((await clientOf(service).list('')).status).toBe(200);
+    expect(await service.end('SIGTERM')).toBe(0);
+  });
+
+  test('has one demo device when embedded and new, and never makes it again', async () => {
+    const first = await startServiceProcess(environment);
+    const demo = await clientOf(first).detail('demo-device-1', 'demo');
+    expect(demo.body.result).toMatchObject({
+      name: 'Demo device',
+      productId: 'demo-product',
+      productName: 'Demo product',
+    });
+    await first.end('SIGTERM');
+
+    const second = await startServiceProcess(environment);
+    expect((await clientOf(second).list('', 'demo')).body.result).toHaveLength(1);
+    await second.end('SIGTERM');
+    const database = new DatabaseSync(join(directory, 'devices.sqlite'));
+    database.exec('delete from devices');
+    database.close();
+
+    const third = await startServiceProcess(environment);
+    expect((await clientOf(third).list('', 'demo')).body.result).toEqual([]);
+    await third.end('SIGTERM');
+  });
+
+  test.each([
+    ['BOOTSTRAP_FILE', '/etc/gatehouse/bootstrap.json'],
+    ['DATABASE_URL', 'sqlite:%/devices.sqlite'],
+  ])('has no demo device where %s is set', async (name, value) => {
+    const service = await startServiceProcess({
+      ...environment,
+      [name]: value.replace('%', directory),
+    });
+
+    expect((await clientOf(service).list('', 'demo')).body.result).toEqual([]);
+    await service.end('SIGTERM');
+  });
+
+  test('shares a new, empty database with others that start at the same moment', async () => {
+    const services = await Promise.all(
+      Array.from({ length: 4 }, () => startServiceProcess(environment)),
+    );
+    const [first, second] = services;
+    if (first !== undefined && second !== undefined) {
+      expect((await clientOf(first).list('', 'demo')).body.result).toHaveLength(1);
+      expect((await clientOf(first).create({ id: 'x', ...camera })).status).toBe(200);
+      expect((await clientOf(second).detail('x')).status).toBe(200);
+      expect((await clientOf(second).create({ id: 'x', ...camera })).body.code).toBe(
+        'duplicate_key',
+      );
+    }
+    for (const service of services) {
+      expect(await service.end('SIGTERM')).toBe(0);
+    }
+  });
+
+  test('SL-03 logs one line a request, by operation, without a token, id or value at any level', async () => {
+    const service = await startServiceProcess({ ...environment, LOG_LEVEL: 'trace' });
+    const client = clientOf(service);
+    await client.create({ id: 'canary-id', ...camera, configuration: { key: 'canary-value' } });
+    await client.detail('canary-id');
+    await client.list('?pageSize=canary');
+    const token = await gateway.token({ aud: 'other' });
+    const headers = { authorization: `Bearer ${token}` };
+    await fetch(`${service.url}/canary-path?access_token=canary`, { headers });
+    await service.end('SIGTERM');
+
+    const lines = service
+      .output()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .filter(({ requestId }) => requestId !== undefined);
+    expect(lines).toMatchObject([
+      { operation: 'device.create', status: 200, clientId: 'client-1' },
+      { operation: 'device.detail', status: 200 },
+      { operation: 'device.list', status: 400, code: 'illegal_argument' },
+      { status: 401, code: 'unauthorized' },
+    ]);
+    expect(service.output()).not.toContain('canary');
+    expect(service.output()).not.toContain('eyJ');
+  });
+
+  test('that is refused by its configuration names every problem, one a line, and no value', async () => {
+    const { code, stderr } = await runUntilExit({
+      DEVICE_SERVICE_PORT: 'http',
+      DATABASE_URL: 'postgres://user:canary@db/devices',
+      LOG_LEVEL: 'loud',
+      DATA_DIR: join(directory, 'never-made'),
+    });
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^ {2}DEVICE_SERVICE_PORT: /m);
+    expect(stderr).toMatch(/^ {2}DATABASE_URL: PostgreSQL is not supported yet: use sqlite:/m);
+    expect(stderr).toMatch(/^ {2}LOG_LEVEL: /m);
+    expect(stderr).not.toContain('canary');
+    expect(existsSync(join(directory, 'never-made'))).toBe(false);
+  });
+});
+
+describe('a killed device service', () => {
+  test('DL-01 has lost nothing that it acknowledged', async () => {
+    const acknowledged: string[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const service = await startServiceProcess(environment);
+      const client = clientOf(service);
+      const target = acknowledged.length + 70 + round * 7;
+      const writers = Array.from({ length: 8 }, async (_, writer) => {
+        for (let i = 0; acknowledged.length < target; i += 1) {
+          const id = `r${round}-w${writer}-${i}`;
+          // A call that the kill cuts off was not acknowledged.
+          const reply = await client.create({ id, ...camera }).catch(() => undefined);
+          if (reply?.status === 200) {
+            acknowledged.push(id);
+          }
+          if (reply === undefined) {
+            return;
+          }
+        }
+      });
+      while (acknowledged.length < target - 5) {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      await service.end('SIGKILL');
+      await Promise.all(writers);
+    }
+    expect(acknowledged.length).toBeGreaterThan(200);
+
+    const service = await startServiceProcess(environment);
+    const { result } = (await clientOf(service).list('?pageSize=1000')).body;
+    await service.end('SIGTERM');
+    const present = new Set(result.map(({ id }) => id));
+    expect(acknowledged.filter((id) => !present.has(id))).toEqual([]);
+  });
+
+  test('DL-06 told to end during creates finishes or refuses, and keeps what it acknowledged', async () => {
+    const service = await startServiceProcess(environment);
+    const client = clientOf(service);
+    const creates = Array.from({ length: 50 }, async (_, i) => {
+      const reply = await client.create({ id: `d-${i}`, ...camera }).catch(() => undefined);
+      return reply?.status === 200 ? [`d-${i}`] : [];
+    });
+    await creates[0];
+    expect(await service.end('SIGTERM')).toBe(0);
+    const acknowledged = (await Promise.all(creates)).flat();
+
+    const again = await startServiceProcess(environment);
+    const { result } = (await clientOf(again).list('?pageSize=1000')).body;
+    await again.end('SIGTERM');
+    const present = new Set(result.map(({ id }) => id));
+    expect(acknowledged.length).toBeGreaterThan(0);
+    expect(acknowledged.filter((id) => !present.has(id))).toEqual([]);
+  });
+});

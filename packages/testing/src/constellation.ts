@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type AppName, type AppProcess, startApp } from './app-process.ts';
+import { freePort } from './free-port.ts';
+import { type StoreEngineName, startStoreEngine } from './store-engine.ts';
+
+export interface ConstellationOptions {
+  readonly engine: StoreEngineName;
+  /** The bootstrap file's content. */
+  readonly bootstrap: unknown;
+  /** Which apps to start; all of them by default. An app may be named twice: they share everything but the port. */
+  readonly apps?: readonly AppName[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** The apps as processes on free ports, over one store, with the keys and files a deployment gives them. */
+export interface Constellation {
+  readonly authorizationServerUrl: string;
+  /** Every authorization server, where more than one was asked for; all have the first one's issuer. */
+  readonly authorizationServerUrls: readonly string[];
+  readonly gatewayUrl: string;
+  readonly deviceServiceUrl: string;
+  readonly storeUrl: string;
+  readonly processes: readonly AppProcess[];
+  /** Everything all of them wrote. */
+  output(): string;
+  stop(): Promise<void>;
+}
+
+const portVariables = {
+  'authorization-server': 'AUTHORIZATION_SERVER_PORT',
+  gateway: 'GATEWAY_PORT',
+  'device-service': 'DEVICE_SERVICE_PORT',
+} as const satisfies Record<AppName, string>;
+
+export async function startConstellation(options: ConstellationOptions): Promise<Constellation> {
+  const { apps = ['authorization-server', 'gateway', 'device-service'] } = options;
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-'));
+  const store = await startStoreEngine(options.engine);
+  const places = await Promise.all(
+    apps.map(async (app) => ({ app, port: await freePort(), operationsPort: await freePort() })),
+  );
+  const urlOf = (app: AppName) => {
+    const place = places.find((candidate) => candidate.app === app);
+    return `http://localhost:${place?.port ?? 0}`;
+  };
+  const gatewayOperations = places.find((place) => place.app === 'gateway')?.operationsPort ?? 0;
+  const shared = {
+    DATA_DIR: directory,
+    STORE_URL: store.storeUrl,
+    MASTER_KEY_FILE: await file(directory, 'master.key', randomBytes(32).toString('hex')),
+    COOKIE_KEYS_FILE: await file(directory, 'cookie.keys', randomBytes(32).toString('hex')),
+    BOOTSTRAP_FILE: await file(directory, 'bootstrap.json', JSON.stringify(options.bootstrap)),
+    AUTHORIZATION_SERVER_URL: urlOf('authorization-server'),
+    GATEWAY_URL: urlOf('gateway'),
+    DEVICE_SERVICE_URL: urlOf('device-service').replace('localhost', '127.0.0.1'),
+    GATEWAY_JWKS_URL: `http://127.0.0.1:${gatewayOperations}/.well-known/jwks.json`,
+    LOG_LEVEL: 'debug',
+    ...options.environment,
+  };
+  const processes = await Promise.all(
+    places.map(({ app, port, operationsPort }) =>
+      startApp(app, {
+        ...shared,
+        [portVariables[app]]: String(port),
+        OPERATIONS_PORT: String(operationsPort),
+      }),
+    ),
+  );
+  return {
+    authorizationServerUrl: urlOf('authorization-server'),
+    authorizationServerUrls: places
+      .filter((place) => place.app === 'authorization-server')
+      .map((place) => `http://localhost:${place.port}`),
+    gatewayUrl: urlOf('gateway'),
+    deviceServiceUrl: urlOf('device-service'),
+    storeUrl: store.storeUrl,
+    processes,
+    output: () => processes.map((each) => each.output()).join('\n'),
+    async stop() {
+      await Promise.all(processes.map((each) => each.stop()));
+      await store.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function file(directory: string, name: string, content: string): Promise<string> {
+  const path = join(directory, name);
+  await writeFile(path, content, { mode: 0o600 });
+  return path;
+}

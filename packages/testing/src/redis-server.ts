@@ -1,0 +1,170 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface RedisServerOptions {
+  /** Asked of clients, and part of `url`. */
+  readonly password?: string;
+  /** Further options as on the command line: `['--appendonly', 'yes']`. */
+  readonly arguments?: readonly string[];
+  /** Makes it a Sentinel that watches these masters: lines of a sentinel.conf. */
+  readonly sentinel?: readonly string[];
+}
+
+/** A real redis-server on a free port of this machine, with its data in a temporary folder. */
+export interface RedisServer {
+  readonly port: number;
+  readonly url: string;
+  /** kill -9: connections break, nothing is saved. */
+  kill(): Promise<void>;
+  /** Starts again on the same port and the same folder, and waits until it answers. */
+  restart(): Promise<void>;
+  /** SIGSTOP: connections stay, nothing is answered. */
+  freeze(): void;
+  thaw(): void;
+  /** Sends one command over a connection of its own; resolves to the raw reply. */
+  command(...words: readonly string[]): Promise<string>;
+  /** Ends it and removes its folder. */
+  stop(): Promise<void>;
+}
+
+const START_DEADLINE_MILLISECONDS = 10_000;
+
+/** Needs `redis-server` on the PATH. Memory only, unless the arguments say otherwise. */
+export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-redis-'));
+  const port = await freePort();
+  const command = (...words: readonly string[]) => sendCommand(port, words, options.password);
+  const startArguments =
+    options.sentinel === undefined
+      ? serverArguments(port, directory, options)
+      : await sentinelArguments(port, directory, options.sentinel);
+  let child: ChildProcess | undefined;
+
+  async function launch(): Promise<void> {
+    const launched = spawn('redis-server', startArguments, { stdio: 'ignore' });
+    child = launched;
+    const killOnExit = () => launched.kill('SIGKILL');
+    process.once('exit', killOnExit);
+    launched.once('close', () => process.removeListener('exit', killOnExit));
+    await Promise.race([answers(command), failure(launched)]);
+  }
+
+  async function kill(): Promise<void> {
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+      const closed = once(child, 'close');
+      child.kill('SIGKILL');
+      await closed;
+    }
+  }
+
+  await launch();
+  const credentials = options.password && `:${encodeURIComponent(options.password)}@`;
+  return {
+    port,
+    url: `redis://${credentials ?? ''}127.0.0.1:${port}`,
+    kill,
+    restart: async () => {
+      await kill();
+      await launch();
+    },
+    freeze: () => child?.kill('SIGSTOP'),
+    thaw: () => child?.kill('SIGCONT'),
+    command,
+    stop: async () => {
+      await kill();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function serverArguments(
+  port: number,
+  directory: string,
+  options: RedisServerOptions,
+): readonly string[] {
+  return [
+    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', directory],
+    ...['--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction'],
+    ...(options.password === undefined ? [] : ['--requirepass', options.password]),
+    ...(options.arguments ?? []),
+  ];
+}
+
+/** A Sentinel insists on a file, which it rewrites. */
+async function sentinelArguments(
+  port: number,
+  directory: string,
+  lines: readonly string[],
+): Promise<readonly string[]> {
+  const file = join(directory, 'sentinel.conf');
+  const head = [`port ${port}`, 'bind 127.0.0.1', `dir ${directory}`];
+  await writeFile(file, `${[...head, ...lines].join('\n')}\n`);
+  return [file, '--sentinel'];
+}
+
+async function answers(command: (word: string) => Promise<string>): Promise<void> {
+  const deadline = Date.now() + START_DEADLINE_MILLISECONDS;
+  for (;;) {
+    const reply = await command('PING').catch(() => '');
+    if (reply.startsWith('+PONG')) {
+      return;
+    }
+    if (Date.now() > deadline) {
+      throw new Error('redis-server does not answer.');
+    }
+    await sleep(10);
+  }
+}
+
+function failure(child: ChildProcess): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    child.once('error', (cause) => reject(new Error('redis-server cannot be run.', { cause })));
+    child.once('close', (code) => reject(new Error(`redis-server ended early (${code}).`)));
+  });
+}
+
+/** Enough of the protocol for short replies: authenticates if need be and reads what comes first. */
+function sendCommand(
+  port: number,
+  words: readonly string[],
+  password: string | undefined,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let received = '';
+    socket.setTimeout(2000, () => socket.destroy(new Error('redis-server sent no reply.')));
+    socket.once('error', reject);
+    socket.once('close', () => reject(new Error('redis-server closed the connection.')));
+    socket.on('data', (data) => {
+      received += data.toString();
+      const reply = password === undefined ? received : received.replace(/^\+OK\r\n/, '');
+      if (reply.includes('\r\n')) {
+        socket.end();
+        resolve(reply);
+      }
+    });
+    socket.write((password === undefined ? '' : encode(['AUTH', password])) + encode(words));
+  });
+}
+
+function encode(words: readonly string[]): string {
+  const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
+  return `*${words.length}\r\n${parts.join('')}`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') {
+    throw new Error('No free port.');
+  }
+  return address.port;
+}
