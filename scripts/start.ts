@@ -63,7 +63,12 @@ function startApp(app: (typeof apps)[number]): ChildProcess {
   const { OPERATIONS_PORT: _shared, ...environment } = process.env;
   return spawn(process.execPath, [join(root, 'apps', app, 'src', 'main.ts')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    env: environment,
+    env: {
+      ...environment,
+      AUTHORIZATION_SERVER_URL: settings.authorizationServerUrl,
+      GATEWAY_URL: settings.gatewayUrl,
+      DEVICE_SERVICE_URL: settings.deviceServiceUrl,
+    },
   });
 }
 

@@ -26,6 +26,8 @@ export interface Constellation {
   readonly processes: readonly AppProcess[];
   /** Everything all of them wrote. */
   output(): string;
+  /** Everything the store holds. */
+  storedText(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -60,7 +62,7 @@ export async function startConstellation(options: ConstellationOptions): Promise
     LOG_LEVEL: 'debug',
     ...options.environment,
   };
-  const processes = await Promise.all(
+  const starts = await Promise.allSettled(
     places.map(({ app, port, operationsPort }) =>
       startApp(app, {
         ...shared,
@@ -69,6 +71,17 @@ export async function startConstellation(options: ConstellationOptions): Promise
       }),
     ),
   );
+  const processes = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
+  const stop = async () => {
+    await Promise.all(processes.map((each) => each.stop()));
+    await store.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  const failure = starts.find((start) => start.status === 'rejected');
+  if (failure !== undefined) {
+    await stop();
+    throw failure.reason;
+  }
   return {
     authorizationServerUrl: urlOf('authorization-server'),
     authorizationServerUrls: places
@@ -78,12 +91,9 @@ export async function startConstellation(options: ConstellationOptions): Promise
     deviceServiceUrl: urlOf('device-service'),
     storeUrl: store.storeUrl,
     processes,
+    storedText: store.storedText,
     output: () => processes.map((each) => each.output()).join('\n'),
-    async stop() {
-      await Promise.all(processes.map((each) => each.stop()));
-      await store.stop();
-      await rm(directory, { recursive: true, force: true });
-    },
+    stop,
   };
 }
 

@@ -19,6 +19,8 @@ export interface RedisServerOptions {
 export interface RedisServer {
   readonly port: number;
   readonly url: string;
+  /** Where it keeps its files. */
+  readonly directory: string;
   /** kill -9: connections break, nothing is saved. */
   kill(): Promise<void>;
   /** Starts again on the same port and the same folder, and waits until it answers. */
@@ -66,6 +68,7 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   const credentials = options.password && `:${encodeURIComponent(options.password)}@`;
   return {
     port,
+    directory,
     url: `redis://${credentials ?? ''}127.0.0.1:${port}`,
     kill,
     restart: async () => {

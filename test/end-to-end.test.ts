@@ -1,0 +1,178 @@
+// requires: redis-server
+import { createHash } from 'node:crypto';
+import {
+  authorizeAsUser,
+  type Constellation,
+  startConstellation,
+  storeEngines,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+const secureKey = 'endToEndKey0123456789';
+const redirectUri = 'https://app.example/callback';
+const alice = { username: 'alice', password: 'correct horse battery' };
+
+const client = {
+  name: 'Application',
+  orgId: 'org-1',
+  secureKey,
+  grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'],
+  redirectUris: [redirectUri],
+  scopes: ['device:read', 'device:write'],
+};
+const bootstrap = {
+  organizations: [
+    { id: 'org-1', name: 'One' },
+    { id: 'org-2', name: 'Two' },
+  ],
+  clients: [
+    { ...client, clientId: 'one' },
+    { ...client, clientId: 'two', orgId: 'org-2', signatureAlgorithm: 'MD5' },
+  ],
+  users: [{ ...alice, name: 'Alice', orgId: 'org-1' }],
+};
+
+const digests = { one: 'sha256', two: 'md5' } as const;
+
+describe.each(storeEngines)('the whole system on %s', (engine) => {
+  let system: Constellation;
+  const secrets: string[] = [secureKey, alice.password];
+
+  beforeAll(async () => {
+    system = await startConstellation({ engine, bootstrap });
+  });
+  afterAll(() => system.stop());
+
+  async function token(parameters: Record<string, string>, clientId = 'one') {
+    const reply = await fetch(`${system.authorizationServerUrl}/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${clientId}:${secureKey}`)}` },
+      body: new URLSearchParams(parameters),
+    });
+    const body = (await reply.json()) as Record<string, string>;
+    secrets.push(...[body.access_token, body.refresh_token].filter((value) => value !== undefined));
+    return { status: reply.status, body };
+  }
+
+  async function withBearer(value: string | undefined, path = '/api/device') {
+    const reply = await fetch(`${system.gatewayUrl}${path}`, {
+      headers: { authorization: `Bearer ${value}` },
+    });
+    return { status: reply.status, body: (await reply.json()) as Record<string, unknown> };
+  }
+
+  function sign(clientId: keyof typeof digests, text: string) {
+    const timestamp = String(Date.now());
+    const signature = createHash(digests[clientId])
+      .update(text + timestamp + secureKey)
+      .digest('hex');
+    return { 'X-Client-Id': clientId, 'X-Timestamp': timestamp, 'X-Sign': signature };
+  }
+
+  async function createSigned(clientId: keyof typeof digests, id: string) {
+    const body = JSON.stringify({ id, name: id, productId: 'p', productName: 'Product' });
+    const reply = await fetch(`${system.gatewayUrl}/device-instance`, {
+      method: 'POST',
+      headers: { ...sign(clientId, body), 'Content-Type': 'application/json' },
+      body,
+    });
+    const text = await reply.text();
+    const expected = createHash(digests[clientId])
+      .update(text + reply.headers.get('x-timestamp') + secureKey)
+      .digest('hex');
+    expect(reply.headers.get('x-sign')).toBe(expected);
+    return { status: reply.status, body: JSON.parse(text) };
+  }
+
+  it('creates a device with a signed request and reads it with a machine’s token', async () => {
+    expect(await createSigned('one', 'pump-1')).toMatchObject({ status: 200 });
+    const { body } = await token({ grant_type: 'client_credentials' });
+    const list = await withBearer(body.access_token);
+    expect(list).toMatchObject({
+      status: 200,
+      body: { result: [{ id: 'pump-1', orgId: 'org-1' }] },
+    });
+    const detail = await withBearer(body.access_token, '/api/v1/device/pump-1/_detail');
+    expect(detail).toMatchObject({
+      status: 200,
+      body: { code: 'success', result: { id: 'pump-1' } },
+    });
+  });
+
+  it('CG-12 shows one organisation’s device to nobody else', async () => {
+    expect(await createSigned('one', 'pump-2')).toMatchObject({ status: 200 });
+    const { body } = await token({ grant_type: 'client_credentials' }, 'two');
+    const foreign = await withBearer(body.access_token, '/api/v1/device/pump-2/_detail');
+    const missing = await withBearer(body.access_token, '/api/v1/device/no-such/_detail');
+    expect([foreign.status, missing.status]).toEqual([404, 404]);
+    expect({ ...foreign.body, timestamp: 0 }).toEqual({ ...missing.body, timestamp: 0 });
+    expect((await withBearer(body.access_token)).body.result).toEqual([]);
+  });
+
+  it('lets a person’s token act for the person’s organisation, and CR-01 kills it when the code comes again', async () => {
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id: 'two',
+      redirect_uri: redirectUri,
+    });
+    const landing = await authorizeAsUser(
+      `${system.authorizationServerUrl}/authorize?${query}`,
+      alice,
+    );
+    const code = landing.searchParams.get('code') ?? '';
+    secrets.push(code);
+    const redemption = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
+    const first = await token(redemption, 'two');
+    const before = await withBearer(first.body.access_token);
+    expect(before.status).toBe(200);
+    expect(before.body.result).toMatchObject([{ orgId: 'org-1' }, { orgId: 'org-1' }]);
+    expect((await token(redemption, 'two')).body.error).toBe('invalid_grant');
+    expect((await withBearer(first.body.access_token)).status).toBe(401);
+  });
+
+  it('CG-11 accepts no refresh token and no code as an access token', async () => {
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id: 'one',
+      redirect_uri: redirectUri,
+    });
+    const landing = await authorizeAsUser(
+      `${system.authorizationServerUrl}/authorize?${query}`,
+      alice,
+    );
+    const code = landing.searchParams.get('code') ?? '';
+    expect((await withBearer(code)).status).toBe(401);
+    const { body } = await token({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+    });
+    expect((await withBearer(body.refresh_token)).status).toBe(401);
+    expect((await withBearer(body.access_token)).status).toBe(200);
+  });
+
+  it('UP-10 answers nobody who comes to the device service past the gateway', async () => {
+    const { body } = await token({ grant_type: 'client_credentials' });
+    for (const headers of [{}, { authorization: `Bearer ${body.access_token}` }]) {
+      const reply = await fetch(`${system.deviceServiceUrl}/api/device`, { headers });
+      expect(reply.status).toBe(401);
+    }
+  });
+
+  it('SL-03 writes no secret, token or code into any log at debug level', () => {
+    const output = system.output();
+    expect(output).toContain('"operation":"device.list"');
+    expect(secrets.length).toBeGreaterThan(6);
+    for (const secret of secrets) {
+      expect(output).not.toContain(secret);
+    }
+  });
+
+  it('SL-01 stores no secret, token or code in a form that can be read', async () => {
+    const stored = await system.storedText();
+    expect(stored).toContain('client:one');
+    for (const secret of secrets) {
+      expect(stored).not.toContain(secret);
+    }
+  });
+});

@@ -1,0 +1,174 @@
+// requires: chromium curl openssl
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { chromium } from 'playwright-core';
+
+const root = join(import.meta.dirname, '..');
+const dataDirectory = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
+let environment: Record<string, string | undefined>;
+
+interface Started {
+  readonly group: ChildProcess;
+  readonly milliseconds: number;
+  output(): string;
+}
+
+/** `npm start` in a process group of its own, as a terminal gives it. */
+async function npmStart(): Promise<Started> {
+  const begun = performance.now();
+  const group = spawn('npm', ['start'], {
+    cwd: root,
+    env: environment,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  group.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString('utf8');
+  });
+  group.stderr.on('data', (chunk: Buffer) => {
+    output += chunk.toString('utf8');
+  });
+  await new Promise<void>((resolve, reject) => {
+    group.stdout.on('data', () => output.includes('Ctrl-C stops everything') && resolve());
+    group.once('exit', () => reject(new Error(`npm start ended:\n${output}`)));
+  });
+  return { group, milliseconds: performance.now() - begun, output: () => output };
+}
+
+/** Ctrl-C: SIGINT to the whole group, once. */
+async function pressControlC({ group }: Started): Promise<void> {
+  const exited = once(group, 'close');
+  process.kill(-(group.pid ?? 0), 'SIGINT');
+  await exited;
+}
+
+function printed(output: string, start: string): string {
+  return output.split('\n').find((line) => line.startsWith(start)) ?? '';
+}
+
+function paste(command: string): { status: number | null; reply: string } {
+  const { status, stdout } = spawnSync('bash', ['-c', command], { encoding: 'utf8' });
+  return { status, reply: stdout };
+}
+
+function isGroupGone(group: ChildProcess): boolean {
+  try {
+    process.kill(-(group.pid ?? 0), 0);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** The printed part: from the addresses to the end, without the log around it. */
+function message(output: string): string {
+  return output.slice(
+    output.indexOf('Gatehouse is running.'),
+    output.indexOf('Ctrl-C stops everything'),
+  );
+}
+
+beforeAll(async () => {
+  environment = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    DATA_DIR: dataDirectory,
+    AUTHORIZATION_SERVER_PORT: String(await freePort()),
+    GATEWAY_PORT: String(await freePort()),
+    DEVICE_SERVICE_PORT: String(await freePort()),
+    DEMO_APPLICATION_PORT: String(await freePort()),
+  };
+});
+afterAll(() => rmSync(dataDirectory, { recursive: true, force: true }));
+
+describe('npm start', () => {
+  let first: Started;
+  let second: Started;
+
+  beforeAll(async () => {
+    first = await npmStart();
+  });
+  afterAll(async () => {
+    for (const started of [first, second]) {
+      if (started !== undefined && !isGroupGone(started.group)) {
+        process.kill(-(started.group.pid ?? 0), 'SIGKILL');
+      }
+    }
+  });
+
+  it('prints in under 60 lines', () => {
+    expect(first.output().split('\n').length).toBeLessThan(60);
+  });
+
+  it('prints a command that gets an access token', () => {
+    const { status, reply } = paste(printed(first.output(), 'curl -s -u demo:'));
+    expect(status).toBe(0);
+    expect(JSON.parse(reply)).toMatchObject({
+      access_token: expect.stringMatching(/^[\w-]{43}$/),
+      token_type: 'Bearer',
+      expires_in: 7200,
+    });
+  });
+
+  it('prints a command that lists the devices with such a token', () => {
+    const { reply } = paste(printed(first.output(), 'curl -s http'));
+    expect(JSON.parse(reply)).toMatchObject({
+      status: 200,
+      code: 'success',
+      result: [{ id: 'demo-device-1', orgId: 'demo' }],
+    });
+  });
+
+  it('prints a command that does the same with a signed request', () => {
+    const { reply } = paste(printed(first.output(), 'TIMESTAMP='));
+    expect(JSON.parse(reply)).toMatchObject({ status: 200, result: [{ id: 'demo-device-1' }] });
+  });
+
+  it('prints the address of a browser sign-in that ends with the devices of the person', async () => {
+    const [, username = '', password = ''] =
+      /as (\w+) with the password (\w+):/.exec(first.output()) ?? [];
+    const browser = await chromium.launch({
+      executablePath: '/usr/bin/chromium',
+      args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+    });
+    try {
+      const page = await browser.newPage();
+      await page.goto(/http\S+\/authorize\?\S+/.exec(first.output())?.[0] ?? '');
+      await page.getByLabel('Username').fill(username);
+      await page.getByLabel('Password').fill(password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('button', { name: 'Allow' }).click();
+      await page.getByRole('button', { name: 'Redeem it' }).click();
+      expect(await page.locator('pre').textContent()).toContain('demo-device-1');
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it('writes no secret into its log', () => {
+    const log = first.output().replace(message(first.output()), '');
+    const [, secureKey = ''] = /-u demo:(\w+)/.exec(message(first.output())) ?? [];
+    const [, password = ''] = /with the password (\w+):/.exec(first.output()) ?? [];
+    expect(log).toContain('"operation":"token"');
+    expect(log).not.toContain(secureKey);
+    expect(log).not.toContain(password);
+  });
+
+  it('stops everything at Ctrl-C, and finds the same and prints the same at the next start', async () => {
+    await pressControlC(first);
+    expect(isGroupGone(first.group)).toBe(true);
+    expect(first.output()).not.toMatch(/"level":"(error|fatal)"/);
+    second = await npmStart();
+    expect(message(second.output())).toBe(message(first.output()));
+    const { reply } = paste(printed(second.output(), 'curl -s http'));
+    expect(JSON.parse(reply).result).toHaveLength(1);
+    await pressControlC(second);
+    expect(isGroupGone(second.group)).toBe(true);
+  });
+});
