@@ -7,21 +7,26 @@ import { observedRequest } from '@gatehouse/http-server';
 import { type Identity, loadSigningKey, type MasterKey } from '@gatehouse/identity';
 import express, { type RequestHandler } from 'express';
 import { defaultParameters } from './authorize/default-parameters.ts';
+import { clientEndpoint } from './client-endpoints/transport.ts';
+import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
+import { allowRegisteredOrigins, createRegisteredOrigins } from './cors/registered-origins.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import { noStore, pageHeaders } from './http/page-headers.ts';
 import { createProvider } from './provider/create-provider.ts';
+import type { SecurityProfile } from './provider/grant-types.ts';
+import { providerRoutes as at } from './provider/routes.ts';
 import { createCsrfTokens } from './sign-in/csrf-token.ts';
 import { handlePageError, sendErrorPage } from './sign-in/error-page.ts';
 import { createSignInRoutes } from './sign-in/sign-in-routes.ts';
 import { serveStylesheet } from './sign-in/stylesheet.ts';
 import { STYLESHEET_PATH } from './sign-in/views/layout.ts';
-import { tokenTransport } from './token/token-transport.ts';
 
 export interface AppDependencies {
   readonly identity: Identity;
   readonly masterKey: MasterKey;
   readonly issuer: string;
   readonly cookieKeys: readonly string[];
+  readonly securityProfile: SecurityProfile;
 }
 
 /** @throws StoreUnavailable when the signing key cannot be read or made */
@@ -32,6 +37,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     signingKey: await loadSigningKey('authorization-server', 'RS256', identity),
     cookieKeys: dependencies.cookieKeys,
     secureCookies: issuer.startsWith('https:'),
+    securityProfile: dependencies.securityProfile,
   });
   const callback = provider.callback();
   const serve: RequestHandler = (request, response) => callback(request, response);
@@ -45,14 +51,27 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(pageHeaders, fixOrigin(issuer));
 
   app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
-  app.get('/jwks', operation('jwks'), serve);
+  const origins = createRegisteredOrigins(identity.clients);
+  const browserForm = allowRegisteredOrigins(origins, 'POST');
   app.get('/.well-known/openid-configuration', operation('discovery'), serve);
   app.get('/.well-known/oauth-authorization-server', operation('discovery'), serve);
-  app.all('/token', operation('token'), tokenTransport, serve);
+  app.get(at.jwks, operation('jwks'), serve);
+  app.all(at.token, operation('token'), browserForm, clientEndpoint, serve);
+  app.all(at.revocation, operation('revoke'), browserForm, clientEndpoint, serve);
+  app.all(at.introspection, operation('introspect'), clientEndpoint, serve);
+  app.all(at.pushed_authorization_request, operation('par'), clientEndpoint, serve);
+  const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
+  app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 
   app.use(noStore);
-  app.get('/authorize', operation('authorize'), asPage, defaultParameters(identity.clients), serve);
-  app.get('/authorize/:interaction', operation('authorize-resume'), asPage, serve);
+  app.get(
+    at.authorization,
+    operation('authorize'),
+    asPage,
+    defaultParameters(identity.clients),
+    serve,
+  );
+  app.get(`${at.authorization}/:interaction`, operation('authorize-resume'), asPage, serve);
   app.use('/sign-in', operation('sign-in'), createSignInRoutes({ provider, identity, csrfTokens }));
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
   app.use(handlePageError);

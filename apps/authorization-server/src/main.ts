@@ -16,7 +16,7 @@ import { loadConfiguration } from './config.ts';
 async function start() {
   const configuration = loadConfiguration(process.env);
   const { host, port, issuer, identity: settings, cookieKeys } = configuration;
-  const { masterKey } = settings;
+  const { masterKey, securityProfile } = settings;
   const logger = createLogger({
     app: 'authorization-server',
     level: configuration.logLevel,
@@ -34,7 +34,7 @@ async function start() {
       if (bootstrap !== undefined) {
         await applyBootstrap(bootstrap, identity);
       }
-      return createApp({ identity, masterKey, issuer, cookieKeys });
+      return createApp({ identity, masterKey, issuer, cookieKeys, securityProfile });
     },
     (error) => error instanceof StoreUnavailable,
   );

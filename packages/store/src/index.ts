@@ -1,2 +1,4 @@
-export { createStore } from './create-store.ts';
+export type { StoreState } from './availability.ts';
+export { createStore, type StoreOptions } from './create-store.ts';
 export { type Counter, NEVER_EXPIRES, type Store, StoreUnavailable } from './store.ts';
+export { parseStoreUrl, type StoreLocation } from './store-url.ts';

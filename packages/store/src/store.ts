@@ -6,6 +6,8 @@
  *   engine is away and nothing is re-sent blindly: a caller turns the error into 503.
  * - An expired value is never returned. Lifetimes are in seconds and exact to one second.
  * - Keys and values are text. Keys must not carry a secret in the clear: hash it first.
+ * - A key is of one kind: value or claim, counter, index, or log. Using one as two kinds is a programming
+ *   error that the engines answer differently. A lifetime or capacity that is not positive is a RangeError.
  */
 export interface Store {
   /** The value, or undefined when there is none or it has expired. */

@@ -1,12 +1,15 @@
 import type { Client, ClientRegistry } from '@gatehouse/identity';
-import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { Adapter, AdapterPayload, ResponseType } from 'oidc-provider';
 
 /** Reads clients from the registry; the provider never writes them. */
 export class ClientAdapter implements Adapter {
   readonly #clients: ClientRegistry;
+  readonly #supportedGrantTypes: ReadonlySet<string>;
 
-  constructor(clients: ClientRegistry) {
+  /** @param supportedGrantTypes what the provider serves: a client may be registered for more */
+  constructor(clients: ClientRegistry, supportedGrantTypes: ReadonlySet<string>) {
     this.#clients = clients;
+    this.#supportedGrantTypes = supportedGrantTypes;
   }
 
   async find(clientId: string): Promise<AdapterPayload | undefined> {
@@ -16,7 +19,7 @@ export class ClientAdapter implements Adapter {
       this.#clients.verifySecret(undefined, clientId);
       return undefined;
     }
-    return client.enabled ? toMetadata(client) : undefined;
+    return client.enabled ? toMetadata(client, this.#supportedGrantTypes) : undefined;
   }
 
   upsert(): Promise<never> {
@@ -43,20 +46,19 @@ function refuse(): Promise<never> {
   return Promise.reject(new Error('Clients are written by the registry only.'));
 }
 
-/** The grant types the provider serves so far; a client may be registered for more. */
-const servedGrantTypes = new Set(['authorization_code', 'client_credentials', 'refresh_token']);
-
 /** RFC 7591 names. `client_secret` is never the real one: `compareClientSecret` asks the registry. */
-function toMetadata(client: Client): AdapterPayload {
-  const redirects = client.grantTypes.includes('authorization_code');
+function toMetadata(client: Client, supported: ReadonlySet<string>): AdapterPayload {
+  const grantTypes = client.grantTypes.filter((grantType) => supported.has(grantType));
   return {
     client_id: client.clientId,
     client_name: client.name,
     application_type: client.applicationType,
-    grant_types: client.grantTypes.filter((grantType) => servedGrantTypes.has(grantType)),
-    response_types: redirects ? ['code'] : [],
+    grant_types: grantTypes,
+    response_types: responseTypes(grantTypes),
     redirect_uris: [...client.redirectUris],
+    post_logout_redirect_uris: [...client.postLogoutRedirectUris],
     scope: client.scopes.join(' '),
+    corsOrigins: client.corsOrigins,
     ...(client.public
       ? { token_endpoint_auth_method: 'none' }
       : {
@@ -64,4 +66,9 @@ function toMetadata(client: Client): AdapterPayload {
           client_secret: 'held by the client registry',
         }),
   };
+}
+
+function responseTypes(grantTypes: readonly string[]): ResponseType[] {
+  const types: ResponseType[] = grantTypes.includes('authorization_code') ? ['code'] : [];
+  return grantTypes.includes('implicit') ? [...types, 'token' as ResponseType] : types;
 }

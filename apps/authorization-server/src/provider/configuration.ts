@@ -2,11 +2,14 @@ import { type Identity, knownScopes, type SigningKey } from '@gatehouse/identity
 import type { Configuration, JWKS } from 'oidc-provider';
 import { renderErrorPage } from '../sign-in/error-page.ts';
 import { ClientAdapter } from './client-adapter.ts';
+import { type SecurityProfile, supportedGrantTypes } from './grant-types.ts';
 import { createInteractionPolicy } from './interaction-policy.ts';
-import { lifetimes } from './lifetimes.ts';
+import { accessTokenLifetime, lifetimes } from './lifetimes.ts';
 import { createLoadExistingGrant } from './load-existing-grant.ts';
 import { OidcAdapter } from './oidc-adapter.ts';
 import type { Redemptions } from './redemptions.ts';
+import { providerRoutes } from './routes.ts';
+import { mayIntrospect, mayRevoke } from './token-policies.ts';
 import { failClosed } from './unavailable-adapter.ts';
 
 export interface ProviderSettings {
@@ -16,6 +19,7 @@ export interface ProviderSettings {
   /** https issuers get `Secure` cookies with name prefixes. */
   readonly secureCookies: boolean;
   readonly redemptions: Redemptions;
+  readonly securityProfile: SecurityProfile;
 }
 
 /** Everything the library leaves open, said explicitly: its defaults are for development. */
@@ -25,7 +29,7 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
     adapter: (model) =>
       failClosed(
         model === 'Client'
-          ? new ClientAdapter(identity.clients)
+          ? new ClientAdapter(identity.clients, supportedGrantTypes(settings.securityProfile))
           : new OidcAdapter(model, { ...identity, redemptions }),
       ),
     jwks: { keys: [signingKey.privateJwk] } as JWKS,
@@ -35,18 +39,18 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
     responseTypes: ['code'],
     scopes: [...knownScopes],
     claims: { openid: ['sub'], profile: ['name', 'preferred_username'] },
-    // Without userinfo, the ID token is where the profile is.
-    conformIdTokenClaims: false,
     features: {
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
-      pushedAuthorizationRequests: { enabled: false },
+      introspection: { enabled: true, allowedPolicy: mayIntrospect(identity) },
+      pushedAuthorizationRequests: { enabled: true },
       resourceIndicators: { enabled: false },
+      revocation: { enabled: true, allowedPolicy: mayRevoke },
       rpInitiatedLogout: { enabled: false },
-      userinfo: { enabled: false },
+      userinfo: { enabled: true },
     },
-    routes: { authorization: '/authorize', token: '/token', jwks: '/jwks' },
+    routes: providerRoutes,
     allowOmittingSingleRegisteredRedirectUri: false,
     pkce: { required: (_context, client) => client.clientAuthMethod === 'none' },
     issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
@@ -54,8 +58,10 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
     // Bound to the grant instead: a session lookup a token would cost every verifier a second read.
     expiresWithSession: async () => false,
     clockTolerance: 0,
-    ttl: lifetimes,
-    clientBasedCORS: () => false,
+    ttl: { ...lifetimes, AccessToken: accessTokenLifetime },
+    clientBasedCORS: (_context, origin, client) =>
+      Array.isArray(client.corsOrigins) && client.corsOrigins.includes(origin),
+    extraClientMetadata: { properties: ['corsOrigins'] },
     interactions: {
       policy: createInteractionPolicy(identity),
       url: (_context, interaction) => `/sign-in/${interaction.uid}`,

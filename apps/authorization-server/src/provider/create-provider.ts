@@ -1,17 +1,21 @@
 /**
  * oidc-provider, configured. The library owns the protocol; this folder owns what it leaves open: where
  * things are kept (adapters), who clients and accounts are, how long things live, and how it fails.
- * What stands before its endpoints is in authorize/ and token/; the pages are in sign-in/.
+ * What stands before its endpoints is in authorize/ and client-endpoints/; the pages are in sign-in/.
  */
 import type { Identity } from '@gatehouse/identity';
 import Provider from 'oidc-provider';
 import { redirectReply } from '../authorize/redirect-reply.ts';
+import { completeRedemption } from '../client-endpoints/complete-redemption.ts';
+import { clientEndpointReply } from '../client-endpoints/reply.ts';
+import { removeForeignOrigins } from '../cors/registered-origins.ts';
 import { registerClientCredentials } from '../grants/client-credentials.ts';
-import { completeRedemption } from '../token/complete-redemption.ts';
-import { tokenReply } from '../token/token-reply.ts';
+import { refuseUnauthorizedClients } from './client-permissions.ts';
 import { type ProviderSettings, providerConfiguration } from './configuration.ts';
+import { enableImplicit } from './enable-implicit.ts';
 import { noteOutcomes } from './note-outcomes.ts';
 import { createRedemptions } from './redemptions.ts';
+import { clientEndpointPaths } from './routes.ts';
 import { answerUnexpectedErrors } from './unexpected-errors.ts';
 
 export function createProvider(
@@ -20,12 +24,17 @@ export function createProvider(
 ): Provider {
   const redemptions = createRedemptions(settings.identity.store);
   const provider = new Provider(issuer, providerConfiguration({ ...settings, redemptions }));
+  if (settings.securityProfile === 'compatible') {
+    enableImplicit(provider);
+  }
   registerClientCredentials(provider);
+  refuseUnauthorizedClients(provider);
   compareSecretsInRegistry(provider, settings.identity);
   // Proxy headers are set by fixOrigin alone, so that every URL starts with the issuer.
   provider.proxy = true;
   provider.use(redirectReply);
-  provider.use(tokenReply);
+  provider.use(removeForeignOrigins);
+  provider.use(clientEndpointReply(clientEndpointPaths));
   provider.use(answerUnexpectedErrors);
   provider.use(completeRedemption(redemptions));
   noteOutcomes(provider);

@@ -1,5 +1,5 @@
-import type { Identity } from '@gatehouse/identity';
-import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { type Identity, knownScopes } from '@gatehouse/identity';
+import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 
 /**
  * The library's policy, and one more reason to ask who is there: the signed-in person may no longer, or may
@@ -7,16 +7,27 @@ import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
  */
 export function createInteractionPolicy(identity: Identity) {
   const policy = interactionPolicy.base();
-  policy
-    .get('login')
-    ?.checks.add(
-      new interactionPolicy.Check(
-        'account_not_allowed',
-        'the signed-in account may not be used here',
-        async (context) => !(await mayContinue(context, identity)),
-      ),
-    );
+  const { Check } = interactionPolicy;
+  const checks = policy.get('login')?.checks;
+  checks?.add(new Check('unknown_scope', 'an unknown scope was requested', refuseUnknownScopes));
+  checks?.add(
+    new Check(
+      'account_not_allowed',
+      'the signed-in account may not be used here',
+      async (context) => !(await mayContinue(context, identity)),
+    ),
+  );
   return policy;
+}
+
+/** The library grants what it knows and drops the rest in silence; RFC 6749 §3.3 wants it said. */
+function refuseUnknownScopes(context: KoaContextWithOIDC): false {
+  const known: readonly string[] = knownScopes;
+  const unknown = [...context.oidc.requestParamScopes].find((scope) => !known.includes(scope));
+  if (unknown !== undefined) {
+    throw new errors.InvalidScope('requested scope is unknown', unknown);
+  }
+  return false;
 }
 
 async function mayContinue(context: KoaContextWithOIDC, identity: Identity): Promise<boolean> {

@@ -15,3 +15,11 @@ export const lifetimes = {
   Session: 14 * DAY,
   Grant: 60 * DAY,
 } as const;
+
+/** A token in the front channel is easier to lose, so it lives less long (RFC 9700 §2.1.2). */
+const IMPLICIT_ACCESS_TOKEN = 10 * MINUTE;
+
+/** Called by the library as `ttl.AccessToken`. */
+export function accessTokenLifetime(_context: unknown, token: { readonly gty?: string }): number {
+  return token.gty === 'implicit' ? IMPLICIT_ACCESS_TOKEN : lifetimes.AccessToken;
+}

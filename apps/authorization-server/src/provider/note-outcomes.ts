@@ -1,6 +1,7 @@
 import { observedRequest } from '@gatehouse/http-server';
 import type Provider from 'oidc-provider';
 import type { errors, KoaContextWithOIDC } from 'oidc-provider';
+import { BodyTooLarge } from '../client-endpoints/limit-body.ts';
 import { TemporarilyUnavailable } from './unavailable-adapter.ts';
 
 /** Puts the provider's outcomes into the request's one log line: codes and client ids, never values. */
@@ -12,6 +13,9 @@ export function noteOutcomes(provider: Provider): void {
     if (error instanceof TemporarilyUnavailable) {
       notes.err = error.cause;
     }
+    if (error.cause instanceof BodyTooLarge) {
+      context.status = 413;
+    }
   };
   const noteServerError = (context: KoaContextWithOIDC, error: Error) => {
     const { notes } = observedRequest(context.req);
@@ -22,6 +26,11 @@ export function noteOutcomes(provider: Provider): void {
   provider.on('authorization.success', noteClient);
   provider.on('grant.error', noteError);
   provider.on('authorization.error', noteError);
+  provider.on('revocation.error', noteError);
+  provider.on('introspection.error', noteError);
+  provider.on('pushed_authorization_request.error', noteError);
+  provider.on('userinfo.error', noteError);
+  provider.on('device_authorization.error', noteError);
   provider.on('server_error', noteServerError);
 }
 

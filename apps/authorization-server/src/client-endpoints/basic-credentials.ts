@@ -1,0 +1,38 @@
+/**
+ * Whether an Authorization header at a client endpoint is unreadable: another scheme, not base64, without a
+ * colon, an empty half, or a form-encoding that decodes to no text. RFC 6749 §5.2 calls that a failed client
+ * authentication; the library would say `invalid_request`.
+ */
+export function isMalformedBasic(authorization: string): boolean {
+  const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization.trim()) ?? [];
+  if (encoded === undefined) {
+    return true;
+  }
+  const text = decodeUtf8(Buffer.from(encoded, 'base64'));
+  const colon = text?.indexOf(':') ?? -1;
+  return (
+    text === undefined ||
+    !isFormEncoded(text.slice(0, Math.max(colon, 0))) ||
+    !isFormEncoded(text.slice(colon + 1))
+  );
+}
+
+function isFormEncoded(half: string): boolean {
+  if (half === '') {
+    return false;
+  }
+  try {
+    decodeURIComponent(half.replaceAll('+', '%20'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function decodeUtf8(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

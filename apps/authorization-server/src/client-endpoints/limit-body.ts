@@ -1,0 +1,29 @@
+import type { IncomingMessage } from 'node:http';
+
+/** The provider's own limit, past which it stops reading. */
+export const MAXIMUM_BODY_BYTES = 56 * 1024;
+
+/** Thrown into the provider's reading of a body without Content-Length; it arrives as its error's cause. */
+export class BodyTooLarge extends Error {
+  constructor() {
+    super('The body is too large.');
+    this.name = 'BodyTooLarge';
+  }
+}
+
+/** Counts what the provider reads, so that a chunked body over the limit can be told from a malformed one. */
+export function limitBody(request: IncomingMessage): void {
+  const iterate = request.iterator.bind(request);
+  request.iterator = (options) => countBytes(iterate(options));
+}
+
+async function* countBytes(chunks: AsyncIterable<Buffer>): NodeJS.AsyncIterator<Buffer> {
+  let received = 0;
+  for await (const chunk of chunks) {
+    received += chunk.length;
+    if (received > MAXIMUM_BODY_BYTES) {
+      throw new BodyTooLarge();
+    }
+    yield chunk;
+  }
+}

@@ -1,0 +1,30 @@
+import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
+
+/** RFC 6749 §5.1 and the specification: every reply of a client endpoint, errors included. */
+export const replyHeaders = {
+  'Cache-Control': 'no-store',
+  Pragma: 'no-cache',
+  'Content-Type': 'application/json;charset=UTF-8',
+} as const;
+
+export const challengeClient = 'Basic realm="gatehouse", charset="UTF-8"';
+
+/** Where the library's reply differs from the specification, after it and before it is written. */
+export function clientEndpointReply(paths: readonly string[]): ProviderMiddleware {
+  return async (context, next) => {
+    await next();
+    if (!paths.includes(context.path)) {
+      return;
+    }
+    context.set(replyHeaders);
+    if (context.status === 401) {
+      context.set('WWW-Authenticate', challengeClient);
+    }
+    if (context.status === 413) {
+      context.set('Connection', 'close');
+    }
+    if (context.status === 503) {
+      context.set('Retry-After', '1');
+    }
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * What stands before the endpoints that clients call without a browser: /token, /revoke, /introspect, /par,
+ * /device/auth. The transport rules of RFC 6749 §2.3.1 and §3.2 that the library leaves to its surroundings: one
+ * method, one form, one credential, nothing secret in the address, JSON whatever `Accept` says.
+ * Not here: client authentication and the protocol itself, which are the provider's.
+ */
+import { observedRequest } from '@gatehouse/http-server';
+import type { Request, RequestHandler, Response } from 'express';
+import { isMalformedBasic } from './basic-credentials.ts';
+import { limitBody, MAXIMUM_BODY_BYTES } from './limit-body.ts';
+import { challengeClient, replyHeaders } from './reply.ts';
+
+/** A refusal before the provider sees the request: RFC 6749 §5.2 error code and description. */
+interface Refusal {
+  readonly status: number;
+  readonly error: 'invalid_request' | 'invalid_client';
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const FORM = 'application/x-www-form-urlencoded';
+
+/** In these, a secret would end up in logs and histories (RFC 6749 §2.3.1: must not be in the URI). */
+const bodyOnlyParameters = [
+  'client_secret',
+  'client_assertion',
+  'code',
+  'refresh_token',
+  'password',
+  'token',
+  'device_code',
+];
+
+export const clientEndpoint: RequestHandler = (request, response, next) => {
+  request.headers.accept = 'application/json';
+  const refusal =
+    refuseMethod(request) ??
+    refuseCredentials(request) ??
+    refuseAddress(request) ??
+    refuseBody(request);
+  if (refusal !== undefined) {
+    writeRefusal(request, response, refusal);
+    return;
+  }
+  limitBody(request);
+  next();
+};
+
+function refuseMethod(request: Request): Refusal | undefined {
+  return request.method === 'POST'
+    ? undefined
+    : {
+        status: 405,
+        error: 'invalid_request',
+        description: 'This endpoint answers POST only.',
+        headers: { Allow: 'POST' },
+      };
+}
+
+function refuseCredentials(request: Request): Refusal | undefined {
+  // Node keeps the first of two and drops the other silently: RFC 9110 §5.3 allows one.
+  if (countHeader(request, 'authorization') > 1) {
+    return { status: 400, error: 'invalid_request', description: 'Send one Authorization header.' };
+  }
+  const { authorization } = request.headers;
+  return authorization !== undefined && isMalformedBasic(authorization)
+    ? {
+        status: 401,
+        error: 'invalid_client',
+        description: 'The Authorization header holds no readable Basic credentials.',
+      }
+    : undefined;
+}
+
+function refuseAddress(request: Request): Refusal | undefined {
+  const { searchParams } = new URL(request.url, 'http://unused.invalid');
+  const found = bodyOnlyParameters.find((name) => searchParams.has(name));
+  return found === undefined
+    ? undefined
+    : {
+        status: 400,
+        error: 'invalid_request',
+        description: `${found} belongs in the body, never in the address.`,
+      };
+}
+
+function refuseBody(request: Request): Refusal | undefined {
+  const { 'content-encoding': encoding = 'identity', 'content-length': length = '0' } =
+    request.headers;
+  if (encoding.toLowerCase() !== 'identity') {
+    return { status: 415, error: 'invalid_request', description: 'Send the body uncompressed.' };
+  }
+  if (Number(length) > MAXIMUM_BODY_BYTES) {
+    return {
+      status: 413,
+      error: 'invalid_request',
+      description: `The body is larger than ${MAXIMUM_BODY_BYTES} bytes.`,
+    };
+  }
+  const [type = '', ...parameters] = (request.headers['content-type'] ?? FORM)
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  const charset = parameters.find((each) => each.startsWith('charset='))?.slice(8) ?? 'utf-8';
+  return type === FORM && /^"?(utf-8|us-ascii)"?$/.test(charset)
+    ? undefined
+    : { status: 415, error: 'invalid_request', description: `Send ${FORM} in UTF-8.` };
+}
+
+function writeRefusal(request: Request, response: Response, refusal: Refusal): void {
+  const { status, error, description, headers } = refusal;
+  observedRequest(request).notes.code = error;
+  response
+    .status(status)
+    .set({ ...replyHeaders, ...headers })
+    // What was not read must not be taken for the next request on this connection (CWE-444).
+    .set('Connection', 'close');
+  if (status === 401) {
+    response.set('WWW-Authenticate', challengeClient);
+  }
+  response.end(JSON.stringify({ error, error_description: description }));
+}
+
+function countHeader(request: Request, name: string): number {
+  return request.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === name).length;
+}

@@ -1,0 +1,71 @@
+import type { ClientRegistry } from '@gatehouse/identity';
+import type { RequestHandler } from 'express';
+import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
+
+/**
+ * CORS for the origins that clients registered (RFC 9700 §2.6). A preflight names no client, so it is answered
+ * for an origin of any client; the request itself is checked against its own client by the provider.
+ */
+export interface RegisteredOrigins {
+  has(origin: string): Promise<boolean>;
+}
+
+const REFRESH_MILLISECONDS = 1000;
+const PREFLIGHT_SECONDS = '600';
+
+export function createRegisteredOrigins(
+  clients: ClientRegistry,
+  now: () => number = Date.now,
+): RegisteredOrigins {
+  let origins: ReadonlySet<string> = new Set();
+  let freshUntil = 0;
+  return {
+    async has(origin) {
+      if (now() >= freshUntil) {
+        const registered = await clients.list();
+        origins = new Set(
+          registered.filter((client) => client.enabled).flatMap((client) => client.corsOrigins),
+        );
+        freshUntil = now() + REFRESH_MILLISECONDS;
+      }
+      return origins.has(origin);
+    },
+  };
+}
+
+/** Before an endpoint that browser applications call. An origin nobody registered is as good as none. */
+export function allowRegisteredOrigins(
+  origins: RegisteredOrigins,
+  methods: string,
+): RequestHandler {
+  return async (request, response, next) => {
+    const { origin } = request.headers;
+    const registered = origin !== undefined && (await origins.has(origin));
+    if (!registered) {
+      delete request.headers.origin;
+    }
+    if (request.method !== 'OPTIONS') {
+      next();
+      return;
+    }
+    response.set('Vary', 'Origin');
+    if (registered) {
+      response.set({
+        'Access-Control-Allow-Origin': origin,
+        'Access-Control-Allow-Methods': methods,
+        'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+        'Access-Control-Max-Age': PREFLIGHT_SECONDS,
+      });
+    }
+    response.set('Allow', `${methods}, OPTIONS`).status(204).end();
+  };
+}
+
+/** The library answers a request without Origin with `*`: what no browser asked for is not said. */
+export const removeForeignOrigins: ProviderMiddleware = async (context, next) => {
+  await next();
+  if (context.req.headers.origin === undefined) {
+    context.remove('Access-Control-Allow-Origin');
+    context.remove('Access-Control-Expose-Headers');
+  }
+};

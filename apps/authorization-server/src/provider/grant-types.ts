@@ -1,0 +1,18 @@
+export type SecurityProfile = 'compatible' | 'strict';
+
+/** What `strict` refuses for everybody, whatever clients are registered for (RFC 9700 §2.1.2, §2.4). */
+const legacyGrantTypes = new Set(['implicit', 'password']);
+
+const allGrantTypes = [
+  'authorization_code',
+  'client_credentials',
+  'implicit',
+  'refresh_token',
+] as const;
+
+/** The grant types that are served; a client may be registered for more. */
+export function supportedGrantTypes(profile: SecurityProfile): ReadonlySet<string> {
+  return new Set(
+    allGrantTypes.filter((name) => profile === 'compatible' || !legacyGrantTypes.has(name)),
+  );
+}

@@ -1,0 +1,73 @@
+// requires: redis-server chromium
+
+import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Browser, chromium } from 'playwright-core';
+import { alice, authorizationUrl, bootstrap, requestToken, web } from './fixtures.ts';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  });
+});
+afterAll(() => browser.close());
+
+describe.each(storeEngines)('a person in a real browser, over %s', (engine) => {
+  let system: Constellation;
+
+  beforeAll(async () => {
+    system = await startConstellation({ engine, bootstrap, apps: ['authorization-server'] });
+  });
+  afterAll(() => system.stop());
+
+  it.each([
+    ['on a phone', { width: 360, height: 740 }, true],
+    ['on a desktop, without script', { width: 1280, height: 800 }, false],
+  ])(
+    'signs in, allows, and lands with a code that /token accepts: %s',
+    async (_name, viewport, javaScriptEnabled) => {
+      const issuer = system.authorizationServerUrl;
+      const context = await browser.newContext({ viewport, javaScriptEnabled });
+      const page = await context.newPage();
+      const refusals: string[] = [];
+      page.on('console', (message) => refusals.push(message.text()));
+      // The application's own address: nothing is there, so the browser is told what it would find.
+      await page.route(`${web.redirectUri}*`, (route) => route.fulfill({ body: 'landed' }));
+
+      await page.goto(authorizationUrl(issuer, { state: 'from-the-browser' }));
+      expect(await page.title()).toBe('Sign in');
+      await page.getByLabel('Username').fill(alice.username);
+      await page.getByLabel('Password').fill('not the password');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      expect(await page.getByRole('alert').textContent()).toContain('do not match');
+      expect(await page.getByLabel('Username').inputValue()).toBe(alice.username);
+      await page.getByLabel('Password').fill(alice.password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+
+      await page
+        .getByRole('heading', { name: 'Example web application asks for access' })
+        .waitFor();
+      const fits = () =>
+        page.locator('body').evaluate((body) => body.scrollWidth <= body.clientWidth);
+      expect(await fits()).toBe(true);
+      await page.getByRole('button', { name: 'Allow' }).click();
+      await page.waitForURL(`${web.redirectUri}*`);
+
+      const landing = new URL(page.url());
+      expect(landing.searchParams.get('state')).toBe('from-the-browser');
+      const { status, body } = await requestToken(issuer, {
+        grant_type: 'authorization_code',
+        code: landing.searchParams.get('code') ?? '',
+        redirect_uri: web.redirectUri,
+        client_id: web.clientId,
+      });
+      expect([status, body.token_type]).toEqual([200, 'Bearer']);
+      // A Content-Security-Policy that is in the way of our own pages shows on the console.
+      expect(refusals.filter((text) => !text.includes('422'))).toEqual([]);
+      await context.close();
+    },
+  );
+});

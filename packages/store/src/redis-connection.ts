@@ -1,0 +1,146 @@
+import type { Availability } from './availability.ts';
+import { OPERATION_DEADLINE_MILLISECONDS } from './limits.ts';
+import { createRedisClient, type RedisClient, reconnectPauseMilliseconds } from './redis-client.ts';
+import { StoreUnavailable } from './store.ts';
+import type { RedisLocation } from './store-url.ts';
+
+/**
+ * The connection, its state, and the deadline of what is sent over it.
+ *
+ *   connecting ──ready──▶ available ──lost──▶ connecting ──failed──▶ unavailable ──ready──▶ available
+ *
+ * While it connects (at start, or for the first time after a loss) operations wait for it, within their
+ * deadline; once an attempt has failed they fail at once, so that nothing piles up during an outage.
+ */
+export class RedisConnection {
+  readonly #client: RedisClient;
+  readonly #availability: Availability;
+  /** ioredis bounds a command by itself, but a cluster's redirections come on top. */
+  readonly #isSelfBounded: boolean;
+  #state: 'connecting' | 'available' | 'unavailable' | 'closed' = 'connecting';
+  #connected = deferred();
+  #reconnecting: NodeJS.Timeout | undefined;
+
+  constructor(location: RedisLocation, availability: Availability) {
+    this.#availability = availability;
+    this.#isSelfBounded = location.engine !== 'redis-cluster';
+    this.#client = createRedisClient(location);
+    this.#client.on('ready', () => this.#becomeAvailable());
+    // Without a listener ioredis prints errors; their text and properties may hold credentials.
+    this.#client.on('error', (error: unknown) => this.#fail(error));
+    this.#client.on('close', () => this.#lose());
+    this.#client.on('end', () => this.#connectAnew());
+  }
+
+  /**
+   * Sends a command, or fails within the deadline.
+   *
+   * @throws StoreUnavailable whatever went wrong
+   */
+  async send<Reply>(
+    operation: string,
+    command: (client: RedisClient) => Promise<Reply>,
+  ): Promise<Reply> {
+    try {
+      if (this.#isSelfBounded && this.#client.status === 'ready') {
+        return await command(this.#client);
+      }
+      return await this.#sendWithinDeadline(command);
+    } catch (error) {
+      throw new StoreUnavailable(operation, withoutArguments(error));
+    }
+  }
+
+  async close(): Promise<void> {
+    const wasAvailable = this.#state === 'available';
+    this.#state = 'closed';
+    clearTimeout(this.#reconnecting);
+    this.#connected.reject(new Error('The store is closed.'));
+    if (wasAvailable) {
+      // Lets the replies in flight arrive first; a server that is gone by now is no reason to fail.
+      await this.#client.quit().catch(() => undefined);
+    }
+    this.#client.disconnect();
+  }
+
+  async #sendWithinDeadline<Reply>(
+    command: (client: RedisClient) => Promise<Reply>,
+  ): Promise<Reply> {
+    let timer: NodeJS.Timeout | undefined;
+    let expired = false;
+    const deadline = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        expired = true;
+        reject(new Error('No connection or no reply in time.'));
+      }, OPERATION_DEADLINE_MILLISECONDS);
+    });
+    const reply = this.#connected.promise.then(() => {
+      // A caller that was told "unavailable" must not find its command sent later.
+      if (expired) {
+        throw new Error('Too late.');
+      }
+      return command(this.#client);
+    });
+    try {
+      return await Promise.race([reply, deadline]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #becomeAvailable(): void {
+    if (this.#state === 'closed') {
+      return;
+    }
+    if (this.#state === 'unavailable') {
+      this.#connected = deferred();
+    }
+    this.#state = 'available';
+    this.#connected.resolve();
+    this.#availability.report('available');
+  }
+
+  /** The connection is gone: the next attempt deserves patience, those after it don't. */
+  #lose(): void {
+    if (this.#state === 'available') {
+      this.#state = 'connecting';
+      this.#connected = deferred();
+    } else {
+      this.#fail(new Error('The connection was closed.'));
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#state !== 'connecting' && this.#state !== 'unavailable') {
+      return;
+    }
+    this.#connected.reject(error);
+    this.#state = 'unavailable';
+    this.#availability.report('unavailable');
+  }
+
+  /** ioredis gives up where a failover interrupts its search for the master. We don't. */
+  #connectAnew(): void {
+    if (this.#state !== 'closed') {
+      clearTimeout(this.#reconnecting);
+      this.#reconnecting = setTimeout(() => {
+        this.#client.connect().catch(() => undefined);
+      }, reconnectPauseMilliseconds());
+    }
+  }
+}
+
+/** A promise that may be rejected with nobody listening. */
+function deferred() {
+  const result = Promise.withResolvers<void>();
+  result.promise.catch(() => undefined);
+  return result;
+}
+
+/** ioredis hangs the command on its errors, and Redis quotes arguments: tokens, values, passwords. */
+function withoutArguments(error: unknown): Error {
+  const { name, message } = error as Partial<Error>;
+  const safe = new Error(String(message).replace(/,? with args beginning with:.*/s, ''));
+  safe.name = name ?? 'Error';
+  return safe;
+}

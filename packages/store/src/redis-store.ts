@@ -1,0 +1,147 @@
+import type { Availability } from './availability.ts';
+import { assertEpochMilliseconds, assertPositiveInteger, lifetimeMilliseconds } from './limits.ts';
+import type { RedisClient } from './redis-client.ts';
+import { RedisConnection } from './redis-connection.ts';
+import type { Counter, Store } from './store.ts';
+import type { RedisLocation } from './store-url.ts';
+
+export interface RedisStoreDependencies {
+  readonly availability: Availability;
+  readonly now: () => number;
+}
+
+/** The engine for more than one machine. Never waits for Redis here: see `RedisConnection`. */
+export function createRedisStore(
+  location: RedisLocation,
+  dependencies: RedisStoreDependencies,
+): Store {
+  return new RedisStore(location, dependencies);
+}
+
+class RedisStore implements Store {
+  readonly #connection: RedisConnection;
+  readonly #now: () => number;
+
+  constructor(location: RedisLocation, { availability, now }: RedisStoreDependencies) {
+    this.#connection = new RedisConnection(location, availability);
+    this.#now = now;
+  }
+
+  get(key: string): Promise<string | undefined> {
+    return this.#send('get', async (client) => optionalText(await client.get(key)));
+  }
+
+  async set(key: string, value: string, ttlSeconds?: number): Promise<void> {
+    const lifetime = ttlSeconds === undefined ? undefined : lifetimeMilliseconds(ttlSeconds);
+    await this.#send('set', (client) =>
+      lifetime === undefined ? client.set(key, value) : client.set(key, value, 'PX', lifetime),
+    );
+  }
+
+  async claim(key: string, owner: string, ttlSeconds?: number): Promise<string> {
+    const lifetime = ttlSeconds === undefined ? undefined : lifetimeMilliseconds(ttlSeconds);
+    const holder = await this.#send('claim', async (client) =>
+      optionalText(
+        await (lifetime === undefined
+          ? client.set(key, owner, 'NX', 'GET')
+          : client.set(key, owner, 'PX', lifetime, 'NX', 'GET')),
+      ),
+    );
+    return holder ?? owner;
+  }
+
+  async delete(keys: readonly string[]): Promise<void> {
+    await this.#send('delete', (client) => Promise.all(keys.map((key) => client.unlink(key))));
+  }
+
+  async increment(key: string, windowSeconds: number): Promise<Counter> {
+    const window = lifetimeMilliseconds(windowSeconds);
+    return this.#send('increment', async (client) =>
+      this.#counterOf(await client.incrementInWindow(key, window)),
+    );
+  }
+
+  async decrement(key: string): Promise<void> {
+    await this.#send('decrement', (client) => client.decrementToZero(key));
+  }
+
+  counter(key: string): Promise<Counter | undefined> {
+    return this.#send('counter', async (client) => {
+      const reply = await client.readCounter(key);
+      return Array.isArray(reply) && reply[0] === null ? undefined : this.#counterOf(reply);
+    });
+  }
+
+  async addToIndex(key: string, member: string, expiresAt: number): Promise<void> {
+    assertEpochMilliseconds(expiresAt);
+    await this.#send('addToIndex', (client) =>
+      client.addIndexMember(key, member, expiresAt, this.#now()),
+    );
+  }
+
+  async removeFromIndex(key: string, member: string): Promise<void> {
+    await this.#send('removeFromIndex', (client) => client.zrem(key, member));
+  }
+
+  members(key: string): Promise<readonly string[]> {
+    return this.#send('members', async (client) =>
+      texts(await client.zrangebyscore(key, `(${this.#now()}`, '+inf')),
+    );
+  }
+
+  async append(key: string, entry: string, capacity: number): Promise<void> {
+    assertPositiveInteger('A capacity', capacity);
+    await this.#send('append', (client) => client.appendCapped(key, entry, capacity));
+  }
+
+  async read(key: string, limit: number): Promise<readonly string[]> {
+    assertPositiveInteger('A limit', limit);
+    return this.#send('read', async (client) => texts(await client.lrange(key, 0, limit - 1)));
+  }
+
+  async ping(): Promise<void> {
+    // A read, not PING: it must reach the master of a cluster that serves keys, and be no replica.
+    await this.#send('ping', (client) => client.exists('ping'));
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  #send<Reply>(
+    operation: string,
+    command: (client: RedisClient) => Promise<Reply>,
+  ): Promise<Reply> {
+    return this.#connection.send(operation, command);
+  }
+
+  #counterOf(reply: unknown): Counter {
+    const [count, remaining] = Array.isArray(reply) ? reply.map(Number) : [];
+    if (!(Number.isInteger(count) && Number.isInteger(remaining))) {
+      throw new Error('Redis sent an unexpected reply.');
+    }
+    return { count: Number(count), resetsAt: this.#now() + Math.max(Number(remaining), 0) };
+  }
+}
+
+/** A reply of another shape means a broken server or connection: unavailable, never "not found". */
+function optionalText(reply: unknown): string | undefined {
+  if (reply === null) {
+    return undefined;
+  }
+  return text(reply);
+}
+
+function texts(reply: unknown): readonly string[] {
+  if (!Array.isArray(reply)) {
+    throw new Error('Redis sent an unexpected reply.');
+  }
+  return reply.map(text);
+}
+
+function text(reply: unknown): string {
+  if (typeof reply !== 'string') {
+    throw new Error('Redis sent an unexpected reply.');
+  }
+  return reply;
+}

@@ -1,0 +1,85 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+/** What one sweep removes of each kind, so that it never holds the lock for long. */
+export const SWEEP_ROWS = 256;
+
+export type SqliteStatements = ReturnType<typeof prepareStatements>;
+
+/**
+ * Every statement of the store, prepared once. Read-modify-write is one statement wherever SQLite can say
+ * it in one, since a statement is atomic. What returns rows from a write is run with `all()`: it runs the
+ * statement to its end, so that a failing commit is an error and not a lost write.
+ */
+export function prepareStatements(database: DatabaseSync) {
+  return {
+    ...prepareEntries(database),
+    ...prepareCounters(database),
+    ...prepareIndexes(database),
+    ...prepareLogs(database),
+    removeKey: ['entries', 'counters', 'index_members', 'log_entries'].map((table) =>
+      database.prepare(`DELETE FROM ${table} WHERE key = ?`),
+    ),
+    sweep: [
+      database.prepare(`DELETE FROM entries WHERE rowid IN
+        (SELECT rowid FROM entries WHERE expires_at <= ? LIMIT ${SWEEP_ROWS})`),
+      database.prepare(`DELETE FROM counters WHERE key IN
+        (SELECT key FROM counters WHERE resets_at <= ? LIMIT ${SWEEP_ROWS})`),
+      database.prepare(`DELETE FROM index_members WHERE (key, member) IN
+        (SELECT key, member FROM index_members WHERE expires_at <= ? LIMIT ${SWEEP_ROWS})`),
+    ],
+    ping: database.prepare('SELECT count(*) FROM sqlite_schema'),
+  };
+}
+
+function prepareEntries(database: DatabaseSync) {
+  return {
+    get: database.prepare('SELECT value FROM entries WHERE key = ? AND expires_at > ?'),
+    set: database.prepare(`INSERT INTO entries (key, value, expires_at) VALUES (?, ?, ?)
+      ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`),
+    /** Keeps a living holder and returns whoever holds the key now. */
+    claim:
+      database.prepare(`INSERT INTO entries (key, value, expires_at) VALUES (:key, :owner, :expiry)
+      ON CONFLICT (key) DO UPDATE SET
+        value = CASE WHEN expires_at <= :now THEN excluded.value ELSE value END,
+        expires_at = CASE WHEN expires_at <= :now THEN excluded.expires_at ELSE expires_at END
+      RETURNING value AS holder`),
+  };
+}
+
+function prepareCounters(database: DatabaseSync) {
+  return {
+    increment: database.prepare(`INSERT INTO counters (key, count, resets_at) VALUES (:key, 1, :end)
+      ON CONFLICT (key) DO UPDATE SET
+        count = CASE WHEN resets_at <= :now THEN 1 ELSE count + 1 END,
+        resets_at = CASE WHEN resets_at <= :now THEN excluded.resets_at ELSE resets_at END
+      RETURNING count, resets_at AS resetsAt`),
+    decrement: database.prepare(
+      'UPDATE counters SET count = count - 1 WHERE key = ? AND resets_at > ? AND count > 0',
+    ),
+    counter: database.prepare(
+      'SELECT count, resets_at AS resetsAt FROM counters WHERE key = ? AND resets_at > ?',
+    ),
+  };
+}
+
+function prepareIndexes(database: DatabaseSync) {
+  return {
+    addToIndex:
+      database.prepare(`INSERT INTO index_members (key, member, expires_at) VALUES (?, ?, ?)
+      ON CONFLICT (key, member) DO UPDATE SET expires_at = excluded.expires_at`),
+    removeFromIndex: database.prepare('DELETE FROM index_members WHERE key = ? AND member = ?'),
+    members: database.prepare(`SELECT member FROM index_members WHERE key = ? AND expires_at > ?
+      ORDER BY expires_at, member`),
+  };
+}
+
+function prepareLogs(database: DatabaseSync) {
+  return {
+    append: database.prepare('INSERT INTO log_entries (key, entry) VALUES (?, ?)'),
+    trim: database.prepare(`DELETE FROM log_entries WHERE key = :key AND sequence <=
+      (SELECT sequence FROM log_entries WHERE key = :key ORDER BY sequence DESC LIMIT 1 OFFSET :capacity)`),
+    read: database.prepare(
+      'SELECT entry FROM log_entries WHERE key = ? ORDER BY sequence DESC LIMIT ?',
+    ),
+  };
+}

@@ -1,0 +1,40 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { inTransaction } from './sqlite-database.ts';
+import { type SqliteStatements, SWEEP_ROWS } from './sqlite-statements.ts';
+
+const PAUSE_MILLISECONDS = 1000;
+const PAUSE_WHEN_BEHIND_MILLISECONDS = 20;
+
+/**
+ * Removes expired rows in small steps, faster while there is a backlog. Only space depends on it: reading
+ * never returns what has expired.
+ *
+ * @returns stops it
+ */
+export function startSweeping(
+  database: DatabaseSync,
+  statements: SqliteStatements,
+  now: () => number,
+): () => void {
+  let next = setTimeout(sweep, PAUSE_MILLISECONDS).unref();
+
+  function sweep(): void {
+    const behind = sweepOnce(database, statements, now());
+    next = setTimeout(sweep, behind ? PAUSE_WHEN_BEHIND_MILLISECONDS : PAUSE_MILLISECONDS).unref();
+  }
+
+  return () => clearTimeout(next);
+}
+
+/** @returns whether there may be more to remove */
+function sweepOnce(database: DatabaseSync, statements: SqliteStatements, now: number): boolean {
+  try {
+    const removed = inTransaction(database, () =>
+      statements.sweep.map((statement) => Number(statement.run(now).changes)),
+    );
+    return removed.some((rows) => rows === SWEEP_ROWS);
+  } catch {
+    // Busy or failing: whoever uses the store is told; the sweep just comes again.
+    return false;
+  }
+}

@@ -1,0 +1,45 @@
+/** What the tests run in a process of its own: `node store-worker.ts <store URL> <task> <key> …`. */
+import { createStore } from '../src/index.ts';
+
+const [url = '', task = '', key = '', ...rest] = process.argv.slice(2);
+const store = createStore(url);
+
+async function perform(): Promise<string> {
+  switch (task) {
+    case 'get':
+      return String(await store.get(key));
+    case 'set':
+      await store.set(key, rest[0] ?? '');
+      return 'done';
+    case 'increment':
+      for (let done = 0; done < Number(rest[0]); done += 1) {
+        await store.increment(key, 60);
+      }
+      return 'done';
+    case 'claim':
+      return await claimAll(Number(rest[0]), rest[1] ?? '');
+    case 'write until killed':
+      return await writeUntilKilled();
+    default:
+      throw new Error(`Unknown task ${task}.`);
+  }
+}
+
+async function claimAll(count: number, owner: string): Promise<string> {
+  const holders: string[] = [];
+  for (let number = 0; number < count; number += 1) {
+    holders.push(await store.claim(`${key}:${number}`, owner, 60));
+  }
+  return holders.join(',');
+}
+
+/** Says each number only after the store has acknowledged it. */
+async function writeUntilKilled(): Promise<never> {
+  for (let number = 0; ; number += 1) {
+    await store.set(`${key}:${number}`, `value-${number}`);
+    process.stdout.write(`${number}\n`);
+  }
+}
+
+process.stdout.write(await perform());
+await store.close();
