@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { z } from 'zod';
+import { isAddressOrRange } from './address-range.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 
 /** The process environment as `main.ts` hands it over. */
@@ -42,17 +42,23 @@ function readSecret(
   environment: Environment,
   problems: ConfigurationProblem[],
 ): string | undefined {
-  const file = environment[`${name}_FILE`];
-  if (file === undefined || file === '') {
-    return environment[name];
+  const value = environment[name] || undefined;
+  const file = environment[`${name}_FILE`] || undefined;
+  if (file === undefined) {
+    return value;
   }
-  if (environment[name] !== undefined) {
+  if (value !== undefined) {
     problems.push({ name, message: `give either ${name} or ${name}_FILE` });
   }
+  // The path is not quoted: it may be the secret itself, put where the name of its file belongs.
   try {
-    return readFileSync(file, 'utf8').trim();
+    const content = readFileSync(file, 'utf8').trim();
+    if (content === '') {
+      problems.push({ name: `${name}_FILE`, message: 'names a file that is empty' });
+    }
+    return content;
   } catch {
-    problems.push({ name: `${name}_FILE`, message: `${file} cannot be read` });
+    problems.push({ name: `${name}_FILE`, message: 'names a file that cannot be read' });
     return undefined;
   }
 }
@@ -65,15 +71,17 @@ export function toProblems(error: z.ZodError): ConfigurationProblem[] {
   }));
 }
 
-export const port = z.coerce
-  .number('must be a port number')
-  .int('must be a port number')
-  .min(0, 'must be a port number')
-  .max(65_535, 'must be a port number');
+/** Decimal digits only: `Number` would also take blanks, `0x10` and `1e3`. */
+export const port = z
+  .string()
+  .regex(/^\d{1,5}$/, 'must be a port number')
+  .transform(Number)
+  .refine((value) => value <= 65_535, 'must be a port number');
 
 /** An absolute http(s) address without query, fragment or trailing slash: the base that paths are added to. */
 export const baseUrl = z.string().refine(isBaseUrl, {
-  message: 'must be an http(s) address without query, fragment, credentials or trailing slash',
+  message:
+    'must be an http(s) address in normal form (lower case, no default port), without query, fragment, credentials or trailing slash',
 });
 
 export const logLevel = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
@@ -96,27 +104,14 @@ export const commonVariables = {
   OPERATIONS_PORT: port.optional(),
 };
 
+/** In normal form, because peers compare it letter by letter (RFC 8414 §3.3, RFC 9068 §4). */
 function isBaseUrl(text: string): boolean {
   const url = URL.parse(text);
+  const path = url?.pathname === '/' ? '' : url?.pathname;
   return (
     url !== null &&
     (url.protocol === 'http:' || url.protocol === 'https:') &&
-    url.username === '' &&
-    url.password === '' &&
-    url.search === '' &&
-    url.hash === '' &&
+    text === `${url.origin}${path}` &&
     !text.endsWith('/')
-  );
-}
-
-function isAddressOrRange(text: string): boolean {
-  const [address = '', prefix, ...rest] = text.split('/');
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) {
-    return false;
-  }
-  return (
-    prefix === undefined ||
-    (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
   );
 }

@@ -1,3 +1,4 @@
+export { isAddressOrRange } from './address-range.ts';
 export { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 export {
   addressList,

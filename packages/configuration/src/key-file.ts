@@ -12,9 +12,11 @@ export function readOrCreateSecretFile(path: string, createContent: () => string
   if (existing !== undefined) {
     return existing;
   }
+  // First: who does not want the file made throws here, and then no folder may be left behind.
+  const content = createContent();
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
-  writeFileSync(temporary, createContent(), { mode: 0o600, flag: 'wx', flush: true });
+  writeFileSync(temporary, content, { mode: 0o600, flag: 'wx', flush: true });
   try {
     linkSync(temporary, path);
   } catch (error) {
@@ -39,5 +41,5 @@ function readIfPresent(path: string): string | undefined {
 }
 
 function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
 }

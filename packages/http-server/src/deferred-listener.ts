@@ -15,7 +15,8 @@ export interface DeferredListener {
  * Builds an application that needs its store to start. A store that is away does not end the process: it
  * listens, says 503, and tries again until the store is there.
  *
- * @param isTransient whether an error of `build` is worth another try; any other one is thrown
+ * @param isTransient whether an error of `build` is worth another try. Any other one is thrown: by this
+ *   function at the first attempt, as an uncaught exception, which ends the process, at a later one
  */
 export async function deferListener(
   build: () => Promise<RequestListener>,
@@ -42,7 +43,15 @@ export async function deferListener(
   }
 
   if (!(await attempt())) {
-    void keepTrying();
+    keepTrying().catch((error: unknown) => {
+      // Out of the promise, so that it ends the process however unhandled rejections are treated. Not
+      // while the process is ending anyway: then the store was closed under the attempt.
+      if (!closed) {
+        process.nextTick(() => {
+          throw error;
+        });
+      }
+    });
   }
 
   return {

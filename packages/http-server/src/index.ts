@@ -11,5 +11,10 @@ export {
   type ReadinessCheck,
   serveOperations,
 } from './operations-server.ts';
-export { exitOnUnhandledErrors, type RunningApp, runProcess } from './run-process.ts';
+export {
+  exitOnUnhandledErrors,
+  type RunningApp,
+  type RunOptions,
+  runProcess,
+} from './run-process.ts';
 export { type ListenOptions, type RunningServer, serve } from './serve.ts';

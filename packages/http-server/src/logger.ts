@@ -1,5 +1,6 @@
 import pino from 'pino';
 import pretty from 'pino-pretty';
+import { serializeError } from './serialize-error.ts';
 
 export type Logger = pino.Logger;
 
@@ -9,6 +10,8 @@ export interface LoggerOptions {
   readonly level: string;
   /** Coloured lines for a person instead of JSON for a machine. */
   readonly pretty: boolean;
+  /** Where the lines go instead of standard output. */
+  readonly destination?: pino.DestinationStream;
 }
 
 /**
@@ -18,32 +21,15 @@ export interface LoggerOptions {
 export function createLogger(options: LoggerOptions): Logger {
   return pino(
     {
-      name: options.app,
       level: options.level,
       base: { app: options.app },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: serializeError },
+      serializers: { err: (error: unknown) => serializeError(error) },
     },
-    options.pretty
-      ? pretty({ sync: true, ignore: 'pid,hostname,app', messageFormat: '{app}: {msg}' })
-      : pino.destination({ dest: 1, sync: true }),
+    options.destination ??
+      (options.pretty
+        ? pretty({ sync: true, ignore: 'pid,hostname,app', messageFormat: '{app}: {msg}' })
+        : pino.destination({ dest: 1, sync: true })),
   );
-}
-
-function serializeError(error: unknown): unknown {
-  if (!(error instanceof Error)) {
-    return { type: typeof error };
-  }
-  return {
-    type: error.name,
-    message: maskUrlCredentials(error.message),
-    stack: maskUrlCredentials(error.stack ?? ''),
-    ...(error.cause === undefined ? {} : { cause: serializeError(error.cause) }),
-  };
-}
-
-/** Connection errors like to quote the URL they failed on, with its password. */
-function maskUrlCredentials(text: string): string {
-  return text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/@]*@/gi, '$1***@');
 }

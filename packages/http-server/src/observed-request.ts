@@ -53,16 +53,18 @@ function logRequest(
   entry: ObservedRequest,
   milliseconds: number,
 ): void {
+  // A caller who left before the reply began got no status.
+  const status = response.headersSent ? response.statusCode : undefined;
   const line = {
     requestId: entry.id,
     method: request.method,
-    status: response.statusCode,
+    status,
     aborted: response.writableFinished ? undefined : true,
     durationMs: Math.round(milliseconds * 10) / 10,
     ...entry.notes,
   };
   const operation = entry.notes.operation ?? 'unmatched';
-  const message = `${request.method} ${operation} ${response.statusCode}`;
+  const message = `${request.method} ${operation} ${status ?? 'aborted'}`;
   if (entry.notes.err !== undefined) {
     logger.error(line, message);
   } else {

@@ -15,19 +15,23 @@ export interface OperationsOptions extends ListenOptions {
 export function serveOperations(options: OperationsOptions): Promise<RunningServer> {
   return serve((request, response) => {
     void answer(request, options).then(
-      (reply) => writeJson(response, reply.status, reply.body),
-      () => writeJson(response, 503, { status: 'unavailable' }),
+      (reply) => writeJson(response, reply),
+      () => writeJson(response, { status: 503, body: { status: 'unavailable' } }),
     );
   }, options);
 }
 
-async function answer(
-  request: IncomingMessage,
-  options: OperationsOptions,
-): Promise<{ status: number; body: unknown }> {
+interface Reply {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+async function answer(request: IncomingMessage, options: OperationsOptions): Promise<Reply> {
   const path = request.url?.split('?', 1)[0] ?? '';
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    return { status: 405, body: { status: 'method not allowed' } };
+    const body = { status: 'method not allowed' };
+    return { status: 405, body, headers: { Allow: 'GET, HEAD' } };
   }
   if (path === '/live') {
     return { status: 200, body: { status: 'live' } };
@@ -35,13 +39,14 @@ async function answer(
   if (path === '/ready') {
     return readiness(options.checks);
   }
-  const document = options.documents?.[path];
+  const documents = new Map(Object.entries(options.documents ?? {}));
+  const document = documents.get(path);
   return document === undefined
     ? { status: 404, body: { status: 'not found' } }
     : { status: 200, body: await document() };
 }
 
-async function readiness(checks: OperationsOptions['checks']) {
+async function readiness(checks: OperationsOptions['checks']): Promise<Reply> {
   const names = Object.keys(checks);
   const results = await Promise.allSettled(names.map(async (name) => checks[name]?.()));
   const states = Object.fromEntries(
@@ -54,10 +59,11 @@ async function readiness(checks: OperationsOptions['checks']) {
   };
 }
 
-function writeJson(response: ServerResponse, status: number, body: unknown): void {
+function writeJson(response: ServerResponse, { status, body, headers }: Reply): void {
   response.writeHead(status, {
     'Content-Type': 'application/json',
     'Cache-Control': 'no-store',
+    ...headers,
   });
   response.end(JSON.stringify(body));
 }

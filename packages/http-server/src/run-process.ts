@@ -5,47 +5,77 @@ export interface RunningApp {
   close(): Promise<void>;
 }
 
+/** CF-02: gone within 10 s, whatever hangs. */
+const EXIT_DEADLINE_MILLISECONDS = 9_500;
+
+export interface RunOptions {
+  /** How long `close` may take before the process ends without it. */
+  readonly exitDeadlineMilliseconds?: number;
+}
+
 /**
  * The life of one server process: start, tell a supervisor, wait for the end, drain, leave.
  *
  * The end is SIGTERM, SIGINT, or the supervisor going away (its IPC channel closes), whichever comes
- * first. A second signal ends the process at once.
+ * first. A signal that arrives while draining ends the process at once, with 1; so does a drain that
+ * fails or takes too long.
  */
 export async function runProcess(
   start: () => Promise<RunningApp>,
   describeRefusal: (error: unknown) => string,
+  options: RunOptions = {},
 ): Promise<void> {
+  const isSupervised = process.send !== undefined;
   let app: RunningApp;
   try {
     app = await start();
   } catch (error) {
-    process.stderr.write(`${describeRefusal(error)}\n`);
-    process.exit(1);
+    leave(1, describeRefusal(error));
   }
-  let signals = 0;
   let ending = false;
-  const end = () => {
-    if (!ending) {
-      ending = true;
-      void app.close().then(
-        () => process.exit(0),
-        () => process.exit(1),
-      );
+  const end = (bySignal: boolean) => {
+    if (ending) {
+      if (bySignal) {
+        leave(1);
+      }
+      return;
     }
+    ending = true;
+    setTimeout(
+      () => leave(1, 'Ended without waiting any longer.'),
+      options.exitDeadlineMilliseconds ?? EXIT_DEADLINE_MILLISECONDS,
+    );
+    app.close().then(
+      () => leave(0),
+      (error: unknown) => leave(1, `Could not close in order: ${String(error)}`),
+    );
   };
-  const endBySignal = () => {
-    signals += 1;
-    if (signals > 1) {
-      process.exit(1);
-    }
-    end();
-  };
-  process.on('SIGTERM', endBySignal);
-  process.on('SIGINT', endBySignal);
-  if (process.send !== undefined) {
-    process.on('disconnect', end);
-    process.send('ready');
+  process.on('SIGTERM', () => end(true));
+  process.on('SIGINT', () => end(true));
+  if (isSupervised) {
+    process.on('disconnect', () => end(false));
+    tellSupervisor(() => end(false));
   }
+}
+
+/** The supervisor may have gone away during the start, before anybody listened. */
+function tellSupervisor(onGone: () => void): void {
+  if (process.send === undefined || !process.connected) {
+    onGone();
+    return;
+  }
+  process.send('ready', undefined, undefined, (error) => {
+    if (error !== null) {
+      onGone();
+    }
+  });
+}
+
+function leave(code: number, words?: string): never {
+  if (words !== undefined) {
+    process.stderr.write(`${words}\n`);
+  }
+  process.exit(code);
 }
 
 /** An error nobody handled leaves the process in an unknown state: log it, end with 1, be restarted. */

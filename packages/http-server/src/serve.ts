@@ -1,5 +1,17 @@
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+/**
+ * What every server process of Gatehouse is made of.
+ *
+ *   run-process (start, end) ─▶ serve (limits, drain) ── connections (who is idle), client-error (not HTTP)
+ *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
+ *                               ├ deferred-listener (503 until the application could be built)
+ *                               └ operations-server (/live, /ready)
+ *
+ * Deliberately not here: routing, authentication, and the answers of an application.
+ */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { type AddressInfo, Server as NetServer } from 'node:net';
+import { createClientErrorHandler } from './client-error.ts';
+import { type Connections, trackConnections } from './connections.ts';
 
 const SECOND = 1000;
 
@@ -13,17 +25,22 @@ const serverLimits = {
 } as const;
 
 const MAX_HEADERS_COUNT = 100;
-const DRAIN_TIMEOUT = 10 * SECOND;
+/** Below the 10 s in which a process is to be gone, so that stores still close in order. */
+const DRAIN_TIMEOUT = 8 * SECOND;
+/** A request may be on its way down a connection that looks idle: it is answered, not cut (CF-02). */
+const IDLE_GRACE = SECOND / 4;
 
 export interface ListenOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
+  /** How long `close` waits for requests in flight. */
+  readonly drainMilliseconds?: number;
 }
 
 export interface RunningServer {
   readonly port: number;
-  /** Stops accepting, lets requests in flight finish for up to 10 s, then cuts what is left. */
+  /** Stops accepting, lets requests in flight finish for up to 8 s, then cuts what is left. */
   close(): Promise<void>;
 }
 
@@ -31,13 +48,19 @@ export async function serve(
   listener: RequestListener,
   options: ListenOptions,
 ): Promise<RunningServer> {
-  const server = createServer(serverLimits, listener);
+  const server = createServer(serverLimits);
+  const connections = trackConnections(server);
   server.maxHeadersCount = MAX_HEADERS_COUNT;
-  server.on('clientError', answerClientError);
+  server.on('request', listener);
+  server.on('clientError', createClientErrorHandler(connections));
   await listen(server, options);
+  let closed: Promise<void> | undefined;
   return {
     port: (server.address() as AddressInfo).port,
-    close: () => drain(server),
+    close() {
+      closed ??= drain(server, connections, options.drainMilliseconds ?? DRAIN_TIMEOUT);
+      return closed;
+    },
   };
 }
 
@@ -51,42 +74,16 @@ function listen(server: Server, options: ListenOptions): Promise<void> {
   });
 }
 
-function drain(server: Server): Promise<void> {
+function drain(server: Server, connections: Connections, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), DRAIN_TIMEOUT);
-    server.close(() => {
+    const grace = setTimeout(() => connections.cutIdle(), Math.min(IDLE_GRACE, milliseconds));
+    const cut = setTimeout(() => connections.cutAll(), milliseconds);
+    // Not server.close(): it cuts idle connections at once, and with them requests on their way.
+    NetServer.prototype.close.call(server, () => {
+      clearTimeout(grace);
       clearTimeout(cut);
       resolve();
     });
-    server.closeIdleConnections();
+    connections.startDraining();
   });
-}
-
-/** What Node's parser refused never becomes a request, so the answer is written by hand. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const { status, code, message } = clientErrorReply(error.code);
-  const body = JSON.stringify({ status, code, message, timestamp: Date.now() });
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\n` +
-      `X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
-  );
-}
-
-function clientErrorReply(cause: string | undefined) {
-  if (cause === 'HPE_HEADER_OVERFLOW') {
-    return {
-      status: 431,
-      code: 'headers_too_large',
-      message: 'The request headers are too large.',
-    };
-  }
-  if (cause === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return { status: 408, code: 'timeout', message: 'The request took too long to arrive.' };
-  }
-  return { status: 400, code: 'illegal_argument', message: 'The request is not valid HTTP/1.1.' };
 }

@@ -64,7 +64,7 @@ export function createAccessTokenVerifier(dependencies: {
       orgId: user?.orgId ?? client.orgId,
       userId: user?.userId,
       subject: user?.userId ?? client.clientId,
-      scopes: new Set(stored.scope === undefined ? [] : stored.scope.split(' ')),
+      scopes: new Set(stored.scope?.split(' ').filter((scope) => scope !== '')),
     };
   };
 }
@@ -93,8 +93,8 @@ function isStoredAccessToken(value: unknown): value is StoredAccessToken {
     typeof token.clientId === 'string' &&
     (token.accountId === undefined || typeof token.accountId === 'string') &&
     (token.scope === undefined || typeof token.scope === 'string') &&
-    typeof token.iat === 'number' &&
-    typeof token.exp === 'number' &&
+    Number.isSafeInteger(token.iat) &&
+    Number.isSafeInteger(token.exp) &&
     token.aud === undefined
   );
 }

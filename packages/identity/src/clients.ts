@@ -1,36 +1,18 @@
-import { randomBytes, randomInt } from 'node:crypto';
 import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
+import { type Client, parseClient } from './client.ts';
+import { readForUpdate } from './parse-record.ts';
 import { createRecordCache } from './record-cache.ts';
+import { withRecordLock } from './record-lock.ts';
 import type { Sealer } from './seal.ts';
 import { matchesAnySecret } from './secret-comparison.ts';
+import { generateSecureKey, isAcceptableSecureKey, secureKeyRule } from './secure-key.ts';
 
-export type SignatureAlgorithm = 'MD5' | 'SHA-256';
-
-/** An application or machine that holds a secureKey, or a public one that holds none. */
-export interface Client {
-  readonly clientId: string;
-  readonly name: string;
-  readonly orgId: string;
-  readonly signatureAlgorithm: SignatureAlgorithm;
-  readonly grantTypes: readonly string[];
-  readonly redirectUris: readonly string[];
-  readonly postLogoutRedirectUris: readonly string[];
-  readonly scopes: readonly string[];
-  readonly applicationType: 'web' | 'native';
-  readonly public: boolean;
-  readonly firstParty: boolean;
-  readonly resourceServer: boolean;
-  readonly ownOrganizationOnly: boolean;
-  readonly corsOrigins: readonly string[];
-  readonly ipAllowList: readonly string[];
-  readonly enabled: boolean;
-  /** Epoch seconds: what was issued then or earlier is dead. */
-  readonly notBefore: number;
-  /** Newest first, sealed; at most two are active at a time. */
-  readonly sealedSecureKeys: readonly string[];
+export interface NewClient extends Omit<Client, 'sealedSecureKeys' | 'enabled' | 'notBefore'> {
+  /** Undefined leaves it as it is; a client that is new is enabled. */
+  readonly enabled?: boolean | undefined;
+  /** Epoch seconds. Only ever moves forward: saving a client never revives what was revoked. */
+  readonly notBefore?: number | undefined;
 }
-
-export type NewClient = Omit<Client, 'sealedSecureKeys'>;
 
 export interface ClientRegistry {
   /** A copy at most 50 ms old. */
@@ -40,7 +22,12 @@ export interface ClientRegistry {
   secureKeys(client: Client): readonly string[];
   /** Constant time, and the same work for an unknown client, so that neither answer nor timing tells. */
   verifySecret(client: Client | undefined, presented: string): boolean;
-  /** Creates or replaces. `secureKey`, where it is not yet active, becomes the newest of two. */
+  /**
+   * Creates or replaces. `secureKey`, where it is not yet active, becomes the newest of two. A public
+   * client holds none: becoming one ends those it had.
+   *
+   * @throws TypeError when the secureKey is not 16 to 256 printable ASCII characters
+   */
   save(client: NewClient, secureKey?: string): Promise<Client>;
 }
 
@@ -55,10 +42,10 @@ export function createClientRegistry(dependencies: {
   readonly now: () => number;
 }): ClientRegistry {
   const { store, sealer, now } = dependencies;
-  const cache = createRecordCache(store, (text) => JSON.parse(text) as Client, now);
+  const cache = createRecordCache(store, parseClient, now);
   const openedKeys = new WeakMap<Client, readonly string[]>();
-  const decoyKey = generateSecureKey();
-  const decoySealed = sealer.seal(decoyKey, sealContext(''));
+  /** Compared with in place of the keys a client does not have. In the clear, as opened keys are. */
+  const decoyKeys = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () => generateSecureKey());
 
   function secureKeys(client: Client): readonly string[] {
     let keys = openedKeys.get(client);
@@ -70,6 +57,20 @@ export function createClientRegistry(dependencies: {
     return keys;
   }
 
+  function sealedKeys(client: NewClient, existing: Client | undefined, secureKey?: string) {
+    if (client.public) {
+      return [];
+    }
+    const sealed = existing?.sealedSecureKeys ?? [];
+    const active = existing === undefined ? [] : secureKeys(existing);
+    return secureKey === undefined || active.includes(secureKey)
+      ? sealed
+      : [sealer.seal(secureKey, sealContext(client.clientId)), ...sealed].slice(
+          0,
+          MAXIMUM_ACTIVE_KEYS,
+        );
+  }
+
   return {
     find: (clientId) => cache.read(keyOf(clientId)),
     async list() {
@@ -79,48 +80,30 @@ export function createClientRegistry(dependencies: {
     },
     secureKeys,
     verifySecret(client, presented) {
-      if (client === undefined) {
-        matchesAnySecret(presented, [sealer.open(decoySealed, sealContext(''))]);
-        return false;
-      }
-      const matches = matchesAnySecret(presented, secureKeys(client));
-      return matches && client.enabled;
+      const keys = client === undefined ? [] : secureKeys(client);
+      const matches = matchesAnySecret(presented, keys);
+      matchesAnySecret(presented, decoyKeys.slice(keys.length));
+      return matches && client?.enabled === true;
     },
     async save(client, secureKey) {
-      const existing = await readCurrent(store, client.clientId);
-      const active = existing === undefined ? [] : secureKeys(existing);
-      const isNew = secureKey !== undefined && !active.includes(secureKey);
-      const sealed = existing?.sealedSecureKeys ?? [];
-      const saved: Client = {
-        ...client,
-        sealedSecureKeys: isNew
-          ? [sealer.seal(secureKey, sealContext(client.clientId)), ...sealed].slice(
-              0,
-              MAXIMUM_ACTIVE_KEYS,
-            )
-          : sealed,
-      };
-      await store.set(keyOf(client.clientId), JSON.stringify(saved));
-      await store.addToIndex(INDEX_KEY, client.clientId, NEVER_EXPIRES);
-      cache.forget(keyOf(client.clientId));
-      return saved;
+      if (secureKey !== undefined && !isAcceptableSecureKey(secureKey)) {
+        throw new TypeError(`A secureKey ${secureKeyRule}.`);
+      }
+      const key = keyOf(client.clientId);
+      return withRecordLock(store, key, async (assertHeld) => {
+        const existing = await readForUpdate(store, key, parseClient);
+        const saved: Client = {
+          ...client,
+          enabled: client.enabled ?? existing?.enabled ?? true,
+          notBefore: Math.max(client.notBefore ?? 0, existing?.notBefore ?? 0),
+          sealedSecureKeys: sealedKeys(client, existing, secureKey),
+        };
+        assertHeld();
+        await store.set(key, JSON.stringify(saved));
+        cache.forget(key);
+        await store.addToIndex(INDEX_KEY, client.clientId, NEVER_EXPIRES);
+        return saved;
+      });
     },
   };
-}
-
-async function readCurrent(store: Store, clientId: string): Promise<Client | undefined> {
-  const text = await store.get(keyOf(clientId));
-  return text === undefined ? undefined : (JSON.parse(text) as Client);
-}
-
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-
-/** 32 characters of [A-Za-z0-9], 190 bits: the same in Basic, form, JSON and shell without any quoting. */
-export function generateSecureKey(length = 32): string {
-  return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
-}
-
-/** A random identifier without meaning, 128 bits. */
-export function generateId(): string {
-  return randomBytes(16).toString('hex');
 }

@@ -12,14 +12,8 @@ export {
   isLoopbackUrl,
 } from './bootstrap/bootstrap-source.ts';
 export { type Demo, readOrCreateDemo } from './bootstrap/demo.ts';
-export {
-  type Client,
-  type ClientRegistry,
-  generateId,
-  generateSecureKey,
-  type NewClient,
-  type SignatureAlgorithm,
-} from './clients.ts';
+export type { Client, SignatureAlgorithm } from './client.ts';
+export type { ClientRegistry, NewClient } from './clients.ts';
 export type { CredentialHash } from './credential-hash.ts';
 export {
   type IdentitySettings,
@@ -33,5 +27,6 @@ export { MAXIMUM_PASSWORD_BYTES } from './password-hash.ts';
 export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
 export { deviceScopes, identityScopes, knownScopes, type Scope } from './scopes.ts';
 export type { Sealer } from './seal.ts';
+export { generateId, generateSecureKey } from './secure-key.ts';
 export { loadSigningKey, type SigningKey } from './signing-keys.ts';
 export { canonicalUsername, type User, type UserRegistry } from './users.ts';

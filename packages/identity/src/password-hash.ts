@@ -2,8 +2,8 @@ import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'nod
 
 /** OWASP's second profile for argon2id: 19 MiB, two passes, one lane: about 30 ms of one core. */
 const memoryKibibytes = 19_456;
-const passes = 2;
-const parallelism = 1;
+const defaultPasses = 2;
+const defaultParallelism = 1;
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
@@ -15,33 +15,60 @@ export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const tag = await argon2id(password, salt, {
     memory: memoryKibibytes,
-    passes,
-    parallelism,
+    passes: defaultPasses,
+    parallelism: defaultParallelism,
     tagLength: TAG_BYTES,
   });
-  const parameters = `m=${memoryKibibytes},t=${passes},p=${parallelism}`;
+  const parameters = `m=${memoryKibibytes},t=${defaultPasses},p=${defaultParallelism}`;
   return `$argon2id$v=19$${parameters}$${unpadded(salt)}$${unpadded(tag)}`;
 }
 
 /** Whether the password gives this hash. Malformed hashes match nothing. */
 export async function verifyPassword(password: string, phc: string): Promise<boolean> {
-  const match = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/.exec(phc);
-  if (match === null || Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
+  const parsed = parsePhc(phc);
+  if (parsed === undefined || Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
     return false;
   }
-  const [, memory, time, lanes, salt = '', expected = ''] = match;
-  const expectedTag = Buffer.from(expected, 'base64');
-  const tag = await argon2id(password, Buffer.from(salt, 'base64'), {
-    memory: Number(memory),
-    passes: Number(time),
-    parallelism: Number(lanes),
-    tagLength: expectedTag.length,
-  });
-  return timingSafeEqual(tag, expectedTag);
+  const { salt, tag, ...cost } = parsed;
+  const actual = await argon2id(password, salt, { ...cost, tagLength: tag.length });
+  return timingSafeEqual(actual, tag);
+}
+
+/** A damaged record must neither match by a stump of a tag nor keep the process busy for minutes. */
+const MAXIMUM_MEMORY_KIBIBYTES = 1024 * 1024;
+const MAXIMUM_PASSES = 16;
+const MAXIMUM_PARALLELISM = 16;
+
+function parsePhc(phc: string) {
+  const match =
+    /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z\d+/]{22,86})\$([A-Za-z\d+/]{22,86})$/.exec(
+      phc,
+    );
+  if (match === null) {
+    return undefined;
+  }
+  const [, m, t, p, salt = '', tag = ''] = match;
+  const [memory, passes, parallelism] = [Number(m), Number(t), Number(p)];
+  const inRange =
+    parallelism >= 1 &&
+    parallelism <= MAXIMUM_PARALLELISM &&
+    passes >= 1 &&
+    passes <= MAXIMUM_PASSES &&
+    memory >= 8 * parallelism &&
+    memory <= MAXIMUM_MEMORY_KIBIBYTES;
+  return inRange
+    ? {
+        memory,
+        passes,
+        parallelism,
+        salt: Buffer.from(salt, 'base64'),
+        tag: Buffer.from(tag, 'base64'),
+      }
+    : undefined;
 }
 
 /** A hash no password gives: verifying against it costs an unknown user as much time as a known one. */
-export const decoyPasswordHash: string = `$argon2id$v=19$m=${memoryKibibytes},t=${passes},p=${parallelism}$${unpadded(randomBytes(SALT_BYTES))}$${unpadded(randomBytes(TAG_BYTES))}`;
+export const decoyPasswordHash: string = `$argon2id$v=19$m=${memoryKibibytes},t=${defaultPasses},p=${defaultParallelism}$${unpadded(randomBytes(SALT_BYTES))}$${unpadded(randomBytes(TAG_BYTES))}`;
 
 type Cost = Pick<Argon2Parameters, 'memory' | 'passes' | 'parallelism' | 'tagLength'>;
 

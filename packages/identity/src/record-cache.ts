@@ -3,6 +3,8 @@ import type { Store } from '@gatehouse/store';
 /** A revoked client or user is refused this soon: records are read at most this old. */
 export const MAXIMUM_RECORD_AGE_MILLISECONDS = 50;
 const MAXIMUM_ENTRIES = 10_000;
+/** Longer than any key that was ever written: remembering those would let a caller fill the memory. */
+const MAXIMUM_KEY_LENGTH = 256;
 
 export interface RecordCache<Value> {
   read(key: string): Promise<Value | undefined>;
@@ -10,37 +12,46 @@ export interface RecordCache<Value> {
 }
 
 /**
- * Reads JSON records through a copy that is at most 50 ms old, so that a busy client costs twenty store
- * reads a second instead of one a request. What does not exist is not remembered: a stream of invented
- * names must not fill the memory.
+ * Reads records through a copy that is at most 50 ms old, so that a busy client costs twenty store reads a
+ * second instead of one a request. What does not exist is remembered as long and no longer: otherwise the
+ * time of a second look would tell who exists (CWE-203).
+ *
+ * @param parse a record, or undefined for a text that is none: what is damaged does not exist
  */
 export function createRecordCache<Value>(
   store: Store,
-  parse: (text: string) => Value,
+  parse: (text: string) => Value | undefined,
   now: () => number,
 ): RecordCache<Value> {
-  const entries = new Map<string, { readonly value: Value; readonly freshUntil: number }>();
+  const entries = new Map<string, { readonly value: Value | undefined; readonly readAt: number }>();
+  let forgotten = 0;
   return {
     async read(key) {
-      const entry = entries.get(key);
       const readAt = now();
-      if (entry !== undefined && readAt < entry.freshUntil) {
+      const entry = entries.get(key);
+      if (entry !== undefined && isFresh(readAt - entry.readAt)) {
         return entry.value;
       }
+      const forgottenBefore = forgotten;
       const text = await store.get(key);
-      entries.delete(key);
-      if (text === undefined) {
-        return undefined;
+      const value = text === undefined ? undefined : parse(text);
+      // A write that came between must not be hidden behind the older copy.
+      if (forgotten === forgottenBefore && key.length <= MAXIMUM_KEY_LENGTH) {
+        if (entries.size >= MAXIMUM_ENTRIES) {
+          entries.clear();
+        }
+        entries.set(key, { value, readAt });
       }
-      const value = parse(text);
-      if (entries.size >= MAXIMUM_ENTRIES) {
-        entries.clear();
-      }
-      entries.set(key, { value, freshUntil: readAt + MAXIMUM_RECORD_AGE_MILLISECONDS });
       return value;
     },
     forget(key) {
+      forgotten += 1;
       entries.delete(key);
     },
   };
+}
+
+/** A negative age is a clock that was set back: an old copy must not live on until it catches up. */
+function isFresh(age: number): boolean {
+  return age >= 0 && age < MAXIMUM_RECORD_AGE_MILLISECONDS;
 }

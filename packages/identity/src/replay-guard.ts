@@ -21,8 +21,11 @@ export interface ReplayGuard {
   bind(use: SignatureUse): Promise<'accepted' | 'replayed'>;
 }
 
-/** The store's clock may run behind ours: the binding must not end before the timestamp does. */
-const MARGIN_SECONDS = 5;
+/**
+ * The binding must not end before the timestamp does, on any gateway: their clocks may each be 30 s off,
+ * in opposite directions (RD-17).
+ */
+const MARGIN_SECONDS = 60;
 
 export function createReplayGuard(dependencies: {
   readonly store: Store;

@@ -24,9 +24,11 @@ export function createSealer(masterKey: MasterKey): Sealer {
       return `${VERSION}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
     },
     open(sealed, context) {
-      const [version, encoded = ''] = sealed.split('.', 2);
+      const [version, encoded = '', ...rest] = sealed.split('.');
       const bytes = Buffer.from(encoded, 'base64url');
-      if (version !== VERSION || bytes.length < NONCE_BYTES + TAG_BYTES) {
+      // Node skips what is not base64url, so that one sealed text would have many spellings.
+      const isWhole = rest.length === 0 && bytes.toString('base64url') === encoded;
+      if (version !== VERSION || !isWhole || bytes.length < NONCE_BYTES + TAG_BYTES) {
         throw new Error('This is not a sealed text.');
       }
       const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
@@ -34,8 +36,13 @@ export function createSealer(masterKey: MasterKey): Sealer {
       })
         .setAAD(Buffer.from(context))
         .setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-      const body = bytes.subarray(NONCE_BYTES + TAG_BYTES);
-      return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
+      const body = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES));
+      try {
+        return Buffer.concat([body, decipher.final()]).toString('utf8');
+      } catch (cause) {
+        const reason = 'it was altered, belongs elsewhere, or the master key is another one';
+        throw new Error(`A sealed text cannot be opened: ${reason}.`, { cause });
+      }
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Store } from '@gatehouse/store';
-import { generateId } from './clients.ts';
+import { z } from 'zod';
+import { parseRecord, readForUpdate } from './parse-record.ts';
 import {
   decoyPasswordHash,
   hashPassword,
@@ -7,6 +8,8 @@ import {
   verifyPassword,
 } from './password-hash.ts';
 import { createRecordCache } from './record-cache.ts';
+import { withRecordLock } from './record-lock.ts';
+import { generateId } from './secure-key.ts';
 
 /** A person who signs in. */
 export interface User {
@@ -20,8 +23,20 @@ export interface User {
   readonly notBefore: number;
   readonly passwordHash: string;
   /** The password the bootstrap file last set: only another one in the file replaces the user's own. */
-  readonly bootstrapPasswordHash?: string;
+  readonly bootstrapPasswordHash?: string | undefined;
 }
+
+/** A member that a later version adds needs a default here, or older records no longer count. */
+const storedUser: z.ZodType<User> = z.object({
+  userId: z.string(),
+  username: z.string(),
+  name: z.string(),
+  orgId: z.string(),
+  enabled: z.boolean(),
+  notBefore: z.number(),
+  passwordHash: z.string(),
+  bootstrapPasswordHash: z.string().optional(),
+});
 
 export interface UserRegistry {
   /** A copy at most 50 ms old. */
@@ -38,7 +53,8 @@ export interface BootstrapUser {
   readonly password: string;
   readonly name: string;
   readonly orgId: string;
-  readonly enabled: boolean;
+  /** Undefined leaves it as it is; a user that is new is enabled. */
+  readonly enabled?: boolean | undefined;
 }
 
 const keyOf = (userId: string) => `user:${userId}`;
@@ -54,7 +70,8 @@ export function createUserRegistry(dependencies: {
   readonly now: () => number;
 }): UserRegistry {
   const { store, now } = dependencies;
-  const cache = createRecordCache(store, (text) => JSON.parse(text) as User, now);
+  const parseUser = (text: string) => parseRecord(storedUser, text);
+  const cache = createRecordCache(store, parseUser, now);
 
   async function findByUsername(username: string): Promise<User | undefined> {
     const userId = await store.get(usernameKeyOf(username));
@@ -74,19 +91,23 @@ export function createUserRegistry(dependencies: {
     },
     async ensure(wanted) {
       const userId = await store.claim(usernameKeyOf(wanted.username), generateId());
-      const existing = await cache.read(keyOf(userId));
-      const user: User = {
-        userId,
-        username: wanted.username,
-        name: wanted.name,
-        orgId: wanted.orgId,
-        enabled: wanted.enabled,
-        notBefore: existing?.notBefore ?? 0,
-        ...(await bootstrapPassword(existing, wanted.password)),
-      };
-      await store.set(keyOf(userId), JSON.stringify(user));
-      cache.forget(keyOf(userId));
-      return user;
+      const key = keyOf(userId);
+      return withRecordLock(store, key, async (assertHeld) => {
+        const existing = await readForUpdate(store, key, parseUser);
+        const user: User = {
+          userId,
+          username: wanted.username,
+          name: wanted.name,
+          orgId: wanted.orgId,
+          enabled: wanted.enabled ?? existing?.enabled ?? true,
+          notBefore: existing?.notBefore ?? 0,
+          ...(await bootstrapPassword(existing, wanted.password)),
+        };
+        assertHeld();
+        await store.set(key, JSON.stringify(user));
+        cache.forget(key);
+        return user;
+      });
     },
   };
 }

@@ -1,7 +1,9 @@
-import { isIP } from 'node:net';
+import { isAddressOrRange } from '@gatehouse/configuration';
 import { z } from 'zod';
 import { MAXIMUM_PASSWORD_BYTES } from '../password-hash.ts';
 import { knownScopes } from '../scopes.ts';
+import { isAcceptableSecureKey, secureKeyRule } from '../secure-key.ts';
+import { canonicalUsername } from '../users.ts';
 import { isAllowedRedirectUri } from './redirect-uri-rule.ts';
 
 export const grantTypes = [
@@ -24,101 +26,111 @@ const identifier = z
   .string()
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces');
 
-const secureKey = z
-  .string()
-  .regex(/^[\x20-\x7e]{16,256}$/, 'must be 16 to 256 printable ASCII characters');
+const secureKey = z.string().refine(isAcceptableSecureKey, secureKeyRule);
 
-const origin = z
-  .string()
-  .refine((value) => URL.parse(value)?.origin === value, 'must be an origin: scheme, host, port');
+const origin = z.string().refine((value) => {
+  const url = URL.parse(value);
+  return url?.origin === value && /^https?:$/.test(url.protocol);
+}, 'must be an http(s) origin: scheme, host, port');
 
-const addressOrRange = z
-  .string()
-  .refine((value) => isIP(value.split('/', 1)[0] ?? '') !== 0, 'must be an address or CIDR range');
+const addressOrRange = z.string().refine(isAddressOrRange, 'must be an address or CIDR range');
+
+const redirectingGrantTypes: ReadonlySet<string> = new Set(['authorization_code', 'implicit']);
 
 const organization = z.strictObject({ id: identifier, name: text(200) });
+
+const redirectUri = z
+  .string()
+  .refine(
+    (value) => isAllowedRedirectUri(value, 'native'),
+    'must be https, loopback http, or a native app scheme, in normal form, without fragment',
+  );
 
 const client = z
   .strictObject({
     clientId: identifier,
     secureKey: secureKey.optional(),
-    secureKeyFile: z.string().optional(),
     name: text(200),
     orgId: identifier,
     signatureAlgorithm: z.enum(['MD5', 'SHA-256']).default('SHA-256'),
     grantTypes: z.array(z.enum(grantTypes)).default(['client_credentials']),
-    redirectUris: z.array(z.string()).default([]),
+    redirectUris: z.array(redirectUri).default([]),
     scopes: z.array(z.enum(knownScopes)).default([]),
     applicationType: z.enum(['web', 'native']).default('web'),
     public: z.boolean().default(false),
     firstParty: z.boolean().default(false),
     resourceServer: z.boolean().default(false),
     ownOrganizationOnly: z.boolean().default(false),
-    enabled: z.boolean().default(true),
+    enabled: z.boolean().optional(),
     corsOrigins: z.array(origin).default([]),
-    postLogoutRedirectUris: z.array(z.string()).default([]),
+    postLogoutRedirectUris: z.array(redirectUri).default([]),
     ipAllowList: z.array(addressOrRange).default([]),
   })
   .superRefine((value, context) => {
     const problem = (path: (string | number)[], message: string) =>
       context.addIssue({ code: 'custom', path, message });
-    const secrets = [value.secureKey, value.secureKeyFile].filter((key) => key !== undefined);
-    if (value.public && secrets.length > 0) {
+    if (value.public && value.secureKey !== undefined) {
       problem(['public'], 'a public client has no secureKey');
     }
-    if (!value.public && secrets.length !== 1) {
-      problem(['secureKey'], 'give exactly one of secureKey and secureKeyFile');
+    if (!value.public && value.secureKey === undefined) {
+      problem(['secureKey'], 'give secureKey or secureKeyFile');
     }
-    if (value.grantTypes.includes('authorization_code') && value.redirectUris.length === 0) {
-      problem(['redirectUris'], 'authorization_code needs at least one');
+    // RFC 6749 §4.4: this grant is for confidential clients only.
+    if (value.public && value.grantTypes.includes('client_credentials')) {
+      problem(['grantTypes'], 'a public client cannot use client_credentials');
+    }
+    const redirects = value.grantTypes.some((type) => redirectingGrantTypes.has(type));
+    if (redirects && value.redirectUris.length === 0) {
+      problem(['redirectUris'], 'authorization_code and implicit need at least one');
     }
     for (const member of ['redirectUris', 'postLogoutRedirectUris'] as const) {
       value[member].forEach((uri, i) => {
-        if (!isAllowedRedirectUri(uri, value.applicationType)) {
-          problem(
-            [member, i],
-            'must be https, loopback http, or a native app scheme; exact, without fragment',
-          );
+        const suits = isAllowedRedirectUri(uri, value.applicationType);
+        if (!suits && isAllowedRedirectUri(uri, 'native')) {
+          problem([member, i], 'a scheme of its own is for a native application');
         }
       });
     }
   });
 
-const user = z
-  .strictObject({
-    username: text(128).refine((value) => value.trim() === value, 'must not start or end blank'),
-    password: z.string().optional(),
-    passwordFile: z.string().optional(),
-    name: text(200),
-    orgId: identifier,
-    enabled: z.boolean().default(true),
-  })
-  .superRefine((value, context) => {
-    const given = [value.password, value.passwordFile].filter((secret) => secret !== undefined);
-    if (given.length !== 1) {
-      context.addIssue({
-        code: 'custom',
-        path: ['password'],
-        message: 'give exactly one of password and passwordFile',
-      });
-    }
-    if (value.password !== undefined && !isAcceptablePassword(value.password)) {
-      context.addIssue({ code: 'custom', path: ['password'], message: passwordRule });
-    }
-  });
-
 /** OWASP ASVS 6.2.1: at least eight characters. */
-export const passwordRule = `must have 8 or more characters and at most ${MAXIMUM_PASSWORD_BYTES} bytes`;
+const passwordRule = `must have 8 or more characters and at most ${MAXIMUM_PASSWORD_BYTES} bytes`;
 
-export function isAcceptablePassword(password: string): boolean {
+function isAcceptablePassword(password: string): boolean {
   return [...password].length >= 8 && Buffer.byteLength(password) <= MAXIMUM_PASSWORD_BYTES;
 }
 
+const user = z.strictObject({
+  username: text(128)
+    .refine((value) => value.trim() === value, 'must not start or end blank')
+    .refine((value) => !/\p{Cf}/u.test(value), 'must not contain invisible characters'),
+  password: z.string('give password or passwordFile').refine(isAcceptablePassword, passwordRule),
+  name: text(200),
+  orgId: identifier,
+  enabled: z.boolean().optional(),
+});
+
 /** `BOOTSTRAP_FILE`: unknown members are refused, so that a typo does not pass as a default. */
 export const bootstrapSchema = z.strictObject({
-  organizations: z.array(organization).default([]),
-  clients: z.array(client).default([]),
-  users: z.array(user).default([]),
+  organizations: distinct(organization, 'id', (entry) => entry.id).default([]),
+  clients: distinct(client, 'clientId', (entry) => entry.clientId).default([]),
+  users: distinct(user, 'username', (entry) => canonicalUsername(entry.username)).default([]),
 });
+
+/** Of two entries with one name the later would silently win, and undo the earlier at every start. */
+function distinct<Entry extends z.ZodType>(
+  entry: Entry,
+  member: string,
+  nameOf: (value: z.infer<Entry>) => string,
+) {
+  return z.array(entry).superRefine((values, context) => {
+    const names = values.map(nameOf);
+    names.forEach((name, i) => {
+      if (names.indexOf(name) < i) {
+        context.addIssue({ code: 'custom', path: [i, member], message: 'is there twice' });
+      }
+    });
+  });
+}
 
 export type BootstrapDefinition = z.infer<typeof bootstrapSchema>;

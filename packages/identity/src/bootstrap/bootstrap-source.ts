@@ -1,5 +1,15 @@
+/**
+ * What the store is filled with at a start.
+ *
+ *   bootstrap-source ─▶ load-bootstrap (file, secret files) ─▶ bootstrap-schema ─▶ definition
+ *                    └▶ demo (random secrets, kept)         ─▶ bootstrap-schema ─▶ definition ─▶ apply-bootstrap
+ *
+ * Not here: what clients and users are (clients.ts, users.ts), and taking anything away: a file only adds and changes.
+ */
+import { existsSync } from 'node:fs';
+import { ConfigurationError } from '@gatehouse/configuration';
 import type { BootstrapDefinition } from './bootstrap-schema.ts';
-import { demoDefinition, readOrCreateDemo } from './demo.ts';
+import { demoDefinition, demoFile, readOrCreateDemo } from './demo.ts';
 import { loadBootstrap } from './load-bootstrap.ts';
 
 /** What an app knows of its own deployment when it decides what to start with. */
@@ -12,14 +22,22 @@ export interface BootstrapSettings {
   readonly publicUrl: string;
 }
 
-/** The file where there is one; the demo set on an embedded store of a loopback address; else nothing. */
+/**
+ * The file where there is one; the demo set on an embedded store of a loopback address; else nothing.
+ *
+ * @throws ConfigurationError when the file is wrong, or a public address would serve a store with the demo
+ */
 export function bootstrapDefinition(settings: BootstrapSettings): BootstrapDefinition | undefined {
-  if (settings.bootstrapFile !== undefined) {
-    return loadBootstrap(settings.bootstrapFile);
+  const { bootstrapFile, dataDirectory, embedded, publicUrl } = settings;
+  const isProduction = !isLoopbackUrl(publicUrl);
+  if (isProduction && embedded && existsSync(demoFile(dataDirectory))) {
+    const message = 'holds the demo client and user, which a public address must not serve';
+    throw new ConfigurationError([{ name: 'DATA_DIR', message }]);
   }
-  return settings.embedded && isLoopbackUrl(settings.publicUrl)
-    ? demoDefinition(readOrCreateDemo(settings.dataDirectory))
-    : undefined;
+  if (bootstrapFile !== undefined) {
+    return loadBootstrap(bootstrapFile);
+  }
+  return embedded && !isProduction ? demoDefinition(readOrCreateDemo(dataDirectory)) : undefined;
 }
 
 /** Anything else is production: https, `__Host-` cookies, no demo. */

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
-import { readOrCreateSecretFile } from '@gatehouse/configuration';
-import { generateSecureKey } from '../clients.ts';
+import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/configuration';
+import { z } from 'zod';
+import { parseRecord } from '../parse-record.ts';
 import { deviceScopes, identityScopes } from '../scopes.ts';
+import { generateSecureKey } from '../secure-key.ts';
 import { type BootstrapDefinition, bootstrapSchema } from './bootstrap-schema.ts';
 
 /** The secrets of the demo set: random for every installation, kept so that every start can print them. */
@@ -13,17 +15,31 @@ export interface Demo {
   readonly password: string;
 }
 
+const storedDemo: z.ZodType<Demo> = z.object({
+  clientId: z.string(),
+  secureKey: z.string(),
+  redirectUri: z.string(),
+  username: z.string(),
+  password: z.string(),
+});
+
 export const demoOrganizationId = 'demo';
+
+export function demoFile(dataDirectory: string): string {
+  return join(dataDirectory, 'demo.json');
+}
 
 const DEFAULT_REDIRECT_URI = 'http://localhost:9010/callback';
 
-/** @param redirectUri where the demo application listens; counts at the first start only */
+/**
+ * @param redirectUri where the demo application listens; counts at the first start only
+ * @throws ConfigurationError when the file was damaged; its content is never quoted
+ */
 export function readOrCreateDemo(
   dataDirectory: string,
   redirectUri: string = DEFAULT_REDIRECT_URI,
 ): Demo {
-  const file = join(dataDirectory, 'demo.json');
-  const text = readOrCreateSecretFile(file, () => {
+  const text = readOrCreateSecretFile(demoFile(dataDirectory), () => {
     const demo: Demo = {
       clientId: 'demo',
       secureKey: generateSecureKey(),
@@ -33,7 +49,12 @@ export function readOrCreateDemo(
     };
     return `${JSON.stringify(demo, null, 2)}\n`;
   });
-  return JSON.parse(text) as Demo;
+  const demo = parseRecord(storedDemo, text);
+  if (demo === undefined) {
+    const message = 'holds a damaged demo.json; delete it to have it made anew';
+    throw new ConfigurationError([{ name: 'DATA_DIR', message }]);
+  }
+  return demo;
 }
 
 /** The demo as a bootstrap definition: one organisation, one application with every ordinary grant, one user. */

@@ -5,68 +5,97 @@ import {
   type ConfigurationProblem,
   toProblems,
 } from '@gatehouse/configuration';
-import {
-  type BootstrapDefinition,
-  bootstrapSchema,
-  isAcceptablePassword,
-  passwordRule,
-} from './bootstrap-schema.ts';
+import { type BootstrapDefinition, bootstrapSchema } from './bootstrap-schema.ts';
+
+/** The member of each list that may come from a file instead, as `secureKeyFile` and `passwordFile`. */
+const secretMembers = { clients: 'secureKey', users: 'password' } as const;
+/** Passes every rule, so that a file that cannot be read is one problem and not two. */
+const unreadableSecret = '-'.repeat(16);
 
 /**
  * Reads and checks a bootstrap file, and the files it names for secrets (relative to itself).
  *
- * @throws ConfigurationError with every problem at once; values are never quoted
+ * @throws ConfigurationError with every problem at once (rules between members count once the members
+ *   themselves are right); values are never quoted
  */
 export function loadBootstrap(path: string): BootstrapDefinition {
-  const parsed = bootstrapSchema.safeParse(readJson(path));
-  if (!parsed.success) {
+  const problems: ConfigurationProblem[] = [];
+  const content = readSecretFiles(readJson(path), dirname(path), problems);
+  const parsed = bootstrapSchema.safeParse(content);
+  problems.push(...(parsed.success ? [] : toProblems(parsed.error)));
+  if (!parsed.success || problems.length > 0) {
     throw new ConfigurationError(
-      toProblems(parsed.error).map((problem) => ({
-        ...problem,
-        name: `BOOTSTRAP_FILE ${problem.name}`,
-      })),
+      problems.map(({ name, message }) => ({ name: `BOOTSTRAP_FILE ${name}`, message })),
     );
   }
-  return readSecretFiles(parsed.data, dirname(path));
+  return parsed.data;
 }
 
 function readJson(path: string): unknown {
+  let text: string;
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    const missing = error instanceof Error && 'code' in error;
-    const message = missing ? `${path} cannot be read` : `${path} is not valid JSON`;
-    throw new ConfigurationError([{ name: 'BOOTSTRAP_FILE', message }]);
+    text = readFileSync(path, 'utf8');
+  } catch {
+    throw refusal('names a file that cannot be read');
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the text, and with it what may be a secret.
+    throw refusal('names a file that is not valid JSON');
   }
 }
 
-function readSecretFiles(definition: BootstrapDefinition, base: string): BootstrapDefinition {
-  const problems: ConfigurationProblem[] = [];
-  const read = (name: string, file: string): string => {
-    try {
-      return readFileSync(resolve(base, file), 'utf8').replace(/\r?\n$/, '');
-    } catch {
-      problems.push({ name: `BOOTSTRAP_FILE ${name}`, message: `${file} cannot be read` });
-      return '';
-    }
-  };
-  const clients = definition.clients.map(({ secureKeyFile, ...client }, i) =>
-    secureKeyFile === undefined
-      ? client
-      : { ...client, secureKey: read(`clients.${i}.secureKeyFile`, secureKeyFile) },
-  );
-  const users = definition.users.map(({ passwordFile, ...user }, i) =>
-    passwordFile === undefined
-      ? user
-      : { ...user, password: read(`users.${i}.passwordFile`, passwordFile) },
-  );
-  users.forEach((user, i) => {
-    if (problems.length === 0 && !isAcceptablePassword(user.password ?? '')) {
-      problems.push({ name: `BOOTSTRAP_FILE users.${i}.passwordFile`, message: passwordRule });
-    }
-  });
-  if (problems.length > 0) {
-    throw new ConfigurationError(problems);
+function refusal(message: string): ConfigurationError {
+  return new ConfigurationError([{ name: 'BOOTSTRAP_FILE', message }]);
+}
+
+/** The content with every secret in place. Of another shape it passes untouched: the schema says so. */
+function readSecretFiles(
+  content: unknown,
+  base: string,
+  problems: ConfigurationProblem[],
+): unknown {
+  if (!isRecord(content)) {
+    return content;
   }
-  return { ...definition, clients, users };
+  const filled: Record<string, unknown> = { ...content };
+  for (const [list, member] of Object.entries(secretMembers)) {
+    const entries = content[list];
+    if (Array.isArray(entries)) {
+      filled[list] = entries.map((entry, i) => {
+        const report = (name: string, message: string) =>
+          problems.push({ name: `${list}.${i}.${name}`, message });
+        return isRecord(entry) ? readSecretFile(entry, member, base, report) : entry;
+      });
+    }
+  }
+  return filled;
+}
+
+function readSecretFile(
+  entry: Readonly<Record<string, unknown>>,
+  member: string,
+  base: string,
+  report: (name: string, message: string) => void,
+): unknown {
+  const { [`${member}File`]: file, ...rest } = entry;
+  if (file === undefined) {
+    return entry;
+  }
+  if (rest[member] !== undefined) {
+    report(member, `give either ${member} or ${member}File`);
+    return rest;
+  }
+  try {
+    const text = readFileSync(resolve(base, String(file)), 'utf8');
+    return { ...rest, [member]: text.replace(/\r?\n$/, '') };
+  } catch {
+    report(`${member}File`, 'names a file that cannot be read');
+    return { ...rest, [member]: unreadableSecret };
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

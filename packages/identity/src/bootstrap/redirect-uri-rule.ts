@@ -9,7 +9,10 @@ const ANSWER_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description',
  */
 export function isAllowedRedirectUri(uri: string, applicationType: 'web' | 'native'): boolean {
   const url = URL.parse(uri);
-  if (url === null || uri.includes('#') || uri.includes('*') || /[^\x21-\x7e]/.test(uri)) {
+  // Lenient parsers repair `https:\\host`, `/a/../b` and `HOST:443`: what is compared later letter by letter
+  // has one spelling from the start (RFC 3986 §6.2).
+  const isNormal = url !== null && (url.href === uri || url.href === `${uri}/`);
+  if (!isNormal || uri.includes('#') || uri.includes('*')) {
     return false;
   }
   if (ANSWER_PARAMETERS.some((name) => url.searchParams.has(name))) {

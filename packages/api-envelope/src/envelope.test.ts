@@ -1,0 +1,108 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  ApiError,
+  errorCatalogue,
+  failureEnvelope,
+  illegalArgument,
+  serviceUnavailable,
+  successEnvelope,
+  toApiError,
+} from './index.ts';
+
+describe('the success envelope', () => {
+  test('has exactly the members of the specification, in a fixed order', () => {
+    expect(JSON.stringify(successEnvelope(['a'], 1_700_000_000_000))).toBe(
+      '{"status":200,"code":"success","message":"success","result":["a"],"timestamp":1700000000000}',
+    );
+  });
+
+  test.each([[undefined], [null]])('leaves out a result that is %s', (result) => {
+    expect(Object.keys(successEnvelope(result, 1))).toEqual([
+      'status',
+      'code',
+      'message',
+      'timestamp',
+    ]);
+  });
+
+  test.each([[0], [false], [''], [[]], [{}]])('keeps the result %j', (result) => {
+    expect(successEnvelope(result, 1)).toMatchObject({ result });
+  });
+});
+
+describe('the failure envelope', () => {
+  test('carries the status, code and message of the catalogue, and no result of its own', () => {
+    const envelope = failureEnvelope(new ApiError('not_found'), 5);
+    expect(envelope).toEqual({
+      status: 404,
+      code: 'not_found',
+      message: errorCatalogue.not_found.message,
+      timestamp: 5,
+    });
+    expect(Object.hasOwn(envelope, 'result')).toBe(false);
+  });
+
+  test('leaves out a result that is null and keeps one that is there', () => {
+    expect(failureEnvelope(new ApiError('unauthorized', { result: null }), 5)).not.toHaveProperty(
+      'result',
+    );
+    const result = { text: 'expired', value: 'expired' };
+    expect(failureEnvelope(new ApiError('unauthorized', { result }), 5)).toMatchObject({ result });
+  });
+
+  test('never holds the cause, the stack or the headers', () => {
+    const error = new ApiError('bad_gateway', {
+      cause: new Error('marker-in-cause'),
+      headers: { 'X-Marker': 'marker-in-header' },
+    });
+    expect(JSON.stringify(failureEnvelope(error, 5))).not.toMatch(/marker|stack/);
+  });
+
+  test.each(Object.entries(errorCatalogue))('%s is its own code with its status', (code, entry) => {
+    const error = new ApiError(code as keyof typeof errorCatalogue);
+    expect(failureEnvelope(error, 5)).toMatchObject({ code, status: entry.status });
+    expect(entry.status).toBeGreaterThanOrEqual(400);
+    expect(entry.message).toMatch(/\.$/);
+  });
+});
+
+describe('toApiError', () => {
+  test('passes what has a place in the catalogue through', () => {
+    const error = new ApiError('duplicate_key');
+    expect(toApiError(error)).toBe(error);
+  });
+
+  test.each([[new Error('marker')], ['marker'], [undefined], [null], [{ status: 200 }]])(
+    'makes %p an internal error that says nothing of it',
+    (thrown) => {
+      const error = toApiError(thrown);
+      expect(error.status).toBe(500);
+      expect(error.cause).toBe(thrown);
+      expect(JSON.stringify(failureEnvelope(error, 5))).not.toContain('marker');
+    },
+  );
+});
+
+test('illegalArgument names every wrong member', () => {
+  const error = illegalArgument([
+    { property: 'id', message: 'is too long' },
+    { property: 'name', message: 'must not be blank' },
+  ]);
+  expect(failureEnvelope(error, 5)).toMatchObject({
+    status: 400,
+    code: 'illegal_argument',
+    message: 'id: is too long; name: must not be blank',
+    result: [
+      { property: 'id', message: 'is too long' },
+      { property: 'name', message: 'must not be blank' },
+    ],
+  });
+});
+
+test('serviceUnavailable tells when to come back and keeps the cause for the log', () => {
+  const cause = new Error('marker');
+  const error = serviceUnavailable(cause, 3);
+  expect(error.headers).toEqual({ 'Retry-After': '3' });
+  expect(error.status).toBe(503);
+  expect(error.cause).toBe(cause);
+});

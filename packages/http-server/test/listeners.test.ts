@@ -1,0 +1,221 @@
+import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import pino from 'pino';
+import {
+  deferListener,
+  type OperationsOptions,
+  observedRequest,
+  observeRequests,
+  type RunningServer,
+  serve,
+  serveOperations,
+} from '../src/index.ts';
+import { openRawConnection } from './raw-connection.ts';
+
+const servers: RunningServer[] = [];
+const at = { host: '127.0.0.1', port: 0 };
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+afterAll(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+async function start(listener: RequestListener): Promise<string> {
+  const server = await serve(listener, at);
+  servers.push(server);
+  return `http://127.0.0.1:${server.port}`;
+}
+
+async function startOperations(options: Omit<OperationsOptions, 'host' | 'port'>): Promise<string> {
+  const server = await serveOperations({ ...at, ...options });
+  servers.push(server);
+  return `http://127.0.0.1:${server.port}`;
+}
+
+/** Asks and closes: a kept-alive connection would hold up the end of the server. */
+const ask = (url: string, init: RequestInit = {}) =>
+  fetch(url, { ...init, headers: { Connection: 'close', ...init.headers } });
+
+describe('the id of a request', () => {
+  const echo = observeRequests(
+    (request, response) => response.end(observedRequest(request).id),
+    pino({ level: 'silent' }),
+  );
+
+  test.concurrent('is the caller’s where that is plain', async () => {
+    const url = await start(echo);
+    const reply = await ask(url, { headers: { 'X-Request-Id': 'trace.0123_45-AB' } });
+    expect(reply.headers.get('x-request-id')).toBe('trace.0123_45-AB');
+    expect(await reply.text()).toBe('trace.0123_45-AB');
+  });
+
+  test.concurrent.each([
+    ['too short', 'short'],
+    ['too long', 'a'.repeat(65)],
+    ['with a space', 'has a space in'],
+    ['like a log line', '"},{"level":"info"'],
+    ['with an escape code', '\u001b[31mred-text'],
+    ['of other letters', '１２３４５６７８９'],
+  ])('is a new one where the caller’s is %s', async (_name, given) => {
+    const url = await start(echo);
+    const port = Number(new URL(url).port);
+    const connection = openRawConnection(port);
+    connection.send(
+      `GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Request-Id: ${given}\r\n\r\n`,
+    );
+    const reply = await connection.ended();
+    if (reply.startsWith('HTTP/1.1 200')) {
+      expect(/x-request-id: (.*)\r\n/i.exec(reply)?.[1]).toMatch(UUID);
+    } else {
+      expect(reply).toMatch(/^HTTP\/1\.1 400/);
+    }
+  });
+
+  test.concurrent('is a new one where there are two, and cannot bring a line break along', async () => {
+    const url = await start(echo);
+    const connection = openRawConnection(Number(new URL(url).port));
+    connection.send(
+      'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Request-Id: one-of-two\r\nX-Request-Id: two-of-two\r\n\r\n',
+    );
+    expect(/x-request-id: (.*)\r\n/i.exec(await connection.ended())?.[1]).toMatch(UUID);
+    const folded = openRawConnection(Number(new URL(url).port));
+    folded.send('GET / HTTP/1.1\r\nHost: a\r\nX-Request-Id: one-line\r\n Set-Cookie: a\r\n\r\n');
+    expect(await folded.ended()).toMatch(/^HTTP\/1\.1 400/);
+  });
+
+  test.concurrent('belongs to requests that came through observeRequests only', async () => {
+    const url = await start((request, response) => {
+      try {
+        observedRequest(request);
+      } catch (error) {
+        response.end(String(error));
+      }
+    });
+    expect(await (await ask(url)).text()).toContain('did not come through observeRequests');
+  });
+});
+
+describe('the operations port', () => {
+  const up = async () => undefined;
+  const down = async () => {
+    throw new Error('redis://:marker@host');
+  };
+
+  test.concurrent('/live answers whatever is away', async () => {
+    const url = await startOperations({ checks: { store: down } });
+    const reply = await ask(`${url}/live`);
+    expect(reply.status).toBe(200);
+    expect(await reply.json()).toEqual({ status: 'live' });
+    expect(reply.headers.get('cache-control')).toBe('no-store');
+  });
+
+  test.concurrent('/ready is 200 when everything answers', async () => {
+    const url = await startOperations({ checks: { store: up, database: up } });
+    const reply = await ask(`${url}/ready?verbose`);
+    expect(reply.status).toBe(200);
+    expect(await reply.json()).toEqual({
+      status: 'ready',
+      checks: { store: 'ok', database: 'ok' },
+    });
+  });
+
+  test.concurrent('RD-01 /ready is 503 and names what is missing, but not why', async () => {
+    const thrower = () => {
+      throw new Error('at once');
+    };
+    const url = await startOperations({ checks: { store: down, database: up, thrower } });
+    const reply = await ask(`${url}/ready`);
+    expect(reply.status).toBe(503);
+    expect(await reply.json()).toEqual({
+      status: 'unavailable',
+      checks: { store: 'unavailable', database: 'ok', thrower: 'unavailable' },
+    });
+  });
+
+  test.concurrent('HEAD is answered without a body, other methods with 405', async () => {
+    const url = await startOperations({ checks: { store: down } });
+    const head = await ask(`${url}/ready`, { method: 'HEAD' });
+    expect(head.status).toBe(503);
+    expect(await head.text()).toBe('');
+    const post = await ask(`${url}/live`, { method: 'POST', body: 'x' });
+    expect(post.status).toBe(405);
+    expect(post.headers.get('allow')).toBe('GET, HEAD');
+  });
+
+  test.concurrent('documents are served, and 503 when they cannot be made', async () => {
+    const url = await startOperations({
+      checks: {},
+      documents: { '/.well-known/jwks.json': async () => ({ keys: [] }), '/broken': down },
+    });
+    expect(await (await ask(`${url}/.well-known/jwks.json`)).json()).toEqual({ keys: [] });
+    const broken = await ask(`${url}/broken`);
+    expect(broken.status).toBe(503);
+    expect(await broken.text()).not.toContain('marker');
+  });
+
+  test.concurrent.each(['/', '/Live', '/live/', '/metrics', '/__proto__', '/constructor'])(
+    '%s is not found',
+    async (path) => {
+      const url = await startOperations({ checks: {}, documents: {} });
+      expect((await ask(url + path)).status).toBe(404);
+    },
+  );
+});
+
+describe('a deferred listener', () => {
+  const isAway = (error: unknown) => error instanceof Error && error.message === 'away';
+  const application: RequestListener = (_request, response) => response.end('built');
+
+  test.concurrent('is the application itself when that can be built at once', async () => {
+    const deferred = await deferListener(async () => application, isAway);
+    await deferred.ready();
+    const url = await start(deferred.listener);
+    expect(await (await ask(url)).text()).toBe('built');
+  });
+
+  test.concurrent('RD-01 answers 503 until the application can be built, and then works', async () => {
+    let away = true;
+    let attempts = 0;
+    const deferred = await deferListener(async () => {
+      attempts += 1;
+      if (away) {
+        throw new Error('away');
+      }
+      return application;
+    }, isAway);
+    const url = await start(deferred.listener);
+    const early = await ask(`${url}/token`, { method: 'POST', body: 'a=b' });
+    expect(early.status).toBe(503);
+    expect(early.headers.get('retry-after')).toBe('1');
+    expect(early.headers.get('cache-control')).toBe('no-store');
+    expect(await early.json()).toMatchObject({ error: 'temporarily_unavailable' });
+    await expect(deferred.ready()).rejects.toThrow('not built yet');
+
+    away = false;
+    await sleep(400);
+    await deferred.ready();
+    expect(await (await ask(url)).text()).toBe('built');
+    const attemptsUntilBuilt = attempts;
+    await sleep(300);
+    expect(attempts).toBe(attemptsUntilBuilt);
+  });
+
+  test.concurrent('throws what another try does not mend', async () => {
+    const failing = deferListener(async () => {
+      throw new Error('wrong configuration');
+    }, isAway);
+    await expect(failing).rejects.toThrow('wrong configuration');
+  });
+
+  test.concurrent('stops trying when it is closed', async () => {
+    let attempts = 0;
+    const deferred = await deferListener(async () => {
+      attempts += 1;
+      throw new Error('away');
+    }, isAway);
+    deferred.close();
+    await sleep(600);
+    expect(attempts).toBe(1);
+  });
+});

@@ -1,0 +1,233 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { openRawConnection } from './raw-connection.ts';
+
+const program = join(import.meta.dirname, 'server-process.ts');
+const children: ChildProcess[] = [];
+
+afterAll(() => {
+  for (const child of children.splice(0)) {
+    child.kill('SIGKILL');
+  }
+});
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly exit: Promise<unknown>;
+  output(): string;
+  errors(): string;
+  said(text: string): Promise<void>;
+  port(): Promise<number>;
+}
+
+function run(mode: string, supervised = false): Run {
+  const child = spawn(process.execPath, [program, mode], {
+    stdio: supervised ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  let output = '';
+  let errors = '';
+  child.stdout?.on('data', (data: Buffer) => {
+    output += data.toString();
+  });
+  child.stderr?.on('data', (data: Buffer) => {
+    errors += data.toString();
+  });
+  // Not 'close': Node does not emit it after a disconnect from this side.
+  const outputs = [child.stdout, child.stderr].filter((stream) => stream !== null);
+  const exit = Promise.all([
+    once(child, 'exit'),
+    ...outputs.map((stream) => once(stream, 'end')),
+  ]).then(([[code, signal]]) => code ?? signal);
+  async function said(text: string): Promise<void> {
+    const deadline = performance.now() + 5000;
+    while (!output.includes(text)) {
+      if (performance.now() > deadline || child.exitCode !== null) {
+        throw new Error(`The process did not say ${text}: ${output}${errors}`);
+      }
+      await sleep(5);
+    }
+  }
+  return {
+    child,
+    exit,
+    output: () => output,
+    errors: () => errors,
+    said,
+    async port() {
+      await said('running');
+      return Number(/port (\d+)/.exec(output)?.[1]);
+    },
+  };
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
+
+/** Runs, asks for a path, and waits until the request has surely arrived. */
+async function runAndAsk(mode: string, path: string) {
+  const process_ = run(mode);
+  const connection = openRawConnection(await process_.port());
+  connection.send(get(path));
+  await sleep(100);
+  return { ...process_, connection };
+}
+
+describe('the end of a process', () => {
+  test.concurrent.each(['SIGTERM', 'SIGINT'] as const)(
+    'CF-02 on %s it answers what is in flight and exits with 0',
+    async (signal) => {
+      const { child, connection, exit } = await runAndAsk('serve', '/slow');
+      child.kill(signal);
+      expect(await connection.ended()).toMatch(/connection: close[\s\S]*slow$/i);
+      expect(await exit).toBe(0);
+    },
+  );
+
+  test.concurrent('CF-03 a second signal ends it at once, whatever is in flight', async () => {
+    const { child, exit } = await runAndAsk('serve', '/hang');
+    child.kill('SIGTERM');
+    await sleep(50);
+    const started = performance.now();
+    child.kill('SIGINT');
+    expect(await exit).toBe(1);
+    expect(performance.now() - started).toBeLessThan(300);
+  });
+
+  test.concurrent('CF-03 a hung request is cut, and the process still ends in order', async () => {
+    const { child, exit } = await runAndAsk('serve', '/hang');
+    child.kill('SIGTERM');
+    expect(await exit).toBe(0);
+  });
+
+  test.concurrent('CF-03 a close that hangs is given up at the deadline', async () => {
+    const process_ = run('close hangs');
+    await process_.port();
+    process_.child.kill('SIGTERM');
+    expect(await process_.exit).toBe(1);
+    expect(process_.errors()).toContain('Ended without waiting any longer.');
+  });
+
+  test.concurrent('a close that fails says why and exits with 1', async () => {
+    const process_ = run('close fails');
+    await process_.port();
+    process_.child.kill('SIGTERM');
+    expect(await process_.exit).toBe(1);
+    expect(process_.errors()).toContain('Could not close in order: Error: stuck');
+  });
+
+  test.concurrent('its supervisor hears that it is ready, and going away ends it', async () => {
+    const process_ = run('serve', true);
+    const [message] = await once(process_.child, 'message');
+    expect(message).toBe('ready');
+    process_.child.disconnect();
+    expect(await process_.exit).toBe(0);
+  });
+
+  test.concurrent('a signal after its supervisor went away ends it at once', async () => {
+    const process_ = run('serve', true);
+    const connection = openRawConnection(await process_.port());
+    connection.send(get('/hang'));
+    await sleep(100);
+    process_.child.disconnect();
+    await sleep(50);
+    process_.child.kill('SIGTERM');
+    expect(await process_.exit).toBe(1);
+  });
+
+  test.concurrent('its supervisor going away while it starts ends it too', async () => {
+    const process_ = run('starts slowly', true);
+    await process_.said('starting');
+    process_.child.disconnect();
+    expect(await process_.exit).toBe(0);
+  });
+
+  test.concurrent('CF-01 a refused start prints every reason and exits with 1', async () => {
+    const process_ = run('refused');
+    expect(await process_.exit).toBe(1);
+    expect(process_.errors()).toBe(
+      'refused: Error: GATEWAY_PORT: must be a port number\nSTORE_URL: is missing\n',
+    );
+  });
+});
+
+describe('an error that nobody handles', () => {
+  test.concurrent.each(['/crash', '/rejection'])(
+    'SL-03 of %s is logged without its secrets and ends the process with 1',
+    async (path) => {
+      const { exit, output } = await runAndAsk('serve', path);
+      expect(await exit).toBe(1);
+      expect(output()).toContain('"level":"fatal"');
+      expect(output()).toContain('redis://***@host');
+      expect(output()).not.toContain('marker');
+    },
+  );
+
+  test.concurrent('of a deferred application at a later attempt ends the process with 1', async () => {
+    const process_ = run('fails later');
+    await process_.said('running');
+    expect(await process_.exit).toBe(1);
+    expect(process_.output()).toContain('"level":"fatal"');
+    expect(process_.output()).toContain('wrong configuration');
+  });
+
+  test.concurrent('of a deferred application while the process ends anyway does not disturb the end', async () => {
+    const process_ = run('fails later while closing');
+    await process_.said('running');
+    process_.child.kill('SIGTERM');
+    expect(await process_.exit).toBe(0);
+    expect(process_.output()).not.toContain('fatal');
+  });
+});
+
+describe('the log of requests', () => {
+  test.concurrent('has one line a request, by operation, without URL, headers or body', async () => {
+    const process_ = run('serve');
+    const port = await process_.port();
+    const connection = openRawConnection(port);
+    connection.send(
+      'POST /root?access_token=marker HTTP/1.1\r\nHost: marker\r\nAuthorization: Bearer marker\r\n' +
+        'X-Request-Id: from-the-caller\r\nCookie: marker\r\nContent-Length: 6\r\n\r\nmarker',
+    );
+    await connection.until('done');
+    await process_.said('"operation"');
+    const lines = process_
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('{'));
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '')).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      app: 'test-app',
+      requestId: 'from-the-caller',
+      method: 'POST',
+      status: 200,
+      durationMs: expect.any(Number),
+      operation: 'root',
+      msg: 'POST root 200',
+    });
+    connection.socket.destroy();
+  });
+
+  test.concurrent('SL-03 has the error behind a failure, without its secrets', async () => {
+    const { connection, output, said } = await runAndAsk('serve', '/failing');
+    await connection.until('500');
+    await said('"level":"error"');
+    expect(output()).toContain('redis://***@host');
+    expect(output()).toContain('"code":"internal_server_error"');
+    expect(output()).not.toContain('marker');
+    connection.socket.destroy();
+  });
+
+  test.concurrent('says of a caller who left that no status was sent', async () => {
+    const { connection, said, output } = await runAndAsk('serve', '/hang');
+    connection.socket.destroy();
+    await said('aborted');
+    const line = JSON.parse(output().trim().split('\n').at(-1) ?? '');
+    expect(line).toMatchObject({ aborted: true, msg: 'GET hang aborted' });
+    expect(line).not.toHaveProperty('status');
+  });
+});

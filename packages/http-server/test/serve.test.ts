@@ -1,0 +1,251 @@
+import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { type RunningServer, serve } from '../src/index.ts';
+import { openRawConnection } from './raw-connection.ts';
+
+const GET = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n';
+const servers: RunningServer[] = [];
+
+async function start(listener: RequestListener, drainMilliseconds = 2000): Promise<RunningServer> {
+  const server = await serve(listener, { host: '127.0.0.1', port: 0, drainMilliseconds });
+  servers.push(server);
+  return server;
+}
+
+afterAll(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+async function timed(work: Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work;
+  return performance.now() - started;
+}
+
+describe('closing a server', () => {
+  test.concurrent('CF-02 lets a request in flight finish, says Connection: close, and ends right after', async () => {
+    const server = await start((_request, response) => {
+      setTimeout(() => response.end('done'), 400);
+    });
+    const connection = openRawConnection(server.port);
+    connection.send(GET);
+    await sleep(100);
+    expect(await timed(server.close())).toBeLessThan(1000);
+    const reply = await connection.ended();
+    expect(reply).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(reply).toMatch(/\r\nConnection: close\r\n/i);
+    expect(reply).toMatch(/done$/);
+  });
+
+  test.concurrent('ends a connection whose reply had begun as keep-alive', async () => {
+    const server = await start((_request, response) => {
+      response.writeHead(200, { 'Content-Length': '8' });
+      response.write('half');
+      setTimeout(() => response.end('half'), 400);
+    });
+    const connection = openRawConnection(server.port);
+    connection.send(GET);
+    await connection.until('half');
+    expect(await timed(server.close())).toBeLessThan(1000);
+    expect(await connection.ended()).toMatch(/halfhalf$/);
+  });
+
+  test.concurrent('CF-02 answers a request that was on its way down an idle connection', async () => {
+    const server = await start((_request, response) => response.end('done'));
+    const connection = openRawConnection(server.port);
+    connection.send(GET);
+    await connection.until('done');
+    const closed = server.close();
+    await sleep(50);
+    connection.send(GET);
+    await closed;
+    const replies = (await connection.ended()).split('HTTP/1.1 200 OK');
+    expect(replies).toHaveLength(3);
+    expect(replies[1]).toMatch(/connection: keep-alive/i);
+    expect(replies[2]).toMatch(/connection: close/i);
+  });
+
+  test.concurrent('does not wait for idle connections, used, silent or half-spoken', async () => {
+    const server = await start((_request, response) => response.end('done'));
+    const [used, silent, halfSpoken] = [1, 2, 3].map(() => openRawConnection(server.port));
+    used?.send(GET);
+    halfSpoken?.send('GET / HTTP/1.1\r\nHos');
+    await used?.until('done');
+    await sleep(50);
+    expect(await timed(server.close())).toBeLessThan(1000);
+    await Promise.all([used?.ended(), silent?.ended(), halfSpoken?.ended()]);
+  });
+
+  test.concurrent('takes no new connections', async () => {
+    const server = await start((_request, response) => {
+      setTimeout(() => response.end('done'), 300);
+    });
+    const first = openRawConnection(server.port);
+    first.send(GET);
+    await sleep(50);
+    const closed = server.close();
+    const late = openRawConnection(server.port);
+    late.send(GET);
+    expect(await late.ended()).toBe('');
+    await closed;
+    expect(await first.ended()).toMatch(/done$/);
+  });
+
+  test.concurrent('CF-03 cuts a request that hangs when the time is over', async () => {
+    const server = await start(() => undefined, 500);
+    const connection = openRawConnection(server.port);
+    connection.send(GET);
+    await sleep(50);
+    const milliseconds = await timed(server.close());
+    expect(milliseconds).toBeGreaterThan(400);
+    expect(milliseconds).toBeLessThan(1200);
+    expect(await connection.ended()).toBe('');
+  });
+
+  test.concurrent('twice is once', async () => {
+    const server = await start((_request, response) => response.end('done'));
+    await Promise.all([server.close(), server.close()]);
+    await server.close();
+  });
+
+  test.concurrent('loses no reply of twenty clients that keep asking', async () => {
+    const server = await start((_request, response) => {
+      setTimeout(() => response.end('done'), Math.random() * 20);
+    });
+    const clients = Array.from({ length: 20 }, () => openRawConnection(server.port));
+    const asking = clients.map(async (client) => {
+      for (let asked = 1; ; asked += 1) {
+        client.send(GET);
+        const replies = () => client.received().split(/\r\n\r\ndone/).length - 1;
+        while (replies() < asked) {
+          if (client.socket.destroyed) {
+            return { asked, replies: replies() };
+          }
+          await sleep(2);
+        }
+        if (/connection: close/i.test(client.received())) {
+          return { asked, replies: replies() };
+        }
+      }
+    });
+    await sleep(200);
+    await server.close();
+    for (const { asked, replies } of await Promise.all(asking)) {
+      expect(asked).toBeGreaterThan(1);
+      expect(replies).toBe(asked);
+    }
+  });
+});
+
+test.concurrent('a port that is taken is an error of serve, not of the process', async () => {
+  const server = await start((_request, response) => response.end());
+  await expect(
+    serve(() => undefined, { host: '127.0.0.1', port: server.port }),
+  ).rejects.toMatchObject({ code: 'EADDRINUSE' });
+});
+
+describe('what is not HTTP', () => {
+  const ok: RequestListener = (request, response) => {
+    request.resume();
+    request.on('end', () => response.end('reached'));
+  };
+
+  test.concurrent.each([
+    ['one header of 17 KB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'b'.repeat(17_000)}\r\n\r\n`],
+    ['a URL of 20 KB', `GET /${'b'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+    ['headers of 1 MB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'b'.repeat(1_000_000)}\r\n\r\n`],
+    [
+      '1,001 headers with X-Sign last',
+      `GET / HTTP/1.1\r\nHost: a\r\n${'a: b\r\n'.repeat(1000)}X-Sign: 1\r\n\r\n`,
+    ],
+  ])('GW-28 GW-29 answers %s with 431 and closes', async (_name, text) => {
+    const server = await start(ok);
+    const connection = openRawConnection(server.port);
+    connection.send(text);
+    const reply = await connection.until(/\r\n\r\n\{.*\}$/);
+    expect(reply).toMatch(/^HTTP\/1\.1 431 /);
+    expect(reply).toMatch(/\r\nConnection: close\r\n/);
+    expect(JSON.parse(reply.split('\r\n\r\n')[1] ?? '')).toEqual({
+      status: 431,
+      code: 'headers_too_large',
+      message: 'The request headers are too large.',
+      timestamp: expect.any(Number),
+    });
+    await connection.ended();
+  });
+
+  const post = (headers: string, body: string) =>
+    `POST / HTTP/1.1\r\nHost: test\r\n${headers}\r\n\r\n${body}`;
+  test.concurrent.each([
+    ['GW-12', 'CL and TE', post('Content-Length: 3\r\nTransfer-Encoding: chunked', '0\r\n\r\n')],
+    ['GW-12', 'TE and CL', post('Transfer-Encoding: chunked\r\nContent-Length: 3', '0\r\n\r\n')],
+    ['GW-12', 'TE: xchunked', post('Transfer-Encoding: xchunked', '0\r\n\r\n')],
+    ['GW-12', 'a space before the colon', post('Transfer-Encoding : chunked', '0\r\n\r\n')],
+    ['GW-12', 'chunked not last', post('Transfer-Encoding: chunked, identity', '0\r\n\r\n')],
+    ['GW-12', 'Content-Length twice', post('Content-Length: 3\r\nContent-Length: 4', 'abcd')],
+    ['GW-12', 'a signed length', post('Content-Length: +3', 'abc')],
+    ['GW-12', 'a list of lengths', post('Content-Length: 3, 3', 'abc')],
+    ['GW-14', 'a folded header', 'GET / HTTP/1.1\r\nHost: test\r\nA: b\r\n c\r\n\r\n'],
+    ['GW-14', 'NUL in a header', 'GET / HTTP/1.1\r\nHost: test\r\nA: b\0c\r\n\r\n'],
+    ['GW-14', 'a bare CR in a header', 'GET / HTTP/1.1\r\nHost: test\r\nA: b\rc\r\n\r\n'],
+    ['GW-14', 'bare line feeds', 'GET / HTTP/1.1\nHost: test\n\n'],
+    ['GW-15', 'a negative chunk', post('Transfer-Encoding: chunked', '-1\r\na\r\n0\r\n\r\n')],
+    ['GW-22', 'no Host', 'GET / HTTP/1.1\r\n\r\n'],
+    ['GW-24', 'HTTP/1.9', 'GET / HTTP/1.9\r\nHost: test\r\n\r\n'],
+    ['GW-26', 'a method in lower case', 'get / HTTP/1.1\r\nHost: test\r\n\r\n'],
+  ])('%s answers %s with 400 and closes', async (_id, _name, text) => {
+    const server = await start(ok);
+    const connection = openRawConnection(server.port);
+    connection.send(text + GET);
+    const reply = await connection.ended();
+    expect(reply).toMatch(/^HTTP\/1\.1 400 /);
+    expect(reply).not.toContain('reached');
+    expect(reply.match(/HTTP\/1\.1 \d{3} /g)).toHaveLength(1);
+  });
+
+  test.concurrent('GW-16 is not the answer to the good request before it on the connection', async () => {
+    const server = await start((_request, response) => {
+      setTimeout(() => response.end('late'), 200);
+    });
+    const connection = openRawConnection(server.port);
+    connection.send(`${GET}BAD\r\n\r\n`);
+    expect(await connection.ended()).toBe('');
+  });
+
+  test.concurrent('GW-16 does not break into a reply that has begun', async () => {
+    const server = await start((_request, response) => {
+      response.writeHead(200, { 'Content-Length': '100' });
+      response.write('begun');
+    });
+    const connection = openRawConnection(server.port);
+    connection.send(GET);
+    await connection.until('begun');
+    connection.send('BAD\r\n\r\n');
+    const reply = await connection.ended();
+    expect(reply).toMatch(/begun$/);
+    expect(reply).not.toContain('400');
+  });
+
+  test.concurrent('does not hold the connection of a peer that never closes its side', async () => {
+    const server = await start(ok);
+    const connection = openRawConnection(server.port);
+    connection.socket.allowHalfOpen = true;
+    connection.send('BAD\r\n\r\n');
+    await connection.until('illegal_argument');
+    const beats = setInterval(() => connection.send('more\r\n'), 50);
+    await connection.ended();
+    clearInterval(beats);
+  });
+
+  test.concurrent('leaves the server answering others', async () => {
+    const server = await start(ok);
+    const bad = openRawConnection(server.port);
+    bad.send('\0\0\0');
+    await bad.ended();
+    const good = openRawConnection(server.port);
+    good.send(GET);
+    expect(await good.until('reached')).toMatch(/^HTTP\/1\.1 200/);
+    good.socket.destroy();
+  });
+});

@@ -1,0 +1,94 @@
+/** A process of its own for the tests: `node server-process.ts <mode>`. Says its port on the first line of stdout. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  createLogger,
+  deferListener,
+  exitOnUnhandledErrors,
+  observedRequest,
+  observeRequests,
+  type RunningApp,
+  runProcess,
+  serve,
+} from '../src/index.ts';
+
+const mode = process.argv[2] ?? '';
+const logger = createLogger({ app: 'test-app', level: 'debug', pretty: false });
+exitOnUnhandledErrors(logger);
+
+await runProcess(start, (error) => `refused: ${String(error)}`, { exitDeadlineMilliseconds: 600 });
+say('running');
+
+async function start(): Promise<RunningApp> {
+  switch (mode) {
+    case 'refused':
+      throw new Error('GATEWAY_PORT: must be a port number\nSTORE_URL: is missing');
+    case 'close fails':
+      return { ...(await startServer()), close: () => Promise.reject(new Error('stuck')) };
+    case 'close hangs':
+      return { ...(await startServer()), close: () => new Promise(() => undefined) };
+    case 'starts slowly':
+      say('starting');
+      await sleep(300);
+      return startServer();
+    case 'fails later':
+      return startDeferred(['away', 'away', 'wrong configuration']);
+    case 'fails later while closing': {
+      const deferred = await startDeferred(['away', 'wrong configuration']);
+      return {
+        async close() {
+          await deferred.close();
+          await sleep(500);
+        },
+      };
+    }
+    default:
+      return startServer();
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+async function startServer(): Promise<RunningApp> {
+  const server = await serve(
+    observeRequests((request, response) => {
+      const { notes } = observedRequest(request);
+      const path = request.url?.split('?', 1)[0] ?? '';
+      notes.operation = path === '/' ? 'root' : path.slice(1);
+      if (path === '/slow') {
+        setTimeout(() => response.end('slow'), 300);
+      } else if (path === '/failing') {
+        notes.code = 'internal_server_error';
+        notes.err = new Error('redis://:marker@host', { cause: new Error('/x?token=marker') });
+        response.writeHead(500).end();
+      } else if (path === '/crash') {
+        setTimeout(() => {
+          throw new Error('crash at redis://:marker@host');
+        }, 10);
+      } else if (path === '/rejection') {
+        void Promise.reject(new Error('rejected at redis://:marker@host'));
+      } else if (path !== '/hang') {
+        response.end('done');
+      }
+    }, logger),
+    { host: '127.0.0.1', port: 0, drainMilliseconds: 400 },
+  );
+  say(`port ${server.port}`);
+  return { close: () => server.close() };
+}
+
+async function startDeferred(failures: string[]): Promise<RunningApp> {
+  setInterval(() => undefined, 1000);
+  const deferred = await deferListener(
+    async () => {
+      throw new Error(failures.shift() ?? 'no more');
+    },
+    (error) => error instanceof Error && error.message === 'away',
+  );
+  return {
+    async close() {
+      deferred.close();
+    },
+  };
+}

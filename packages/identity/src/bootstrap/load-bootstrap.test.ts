@@ -1,0 +1,259 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigurationError } from '@gatehouse/configuration';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { loadBootstrap } from './load-bootstrap.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-bootstrap-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+function write(name: string, content: unknown): string {
+  const path = join(directory, name);
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+const load = (content: unknown) => loadBootstrap(write('bootstrap.json', content));
+
+/** The problems as `name: message`, in the order they are told. */
+function problemsOf(content: unknown): readonly string[] {
+  try {
+    load(content);
+  } catch (error) {
+    if (error instanceof ConfigurationError) {
+      return error.problems.map(({ name, message }) => `${name}: ${message}`);
+    }
+    throw error;
+  }
+  return [];
+}
+
+const organizations = [{ id: 'org-1', name: 'Example' }];
+const client = { clientId: 'a', secureKey: 'a'.repeat(32), name: 'A', orgId: 'org-1' };
+const user = { username: 'alice', password: 'long enough', name: 'Alice', orgId: 'org-1' };
+const withClient = (changes: object) => ({ organizations, clients: [{ ...client, ...changes }] });
+const withUser = (changes: object) => ({ organizations, users: [{ ...user, ...changes }] });
+
+describe('a bootstrap file', () => {
+  test('may be the one of the architecture', () => {
+    const loaded = load({
+      organizations,
+      clients: [
+        {
+          ...client,
+          signatureAlgorithm: 'MD5',
+          grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'],
+          redirectUris: ['https://app.example/callback'],
+          scopes: ['device:read', 'device:write'],
+          applicationType: 'web',
+          public: false,
+          firstParty: false,
+          resourceServer: false,
+          enabled: true,
+          corsOrigins: ['https://app.example', 'http://localhost:3000'],
+          postLogoutRedirectUris: ['https://app.example/'],
+          ipAllowList: ['10.0.0.0/8', '::1'],
+        },
+      ],
+      users: [{ ...user, enabled: true }],
+    });
+    expect(loaded.clients[0]).toMatchObject({ clientId: 'a', ownOrganizationOnly: false });
+  });
+
+  test('may leave out nearly everything', () => {
+    expect(load({})).toEqual({ organizations: [], clients: [], users: [] });
+    expect(load(withClient({})).clients[0]).toEqual({
+      ...client,
+      signatureAlgorithm: 'SHA-256',
+      grantTypes: ['client_credentials'],
+      redirectUris: [],
+      scopes: [],
+      applicationType: 'web',
+      public: false,
+      firstParty: false,
+      resourceServer: false,
+      ownOrganizationOnly: false,
+      corsOrigins: [],
+      postLogoutRedirectUris: [],
+      ipAllowList: [],
+    });
+  });
+
+  test('CF-07 has all of its problems told at once, by name and without a value', () => {
+    const problems = problemsOf({
+      organizations: [{ id: 'marker with spaces', name: ' ' }],
+      clients: [
+        { ...client, secureKey: 'marker', scopes: ['marker:scope'], redirectUris: ['marker'] },
+        { ...client, clientId: 7, signatureAlgorithm: 'marker', secretKey: 'marker' },
+        { clientId: 'b', name: 'B', orgId: 'org-1', secureKeyFile: 'marker-file' },
+      ],
+      users: [
+        { ...user, password: 'marker' },
+        { username: 'bob', name: 'Bob', orgId: 'org-1' },
+      ],
+    });
+    expect(problems.map((problem) => problem.split(':')[0]).sort()).toEqual([
+      'BOOTSTRAP_FILE clients.0.redirectUris.0',
+      'BOOTSTRAP_FILE clients.0.scopes.0',
+      'BOOTSTRAP_FILE clients.0.secureKey',
+      'BOOTSTRAP_FILE clients.1',
+      'BOOTSTRAP_FILE clients.1.clientId',
+      'BOOTSTRAP_FILE clients.1.signatureAlgorithm',
+      'BOOTSTRAP_FILE clients.2.secureKeyFile',
+      'BOOTSTRAP_FILE organizations.0.id',
+      'BOOTSTRAP_FILE organizations.0.name',
+      'BOOTSTRAP_FILE users.0.password',
+      'BOOTSTRAP_FILE users.1.password',
+    ]);
+    expect(problems.join()).not.toContain('marker');
+    expect(problems.join()).toContain('Unrecognized key: "secretKey"');
+  });
+
+  test.each([
+    ['broken', '{"clients": [{"secureKey": "marker"', 'is not valid JSON'],
+    ['empty', '', 'is not valid JSON'],
+  ])('CF-07 that is %s is refused without quoting it', (_name, text, message) => {
+    const problems = problemsOf(text);
+    expect(problems).toEqual([`BOOTSTRAP_FILE: names a file that ${message}`]);
+  });
+
+  test.each([['null'], ['[]'], ['"text"'], ['{"clients": {}}'], ['{"clients": [null, 1, []]}']])(
+    'of another shape, %s, is refused',
+    (text) => {
+      expect(problemsOf(text).length).toBeGreaterThan(0);
+    },
+  );
+
+  test('that does not exist is refused', () => {
+    expect(() => loadBootstrap(join(directory, 'nowhere.json'))).toThrow(
+      'BOOTSTRAP_FILE: names a file that cannot be read',
+    );
+  });
+
+  test.each(['organisations', 'Clients', '__proto__x'])(
+    'with the unknown member %s is refused',
+    (name) => {
+      expect(problemsOf(`{"${name}": []}`).join()).toContain(`Unrecognized key: "${name}"`);
+    },
+  );
+
+  test('that names something twice is refused: the later would undo the earlier', () => {
+    expect(
+      problemsOf({
+        organizations: [...organizations, ...organizations],
+        clients: [client, { ...client, name: 'Other' }],
+        users: [user, { ...user, username: 'ＡＬＩＣＥ' }],
+      }),
+    ).toEqual([
+      'BOOTSTRAP_FILE organizations.1.id: is there twice',
+      'BOOTSTRAP_FILE clients.1.clientId: is there twice',
+      'BOOTSTRAP_FILE users.1.username: is there twice',
+    ]);
+  });
+});
+
+describe('a client in the file', () => {
+  test.each([
+    ['a short secureKey', { secureKey: 'short' }],
+    ['a secureKey with a line break', { secureKey: `${'a'.repeat(20)}\n` }],
+    ['no secureKey', { secureKey: undefined }],
+    ['a secureKey although it is public', { public: true, grantTypes: [] }],
+    ['the client_credentials grant although it is public', { public: true, secureKey: undefined }],
+    ['the code grant without a redirect URI', { grantTypes: ['authorization_code'] }],
+    ['the implicit grant without a redirect URI', { grantTypes: ['implicit'] }],
+    ['an unknown grant', { grantTypes: ['magic'] }],
+    ['an unknown scope', { scopes: ['device:all'] }],
+    ['an unknown algorithm', { signatureAlgorithm: 'SHA-1' }],
+    ['RU-17 a wildcard redirect URI', { redirectUris: ['https://*.example/cb'] }],
+    ['RU-17 a script as logout address', { postLogoutRedirectUris: ['javascript:alert(1)'] }],
+    ['a path as CORS origin', { corsOrigins: ['https://app.example/'] }],
+    ['everybody as CORS origin', { corsOrigins: ['*'] }],
+    ['null as CORS origin', { corsOrigins: ['null'] }],
+    ['another protocol as CORS origin', { corsOrigins: ['ftp://app.example'] }],
+    ['an impossible range', { ipAllowList: ['10.0.0.0/99'] }],
+    ['half a range', { ipAllowList: ['10.0.0.0/'] }],
+    ['a name as address', { ipAllowList: ['localhost'] }],
+    ['a clientId with a space', { clientId: 'a b' }],
+    ['a clientId with other letters', { clientId: 'ä' }],
+    ['a blank name', { name: ' ' }],
+    ['a name with a control character', { name: 'a\u0007' }],
+    ['a word for a truth value', { enabled: 'false' }],
+  ])('may not have %s', (_name, changes) => {
+    expect(problemsOf(withClient(changes)).length).toBe(1);
+  });
+
+  test('may be public, with a grant that suits it', () => {
+    const loaded = load(
+      withClient({
+        secureKey: undefined,
+        public: true,
+        applicationType: 'native',
+        grantTypes: ['authorization_code'],
+        redirectUris: ['com.example.app:/callback', 'http://127.0.0.1/callback'],
+      }),
+    );
+    expect(loaded.clients[0]?.secureKey).toBeUndefined();
+  });
+});
+
+describe('a user in the file', () => {
+  test.each([
+    ['a short password', { password: '7 chars' }],
+    ['seven characters of many bytes', { password: '😀😀😀😀😀😀😀' }],
+    ['a password over the limit', { password: 'a'.repeat(1025) }],
+    ['no password', { password: undefined }],
+    ['a name with a blank in front', { username: ' alice' }],
+    ['a name with an invisible character', { username: 'al\u200bice' }],
+    ['a name with a control character', { username: 'al\u0000ice' }],
+    ['no organisation', { orgId: undefined }],
+  ])('may not have %s', (_name, changes) => {
+    expect(problemsOf(withUser(changes)).length).toBe(1);
+  });
+
+  test('PW-08 keeps the password exactly as it is', () => {
+    const password = ' cafe\u0301 \0 ';
+    expect(load(withUser({ password })).users[0]?.password).toBe(password);
+  });
+});
+
+describe('a secret from a file', () => {
+  test('is read relative to the bootstrap file, without its last line break', () => {
+    mkdirSync(join(directory, 'secrets'), { recursive: true });
+    write('secrets/key', `${'k'.repeat(32)}\r\n`);
+    const absolute = write('secrets/password', ' spaces stay \n\n');
+    const loaded = load({
+      ...withClient({ secureKey: undefined, secureKeyFile: 'secrets/key' }),
+      ...withUser({ password: undefined, passwordFile: absolute }),
+    });
+    expect(loaded.clients[0]?.secureKey).toBe('k'.repeat(32));
+    expect(loaded.clients[0]).not.toHaveProperty('secureKeyFile');
+    expect(loaded.users[0]?.password).toBe(' spaces stay \n');
+    expect(loaded.users[0]).not.toHaveProperty('passwordFile');
+  });
+
+  test('keeps to the same rules: an empty file is no secret', () => {
+    write('empty', '');
+    expect(
+      problemsOf({
+        ...withClient({ secureKey: undefined, secureKeyFile: 'empty' }),
+        ...withUser({ password: undefined, passwordFile: 'empty' }),
+      }).map((problem) => problem.split(':')[0]),
+    ).toEqual(['BOOTSTRAP_FILE clients.0.secureKey', 'BOOTSTRAP_FILE users.0.password']);
+  });
+
+  test('comes only one way', () => {
+    write('key', 'k'.repeat(32));
+    expect(problemsOf(withClient({ secureKeyFile: 'key' }))).toEqual([
+      'BOOTSTRAP_FILE clients.0.secureKey: give either secureKey or secureKeyFile',
+    ]);
+  });
+
+  test('CF-07 that cannot be read is one problem, and its name is not quoted', () => {
+    for (const secureKeyFile of ['marker', '', 7, null, '.']) {
+      expect(problemsOf(withClient({ secureKey: undefined, secureKeyFile }))).toEqual([
+        'BOOTSTRAP_FILE clients.0.secureKeyFile: names a file that cannot be read',
+      ]);
+    }
+  });
+});

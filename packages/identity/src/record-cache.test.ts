@@ -1,0 +1,121 @@
+import type { Store } from '@gatehouse/store';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { createRecordCache, MAXIMUM_RECORD_AGE_MILLISECONDS } from './record-cache.ts';
+
+/** A store whose answers the test holds back; nothing else of it is used. */
+function slowStore(values: Map<string, string>) {
+  const waiting: (() => void)[] = [];
+  let reads = 0;
+  let held = false;
+  const get = async (key: string) => {
+    reads += 1;
+    const value = values.get(key);
+    if (held) {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    }
+    return value;
+  };
+  return {
+    store: { get } as unknown as Store,
+    reads: () => reads,
+    hold: () => {
+      held = true;
+    },
+    release: () => {
+      held = false;
+      waiting.splice(0).forEach((resolve) => {
+        resolve();
+      });
+    },
+  };
+}
+
+describe('a record cache', () => {
+  const values = new Map<string, string>();
+  let time = 0;
+  let slow = slowStore(values);
+  const parse = (text: string) => (text === 'damaged' ? undefined : { text });
+  let cache = createRecordCache(slow.store, parse, () => time);
+
+  beforeEach(() => {
+    time = 1_000_000;
+    values.clear();
+    values.set('a', '1');
+    slow = slowStore(values);
+    cache = createRecordCache(slow.store, parse, () => time);
+  });
+
+  test('CG-15 gives a copy at most 50 ms old', async () => {
+    expect(await cache.read('a')).toEqual({ text: '1' });
+    values.set('a', '2');
+    time += MAXIMUM_RECORD_AGE_MILLISECONDS - 1;
+    expect(await cache.read('a')).toEqual({ text: '1' });
+    time += 1;
+    expect(await cache.read('a')).toEqual({ text: '2' });
+    expect(slow.reads()).toBe(2);
+  });
+
+  test('CG-15 counts the age from when the read began', async () => {
+    slow.hold();
+    const first = cache.read('a');
+    values.set('a', '2');
+    time += MAXIMUM_RECORD_AGE_MILLISECONDS;
+    slow.release();
+    await first;
+    expect(await cache.read('a')).toEqual({ text: '2' });
+  });
+
+  test('CG-15 does not live on when the clock is set back', async () => {
+    await cache.read('a');
+    values.set('a', '2');
+    time -= 3_600_000;
+    expect(await cache.read('a')).toEqual({ text: '2' });
+  });
+
+  test('forgets at once, also what was being read meanwhile', async () => {
+    slow.hold();
+    const stale = cache.read('a');
+    values.set('a', '2');
+    cache.forget('a');
+    slow.release();
+    expect(await stale).toEqual({ text: '1' });
+    expect(await cache.read('a')).toEqual({ text: '2' });
+  });
+
+  test('CA-06 looks as long for what does not exist as for what does', async () => {
+    for (let i = 0; i < 5; i += 1) {
+      expect(await cache.read('nobody')).toBeUndefined();
+    }
+    expect(slow.reads()).toBe(1);
+    values.set('nobody', '1');
+    time += MAXIMUM_RECORD_AGE_MILLISECONDS;
+    expect(await cache.read('nobody')).toEqual({ text: '1' });
+  });
+
+  test('CG-18 takes what is damaged as not there', async () => {
+    values.set('a', 'damaged');
+    expect(await cache.read('a')).toBeUndefined();
+  });
+
+  test('CG-16 is bounded, however many names are invented', async () => {
+    for (let i = 0; i < 25_000; i += 1) {
+      await cache.read(`invented-${i}`);
+    }
+    await cache.read('a');
+    expect(slow.reads()).toBe(25_001);
+    const long = 'x'.repeat(10_000);
+    await cache.read(long);
+    await cache.read(long);
+    expect(slow.reads()).toBe(25_003);
+  });
+
+  test('passes on that the store is away, also for what it knew', async () => {
+    await cache.read('a');
+    const away = createRecordCache(
+      { get: async () => Promise.reject(new Error('away')) } as unknown as Store,
+      parse,
+      () => time,
+    );
+    await expect(away.read('a')).rejects.toThrow('away');
+  });
+});

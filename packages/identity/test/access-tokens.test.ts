@@ -1,0 +1,220 @@
+// requires: redis-server
+import { randomUUID } from 'node:crypto';
+import { StoreUnavailable } from '@gatehouse/store';
+import { expect, test } from '@jest/globals';
+import { accessTokenKey, type Identity } from '../src/index.ts';
+import { describeOnBothEngines, newClient } from './on-both-engines.ts';
+
+const ISSUED_AT = 1_700_000_000;
+const START = ISSUED_AT * 1000 + 1000;
+
+describeOnBothEngines('access tokens', ({ openIdentity }) => {
+  /** An identity whose clock the test moves, with a client, a user, and tokens as the provider stores them. */
+  async function prepare() {
+    let now = START;
+    const identity = openIdentity(() => now);
+    const client = await identity.clients.save(newClient({ orgId: 'org-of-client' }));
+    const user = await identity.users.ensure({
+      username: randomUUID(),
+      password: 'some password',
+      name: 'Alice',
+      orgId: 'org-of-user',
+    });
+    const record = {
+      kind: 'AccessToken',
+      clientId: client.clientId,
+      accountId: user.userId,
+      scope: 'openid device:read',
+      iat: ISSUED_AT,
+      exp: ISSUED_AT + 7200,
+    };
+    const advance = (milliseconds: number) => {
+      now += milliseconds;
+    };
+    return { identity, client, user, record, advance };
+  }
+
+  async function store(identity: Identity, record: unknown): Promise<string> {
+    const token = randomUUID();
+    const text = typeof record === 'string' ? record : JSON.stringify(record);
+    await identity.store.set(accessTokenKey(identity.credentialHash(token)), text);
+    return token;
+  }
+
+  test('a token of a user speaks for the user and the user’s organisation', async () => {
+    const { identity, client, user, record } = await prepare();
+    const token = await store(identity, record);
+    expect(await identity.verifyAccessToken(token)).toEqual({
+      clientId: client.clientId,
+      orgId: 'org-of-user',
+      userId: user.userId,
+      subject: user.userId,
+      scopes: new Set(['openid', 'device:read']),
+    });
+  });
+
+  test('a token of a client speaks for the client', async () => {
+    const { identity, client, record } = await prepare();
+    const { accountId: _none, ...own } = { ...record, kind: 'ClientCredentials' };
+    expect(await identity.verifyAccessToken(await store(identity, own))).toMatchObject({
+      orgId: 'org-of-client',
+      userId: undefined,
+      subject: client.clientId,
+    });
+    const { scope: _unscoped, ...unscoped } = own;
+    for (const record_ of [unscoped, { ...own, scope: '' }, { ...own, scope: ' ' }]) {
+      const principal = await identity.verifyAccessToken(await store(identity, record_));
+      expect(principal?.scopes).toEqual(new Set());
+    }
+  });
+
+  test('a token that was never issued, is empty or is huge is unknown', async () => {
+    const { identity } = await prepare();
+    for (const token of ['', 'unknown', 'null', '__proto__', 'x'.repeat(100_000), '\0', '*']) {
+      expect(await identity.verifyAccessToken(token)).toBeUndefined();
+    }
+  });
+
+  test('AT-03 a token ends exactly at its expiry', async () => {
+    const { identity, record, advance } = await prepare();
+    const token = await store(identity, record);
+    advance(7200 * 1000 - 1001);
+    expect(await identity.verifyAccessToken(token)).toBeDefined();
+    advance(1);
+    expect(await identity.verifyAccessToken(token)).toBeUndefined();
+  });
+
+  test('CG-14 a deleted token is unknown at once', async () => {
+    const { identity, record } = await prepare();
+    const token = await store(identity, record);
+    expect(await identity.verifyAccessToken(token)).toBeDefined();
+    await identity.store.delete([accessTokenKey(identity.credentialHash(token))]);
+    expect(await identity.verifyAccessToken(token)).toBeUndefined();
+  });
+
+  test('CG-15 a client that another process disables loses its tokens within 50 ms', async () => {
+    const { identity, client, record, advance } = await prepare();
+    const token = await store(identity, record);
+    expect(await identity.verifyAccessToken(token)).toBeDefined();
+    await openIdentity().clients.save({ ...client, enabled: false });
+    advance(50);
+    expect(await identity.verifyAccessToken(token)).toBeUndefined();
+  });
+
+  test('CG-15 not-before of a client ends what was issued then and earlier', async () => {
+    const { identity, client, record, advance } = await prepare();
+    const tokens = await Promise.all(
+      [-1, 0, 1].map((later) => store(identity, { ...record, iat: ISSUED_AT + later })),
+    );
+    await openIdentity().clients.save({ ...client, notBefore: ISSUED_AT });
+    advance(50);
+    const verified = await Promise.all(tokens.map(identity.verifyAccessToken));
+    expect(verified.map((principal) => principal !== undefined)).toEqual([false, false, true]);
+  });
+
+  test('CG-15 a user who is disabled, deleted or revoked loses the tokens', async () => {
+    const { identity, user, record, advance } = await prepare();
+    const token = await store(identity, record);
+    const key = `user:${user.userId}`;
+    for (const changed of [{ enabled: false }, { notBefore: ISSUED_AT }]) {
+      await identity.store.set(key, JSON.stringify(user));
+      advance(50);
+      expect(await identity.verifyAccessToken(token)).toBeDefined();
+      await identity.store.set(key, JSON.stringify({ ...user, ...changed }));
+      advance(50);
+      expect(await identity.verifyAccessToken(token)).toBeUndefined();
+    }
+    await identity.store.delete([key]);
+    advance(50);
+    expect(await identity.verifyAccessToken(token)).toBeUndefined();
+  });
+
+  test('a token of a client that is gone is unknown', async () => {
+    const { identity, record } = await prepare();
+    const token = await store(identity, { ...record, clientId: randomUUID() });
+    expect(await identity.verifyAccessToken(token)).toBeUndefined();
+  });
+
+  test.each([
+    'RefreshToken',
+    'AuthorizationCode',
+    'Session',
+    'Interaction',
+    'Grant',
+    'accesstoken',
+    '',
+  ])('CG-11 a record of the kind %j is no access token', async (kind) => {
+    const { identity, record } = await prepare();
+    expect(await identity.verifyAccessToken(await store(identity, { ...record, kind }))).toBe(
+      undefined,
+    );
+  });
+
+  test.each([['device-service'], [['a']], [null], ['']])(
+    'CG-11 a token for the audience %j is not ours',
+    async (aud) => {
+      const { identity, record } = await prepare();
+      expect(await identity.verifyAccessToken(await store(identity, { ...record, aud }))).toBe(
+        undefined,
+      );
+    },
+  );
+
+  test('CG-18 a damaged record is no access token', async () => {
+    const { identity, record } = await prepare();
+    const text = JSON.stringify(record);
+    const damaged: unknown[] = [
+      '',
+      'null',
+      'true',
+      '42',
+      '"text"',
+      '[]',
+      `[${text}]`,
+      '{}',
+      text.slice(0, -1),
+      `${text}}`,
+      text.replace('"exp":1700007200', '"exp":1e999'),
+      text.replace('"exp":1700007200', '"exp":1700007200.5'),
+      { ...record, exp: undefined },
+      { ...record, exp: null },
+      { ...record, exp: '1700007200' },
+      { ...record, exp: [1_700_007_200] },
+      { ...record, iat: undefined },
+      { ...record, iat: 'now' },
+      { ...record, clientId: undefined },
+      { ...record, clientId: [record.clientId] },
+      { ...record, accountId: null },
+      { ...record, accountId: 7 },
+      { ...record, accountId: '' },
+      { ...record, scope: ['device:write'] },
+      { ...record, scope: null },
+      { ...record, kind: ['AccessToken'] },
+      { ...record, kind: undefined },
+    ];
+    for (const value of damaged) {
+      expect(await identity.verifyAccessToken(await store(identity, value))).toBeUndefined();
+    }
+  });
+
+  test('CG-18 a damaged client or user is none', async () => {
+    const { identity, client, user, record, advance } = await prepare();
+    const token = await store(identity, record);
+    const { notBefore: _lost, ...damaged } = client;
+    await identity.store.set(`client:${client.clientId}`, JSON.stringify(damaged));
+    advance(50);
+    expect(await identity.verifyAccessToken(token)).toBeUndefined();
+    await identity.store.set(`client:${client.clientId}`, JSON.stringify(client));
+    await identity.store.set(`user:${user.userId}`, '{"enabled":true}');
+    advance(50);
+    expect(await identity.verifyAccessToken(token)).toBeUndefined();
+  });
+
+  test('RD-02 a store that is away is an error, never an answer', async () => {
+    const { identity, record } = await prepare();
+    const token = await store(identity, record);
+    await identity.verifyAccessToken(token);
+    await identity.store.close();
+    await expect(identity.verifyAccessToken(token)).rejects.toBeInstanceOf(StoreUnavailable);
+  });
+});

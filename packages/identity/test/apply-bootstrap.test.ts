@@ -1,0 +1,159 @@
+// requires: redis-server
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ConfigurationError } from '@gatehouse/configuration';
+import { StoreUnavailable } from '@gatehouse/store';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { bootstrapSchema } from '../src/bootstrap/bootstrap-schema.ts';
+import { applyBootstrap, type BootstrapDefinition, generateSecureKey } from '../src/index.ts';
+import { describeOnBothEngines } from './on-both-engines.ts';
+
+const run = promisify(execFile);
+const program = join(import.meta.dirname, 'bootstrap-process.ts');
+let directory = '';
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gatehouse-apply-'));
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** One organisation, client and user with names nobody else has. */
+function newContent() {
+  const id = randomUUID();
+  return {
+    organizations: [{ id: `org-${id}`, name: 'Example' }],
+    clients: [
+      { clientId: `client-${id}`, secureKey: generateSecureKey(), name: 'A', orgId: `org-${id}` },
+    ],
+    users: [{ username: `user-${id}`, password: 'from the file', name: 'U', orgId: `org-${id}` }],
+  };
+}
+
+const define = (content: unknown): BootstrapDefinition => bootstrapSchema.parse(content);
+
+describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
+  test('brings in what it names, and again changes nothing', async () => {
+    const content = newContent();
+    const [{ clientId, secureKey, orgId }] = content.clients as [(typeof content.clients)[0]];
+    const identity = openIdentity();
+    await applyBootstrap(define(content), identity);
+    const client = await identity.clients.find(clientId);
+    const user = await identity.users.findByUsername(content.users[0]?.username ?? '');
+    expect(await identity.organizations.find(orgId)).toEqual(content.organizations[0]);
+    expect(identity.clients.verifySecret(client, secureKey)).toBe(true);
+    expect(user).toMatchObject({ orgId, enabled: true });
+
+    const restarted = openIdentity();
+    await applyBootstrap(define(content), restarted);
+    expect(await restarted.clients.find(clientId)).toEqual(client);
+    expect(await restarted.users.find(user?.userId ?? '')).toEqual(user);
+  });
+
+  test('makes a changed secureKey the second active one', async () => {
+    const content = newContent();
+    const identity = openIdentity();
+    await applyBootstrap(define(content), identity);
+    const changed = content.clients.map((client) => ({ ...client, secureKey: 'n'.repeat(32) }));
+    const saved = identity.clients;
+    await applyBootstrap(define({ ...content, clients: changed }), identity);
+    const client = await saved.find(content.clients[0]?.clientId ?? '');
+    expect(client && saved.secureKeys(client)).toEqual([
+      'n'.repeat(32),
+      content.clients[0]?.secureKey,
+    ]);
+  });
+
+  test('leaves alone what it does not name: others, and what an operator switched off', async () => {
+    const [earlier, later] = [newContent(), newContent()];
+    const identity = openIdentity();
+    await applyBootstrap(define(earlier), identity);
+    const client = await identity.clients.find(earlier.clients[0]?.clientId ?? '');
+    await identity.clients.save({
+      ...(client ?? never()),
+      enabled: false,
+      notBefore: 1_700_000_000,
+    });
+    await applyBootstrap(define(later), openIdentity());
+    await applyBootstrap(define(earlier), openIdentity());
+    expect(await openIdentity().clients.find(client?.clientId ?? '')).toEqual({
+      ...client,
+      enabled: false,
+      notBefore: 1_700_000_000,
+    });
+  });
+
+  test('may name an organisation that an earlier file brought in', async () => {
+    const content = newContent();
+    const identity = openIdentity();
+    await applyBootstrap(define(content), identity);
+    await applyBootstrap(define({ users: content.users }), identity);
+  });
+
+  test('CF-07 names every client and user of an unknown organisation, and writes nothing', async () => {
+    const content = newContent();
+    const strangers = content.clients.map((client) => ({ ...client, orgId: 'marker' }));
+    const identity = openIdentity();
+    const applied = applyBootstrap(
+      define({
+        ...content,
+        clients: strangers,
+        users: content.users.map((user) => ({ ...user, orgId: 'marker' })),
+      }),
+      identity,
+    );
+    await expect(applied).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(applied).rejects.toThrow(
+      'BOOTSTRAP_FILE clients.0.orgId: names an organisation that does not exist\n' +
+        'BOOTSTRAP_FILE users.0.orgId: names an organisation that does not exist',
+    );
+    expect(await identity.clients.find(strangers[0]?.clientId ?? '')).toBeUndefined();
+    expect(await identity.organizations.find(content.organizations[0]?.id ?? '')).toBeUndefined();
+  });
+
+  test('by two processes at once comes to the same as by one', async () => {
+    const content = newContent();
+    const file = join(directory, `${randomUUID()}.json`);
+    writeFileSync(file, JSON.stringify(content));
+    const start = () =>
+      run(process.execPath, [program, storeUrl(), masterKey.toString('hex'), file]);
+    await Promise.all([start(), start()]);
+    const identity = openIdentity();
+    const client = await identity.clients.find(content.clients[0]?.clientId ?? '');
+    expect(client && identity.clients.secureKeys(client)).toEqual([content.clients[0]?.secureKey]);
+    expect(
+      await identity.users.verify(content.users[0]?.username ?? '', 'from the file'),
+    ).toBeDefined();
+  });
+
+  test('by six connections at once, with different secureKeys, leaves two that work', async () => {
+    const content = newContent();
+    await Promise.all(
+      Array.from({ length: 6 }, () => {
+        const clients = content.clients.map((each) => ({
+          ...each,
+          secureKey: generateSecureKey(),
+        }));
+        return applyBootstrap(define({ ...content, clients }), openIdentity());
+      }),
+    );
+    const identity = openIdentity();
+    const client = await identity.clients.find(content.clients[0]?.clientId ?? '');
+    expect(client && identity.clients.secureKeys(client)).toHaveLength(2);
+  });
+
+  test('RD-01 says that the store is away, so that it can be tried again', async () => {
+    const identity = openIdentity();
+    await identity.store.close();
+    await expect(applyBootstrap(define(newContent()), identity)).rejects.toBeInstanceOf(
+      StoreUnavailable,
+    );
+  });
+});
+
+function never(): never {
+  throw new Error('The client was not found.');
+}

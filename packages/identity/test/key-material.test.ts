@@ -1,0 +1,205 @@
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { demoDefinition } from '../src/bootstrap/demo.ts';
+import {
+  type BootstrapSettings,
+  bootstrapDefinition,
+  isLoopbackUrl,
+  loadMasterKey,
+  readOrCreateDemo,
+  resolveIdentitySettings,
+} from '../src/index.ts';
+
+const run = promisify(execFile);
+const hexadecimal = 'ab'.repeat(32);
+let directory = '';
+let keyFile = '';
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gatehouse-keys-'));
+  keyFile = join(directory, 'master.key');
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Starts both at once: each imports for longer than the other runs. */
+async function runTwice(script: string): Promise<readonly string[]> {
+  const arguments_ = ['--input-type=module', '--eval', script];
+  const runs = [1, 2].map(() =>
+    run(process.execPath, arguments_, { cwd: import.meta.dirname }).then(({ stdout }) => stdout),
+  );
+  return Promise.all(runs);
+}
+
+describe('the master key file', () => {
+  test('is made at the first start of an embedded store, mode 0600, and kept', () => {
+    const key = loadMasterKey(keyFile, true);
+    expect(key).toHaveLength(32);
+    expect(loadMasterKey(keyFile, true)).toEqual(key);
+    expect(loadMasterKey(keyFile, false)).toEqual(key);
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+    expect(readFileSync(keyFile, 'utf8')).toBe(`${key.toString('hex')}\n`);
+  });
+
+  test('is taken with or without white space, in any case, with any mode', () => {
+    writeFileSync(keyFile, ` ${hexadecimal.toUpperCase()}\r\n`);
+    chmodSync(keyFile, 0o444);
+    expect(loadMasterKey(keyFile, false).toString('hex')).toBe(hexadecimal);
+  });
+
+  test.each([
+    ['empty', ''],
+    ['short', hexadecimal.slice(1)],
+    ['long', `${hexadecimal}a`],
+    ['no hexadecimal', `${hexadecimal.slice(1)}x`],
+    ['two keys', `${hexadecimal}\n${hexadecimal}`],
+    ['full-width digits', '０'.repeat(64)],
+  ])('CF-07 that is malformed, %s, is refused without quoting it', (_name, content) => {
+    writeFileSync(keyFile, content);
+    expect(() => loadMasterKey(keyFile, true)).toThrow(
+      /^MASTER_KEY_FILE: names a file that does not hold 64 hexadecimal digits$/,
+    );
+    expect(readFileSync(keyFile, 'utf8')).toBe(content);
+  });
+
+  test('CF-07 that is missing is not made for an operator, and its name is not quoted', () => {
+    const mistaken = join(directory, 'folder', hexadecimal);
+    expect(() => loadMasterKey(mistaken, false)).toThrow(
+      /^MASTER_KEY_FILE: names a file that does not exist$/,
+    );
+    expect(readdirSync(directory)).toEqual([]);
+    expect(() => loadMasterKey(directory, false)).toThrow(
+      /^MASTER_KEY_FILE: names a file that cannot be read$/,
+    );
+  });
+});
+
+describe('the identity settings', () => {
+  const variables = () =>
+    ({ DATA_DIR: join(directory, 'data'), SECURITY_PROFILE: 'compatible' }) as const;
+
+  test('are an embedded store with a key of its own when nothing is said', () => {
+    expect(resolveIdentitySettings(variables())).toMatchObject({
+      storeUrl: `sqlite:${join(directory, 'data', 'gatehouse.sqlite')}`,
+      embedded: true,
+      bootstrapFile: undefined,
+    });
+    expect(existsSync(join(directory, 'data', 'master.key'))).toBe(true);
+  });
+
+  test('CF-01 need a key file as soon as a store is named, and make none', () => {
+    const named = { ...variables(), STORE_URL: 'redis://localhost' };
+    expect(() => resolveIdentitySettings(named)).toThrow(
+      'MASTER_KEY_FILE: is required when STORE_URL is set',
+    );
+    expect(() => resolveIdentitySettings({ ...named, MASTER_KEY_FILE: keyFile })).toThrow(
+      'MASTER_KEY_FILE: names a file that does not exist',
+    );
+    expect(readdirSync(directory)).toEqual([]);
+    writeFileSync(keyFile, hexadecimal);
+    expect(resolveIdentitySettings({ ...named, MASTER_KEY_FILE: keyFile })).toMatchObject({
+      storeUrl: 'redis://localhost',
+      embedded: false,
+      masterKey: Buffer.from(hexadecimal, 'hex'),
+    });
+  });
+});
+
+describe('the demo', () => {
+  test('has random secrets in a file of mode 0600, the same at every start', () => {
+    const demo = readOrCreateDemo(directory);
+    expect(readOrCreateDemo(directory, 'http://localhost:1/other')).toEqual(demo);
+    expect(statSync(join(directory, 'demo.json')).mode & 0o777).toBe(0o600);
+    expect(demo).toMatchObject({
+      clientId: 'demo',
+      secureKey: expect.stringMatching(/^[A-Za-z0-9]{32}$/),
+      username: 'alice',
+      password: expect.stringMatching(/^[A-Za-z0-9]{16}$/),
+    });
+    expect(readOrCreateDemo(join(directory, 'other')).secureKey).not.toBe(demo.secureKey);
+    expect(demoDefinition(demo).clients[0]).toMatchObject({ redirectUris: [demo.redirectUri] });
+  });
+
+  test('is the same for two processes that start at once', async () => {
+    const data = JSON.stringify(join(directory, 'data'));
+    const outputs = await runTwice(`
+      import { readOrCreateDemo } from '../src/index.ts';
+      process.stdout.write(JSON.stringify(readOrCreateDemo(${data})));`);
+    expect(outputs[0]).toBe(outputs[1]);
+    expect(JSON.parse(outputs[0] ?? '')).toEqual(readOrCreateDemo(join(directory, 'data')));
+  });
+
+  test.each(['', '{"secureKey":"marker"', '{"secureKey":"marker"}', 'null'])(
+    'CF-07 in a damaged file, %j, is refused without quoting it',
+    (content) => {
+      writeFileSync(join(directory, 'demo.json'), content);
+      expect(() => readOrCreateDemo(directory)).toThrow(/^DATA_DIR: holds a damaged demo\.json/);
+    },
+  );
+});
+
+describe('what an app starts with', () => {
+  const settings = (changes: Partial<BootstrapSettings> = {}): BootstrapSettings => ({
+    bootstrapFile: undefined,
+    dataDirectory: directory,
+    embedded: true,
+    publicUrl: 'http://localhost:9000',
+    ...changes,
+  });
+
+  test('is the demo on an embedded store at a loopback address, and nothing elsewhere', () => {
+    const production = settings({ publicUrl: 'https://auth.example' });
+    expect(bootstrapDefinition(production)).toBeUndefined();
+    expect(bootstrapDefinition(settings({ embedded: false }))).toBeUndefined();
+    expect(existsSync(join(directory, 'demo.json'))).toBe(false);
+    expect(bootstrapDefinition(settings())?.clients[0]?.clientId).toBe('demo');
+  });
+
+  test('is the file where one is named', () => {
+    const bootstrapFile = join(directory, 'bootstrap.json');
+    writeFileSync(bootstrapFile, '{"organizations":[{"id":"a","name":"A"}]}');
+    expect(bootstrapDefinition(settings({ bootstrapFile }))).toEqual({
+      organizations: [{ id: 'a', name: 'A' }],
+      clients: [],
+      users: [],
+    });
+    expect(existsSync(join(directory, 'demo.json'))).toBe(false);
+  });
+
+  test('SL-07 is a refusal where a public address would serve the store with the demo', () => {
+    bootstrapDefinition(settings());
+    const bootstrapFile = join(directory, 'bootstrap.json');
+    writeFileSync(bootstrapFile, '{}');
+    for (const file of [undefined, bootstrapFile]) {
+      const production = settings({ publicUrl: 'https://auth.example', bootstrapFile: file });
+      expect(() => bootstrapDefinition(production)).toThrow(/^DATA_DIR: holds the demo client/);
+    }
+  });
+
+  test.each([
+    ['http://localhost:9000', true],
+    ['http://127.0.0.1', true],
+    ['http://127.8.9.1:1', true],
+    ['http://[::1]:9000', true],
+    ['https://localhost', true],
+    ['https://auth.example', false],
+    ['http://localhost.evil.example', false],
+    ['http://127.0.0.1.evil.example', false],
+    ['http://0.0.0.0', false],
+    ['http://10.0.0.1', false],
+  ])('takes %s for a loopback address: %s', (url, expected) => {
+    expect(isLoopbackUrl(url)).toBe(expected);
+  });
+});

@@ -1,0 +1,79 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createStore, type Store } from '@gatehouse/store';
+import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
+// biome-ignore lint/correctness/noUndeclaredDependencies: belongs to the tests beside it
+import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
+import { type Identity, type NewClient, openIdentity } from '../src/index.ts';
+
+export interface EngineSubject {
+  readonly masterKey: Buffer;
+  storeUrl(): string;
+  storedText(): Promise<string>;
+  /** A connection of its own, closed after the test. */
+  openStore(): Store;
+  /** Over a connection of its own, as another process has it. */
+  openIdentity(now?: () => number): Identity;
+}
+
+/** The suite on SQLite and on Redis, each with a store of its own; tests use fresh names. */
+export function describeOnBothEngines(title: string, suite: (subject: EngineSubject) => void) {
+  describe.each(storeEngines)(`${title} on %s`, (name) => {
+    const masterKey = randomBytes(32);
+    const stores: Store[] = [];
+    let engine: StoreEngine | undefined;
+
+    beforeAll(async () => {
+      engine = await startStoreEngine(name);
+    });
+    afterEach(async () => {
+      await Promise.all(stores.splice(0).map((store) => store.close()));
+    });
+    afterAll(async () => {
+      await engine?.stop();
+    });
+
+    function storeUrl(): string {
+      if (engine === undefined) {
+        throw new Error('The engine has not started.');
+      }
+      return engine.storeUrl;
+    }
+
+    function openStore(): Store {
+      const store = createStore(storeUrl());
+      stores.push(store);
+      return store;
+    }
+
+    suite({
+      masterKey,
+      storeUrl,
+      storedText: async () => (await engine?.storedText()) ?? '',
+      openStore,
+      openIdentity: (now) =>
+        openIdentity({ store: openStore(), masterKey, ...(now === undefined ? {} : { now }) }),
+    });
+  });
+}
+
+/** A client with a name nobody else has. */
+export function newClient(changes: Partial<NewClient> = {}): NewClient {
+  return {
+    clientId: randomUUID(),
+    name: 'Test',
+    orgId: 'org-1',
+    signatureAlgorithm: 'SHA-256',
+    grantTypes: ['client_credentials'],
+    redirectUris: [],
+    postLogoutRedirectUris: [],
+    scopes: ['device:read'],
+    applicationType: 'web',
+    public: false,
+    firstParty: false,
+    resourceServer: false,
+    ownOrganizationOnly: false,
+    corsOrigins: [],
+    ipAllowList: [],
+    ...changes,
+  };
+}

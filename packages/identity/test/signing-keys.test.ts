@@ -1,0 +1,74 @@
+// requires: redis-server
+import { randomBytes, sign, verify } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { calculateJwkThumbprint, type JWK } from 'jose';
+import { loadSigningKey } from '../src/index.ts';
+import { createSealer } from '../src/seal.ts';
+import { describeOnBothEngines } from './on-both-engines.ts';
+
+describeOnBothEngines('signing keys', ({ openIdentity, openStore, storedText }) => {
+  test('20 first starts at once over two connections make one key', async () => {
+    const identities = [openIdentity(), openIdentity()];
+    const keys = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        loadSigningKey('gateway', 'EdDSA', identities[i % 2] ?? openIdentity()),
+      ),
+    );
+    expect(new Set(keys.map((key) => key.kid)).size).toBe(1);
+    expect(await loadSigningKey('gateway', 'EdDSA', openIdentity())).toMatchObject({
+      kid: keys[0]?.kid,
+    });
+  });
+
+  test.each(['EdDSA', 'RS256'] as const)(
+    'a key for %s has the thumbprint of RFC 7638 and signs',
+    async (algorithm) => {
+      const key = await loadSigningKey('authorization-server', algorithm, openIdentity());
+      expect(key.kid).toBe(await calculateJwkThumbprint(key.publicJwk as JWK));
+      expect(key.publicJwk).toMatchObject({ kid: key.kid, alg: algorithm, use: 'sig' });
+      const hashName = algorithm === 'RS256' ? 'sha256' : null;
+      const signature = sign(hashName, Buffer.from('text'), key.privateKey);
+      const publicKey = { key: key.publicJwk, format: 'jwk' } as const;
+      expect(verify(hashName, Buffer.from('text'), publicKey, signature)).toBe(true);
+    },
+  );
+
+  test('IR-09 the public key has no private members', async () => {
+    for (const algorithm of ['EdDSA', 'RS256'] as const) {
+      const { publicJwk } = await loadSigningKey('authorization-server', algorithm, openIdentity());
+      for (const member of ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k', 'oth']) {
+        expect(publicJwk).not.toHaveProperty(member);
+      }
+    }
+  });
+
+  test('every purpose and algorithm has a key of its own', async () => {
+    const identity = openIdentity();
+    const keys = await Promise.all([
+      loadSigningKey('authorization-server', 'EdDSA', identity),
+      loadSigningKey('authorization-server', 'RS256', identity),
+      loadSigningKey('gateway', 'EdDSA', identity),
+    ]);
+    expect(new Set(keys.map((key) => key.kid)).size).toBe(3);
+  });
+
+  test('SL-02 a private key is nowhere readable at rest, and opens with no other master key', async () => {
+    const { privateJwk } = await loadSigningKey('gateway', 'EdDSA', openIdentity());
+    expect(await storedText()).not.toContain(String(privateJwk.d));
+    const stranger = { store: openStore(), sealer: createSealer(randomBytes(32)) };
+    await expect(loadSigningKey('gateway', 'EdDSA', stranger)).rejects.toThrow(
+      'the master key is another one',
+    );
+  });
+
+  test('a sealed key copied to another purpose does not open there', async () => {
+    const identity = openIdentity();
+    await loadSigningKey('gateway', 'EdDSA', identity);
+    const sealed = (await identity.store.get('signing-key:gateway:EdDSA')) ?? '';
+    await identity.store.set('signing-key:authorization-server:EdDSA', sealed);
+    await expect(loadSigningKey('authorization-server', 'EdDSA', identity)).rejects.toThrow(
+      'cannot be opened',
+    );
+    await identity.store.delete(['signing-key:authorization-server:EdDSA']);
+  });
+});

@@ -1,0 +1,171 @@
+// requires: redis-server
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { canonicalUsername, type Identity } from '../src/index.ts';
+import { MAXIMUM_PASSWORD_BYTES } from '../src/password-hash.ts';
+import { describeOnBothEngines } from './on-both-engines.ts';
+
+function newUser(username: string = randomUUID()) {
+  return { username, password: 'first password', name: 'Alice', orgId: 'org-1' };
+}
+
+/** As a page where a person changes the password will do it. */
+async function changeOwnPassword(identity: Identity, username: string): Promise<void> {
+  const user = await identity.users.findByUsername(username);
+  const other = await identity.users.ensure({ ...newUser(), password: 'own password' });
+  const changed = { ...user, passwordHash: other.passwordHash };
+  await identity.store.set(`user:${user?.userId}`, JSON.stringify(changed));
+}
+
+describe('PW-09 the canonical form of a username', () => {
+  test.each([
+    ['Alice', 'alice'],
+    ['ＡＬＩＣＥ', 'alice'],
+    ['ﬁne', 'fine'],
+    ['cafe\u0301', 'caf\u00e9'],
+    ['CAFÉ', 'café'],
+    ['\u212bngström', 'ångström'],
+    ['①', '1'],
+  ])('of %s is %s', (username, canonical) => {
+    expect(canonicalUsername(username)).toBe(canonical);
+    expect(canonicalUsername(canonical)).toBe(canonical);
+  });
+
+  test('keeps apart what does not look alike', () => {
+    const names = ['alice', 'alice.', 'alice ', 'al\u0131ce', 'аlice'];
+    expect(new Set(names.map(canonicalUsername)).size).toBe(names.length);
+  });
+});
+
+describeOnBothEngines('users', ({ openIdentity, storedText }) => {
+  test('PW-09 a user signs in by every spelling of the name, and only with the password', async () => {
+    const { users } = openIdentity();
+    const tail = randomUUID();
+    const user = await users.ensure(newUser(`Zoé-${tail}`));
+    for (const spelling of [`zoé-${tail}`, `ZOÉ-${tail}`, `Zoe\u0301-${tail}`]) {
+      expect(await users.verify(spelling, 'first password')).toEqual(user);
+    }
+    expect(await users.verify(`zoé-${tail}`, 'first password ')).toBeUndefined();
+    expect(await users.verify(`zoé-${tail}.`, 'first password')).toBeUndefined();
+    expect(user.userId).toMatch(/^[0-9a-f]{32}$/);
+    expect(await users.find(user.userId)).toEqual(user);
+  });
+
+  test('ensuring the same user again changes nothing', async () => {
+    const wanted = newUser();
+    const user = await openIdentity().users.ensure(wanted);
+    expect(await openIdentity().users.ensure(wanted)).toEqual(user);
+    const spelled = { ...wanted, username: wanted.username.toUpperCase() };
+    expect(await openIdentity().users.ensure(spelled)).toEqual({
+      ...user,
+      username: spelled.username,
+    });
+  });
+
+  test('a password that is changed in the file replaces the old one', async () => {
+    const { users } = openIdentity();
+    const wanted = newUser();
+    const user = await users.ensure(wanted);
+    const changed = await users.ensure({ ...wanted, password: 'second password', name: 'Bob' });
+    expect(changed).toMatchObject({ userId: user.userId, name: 'Bob' });
+    expect(await users.verify(wanted.username, 'first password')).toBeUndefined();
+    expect(await users.verify(wanted.username, 'second password')).toEqual(changed);
+  });
+
+  test('a password of the person’s own survives a restart, until the file says another', async () => {
+    const identity = openIdentity();
+    const wanted = newUser();
+    await identity.users.ensure(wanted);
+    await changeOwnPassword(identity, wanted.username);
+
+    const restarted = openIdentity();
+    await restarted.users.ensure(wanted);
+    expect(await restarted.users.verify(wanted.username, 'own password')).toBeDefined();
+    expect(await restarted.users.verify(wanted.username, 'first password')).toBeUndefined();
+
+    await restarted.users.ensure({ ...wanted, password: 'from the file' });
+    expect(await restarted.users.verify(wanted.username, 'own password')).toBeUndefined();
+    expect(await restarted.users.verify(wanted.username, 'from the file')).toBeDefined();
+  });
+
+  test('a disabled user is refused, and stays disabled when the file does not say', async () => {
+    const { users } = openIdentity();
+    const wanted = newUser();
+    await users.ensure({ ...wanted, enabled: false });
+    expect(await users.verify(wanted.username, wanted.password)).toBeUndefined();
+    expect(await users.ensure(wanted)).toMatchObject({ enabled: false });
+    await users.ensure({ ...wanted, enabled: true });
+    expect(await users.verify(wanted.username, wanted.password)).toBeDefined();
+  });
+
+  test('PW-02 an unknown, a disabled and a wrong sign-in cost one hash each', async () => {
+    const { users } = openIdentity();
+    const [known, disabled] = [newUser(), newUser()];
+    await users.ensure(known);
+    await users.ensure({ ...disabled, enabled: false });
+    const attempts = [
+      [known.username, 'wrong password'],
+      [disabled.username, disabled.password],
+      [randomUUID(), 'first password'],
+    ] as const;
+    const samples = attempts.map((): number[] => []);
+    for (let round = 0; round < 5; round += 1) {
+      for (const [kind, [username, password]] of attempts.entries()) {
+        const started = performance.now();
+        expect(await users.verify(username, password)).toBeUndefined();
+        samples[kind]?.push(performance.now() - started);
+      }
+    }
+    const medians = samples.map((times) => times.sort((a, b) => a - b)[2] ?? 0);
+    expect(Math.min(...medians)).toBeGreaterThan(Math.max(...medians) / 2);
+  });
+
+  test('PW-08 a password over the limit is refused without looking anybody up', async () => {
+    const identity = openIdentity();
+    await identity.store.close();
+    const tooLong = 'a'.repeat(MAXIMUM_PASSWORD_BYTES + 1);
+    expect(await identity.users.verify('anybody', tooLong)).toBeUndefined();
+  });
+
+  test('processes that make one user at once make one', async () => {
+    const wanted = newUser();
+    const made = await Promise.all(
+      Array.from({ length: 5 }, () => openIdentity().users.ensure(wanted)),
+    );
+    expect(new Set(made.map((user) => user.userId)).size).toBe(1);
+    expect(new Set(made.map((user) => user.passwordHash)).size).toBe(1);
+    expect(await openIdentity().users.verify(wanted.username, wanted.password)).toBeDefined();
+  });
+
+  test('CG-15 a revocation by another process is not undone by a restart', async () => {
+    const identity = openIdentity();
+    const wanted = newUser();
+    const user = await identity.users.ensure(wanted);
+    await identity.users.find(user.userId);
+    await openIdentity().store.set(
+      `user:${user.userId}`,
+      JSON.stringify({ ...user, notBefore: 1_700_000_000 }),
+    );
+    expect(await identity.users.ensure(wanted)).toMatchObject({ notBefore: 1_700_000_000 });
+  });
+
+  test('CG-18 a damaged record is no user', async () => {
+    const identity = openIdentity();
+    const wanted = newUser();
+    const user = await identity.users.ensure(wanted);
+    const { notBefore: _lost, ...damaged } = user;
+    for (const text of ['', '{', 'null', '[]', JSON.stringify(damaged)]) {
+      await identity.store.set(`user:${user.userId}`, text);
+      const fresh = openIdentity();
+      expect(await fresh.users.find(user.userId)).toBeUndefined();
+      await expect(fresh.users.ensure(wanted)).rejects.toThrow('is damaged');
+    }
+    expect(await openIdentity().users.verify(wanted.username, wanted.password)).toBeUndefined();
+  });
+
+  test('SL-01 a password is nowhere readable at rest', async () => {
+    const wanted = { ...newUser(), password: `marker-${randomUUID()}` };
+    await openIdentity().users.ensure(wanted);
+    expect(await storedText()).not.toContain(wanted.password);
+  });
+});

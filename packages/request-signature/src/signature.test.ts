@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { canonicalText, parseParameters } from './parameters.ts';
+import { findSigningKey, sign } from './signature.ts';
+import type { Digest, SignatureAlgorithm } from './signature-algorithm.ts';
+
+interface Vector {
+  readonly name: string;
+  readonly digest: SignatureAlgorithm;
+  readonly kind: 'query' | 'body' | 'response';
+  readonly query?: string;
+  readonly canonical?: string;
+  readonly body?: string;
+  readonly timestamp: string;
+  readonly secureKey: string;
+  readonly signature: string;
+}
+
+const vectors: readonly Vector[] = JSON.parse(
+  readFileSync(new URL('../vectors/signature-vectors.json', import.meta.url), 'utf8'),
+);
+
+const digest: Digest = (algorithm, parts) => {
+  const hash = createHash(algorithm === 'MD5' ? 'md5' : 'sha256');
+  for (const part of parts) {
+    hash.update(part);
+  }
+  return hash.digest('hex');
+};
+
+const input = {
+  algorithm: 'SHA-256',
+  signedText: 'pageIndex=0&pageSize=20',
+  timestamp: '1574993804802',
+} as const;
+const signature = sign(input, 'testSecure', digest);
+
+describe('the known-answer vectors', () => {
+  it.each(vectors)('SG-01 signs and verifies: $name', (vector) => {
+    const signedText =
+      vector.kind === 'query'
+        ? canonicalText(parseParameters(vector.query ?? ''))
+        : Buffer.from(vector.body ?? '');
+    const vectorInput = { algorithm: vector.digest, signedText, timestamp: vector.timestamp };
+
+    expect(sign(vectorInput, vector.secureKey, digest)).toBe(vector.signature);
+    expect(findSigningKey(vectorInput, vector.signature, [vector.secureKey], digest)).toBe(
+      vector.secureKey,
+    );
+    if (vector.canonical !== undefined) {
+      expect(signedText).toBe(vector.canonical);
+    }
+  });
+
+  it('SG-01 covers all of them', () => {
+    expect(vectors).toHaveLength(11);
+  });
+});
+
+describe('findSigningKey', () => {
+  it('SG-12 accepts hex in any case', () => {
+    const mixed = signature.replace(/[a-f]/, (letter) => letter.toUpperCase());
+
+    expect(findSigningKey(input, signature.toUpperCase(), ['testSecure'], digest)).toBeDefined();
+    expect(findSigningKey(input, mixed, ['testSecure'], digest)).toBeDefined();
+  });
+
+  it('tries every active key', () => {
+    expect(findSigningKey(input, signature, ['newer', 'testSecure'], digest)).toBe('testSecure');
+    expect(findSigningKey(input, signature, ['newer', 'other'], digest)).toBeUndefined();
+    expect(findSigningKey(input, signature, [], digest)).toBeUndefined();
+  });
+
+  it.each([
+    '',
+    'null',
+    signature.slice(1),
+    `${signature}0`,
+    `0x${signature}`,
+    ` ${signature}`,
+    `${signature}\n`,
+    signature.slice(0, 32),
+    Buffer.from(signature, 'hex').toString('base64'),
+    signature.replace(/[0-9]/, '１'),
+    'g'.repeat(64),
+    '\uD800'.repeat(64),
+  ])('SG-13 refuses %p without an exception', (presented) => {
+    expect(findSigningKey(input, presented, ['testSecure'], digest)).toBeUndefined();
+  });
+
+  it('SG-24 refuses every change of a single byte of the text', () => {
+    const text = Buffer.from('{\n  "id": "1"\n}');
+    const body = { ...input, signedText: text };
+    const signed = sign(body, 'testSecure', digest);
+    for (let index = 0; index < text.length; index += 1) {
+      const changed = Buffer.from(text);
+      changed[index] = (changed[index] ?? 0) ^ 1;
+      expect(
+        findSigningKey({ ...body, signedText: changed }, signed, ['testSecure'], digest),
+      ).toBeUndefined();
+    }
+  });
+
+  it('SG-30 refuses an MD5 signature where the client is set to SHA-256', () => {
+    const md5 = sign({ ...input, algorithm: 'MD5' }, 'testSecure', digest);
+
+    expect(findSigningKey(input, md5, ['testSecure'], digest)).toBeUndefined();
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+import { isTimely, parseTimestamp } from './timestamp.ts';
+
+describe('parseTimestamp', () => {
+  it('reads 13 digits as epoch milliseconds', () => {
+    expect(parseTimestamp('1574993804802')).toBe(1_574_993_804_802);
+  });
+
+  it.each(['01574993804802', '574993804802'])(
+    'SG-07 refuses %p, whose first digit could belong to the signed text',
+    (text) => {
+      expect(parseTimestamp(text)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    '',
+    'abc',
+    '-1',
+    '1.5e12',
+    '+1574993804802',
+    '0x16eb9e5b5c2',
+    '1574993804',
+    '1574993804802000',
+    '１５７４９９３８０４８０２',
+    'Infinity',
+    ' 1574993804802',
+    '1574993804802 ',
+    '1574993804802\n',
+    '0574993804802',
+  ])('SG-15 refuses %p', (text) => {
+    expect(parseTimestamp(text)).toBeUndefined();
+  });
+});
+
+describe('isTimely', () => {
+  const now = 1_574_993_804_802;
+
+  it('SG-16 accepts 299.9 s in either direction and refuses 300.1 s', () => {
+    expect(isTimely(now - 299_900, now)).toBe(true);
+    expect(isTimely(now + 299_900, now)).toBe(true);
+    expect(isTimely(now - 300_100, now)).toBe(false);
+    expect(isTimely(now + 300_100, now)).toBe(false);
+  });
+});
