@@ -4,12 +4,17 @@
  */
 import type { RequestListener } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
-import { type Identity, loadSigningKey, type MasterKey } from '@gatehouse/identity';
+import {
+  createRegisteredOrigins,
+  type Identity,
+  loadSigningKey,
+  type MasterKey,
+} from '@gatehouse/identity';
 import express, { type RequestHandler } from 'express';
 import { defaultParameters } from './authorize/default-parameters.ts';
 import { clientEndpoint } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
-import { allowRegisteredOrigins, createRegisteredOrigins } from './cors/registered-origins.ts';
+import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import { noStore, pageHeaders } from './http/page-headers.ts';
 import { createProvider } from './provider/create-provider.ts';
