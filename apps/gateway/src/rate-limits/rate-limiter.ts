@@ -76,18 +76,19 @@ export function createRateLimiter(
   }
 
   async function takeFromStore(key: string): Promise<Verdict> {
+    const lease = leaseOf(key);
     for (;;) {
-      const lease = leaseOf(key);
-      const verdict = takeLocally(lease, now());
-      if (verdict !== undefined) {
-        return verdict;
-      }
       lease.waiting += 1;
       lease.refill ??= refill(key, lease).finally(() => {
         lease.refill = undefined;
         lease.waiting = 0;
       });
       await lease.refill;
+      // Whatever the clocks say: what the store has just granted or refused counts.
+      const verdict = takePermit(lease);
+      if (verdict !== undefined) {
+        return verdict;
+      }
     }
   }
 
@@ -105,14 +106,17 @@ export function createRateLimiter(
 }
 
 function takeLocally(lease: Lease, now: number): Verdict | undefined {
-  if (now >= lease.resetsAt) {
-    return undefined;
-  }
+  return now < lease.resetsAt ? takePermit(lease) : undefined;
+}
+
+/** Undefined: none is left here, but perhaps in the store. */
+function takePermit(lease: Lease): Verdict | undefined {
+  const { resetsAt } = lease;
   if (lease.permits > 0) {
     lease.permits -= 1;
-    return { allowed: true, remaining: lease.permits + lease.left, resetsAt: lease.resetsAt };
+    return { allowed: true, remaining: lease.permits + lease.left, resetsAt };
   }
-  return lease.left === 0 ? { allowed: false, remaining: 0, resetsAt: lease.resetsAt } : undefined;
+  return lease.left === 0 ? { allowed: false, remaining: 0, resetsAt } : undefined;
 }
 
 function renew(
