@@ -51,6 +51,9 @@ export interface BootedGateway extends TestCredentials {
 
 export interface BootOptions extends Partial<Omit<GatewayDependencies, 'identity' | 'logger'>> {
   readonly storeUrl?: string;
+  readonly maximumConnections?: number;
+  /** To share a store with another gateway. */
+  readonly masterKey?: Buffer;
   readonly routes?: readonly Route[];
   readonly deviceServiceUrl?: string;
 }
@@ -59,10 +62,15 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
   const directory = mkdtempSync(join(tmpdir(), 'gateway-'));
   const upstream = await startRecordingUpstream();
   const { storeUrl = `sqlite:${join(directory, 'store.sqlite')}`, ...rest } = options;
-  const { routes: _routes, deviceServiceUrl: _url, ...overrides } = rest;
+  const {
+    routes: _routes,
+    deviceServiceUrl: _url,
+    masterKey = randomBytes(32),
+    ...overrides
+  } = rest;
   const now = options.now ?? Date.now;
   const store = createStore(storeUrl);
-  const identity = openIdentity({ store, masterKey: randomBytes(32), now });
+  const identity = openIdentity({ store, masterKey, now });
   const lines: string[] = [];
   const logger = createLogger({
     app: 'gateway',
@@ -90,7 +98,11 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
   });
   const server = await serve(gateway.listener, {
     ...{ host: '127.0.0.1', port: 0 },
-    ...{ answersContinue: true, maximumConnections: 2048, upgrades: gateway.upgrades },
+    ...{
+      answersContinue: true,
+      maximumConnections: options.maximumConnections ?? 2048,
+      upgrades: gateway.upgrades,
+    },
   });
   const secureKey = generateSecureKey();
   const secrets = new Set([secureKey]);
