@@ -113,6 +113,24 @@ describe('the authorization endpoint', () => {
     expect(reply.location?.searchParams.get('error')).toBe('invalid_request');
   });
 
+  it.each(['device:read nonsense', 'a"b', 'x'.repeat(8192)])(
+    'AZ-09 AZ-11 refuses a scope that is unknown or malformed (%#)',
+    async (scope) => {
+      const reply = await visit(`${good}&scope=${encodeURIComponent(scope)}`);
+      expect(reply.location?.searchParams.get('error')).toBe('invalid_scope');
+    },
+  );
+
+  it('AZ-09 refuses a scope the client is not registered for', async () => {
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id: odd.clientId,
+      redirect_uri: 'https://odd.example/one',
+      scope: 'device:write',
+    });
+    expect((await visit(String(query))).location?.searchParams.get('error')).toBe('invalid_scope');
+  });
+
   it('AZ-10 serves a request without scope with all the client is registered for', async () => {
     const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
     expect(landing.searchParams.get('code')).toMatch(/^[\w-]{43}$/);

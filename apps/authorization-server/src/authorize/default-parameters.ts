@@ -12,7 +12,7 @@ export function defaultParameters(clients: ClientRegistry): RequestHandler {
     const client =
       clientId === undefined || others.length > 0 ? undefined : await clients.find(clientId);
     const [redirectUri, ...otherUris] = client?.redirectUris ?? [];
-    if (!url.searchParams.has('scope') && client !== undefined) {
+    if (!url.searchParams.has('scope') && client !== undefined && client.scopes.length > 0) {
       url.searchParams.set('scope', client.scopes.join(' '));
     }
     if (

@@ -57,7 +57,7 @@ function toMetadata(client: Client, supported: ReadonlySet<string>): AdapterPayl
     response_types: responseTypes(grantTypes),
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
-    scope: client.scopes.join(' '),
+    ...(client.scopes.length === 0 ? {} : { scope: client.scopes.join(' ') }),
     corsOrigins: client.corsOrigins,
     ...(client.public
       ? { token_endpoint_auth_method: 'none' }
