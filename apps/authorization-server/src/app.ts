@@ -7,6 +7,7 @@ import { observedRequest } from '@gatehouse/http-server';
 import { type Identity, loadSigningKey, type MasterKey } from '@gatehouse/identity';
 import express, { type RequestHandler } from 'express';
 import { defaultParameters } from './authorize/default-parameters.ts';
+import { redirectPostedRequest } from './authorize/form-post.ts';
 import { clientEndpoint } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins, createRegisteredOrigins } from './cors/registered-origins.ts';
@@ -64,6 +65,8 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 
   app.use(noStore);
+  const form = express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 100 });
+  app.post(at.authorization, operation('authorize'), form, redirectPostedRequest);
   app.get(
     at.authorization,
     operation('authorize'),

@@ -15,6 +15,7 @@ import { type ProviderSettings, providerConfiguration } from './configuration.ts
 import { enableImplicit } from './enable-implicit.ts';
 import { noteOutcomes } from './note-outcomes.ts';
 import { createRedemptions } from './redemptions.ts';
+import { nameServedResponseModes } from './response-modes.ts';
 import { clientEndpointPaths } from './routes.ts';
 import { answerUnexpectedErrors } from './unexpected-errors.ts';
 
@@ -35,6 +36,7 @@ export function createProvider(
   provider.use(redirectReply);
   provider.use(removeForeignOrigins);
   provider.use(clientEndpointReply(clientEndpointPaths));
+  provider.use(nameServedResponseModes);
   provider.use(answerUnexpectedErrors);
   provider.use(completeRedemption(redemptions));
   noteOutcomes(provider);
