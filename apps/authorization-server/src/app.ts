@@ -12,11 +12,12 @@ import {
 } from '@gatehouse/identity';
 import express, { type RequestHandler } from 'express';
 import { defaultParameters } from './authorize/default-parameters.ts';
+import { redirectPostedRequest } from './authorize/form-post.ts';
 import { clientEndpoint } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { fixOrigin } from './http/fix-origin.ts';
-import { noStore, pageHeaders } from './http/page-headers.ts';
+import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
 import { createProvider } from './provider/create-provider.ts';
 import type { SecurityProfile } from './provider/grant-types.ts';
 import { providerRoutes as at } from './provider/routes.ts';
@@ -53,9 +54,8 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.disable('etag');
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  app.use(pageHeaders, fixOrigin(issuer));
+  app.use(fixOrigin(issuer), noSniff);
 
-  app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
   const origins = createRegisteredOrigins(identity.clients);
   const browserForm = allowRegisteredOrigins(origins, 'POST');
   app.get('/.well-known/openid-configuration', operation('discovery'), serve);
@@ -68,7 +68,11 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
   app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 
+  app.use(pageHeaders);
+  app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
   app.use(noStore);
+  const form = express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 100 });
+  app.post(at.authorization, operation('authorize'), form, redirectPostedRequest);
   app.get(
     at.authorization,
     operation('authorize'),

@@ -15,6 +15,8 @@ import { type ProviderSettings, providerConfiguration } from './configuration.ts
 import { enableImplicit } from './enable-implicit.ts';
 import { noteOutcomes } from './note-outcomes.ts';
 import { createRedemptions } from './redemptions.ts';
+import { rememberClients } from './remember-clients.ts';
+import { nameServedResponseModes } from './response-modes.ts';
 import { clientEndpointPaths } from './routes.ts';
 import { answerUnexpectedErrors } from './unexpected-errors.ts';
 
@@ -30,11 +32,13 @@ export function createProvider(
   registerClientCredentials(provider);
   refuseUnauthorizedClients(provider);
   compareSecretsInRegistry(provider, settings.identity);
+  rememberClients(provider, settings.identity.clients);
   // Proxy headers are set by fixOrigin alone, so that every URL starts with the issuer.
   provider.proxy = true;
   provider.use(redirectReply);
   provider.use(removeForeignOrigins);
   provider.use(clientEndpointReply(clientEndpointPaths));
+  provider.use(nameServedResponseModes);
   provider.use(answerUnexpectedErrors);
   provider.use(completeRedemption(redemptions));
   noteOutcomes(provider);
