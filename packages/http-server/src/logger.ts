@@ -35,13 +35,21 @@ export function createLogger(options: LoggerOptions): Logger {
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: (error: unknown) => serializeError(error) },
     },
-    options.destination ??
-      (options.pretty
-        ? pretty({ sync: true, ignore: 'pid,hostname,app', messageFormat: '{app}: {msg}' })
-        : pino.destination(
-            options.buffered === true
-              ? { dest: 1, sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_MILLISECONDS }
-              : { dest: 1, sync: true },
-          )),
+    options.destination ?? standardOutput(options),
   );
+}
+
+function standardOutput({ pretty: isPretty, buffered }: LoggerOptions): pino.DestinationStream {
+  if (isPretty) {
+    return pretty({ sync: true, ignore: 'pid,hostname,app', messageFormat: '{app}: {msg}' });
+  }
+  if (buffered !== true) {
+    return pino.destination({ dest: 1, sync: true });
+  }
+  const destination = pino.destination({
+    ...{ dest: 1, sync: true },
+    ...{ minLength: BUFFER_BYTES, periodicFlush: FLUSH_MILLISECONDS },
+  });
+  process.once('exit', () => destination.flushSync());
+  return destination;
 }

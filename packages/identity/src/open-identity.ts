@@ -42,7 +42,7 @@ export function openIdentity(dependencies: {
     clients,
     users,
     verifyAccessToken: createAccessTokenVerifier({ store, credentialHash, clients, users, now }),
-    replayGuard: createReplayGuard({ store, credentialHash, now }),
+    replayGuard: createReplayGuard({ store, now }),
     credentialHash,
     sealer,
   };
