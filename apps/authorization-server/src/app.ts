@@ -5,21 +5,32 @@
 import type { RequestListener } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
 import { type Identity, loadSigningKey, type MasterKey } from '@gatehouse/identity';
-import express, { type RequestHandler } from 'express';
+import express, { type Request, type RequestHandler, type Response } from 'express';
 import { defaultParameters } from './authorize/default-parameters.ts';
-import { clientEndpoint } from './client-endpoints/transport.ts';
+import { answerClientEndpointErrors } from './client-endpoints/answer-errors.ts';
+import { clientEndpoint, writeRefusal } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins, createRegisteredOrigins } from './cors/registered-origins.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import { noStore, pageHeaders } from './http/page-headers.ts';
+import {
+  fromPlatform,
+  PLATFORM_TOKEN_PATH,
+  platformEndpoint,
+} from './platform/platform-endpoint.ts';
 import { createProvider } from './provider/create-provider.ts';
 import type { SecurityProfile } from './provider/grant-types.ts';
-import { providerRoutes as at } from './provider/routes.ts';
+import { isUserAllowed } from './provider/interaction-policy.ts';
+import { providerRoutes as at, clientEndpointPaths } from './provider/routes.ts';
 import { createCsrfTokens } from './sign-in/csrf-token.ts';
 import { handlePageError, sendErrorPage } from './sign-in/error-page.ts';
 import { createSignInRoutes } from './sign-in/sign-in-routes.ts';
 import { serveStylesheet } from './sign-in/stylesheet.ts';
 import { STYLESHEET_PATH } from './sign-in/views/layout.ts';
+import { createFailedSecrets } from './throttle/failed-secrets.ts';
+import { limitRequests } from './throttle/limit-requests.ts';
+import { DEFAULT_CLIENT_REQUESTS_PER_MINUTE } from './throttle/limits.ts';
+import { createSignIn, type SignIn } from './throttle/sign-in-throttle.ts';
 
 export interface AppDependencies {
   readonly identity: Identity;
@@ -27,18 +38,20 @@ export interface AppDependencies {
   readonly issuer: string;
   readonly cookieKeys: readonly string[];
   readonly securityProfile: SecurityProfile;
+  /** Addresses and CIDR ranges whose X-Forwarded-For is believed; none by default. */
+  readonly trustedProxies?: readonly string[];
+  /** From one address, to the client endpoints. */
+  readonly clientRequestsPerMinute?: number;
 }
 
 /** @throws StoreUnavailable when the signing key cannot be read or made */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { identity, issuer } = dependencies;
-  const provider = createProvider(issuer, {
-    identity,
-    signingKey: await loadSigningKey('authorization-server', 'RS256', identity),
-    cookieKeys: dependencies.cookieKeys,
-    secureCookies: issuer.startsWith('https:'),
-    securityProfile: dependencies.securityProfile,
+  const signIn = createSignIn({
+    ...identity,
+    isAllowed: (user, clientId) => isUserAllowed(user.orgId, clientId, identity),
   });
+  const provider = await openProvider(dependencies, signIn);
   const callback = provider.callback();
   const serve: RequestHandler = (request, response) => callback(request, response);
   const csrfTokens = createCsrfTokens(dependencies.masterKey);
@@ -46,6 +59,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
+  app.set('trust proxy', [...(dependencies.trustedProxies ?? [])]);
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.use(pageHeaders, fixOrigin(issuer));
@@ -56,10 +70,22 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.get('/.well-known/openid-configuration', operation('discovery'), serve);
   app.get('/.well-known/oauth-authorization-server', operation('discovery'), serve);
   app.get(at.jwks, operation('jwks'), serve);
-  app.all(at.token, operation('token'), browserForm, clientEndpoint, serve);
-  app.all(at.revocation, operation('revoke'), browserForm, clientEndpoint, serve);
+  const limit = limitRequests(identity.store, {
+    requestsPerMinute: dependencies.clientRequestsPerMinute ?? DEFAULT_CLIENT_REQUESTS_PER_MINUTE,
+    refuse: refuseTooMany,
+  });
+  app.all(at.token, operation('token'), browserForm, limit, clientEndpoint, serve);
+  app.all(
+    PLATFORM_TOKEN_PATH,
+    operation('platform-token'),
+    fromPlatform,
+    limit,
+    platformEndpoint,
+    serve,
+  );
+  app.all(at.revocation, operation('revoke'), browserForm, limit, clientEndpoint, serve);
   app.all(at.introspection, operation('introspect'), clientEndpoint, serve);
-  app.all(at.pushed_authorization_request, operation('par'), clientEndpoint, serve);
+  app.all(at.pushed_authorization_request, operation('par'), limit, clientEndpoint, serve);
   const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
   app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 
@@ -72,10 +98,32 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     serve,
   );
   app.get(`${at.authorization}/:interaction`, operation('authorize-resume'), asPage, serve);
-  app.use('/sign-in', operation('sign-in'), createSignInRoutes({ provider, identity, csrfTokens }));
+  app.use(
+    '/sign-in',
+    operation('sign-in'),
+    createSignInRoutes({ provider, identity, csrfTokens, signIn }),
+  );
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
+  app.use([...clientEndpointPaths, PLATFORM_TOKEN_PATH], answerClientEndpointErrors);
   app.use(handlePageError);
   return app;
+}
+
+async function openProvider(
+  dependencies: AppDependencies,
+  signIn: SignIn,
+): Promise<ReturnType<typeof createProvider>> {
+  const { identity, issuer, masterKey, cookieKeys, securityProfile } = dependencies;
+  return createProvider(issuer, {
+    identity,
+    masterKey,
+    signingKey: await loadSigningKey('authorization-server', 'RS256', identity),
+    cookieKeys,
+    secureCookies: issuer.startsWith('https:'),
+    securityProfile,
+    signIn,
+    failedSecrets: createFailedSecrets(identity),
+  });
 }
 
 /** The request's name in log and metrics. */
@@ -84,6 +132,11 @@ function operation(name: string): RequestHandler {
     observedRequest(request).notes.operation = name;
     next();
   };
+}
+
+function refuseTooMany(request: Request, response: Response): void {
+  const description = 'Too many requests from this address. Try again later.';
+  writeRefusal(request, response, { status: 429, error: 'too_many_requests', description });
 }
 
 /** A person looks at this: errors are pages, whatever `Accept` says. */

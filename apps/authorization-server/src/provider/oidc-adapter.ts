@@ -1,13 +1,9 @@
-import {
-  accessTokenKey,
-  accessTokenKinds,
-  type CredentialHash,
-  type Sealer,
-} from '@gatehouse/identity';
+import type { CredentialHash, Sealer } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { lifetimes } from './lifetimes.ts';
-import type { Redemptions } from './redemptions.ts';
+import { GRANT, recordKey } from './record-key.ts';
+import type { SingleUse } from './single-use.ts';
 
 /**
  * oidc-provider's persistence over the Store. Decided here, each for a reason the library leaves open:
@@ -21,7 +17,8 @@ export interface AdapterDependencies {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
   readonly sealer: Sealer;
-  readonly redemptions: Redemptions;
+  /** How this model is used up, where it is. */
+  readonly singleUse: SingleUse;
 }
 
 /** Their payloads carry session ids, user codes or return addresses that work like credentials. */
@@ -37,8 +34,6 @@ const consumableModels = new Set([
   'DeviceCode',
   'PushedAuthorizationRequest',
 ]);
-/** A Grant's id is no credential: it stays readable, so that an operator can name it. */
-const GRANT = 'Grant';
 
 const membersKey = (grantId: string) => `grant-members:${grantId}`;
 const tombstoneKey = (grantId: string) => `grant-tombstone:${grantId}`;
@@ -48,14 +43,14 @@ export class OidcAdapter implements Adapter {
   readonly #store: Store;
   readonly #credentialHash: CredentialHash;
   readonly #sealer: Sealer;
-  readonly #redemptions: Redemptions;
+  readonly #singleUse: SingleUse;
 
   constructor(model: string, dependencies: AdapterDependencies) {
     this.#model = model;
     this.#store = dependencies.store;
     this.#credentialHash = dependencies.credentialHash;
     this.#sealer = dependencies.sealer;
-    this.#redemptions = dependencies.redemptions;
+    this.#singleUse = dependencies.singleUse;
   }
 
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
@@ -88,7 +83,9 @@ export class OidcAdapter implements Adapter {
     if (!consumableModels.has(this.#model)) {
       return payload;
     }
-    return (await this.#redemptions.isRedeemed(key)) ? { ...payload, consumed: true } : payload;
+    return (await this.#singleUse.isRedeemed({ id, key }))
+      ? { ...payload, consumed: true }
+      : payload;
   }
 
   findByUid(uid: string): Promise<AdapterPayload | undefined> {
@@ -101,7 +98,7 @@ export class OidcAdapter implements Adapter {
 
   async consume(id: string): Promise<void> {
     const secondsToLive = lifetimes[this.#model as keyof typeof lifetimes];
-    if (!(await this.#redemptions.claim(this.#key(id), secondsToLive))) {
+    if (!(await this.#singleUse.claim({ id, key: this.#key(id) }, secondsToLive))) {
       throw new errors.InvalidGrant('already used');
     }
   }
@@ -120,13 +117,7 @@ export class OidcAdapter implements Adapter {
   }
 
   #key(id: string): string {
-    if (this.#model === GRANT) {
-      return `grant:${id}`;
-    }
-    const hashed = this.#credentialHash(id);
-    return accessTokenKinds.has(this.#model)
-      ? accessTokenKey(hashed)
-      : `oidc:${this.#model}:${hashed}`;
+    return recordKey(this.#model, id, this.#credentialHash);
   }
 
   #encode(key: string, payload: AdapterPayload): string {
