@@ -6,13 +6,13 @@ export interface Limit {
 
 const MINUTE = 60;
 
-/** Sign-in attempts for one account: a success gives its own attempt back. */
+/** Wrong passwords for one account; an attempt counts until it is known to be none. */
 export const accountLimit: Limit = { attempts: 10, windowSeconds: 15 * MINUTE };
 
 /** Sign-in attempts from one address, for whatever accounts: a success gives nothing back (spraying). */
 export const addressLimit: Limit = { attempts: 300, windowSeconds: 15 * MINUTE };
 
-/** Sign-in attempts through one client: a success gives its own attempt back. */
+/** Wrong passwords through one client; counted likewise. */
 export const clientLimit: Limit = { attempts: 3000, windowSeconds: 15 * MINUTE };
 
 /** Wrong secrets for one client from one address. */

@@ -5,7 +5,7 @@
  *   count for address and client ─▶ over: 429      (says nothing about the account)
  *   count for the account        ─▶ over: refused by a timer that takes as long as a hash
  *   verify the password          ─▶ wrong, unknown, disabled, not allowed here: refused
- *   success                      ─▶ the account's and the client's count get this attempt back
+ *   success, or not evaluated    ─▶ the account's and the client's count get this attempt back
  *
  * Counting comes first and is atomic in the store, so that of 100 guesses at once no more than the limit is
  * evaluated, on however many processes. Deliberately not here: anything that lasts longer than its window, and
@@ -15,7 +15,6 @@ import {
   type CredentialHash,
   canonicalUsername,
   MAXIMUM_PASSWORD_BYTES,
-  PasswordHashingBusy,
   type User,
   type UserRegistry,
 } from '@gatehouse/identity';
@@ -81,25 +80,20 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
       await count(`sign-ins:client:${clientId}`, clientLimit);
       returned.push(`sign-ins:client:${clientId}`);
     }
-    const giveBack = () => Promise.all(returned.map((key) => store.decrement(key)));
+    const counter = await store.increment(accountKey(username), accountLimit.windowSeconds);
+    let evaluatedAndFailed = false;
     try {
-      const { windowSeconds, attempts } = accountLimit;
-      const counter = await store.increment(accountKey(username), windowSeconds);
-      if (counter.count > attempts) {
+      if (counter.count > accountLimit.attempts) {
         await users.refuse(username);
         return undefined;
       }
       const user = await verify(attempt);
-      if (user !== undefined) {
-        await giveBack();
-      }
+      evaluatedAndFailed = user === undefined;
       return user;
-    } catch (error) {
-      if (error instanceof PasswordHashingBusy) {
-        // Nothing was evaluated: our own overload must lock nobody out.
-        await giveBack();
+    } finally {
+      if (!evaluatedAndFailed) {
+        await Promise.all(returned.map((key) => store.decrement(key)));
       }
-      throw error;
     }
   };
 }
