@@ -1,5 +1,6 @@
 // requires: redis-server
 
+import { availableParallelism } from 'node:os';
 import { createPageVisitor, storeEngines } from '@gatehouse/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { accountLimit, addressLimit } from '../src/throttle/limits.ts';
@@ -113,6 +114,19 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
     expect((await system.store.counter(`sign-ins:address:${network}:/56`))?.count).toBe(3);
     await signInFrom(`::ffff:${address}`);
     expect((await system.store.counter(`sign-ins:address:${address}`))?.count).toBe(1);
+  });
+
+  it('answers 503 with Retry-After past what can be hashed soon, and counts nobody for it', async () => {
+    const flood = await Promise.all(
+      Array.from({ length: availableParallelism() * 40 }, (_, i) =>
+        signIn(`crowd-${people}-${i}`, 'a wrong password', `2001:db8:${people}:${i}00::1`),
+      ),
+    );
+    const outcomes = new Set(flood.map((reply) => outcome(reply).join(' ')));
+    expect(outcomes).toEqual(new Set(['400 invalid_grant', '503 temporarily_unavailable']));
+    const busy = flood.find(({ status }) => status === 503);
+    expect(Number(busy?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await signIn('bob', 'a password of bob')).status).toBe(200);
   });
 
   it('shows a page with status 429 at the sign-in page', async () => {
