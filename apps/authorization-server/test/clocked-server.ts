@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createLogger, observeRequests } from '@gatehouse/http-server';
-import { applyBootstrap, type BootstrapDefinition, openIdentity } from '@gatehouse/identity';
+import { applyBootstrap, bootstrapDefinition, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import { type StoreEngineName, startStoreEngine } from '@gatehouse/testing';
-import { bootstrapSchema } from '../../../packages/identity/src/bootstrap/bootstrap-schema.ts';
 import { createApp } from '../src/app.ts';
 import { grantsBootstrap } from './grants-fixtures.ts';
 
@@ -24,8 +26,18 @@ export async function startClockedServer(engine: StoreEngineName): Promise<Clock
   const store = createStore(running.storeUrl);
   const masterKey = randomBytes(32);
   const identity = openIdentity({ store, masterKey, now: () => Date.now() });
-  const definition: BootstrapDefinition = bootstrapSchema.parse(grantsBootstrap);
-  await applyBootstrap(definition, identity);
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-'));
+  const bootstrapFile = join(directory, 'bootstrap.json');
+  await writeFile(bootstrapFile, JSON.stringify(grantsBootstrap));
+  const definition = bootstrapDefinition({
+    bootstrapFile,
+    dataDirectory: directory,
+    embedded: true,
+    publicUrl: 'http://localhost',
+  });
+  if (definition !== undefined) {
+    await applyBootstrap(definition, identity);
+  }
 
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -49,6 +61,7 @@ export async function startClockedServer(engine: StoreEngineName): Promise<Clock
       await new Promise((resolve) => server.close(resolve));
       await store.close();
       await running.stop();
+      await rm(directory, { recursive: true, force: true });
       Date.now = now;
     },
   };
