@@ -7,12 +7,13 @@ import { observedRequest } from '@gatehouse/http-server';
 import { type Identity, loadSigningKey, type MasterKey } from '@gatehouse/identity';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { defaultParameters } from './authorize/default-parameters.ts';
+import { redirectPostedRequest } from './authorize/form-post.ts';
 import { answerClientEndpointErrors } from './client-endpoints/answer-errors.ts';
 import { clientEndpoint, writeRefusal } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins, createRegisteredOrigins } from './cors/registered-origins.ts';
 import { fixOrigin } from './http/fix-origin.ts';
-import { noStore, pageHeaders } from './http/page-headers.ts';
+import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
 import {
   fromPlatform,
   PLATFORM_TOKEN_PATH,
@@ -62,9 +63,8 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.set('trust proxy', [...(dependencies.trustedProxies ?? [])]);
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  app.use(pageHeaders, fixOrigin(issuer));
+  app.use(fixOrigin(issuer), noSniff);
 
-  app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
   const origins = createRegisteredOrigins(identity.clients);
   const browserForm = allowRegisteredOrigins(origins, 'POST');
   app.get('/.well-known/openid-configuration', operation('discovery'), serve);
@@ -89,7 +89,11 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
   app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 
+  app.use(pageHeaders);
+  app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
   app.use(noStore);
+  const form = express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 100 });
+  app.post(at.authorization, operation('authorize'), form, redirectPostedRequest);
   app.get(
     at.authorization,
     operation('authorize'),

@@ -17,6 +17,12 @@ export const browserApp = {
   redirectUri: 'https://browser.example/callback',
 } as const;
 
+/** An older application in the browser that gets its token in the fragment. */
+export const implicitApp = {
+  clientId: 'implicit-app',
+  redirectUri: 'https://implicit.example/callback',
+} as const;
+
 /** An API of somebody else's that asks about the tokens it is shown. */
 export const resourceServer = {
   clientId: 'resources',
@@ -55,6 +61,15 @@ export const bootstrap = {
       redirectUris: [browserApp.redirectUri],
       corsOrigins: [browserApp.origin],
       scopes: knownScopes,
+    },
+    {
+      clientId: implicitApp.clientId,
+      name: 'Implicit application',
+      orgId: 'org-1',
+      public: true,
+      grantTypes: ['implicit'],
+      redirectUris: [implicitApp.redirectUri],
+      scopes: ['device:read', 'device:write'],
     },
     {
       clientId: resourceServer.clientId,

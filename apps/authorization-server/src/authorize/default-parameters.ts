@@ -22,6 +22,11 @@ export function defaultParameters(clients: ClientRegistry): RequestHandler {
     ) {
       url.searchParams.set('redirect_uri', redirectUri);
     }
+    // Under a name nobody serves, the refusal goes where the answer would have gone; the library's own page for
+    // this mode needs an inline script, which our pages never have.
+    if (url.searchParams.get('response_mode') === 'form_post') {
+      url.searchParams.set('response_mode', 'form_post_is_not_served');
+    }
     request.url = `${url.pathname}${url.search}`;
     next();
   };

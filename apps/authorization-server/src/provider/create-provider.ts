@@ -28,6 +28,8 @@ import {
   deriveRefreshTokens,
   type RefreshSuccessor,
 } from './refresh-successor.ts';
+import { rememberClients } from './remember-clients.ts';
+import { nameServedResponseModes } from './response-modes.ts';
 import { clientEndpointPaths } from './routes.ts';
 import { answerUnexpectedErrors } from './unexpected-errors.ts';
 
@@ -52,12 +54,14 @@ export function createProvider(issuer: string, dependencies: ProviderDependencie
   deriveRefreshTokens(provider, successorOf);
   refuseUnauthorizedClients(provider);
   compareSecretsInRegistry(provider, identity);
+  rememberClients(provider, identity.clients);
   // Proxy headers are set by fixOrigin alone, so that every URL starts with the issuer.
   provider.proxy = true;
   provider.use(redirectReply);
   provider.use(removeForeignOrigins);
   provider.use(clientEndpointReply(clientEndpointPaths));
   provider.use(platformReply);
+  provider.use(nameServedResponseModes);
   provider.use(answerUnexpectedErrors);
   limitFailedSecrets(provider, dependencies.failedSecrets);
   provider.use(completeRedemption(redemptions));

@@ -17,7 +17,7 @@ export const lifetimes = {
 } as const;
 
 /** Called by the library as `ttl.RefreshToken`: a successor ends when the first of its family would have. */
-export function refreshTokenLifetime(
+function refreshTokenLifetime(
   _context: unknown,
   token: { readonly iiat?: number | undefined },
 ): number {
@@ -28,7 +28,19 @@ export function refreshTokenLifetime(
 /** A token in the front channel is easier to lose, so it lives less long (RFC 9700 §2.1.2). */
 const IMPLICIT_ACCESS_TOKEN = 10 * MINUTE;
 
-/** Called by the library as `ttl.AccessToken`. */
-export function accessTokenLifetime(_context: unknown, token: { readonly gty?: string }): number {
+function accessTokenLifetime(_context: unknown, token: { readonly gty?: string }): number {
   return token.gty === 'implicit' ? IMPLICIT_ACCESS_TOKEN : lifetimes.AccessToken;
+}
+
+/** A code is redeemed within a second by every client that is well; the specification's ten minutes are the outer bound. */
+const STRICT_AUTHORIZATION_CODE = MINUTE;
+
+/** Called by the library as `ttl`. */
+export function timesToLive(strict: boolean) {
+  return {
+    ...lifetimes,
+    AccessToken: accessTokenLifetime,
+    RefreshToken: refreshTokenLifetime,
+    ...(strict ? { AuthorizationCode: STRICT_AUTHORIZATION_CODE } : {}),
+  };
 }
