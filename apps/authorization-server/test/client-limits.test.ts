@@ -133,7 +133,7 @@ describe('without trusted proxies', () => {
   let system: GrantsSystem;
 
   beforeAll(async () => {
-    system = await startGrantsSystem('sqlite', { CLIENT_REQUESTS_PER_MINUTE: '20' });
+    system = await startGrantsSystem('sqlite', { CLIENT_REQUESTS_PER_MINUTE: '20' }, 1);
   });
   afterAll(() => system.stop());
 

@@ -58,7 +58,7 @@ export const grantsBootstrap = {
   ],
 };
 
-/** Two authorization servers over one store, and the store itself to look into. */
+/** Authorization servers over one store, and the store itself to look into. */
 export interface GrantsSystem extends Constellation {
   readonly first: string;
   readonly second: string;
@@ -68,14 +68,15 @@ export interface GrantsSystem extends Constellation {
 export async function startGrantsSystem(
   engine: StoreEngineName,
   environment: ConstellationOptions['environment'] = {},
+  servers: 1 | 2 = 2,
 ): Promise<GrantsSystem> {
   const system = await startConstellation({
     engine,
     bootstrap: grantsBootstrap,
-    apps: ['authorization-server', 'authorization-server'],
+    apps: Array<'authorization-server'>(servers).fill('authorization-server'),
     environment,
   });
-  const [first = '', second = ''] = system.authorizationServerUrls;
+  const [first = '', second = first] = system.authorizationServerUrls;
   const store = createStore(system.storeUrl);
   return {
     ...system,

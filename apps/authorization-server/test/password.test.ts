@@ -23,7 +23,7 @@ describe.each(storeEngines)('the password grant on %s', (engine) => {
   let issuer: string;
 
   beforeAll(async () => {
-    system = await startGrantsSystem(engine);
+    system = await startGrantsSystem(engine, {}, 1);
     issuer = system.first;
   });
   afterAll(() => system.stop());

@@ -34,6 +34,10 @@ const bodyOnlyParameters = [
 ];
 
 export const clientEndpoint: RequestHandler = (request, response, next) => {
+  if (request.destroyed) {
+    // The caller left while the request was counted: there is no body to read and nobody to answer.
+    return;
+  }
   request.headers.accept = 'application/json';
   const refusal = findRefusal(request, [FORM]);
   if (refusal !== undefined) {
