@@ -6,20 +6,28 @@ import type { RequestListener } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
 import { type Identity, loadSigningKey, type MasterKey } from '@gatehouse/identity';
 import express, { type RequestHandler } from 'express';
+import { withAccountClient } from './account/account-client.ts';
+import { createAccountRoutes } from './account/account-routes.ts';
+import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-page.ts';
 import { defaultParameters } from './authorize/default-parameters.ts';
 import { clientEndpoint } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins, createRegisteredOrigins } from './cors/registered-origins.ts';
+import { linkWithCode } from './device-sign-in/link-with-code.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import { noStore, pageHeaders } from './http/page-headers.ts';
+import { refuseCrossSite } from './http/refuse-cross-site.ts';
+import { endSessionForm } from './logout/end-session-form.ts';
+import { serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
+import { createCsrfTokens } from './pages/csrf-token.ts';
+import { handlePageError, sendErrorPage } from './pages/error-page.ts';
+import { parseForm } from './pages/form-field.ts';
+import { STYLESHEET_PATH } from './pages/layout.ts';
+import { cookieOptions } from './provider/cookies.ts';
 import { createProvider } from './provider/create-provider.ts';
 import type { SecurityProfile } from './provider/grant-types.ts';
 import { providerRoutes as at } from './provider/routes.ts';
-import { createCsrfTokens } from './sign-in/csrf-token.ts';
-import { handlePageError, sendErrorPage } from './sign-in/error-page.ts';
 import { createSignInRoutes } from './sign-in/sign-in-routes.ts';
-import { serveStylesheet } from './sign-in/stylesheet.ts';
-import { STYLESHEET_PATH } from './sign-in/views/layout.ts';
 
 export interface AppDependencies {
   readonly identity: Identity;
@@ -31,12 +39,15 @@ export interface AppDependencies {
 
 /** @throws StoreUnavailable when the signing key cannot be read or made */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
-  const { identity, issuer } = dependencies;
+  const { issuer } = dependencies;
+  const clients = withAccountClient(dependencies.identity.clients, issuer);
+  const identity: Identity = { ...dependencies.identity, clients };
+  const secureCookies = issuer.startsWith('https:');
   const provider = createProvider(issuer, {
     identity,
     signingKey: await loadSigningKey('authorization-server', 'RS256', identity),
     cookieKeys: dependencies.cookieKeys,
-    secureCookies: issuer.startsWith('https:'),
+    secureCookies,
     securityProfile: dependencies.securityProfile,
   });
   const callback = provider.callback();
@@ -51,6 +62,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(pageHeaders, fixOrigin(issuer));
 
   app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
+  app.get(SIGN_IN_LINK_SCRIPT_PATH, operation('script'), serveSignInLinkScript);
   const origins = createRegisteredOrigins(identity.clients);
   const browserForm = allowRegisteredOrigins(origins, 'POST');
   app.get('/.well-known/openid-configuration', operation('discovery'), serve);
@@ -60,10 +72,15 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.all(at.revocation, operation('revoke'), browserForm, clientEndpoint, serve);
   app.all(at.introspection, operation('introspect'), clientEndpoint, serve);
   app.all(at.pushed_authorization_request, operation('par'), clientEndpoint, serve);
+  app.all(at.device_authorization, operation('device-authorization'), clientEndpoint, serve);
   const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
   app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 
   app.use(noStore);
+  const formRefused = refuseCrossSite((request, response) =>
+    sendErrorPage(request, response, 403, 'formRefused'),
+  );
+  app.get('/', operation('welcome'), serveWelcomePage);
   app.get(
     at.authorization,
     operation('authorize'),
@@ -72,7 +89,17 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     serve,
   );
   app.get(`${at.authorization}/:interaction`, operation('authorize-resume'), asPage, serve);
-  app.use('/sign-in', operation('sign-in'), createSignInRoutes({ provider, identity, csrfTokens }));
+  const cookie = cookieOptions(secureCookies);
+  const pages = { provider, identity, csrfTokens, issuer, cookie };
+  app.use('/sign-in', operation('sign-in'), formRefused, createSignInRoutes(pages));
+  app.use('/account', operation('account'), formRefused, createAccountRoutes(pages));
+  app.get(at.code_verification, operation('device'), asPage, linkWithCode, serve);
+  app.post(at.code_verification, operation('device'), formRefused, asPage, serve);
+  app.get(`${at.code_verification}/:interaction`, operation('device-resume'), asPage, serve);
+  app.get(at.end_session, operation('logout'), asPage, serve);
+  app.post(at.end_session, operation('logout'), parseForm, endSessionForm);
+  app.post(`${at.end_session}/confirm`, operation('logout-confirm'), formRefused, asPage, serve);
+  app.get(`${at.end_session}/success`, operation('logged-out'), asPage, serve);
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
   app.use(handlePageError);
   return app;

@@ -38,7 +38,7 @@ describe.each(storeEngines)('a person in a real browser, over %s', (engine) => {
       await page.route(`${web.redirectUri}*`, (route) => route.fulfill({ body: 'landed' }));
 
       await page.goto(authorizationUrl(issuer, { state: 'from-the-browser' }));
-      expect(await page.title()).toBe('Sign in');
+      expect(await page.title()).toBe('Sign in · Gatehouse');
       await page.getByLabel('Username').fill(alice.username);
       await page.getByLabel('Password').fill('not the password');
       await page.getByRole('button', { name: 'Sign in' }).click();

@@ -24,6 +24,7 @@ export { deriveKey, loadMasterKey, type MasterKey } from './master-key.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export type { Organization, OrganizationRegistry } from './organizations.ts';
 export { MAXIMUM_PASSWORD_BYTES } from './password-hash.ts';
+export { isAcceptablePassword } from './password-rule.ts';
 export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
 export { deviceScopes, identityScopes, knownScopes, type Scope } from './scopes.ts';
 export type { Sealer } from './seal.ts';

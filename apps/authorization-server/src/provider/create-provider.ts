@@ -9,13 +9,18 @@ import { redirectReply } from '../authorize/redirect-reply.ts';
 import { completeRedemption } from '../client-endpoints/complete-redemption.ts';
 import { clientEndpointReply } from '../client-endpoints/reply.ts';
 import { removeForeignOrigins } from '../cors/registered-origins.ts';
+import { limitUserCodes } from '../device-sign-in/limit-user-codes.ts';
 import { registerClientCredentials } from '../grants/client-credentials.ts';
+import { skipLogoutQuestion } from '../logout/skip-logout-question.ts';
 import { refuseUnauthorizedClients } from './client-permissions.ts';
 import { type ProviderSettings, providerConfiguration } from './configuration.ts';
+import { completeDeviceCodes } from './device-codes.ts';
 import { enableImplicit } from './enable-implicit.ts';
 import { noteOutcomes } from './note-outcomes.ts';
 import { createRedemptions } from './redemptions.ts';
+import { refuseFormPost } from './response-modes.ts';
 import { clientEndpointPaths } from './routes.ts';
+import { endGrantsWithSession } from './sessions.ts';
 import { answerUnexpectedErrors } from './unexpected-errors.ts';
 
 export function createProvider(
@@ -27,7 +32,10 @@ export function createProvider(
   if (settings.securityProfile === 'compatible') {
     enableImplicit(provider);
   }
+  refuseFormPost(provider);
   registerClientCredentials(provider);
+  completeDeviceCodes(provider, settings.identity);
+  endGrantsWithSession(provider, settings.identity);
   refuseUnauthorizedClients(provider);
   compareSecretsInRegistry(provider, settings.identity);
   // Proxy headers are set by fixOrigin alone, so that every URL starts with the issuer.
@@ -37,6 +45,8 @@ export function createProvider(
   provider.use(clientEndpointReply(clientEndpointPaths));
   provider.use(answerUnexpectedErrors);
   provider.use(completeRedemption(redemptions));
+  provider.use(limitUserCodes(settings.identity.store));
+  provider.use(skipLogoutQuestion);
   noteOutcomes(provider);
   return provider;
 }

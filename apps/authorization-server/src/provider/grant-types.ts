@@ -8,6 +8,7 @@ const allGrantTypes = [
   'client_credentials',
   'implicit',
   'refresh_token',
+  'urn:ietf:params:oauth:grant-type:device_code',
 ] as const;
 
 /** The grant types that are served; a client may be registered for more. */

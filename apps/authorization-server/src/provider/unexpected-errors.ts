@@ -1,5 +1,6 @@
 import { observedRequest } from '@gatehouse/http-server';
 import { StoreUnavailable } from '@gatehouse/store';
+import { renderErrorPage } from '../pages/error-page.ts';
 import type { ProviderMiddleware } from './provider-middleware.ts';
 
 /**
@@ -15,6 +16,14 @@ export const answerUnexpectedErrors: ProviderMiddleware = async (context, next) 
     notes.code = unavailable ? 'temporarily_unavailable' : 'server_error';
     notes.err = error;
     context.status = unavailable ? 503 : 500;
-    context.body = { error: notes.code, error_description: 'Try again shortly.' };
+    const answer = { error: notes.code, error_description: 'Try again shortly.' };
+    if (unavailable) {
+      context.set('Retry-After', '1');
+    }
+    if (context.accepts('json', 'html') === 'html') {
+      renderErrorPage(context, answer);
+    } else {
+      context.body = answer;
+    }
   }
 };

@@ -2,20 +2,20 @@ import { observedRequest } from '@gatehouse/http-server';
 import { StoreUnavailable } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { errorView } from './views/error-view.ts';
-import { renderPage } from './views/layout.ts';
-import { type Language, type Texts, textsFor } from './views/texts.ts';
+import { errorView } from './error-view.ts';
+import { pageLanguage } from './language.ts';
+import { renderPage } from './layout.ts';
+import type { Texts } from './texts.ts';
 
-const languages: Language[] = ['en', 'zh'];
-
-/** The texts a person reads best. */
-export function textsForRequest(request: Request) {
-  return textsFor(request.acceptsLanguages(languages) as Language | false);
-}
+/** As much of Koa's context as a page needs. */
+type PageContext = Pick<
+  KoaContextWithOIDC,
+  'status' | 'type' | 'body' | 'req' | 'acceptsLanguages'
+>;
 
 /** The provider's `renderError`: what it may not redirect, because nobody can be trusted to receive it. */
-export function renderErrorPage(context: KoaContextWithOIDC, out: ErrorOut): void {
-  const { language, texts } = textsFor(context.acceptsLanguages(languages) as Language | false);
+export function renderErrorPage(context: PageContext, out: ErrorOut): void {
+  const { language, texts } = pageLanguage(context);
   const status = context.status;
   context.type = 'html';
   context.body = page(language, texts, {
@@ -46,7 +46,7 @@ export function sendErrorPage(
   status: number,
   message: ErrorMessage,
 ): void {
-  const { language, texts } = textsForRequest(request);
+  const { language, texts } = pageLanguage(request);
   if (status === 503) {
     response.set('Retry-After', '1');
   }
@@ -68,7 +68,8 @@ type ErrorMessage =
   | 'unavailable'
   | 'unexpected'
   | 'notFound'
-  | 'badRequest';
+  | 'badRequest'
+  | 'cookiesNeeded';
 
 function classify(error: unknown): { status: number; pick: ErrorMessage } {
   if (error instanceof StoreUnavailable || isStatus(error, 503)) {
