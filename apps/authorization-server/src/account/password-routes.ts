@@ -9,7 +9,9 @@ import type { AccountSessions, SignedIn } from './account-session.ts';
 import type { GrantedApplications } from './applications.ts';
 import { createChangePassword } from './change-password.ts';
 import type { SignedInPages } from './signed-in-pages.ts';
-import { passwordView } from './views/password-view.ts';
+import { type PasswordView, passwordView } from './views/password-view.ts';
+
+type Refused = Partial<Pick<PasswordView, 'problem' | 'wrongField'>>;
 
 /** The page that changes the password. This browser stays signed in, under a new session id. */
 export function addPasswordRoutes(
@@ -25,10 +27,11 @@ export function addPasswordRoutes(
   const { identity, csrfTokens, sessions, applications, pages } = dependencies;
   const changePassword = createChangePassword(identity, applications);
 
-  function show(request: Request, response: Response, who: SignedIn, problem?: string): void {
+  function show(request: Request, response: Response, who: SignedIn, refused: Refused = {}): void {
     const { language, texts } = pageLanguage(request);
     const csrfToken = csrfTokens.issue(who.formOwner);
-    const content = passwordView({ username: who.user.username, problem, csrfToken }, texts);
+    const { username } = who.user;
+    const content = passwordView({ username, csrfToken, problem: undefined, ...refused }, texts);
     response.type('html').end(renderPage({ language, title: texts.changePassword, content }));
   }
 
@@ -55,11 +58,12 @@ export function addPasswordRoutes(
       if (outcome.kind === 'wait') {
         const minutes = String(Math.ceil(outcome.seconds / 60));
         response.status(429).set('Retry-After', String(outcome.seconds));
-        show(request, response, who, fill(texts.passwordTooMany, { minutes }));
+        show(request, response, who, { problem: fill(texts.passwordTooMany, { minutes }) });
         return;
       }
       response.status(422);
-      show(request, response, who, texts[outcome.problem]);
+      const wrongField = outcome.problem === 'passwordWrong' ? 'current' : 'wanted';
+      show(request, response, who, { problem: texts[outcome.problem], wrongField });
     }),
   );
 }

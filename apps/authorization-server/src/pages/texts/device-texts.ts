@@ -8,7 +8,7 @@ export const deviceTexts = {
     continue: 'Continue',
     deviceConfirmTitle: 'Is this your device?',
     deviceConfirmLead: 'Your device must show exactly this code:',
-    deviceAsks: '{client} wants to sign in on it and asks to:',
+    deviceAsks: 'On that device, {client} asks to:',
     deviceWarning:
       'Stop here if somebody sent you this code or a link to this page. Whoever holds the device gets the access you give.',
     deviceConfirm: 'Yes, the codes match',
@@ -35,7 +35,7 @@ export const deviceTexts = {
     continue: '继续',
     deviceConfirmTitle: '这是您的设备吗？',
     deviceConfirmLead: '您的设备必须显示完全相同的代码：',
-    deviceAsks: '{client} 想在该设备上登录，并请求：',
+    deviceAsks: '在该设备上，{client} 请求：',
     deviceWarning:
       '如果此代码或本页链接是别人发给您的，请立即停止。持有该设备的人将获得您授予的权限。',
     deviceConfirm: '是，代码一致',

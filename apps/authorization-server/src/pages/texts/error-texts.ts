@@ -8,6 +8,7 @@ export const errorTexts = {
       'This form is no longer valid: it is too old, or it was opened elsewhere. Go back and start again.',
     unavailable: 'The service is unavailable for the moment. Try again shortly.',
     unexpected: 'Something went wrong on our side. Try again; if it stays, tell the operator.',
+    startPage: 'Go to the start page',
     notFound: 'There is no page here.',
     badRequest:
       'The application sent a request that cannot be served. This is for the application’s developer to mend.',
@@ -21,6 +22,7 @@ export const errorTexts = {
     formRefused: '此表单已失效：可能已过期，或是在别处打开的。请返回重新开始。',
     unavailable: '服务暂时不可用，请稍后重试。',
     unexpected: '服务器出现问题。请重试；如仍未解决，请联系运营方。',
+    startPage: '前往首页',
     notFound: '此处没有页面。',
     badRequest: '应用发送了无法处理的请求，请由该应用的开发者修正。',
     cookiesNeeded: '您尚未在此登录。浏览器可能拒绝了 Cookie：请允许此网址使用 Cookie 后重试。',
