@@ -1,3 +1,9 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadMasterKey, openIdentity } from '@gatehouse/identity';
+import { createStore, type Store } from '@gatehouse/store';
 import {
   authorizeAsUser,
   type Constellation,
@@ -11,12 +17,25 @@ import { bob, bootstrap, implicitApp, implicitUrl, introspect, rp } from './page
 let system: Constellation;
 let issuer: string;
 
+let directory: string;
+let masterKeyFile: string;
+
 beforeAll(async () => {
-  const apps = ['authorization-server'] as const;
-  system = await startConstellation({ engine: 'sqlite', bootstrap, apps });
+  directory = await mkdtemp(join(tmpdir(), 'gatehouse-implicit-'));
+  masterKeyFile = join(directory, 'master.key');
+  await writeFile(masterKeyFile, randomBytes(32).toString('hex'), { mode: 0o600 });
+  system = await startConstellation({
+    engine: 'sqlite',
+    bootstrap,
+    apps: ['authorization-server'],
+    environment: { MASTER_KEY_FILE: masterKeyFile },
+  });
   issuer = system.authorizationServerUrl;
 });
-afterAll(() => system.stop());
+afterAll(async () => {
+  await system.stop();
+  await rm(directory, { recursive: true, force: true });
+});
 
 async function visit(url: string, headers: Record<string, string> = {}) {
   const reply = await fetch(url, { redirect: 'manual', headers });
@@ -32,7 +51,10 @@ function expectPage(reply: Awaited<ReturnType<typeof visit>>) {
   expect(reply.body).toContain('<h1>');
 }
 
-async function implicitToken(parameters: Record<string, string> = {}, user = alice) {
+async function implicitToken(
+  parameters: Record<string, string> = {},
+  user: { readonly username: string; readonly password: string } = alice,
+) {
   const landing = await authorizeAsUser(implicitUrl(issuer, parameters), user);
   return { landing, answer: new URLSearchParams(landing.hash.slice(1)) };
 }
@@ -128,6 +150,28 @@ describe('the implicit flow', () => {
       refresh_token: answer.get('access_token') ?? '',
     });
     expect(body.error).toBe('invalid_grant');
+  });
+
+  it.each([
+    ['application', () => `client:${implicitApp.clientId}`],
+    ['person', async (store: Store) => `user:${await store.get('username:bob')}`],
+  ])('IM-08 dies within 100 ms when its %s is disabled', async (_what, keyOf) => {
+    const { answer } = await implicitToken({}, bob);
+    const token = answer.get('access_token') ?? '';
+    const store = createStore(system.storeUrl);
+    const masterKey = loadMasterKey(masterKeyFile, false);
+    const { verifyAccessToken } = openIdentity({ store, masterKey });
+    const key = await keyOf(store);
+    const record = (await store.get(key)) ?? '';
+    try {
+      expect(await verifyAccessToken(token)).toMatchObject({ clientId: implicitApp.clientId });
+      await store.set(key, JSON.stringify({ ...JSON.parse(record), enabled: false }));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(await verifyAccessToken(token)).toBeUndefined();
+    } finally {
+      await store.set(key, record);
+      await store.close();
+    }
   });
 
   it('IM-09 gives an error of the code flow a fragment of its own', async () => {
