@@ -139,8 +139,10 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
       expect((await elsewhere.get(`${issuer}/account`)).status).toBe(303);
     });
 
-    it('lets the person in again afterwards', async () => {
-      await new Promise((resolve) => setTimeout(resolve, 1100));
+    it('lets the person in again right afterwards', async () => {
+      const visitor = createPageVisitor();
+      await open(visitor);
+      await visitor.submit(await form(visitor, '/account/sign-out-everywhere'), {});
       expect((await open(createPageVisitor())).body).toContain('Alice Example');
     });
   });
@@ -186,7 +188,6 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
       expect(await introspect(server, tokens.access_token)).toEqual({ active: false });
       expect((await refresh(tokens.refresh_token)).status).toBe(400);
 
-      await new Promise((resolve) => setTimeout(resolve, 1100));
       const again = createPageVisitor();
       const toSignIn = await again.get((await again.get(`${issuer}/account`)).location ?? '');
       const signIn = await again.get(toSignIn.location ?? '');

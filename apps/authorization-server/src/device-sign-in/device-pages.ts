@@ -15,7 +15,7 @@ import type { Texts } from '../pages/texts.ts';
 import { deviceScopeOf } from './device-scope.ts';
 import { detachDeviceGrant } from './separate-grant.ts';
 import { confirmView } from './views/confirm-view.ts';
-import { connectedView, stoppedView } from './views/outcome-views.ts';
+import { connectedView, deviceProblemView, stoppedView } from './views/outcome-views.ts';
 import { userCodeView } from './views/user-code-view.ts';
 
 type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;
@@ -63,14 +63,22 @@ function showInput(
     show(context, texts.deviceStoppedTitle, stoppedView(texts));
     return;
   }
-  const problem = error === undefined ? undefined : problemOf(context, error, texts);
-  if (error !== undefined) {
-    observedRequest(context.req).notes.code = out?.error ?? error.name;
+  if (error === undefined) {
+    showForm(context, undefined, codeOfLink(context));
+    return;
   }
-  showUserCodeForm(context, problem, enteredCode(context, error));
+  observedRequest(context.req).notes.code = 'error' in error ? String(out?.error) : error.name;
+  const problem = codeProblem(error, texts);
+  if (problem === undefined) {
+    show(context, texts.deviceTitle, deviceProblemView(otherProblem(context, error, texts), texts));
+    return;
+  }
+  // The status says the same as the words: the library answers a wrong code with 200.
+  context.status = 422;
+  showForm(context, problem, typedCode(error));
 }
 
-export function showUserCodeForm(
+function showForm(
   context: KoaContextWithOIDC,
   problem: string | undefined,
   userCode: string,
@@ -80,34 +88,40 @@ export function showUserCodeForm(
   show(context, texts.deviceTitle, userCodeView({ userCode, problem, token }, texts));
 }
 
-/** The status says the same as the words: the library answers a wrong code with 200. */
-function problemOf(context: KoaContextWithOIDC, error: Error, texts: Texts): string {
+/** What is wrong with the code itself, so that entering another one helps. */
+function codeProblem(error: Error, texts: Texts): string | undefined {
   const known: Readonly<Record<string, string>> = {
     NoCodeError: texts.deviceNoCode,
     NotFoundError: texts.deviceNotFound,
     ExpiredError: texts.deviceExpired,
     AlreadyUsedError: texts.deviceUsed,
-    InvalidGrant: texts.deviceUsed,
-    SessionNotFound: texts.deviceStale,
-    InvalidRequest: texts.deviceStale,
   };
+  return known[error.name];
+}
+
+function otherProblem(context: KoaContextWithOIDC, error: Error, texts: Texts): string {
   if (context.status === 503) {
     context.set('Retry-After', '1');
     return texts.unavailable;
   }
-  const message = known[error.name];
-  if (message !== undefined) {
-    context.status = 422;
+  if (context.status >= 500) {
+    return texts.unexpected;
   }
-  return message ?? (context.status >= 500 ? texts.unexpected : texts.deviceRefused);
+  const known: Readonly<Record<string, string>> = {
+    InvalidGrant: texts.deviceUsed,
+    SessionNotFound: texts.deviceStale,
+    InvalidRequest: texts.deviceStale,
+  };
+  return known[error.name] ?? texts.deviceRefused;
 }
 
-/** What the person typed, or what came with a link from the device. */
-function enteredCode(context: KoaContextWithOIDC, error: Error | undefined): string {
-  if (error !== undefined) {
-    const typed = 'userCode' in error ? error.userCode : undefined;
-    return typeof typed === 'string' ? typed : '';
-  }
+function typedCode(error: Error): string {
+  const typed = 'userCode' in error ? error.userCode : undefined;
+  return typeof typed === 'string' ? typed : '';
+}
+
+/** The code that came with a link from the device. */
+function codeOfLink(context: KoaContextWithOIDC): string {
   const { originalUrl } = context.req as { originalUrl?: string };
   const url = URL.parse(originalUrl ?? '', 'http://unused.invalid');
   return url?.searchParams.get('user_code')?.slice(0, 32) ?? '';

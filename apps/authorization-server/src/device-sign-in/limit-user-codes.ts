@@ -6,7 +6,7 @@ import { renderPage } from '../pages/layout.ts';
 import { fill } from '../pages/texts.ts';
 import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
 import { providerRoutes } from '../provider/routes.ts';
-import { tooManyCodesView } from './views/outcome-views.ts';
+import { deviceProblemView } from './views/outcome-views.ts';
 
 /**
  * RFC 8628 §5.1: eight of twenty letters are few enough to be tried by the million. By address: a cookie would be
@@ -30,7 +30,7 @@ export function limitUserCodes(store: Store): ProviderMiddleware {
       context.status = 429;
       context.set('Retry-After', String(wait));
       context.type = 'html';
-      const content = tooManyCodesView(message, texts);
+      const content = deviceProblemView(message, texts);
       context.body = renderPage({ language, title: texts.deviceTitle, content });
       return;
     }

@@ -31,7 +31,7 @@ export function endGrantsWithSession(
   { store, credentialHash }: Pick<Identity, 'store' | 'credentialHash'>,
 ): void {
   const session = provider.Session.prototype;
-  const { destroy } = session;
+  const { destroy, persist } = session;
   session.destroy = async function destroyWithGrants() {
     await store.set(endedSessionKey(credentialHash(this.uid)), '', ENDED_SECONDS);
     for (const { grantId } of Object.values(this.authorizations ?? {})) {
@@ -39,6 +39,10 @@ export function endGrantsWithSession(
       await grant?.destroy();
     }
     await destroy.call(this);
+  };
+  // Where a page about an error touches a session that was never kept, there is none to write back.
+  session.persist = async function persistKept() {
+    return typeof this.exp === 'number' ? persist.call(this) : this.jti;
   };
 }
 

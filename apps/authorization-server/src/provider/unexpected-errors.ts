@@ -2,6 +2,7 @@ import { observedRequest } from '@gatehouse/http-server';
 import { StoreUnavailable } from '@gatehouse/store';
 import { renderErrorPage } from '../pages/error-page.ts';
 import type { ProviderMiddleware } from './provider-middleware.ts';
+import { TemporarilyUnavailable } from './unavailable-adapter.ts';
 
 /**
  * The outermost step: what escapes the library would be answered by Koa, without our headers and with the
@@ -11,10 +12,11 @@ export const answerUnexpectedErrors: ProviderMiddleware = async (context, next) 
   try {
     await next();
   } catch (error) {
-    const unavailable = error instanceof StoreUnavailable;
+    const unavailable =
+      error instanceof StoreUnavailable || error instanceof TemporarilyUnavailable;
     const { notes } = observedRequest(context.req);
     notes.code = unavailable ? 'temporarily_unavailable' : 'server_error';
-    notes.err = error;
+    notes.err = error instanceof TemporarilyUnavailable ? error.cause : error;
     context.status = unavailable ? 503 : 500;
     const answer = { error: notes.code, error_description: 'Try again shortly.' };
     if (unavailable) {

@@ -56,7 +56,9 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
       return;
     }
     await leaveFormerAccount(user.userId, interaction, dependencies.provider);
-    await finish(request, response, dependencies, { login: { accountId: user.userId } });
+    // Right after a sign-out everywhere, this sign-in must count as the later of the two.
+    const ts = Math.max(Math.floor(Date.now() / 1000), user.notBefore + 1);
+    await finish(request, response, dependencies, { login: { accountId: user.userId, ts } });
   });
 
   router.post('/:interaction/decision', parseForm, async (request, response) => {

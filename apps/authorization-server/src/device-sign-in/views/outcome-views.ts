@@ -16,7 +16,8 @@ export function stoppedView(texts: Texts): Html {
 ${anotherCode(texts)}`;
 }
 
-export function tooManyCodesView(message: string, texts: Texts): Html {
+/** What went wrong where the form itself would not help. */
+export function deviceProblemView(message: string, texts: Texts): Html {
   return html`<h1>${texts.deviceTitle}</h1>
 <p class="problem" role="alert">${message}</p>
 ${anotherCode(texts)}`;
