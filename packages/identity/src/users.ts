@@ -46,10 +46,12 @@ export interface UserRegistry {
   verify(username: string, password: string): Promise<User | undefined>;
   /** Creates the user, or brings name, organisation, state and a changed bootstrap password up to date. */
   ensure(user: BootstrapUser): Promise<User>;
-  /** Ends every session and token issued until now, at every place that checks them. */
-  signOut(userId: string): Promise<User>;
-  /** Sets a password of the person's own; what was issued under the old one ends. */
-  changePassword(userId: string, password: string): Promise<User>;
+  /**
+   * Changes an existing user under its lock. The not-before only ever moves forward.
+   *
+   * @throws Error when there is no such user
+   */
+  update(userId: string, change: (user: User) => User): Promise<User>;
 }
 
 export interface BootstrapUser {
@@ -82,30 +84,9 @@ export function createUserRegistry(dependencies: {
     return userId === undefined ? undefined : cache.read(keyOf(userId));
   }
 
-  /** @throws Error when there is no such user */
-  async function update(userId: string, changes: Partial<User>): Promise<User> {
-    const key = keyOf(userId);
-    return withRecordLock(store, key, async (assertHeld) => {
-      const existing = await readForUpdate(store, key, parseUser);
-      if (existing === undefined) {
-        throw new Error(`There is no user ${userId}.`);
-      }
-      const notBefore = Math.max(existing.notBefore, Math.floor(now() / 1000));
-      const user: User = { ...existing, ...changes, notBefore };
-      assertHeld();
-      await store.set(key, JSON.stringify(user));
-      cache.forget(key);
-      return user;
-    });
-  }
-
   return {
     find: (userId) => cache.read(keyOf(userId)),
     findByUsername,
-    signOut: (userId) => update(userId, {}),
-    async changePassword(userId, password) {
-      return update(userId, { passwordHash: await hashPassword(password) });
-    },
     async verify(username, password) {
       if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
         return undefined;
@@ -128,6 +109,22 @@ export function createUserRegistry(dependencies: {
           notBefore: existing?.notBefore ?? 0,
           ...(await bootstrapPassword(existing, wanted.password)),
         };
+        assertHeld();
+        await store.set(key, JSON.stringify(user));
+        cache.forget(key);
+        return user;
+      });
+    },
+    async update(userId, change) {
+      const key = keyOf(userId);
+      return withRecordLock(store, key, async (assertHeld) => {
+        const existing = await readForUpdate(store, key, parseUser);
+        if (existing === undefined) {
+          throw new Error(`There is no user ${userId}.`);
+        }
+        const changed = change(existing);
+        const notBefore = Math.max(changed.notBefore, existing.notBefore);
+        const user: User = { ...changed, userId, notBefore };
         assertHeld();
         await store.set(key, JSON.stringify(user));
         cache.forget(key);

@@ -15,6 +15,7 @@ import { renderPage } from '../pages/layout.ts';
 import type { CookieOptions } from '../provider/cookies.ts';
 import { createAccountSessions, type SignedIn } from './account-session.ts';
 import { createGrantedApplications } from './applications.ts';
+import { createEndEverything } from './end-everything.ts';
 import { addPasswordRoutes } from './password-routes.ts';
 import { createSignedInPages } from './signed-in-pages.ts';
 import { accountView } from './views/account-view.ts';
@@ -33,11 +34,12 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
   const { provider, identity, csrfTokens, issuer } = dependencies;
   const sessions = createAccountSessions(provider, identity, dependencies.cookie);
   const applications = createGrantedApplications(provider, identity);
+  const endEverything = createEndEverything(identity, applications);
   const pages = createSignedInPages({ sessions, csrfTokens, issuer });
   const router = Router({ caseSensitive: true, strict: true });
 
   router.get('/', pages.page(showAccount));
-  addPasswordRoutes(router, { identity, csrfTokens, sessions, applications, pages });
+  addPasswordRoutes(router, { identity, csrfTokens, sessions, endEverything, pages });
 
   // Back from the sign-in. Still nobody: going round again would not end, so the person is told.
   router.get('/signed-in', async (request, response) => {
@@ -68,8 +70,7 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
     '/sign-out-everywhere',
     parseForm,
     pages.form(async (request, response, { user, session }) => {
-      await identity.users.signOut(user.userId);
-      await applications.revokeAll(user.userId);
+      await endEverything(user.userId);
       await sessions.end(request, response, session);
       response.redirect(303, '/account/signed-out');
     }),

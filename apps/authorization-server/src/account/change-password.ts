@@ -1,12 +1,13 @@
 import {
   canonicalUsername,
+  hashPassword,
   type Identity,
   isAcceptablePassword,
   MAXIMUM_PASSWORD_BYTES,
   type User,
 } from '@gatehouse/identity';
 import { createAttemptLimit, type Wait } from '../http/attempt-limit.ts';
-import type { GrantedApplications } from './applications.ts';
+import type { EndEverything } from './end-everything.ts';
 
 export interface PasswordChange {
   readonly current: string;
@@ -30,11 +31,8 @@ export type PasswordOutcome =
 /** Whoever sits at an open session must not try passwords without end (OWASP ASVS 6.3.1). */
 const limits = { name: 'password-change', attempts: 5, windowSeconds: 900 } as const;
 
-/**
- * Changes a password for who knows the current one. All that was issued until now ends: tokens and sessions by the
- * user's not-before, grants and with them refresh tokens one by one.
- */
-export function createChangePassword(identity: Identity, applications: GrantedApplications) {
+/** Changes a password for who knows the current one. All that was issued until now ends with the old one. */
+export function createChangePassword(identity: Identity, endEverything: EndEverything) {
   const limit = createAttemptLimit(identity.store, limits);
   return async (user: User, change: PasswordChange): Promise<PasswordOutcome> => {
     const problem = problemOf(user, change);
@@ -53,8 +51,8 @@ export function createChangePassword(identity: Identity, applications: GrantedAp
     if (change.current === change.wanted) {
       return { kind: 'refused', problem: 'passwordSame' };
     }
-    const changed = await identity.users.changePassword(user.userId, change.wanted);
-    await applications.revokeAll(user.userId);
+    const passwordHash = await hashPassword(change.wanted);
+    const changed = await endEverything(user.userId, { passwordHash });
     return { kind: 'changed', user: changed };
   };
 }

@@ -6,8 +6,8 @@ import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import { fill } from '../pages/texts.ts';
 import type { AccountSessions, SignedIn } from './account-session.ts';
-import type { GrantedApplications } from './applications.ts';
 import { createChangePassword } from './change-password.ts';
+import type { EndEverything } from './end-everything.ts';
 import type { SignedInPages } from './signed-in-pages.ts';
 import { type PasswordView, passwordView } from './views/password-view.ts';
 
@@ -20,12 +20,12 @@ export function addPasswordRoutes(
     readonly identity: Identity;
     readonly csrfTokens: CsrfTokens;
     readonly sessions: AccountSessions;
-    readonly applications: GrantedApplications;
+    readonly endEverything: EndEverything;
     readonly pages: SignedInPages;
   },
 ): void {
-  const { identity, csrfTokens, sessions, applications, pages } = dependencies;
-  const changePassword = createChangePassword(identity, applications);
+  const { identity, csrfTokens, sessions, endEverything, pages } = dependencies;
+  const changePassword = createChangePassword(identity, endEverything);
 
   function show(request: Request, response: Response, who: SignedIn, refused: Refused = {}): void {
     const { language, texts } = pageLanguage(request);

@@ -1,6 +1,6 @@
 import { isAddressOrRange } from '@gatehouse/configuration';
 import { z } from 'zod';
-import { isAcceptablePassword, passwordRule } from '../password-rule.ts';
+import { MAXIMUM_PASSWORD_BYTES } from '../password-hash.ts';
 import { knownScopes } from '../scopes.ts';
 import { isAcceptableSecureKey, secureKeyRule } from '../secure-key.ts';
 import { canonicalUsername } from '../users.ts';
@@ -92,6 +92,13 @@ const client = z
       });
     }
   });
+
+/** OWASP ASVS 6.2.1: at least eight characters. */
+const passwordRule = `must have 8 or more characters and at most ${MAXIMUM_PASSWORD_BYTES} bytes`;
+
+export function isAcceptablePassword(password: string): boolean {
+  return [...password].length >= 8 && Buffer.byteLength(password) <= MAXIMUM_PASSWORD_BYTES;
+}
 
 const user = z.strictObject({
   username: text(128)
