@@ -5,23 +5,22 @@
 import type { RequestListener } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
 import { type Identity, loadSigningKey, type MasterKey } from '@gatehouse/identity';
-import express, { type RequestHandler } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import { withAccountClient } from './account/account-client.ts';
-import { createAccountRoutes } from './account/account-routes.ts';
+import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
 import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-page.ts';
 import { defaultParameters } from './authorize/default-parameters.ts';
+import { redirectPostedRequest } from './authorize/form-post.ts';
 import { clientEndpoint } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins, createRegisteredOrigins } from './cors/registered-origins.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
 import { fixOrigin } from './http/fix-origin.ts';
-import { noStore, pageHeaders } from './http/page-headers.ts';
+import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
 import { refuseCrossSite } from './http/refuse-cross-site.ts';
-import { endSessionForm } from './logout/end-session-form.ts';
 import { serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
 import { createCsrfTokens } from './pages/csrf-token.ts';
 import { handlePageError, sendErrorPage } from './pages/error-page.ts';
-import { parseForm } from './pages/form-field.ts';
 import { STYLESHEET_PATH } from './pages/layout.ts';
 import { cookieOptions } from './provider/cookies.ts';
 import { createProvider } from './provider/create-provider.ts';
@@ -52,17 +51,14 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   });
   const callback = provider.callback();
   const serve: RequestHandler = (request, response) => callback(request, response);
-  const csrfTokens = createCsrfTokens(dependencies.masterKey);
 
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  app.use(pageHeaders, fixOrigin(issuer));
+  app.use(fixOrigin(issuer), noSniff);
 
-  app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
-  app.get(SIGN_IN_LINK_SCRIPT_PATH, operation('script'), serveSignInLinkScript);
   const origins = createRegisteredOrigins(identity.clients);
   const browserForm = allowRegisteredOrigins(origins, 'POST');
   app.get('/.well-known/openid-configuration', operation('discovery'), serve);
@@ -76,33 +72,43 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
   app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 
+  const csrfTokens = createCsrfTokens(dependencies.masterKey);
+  const cookie = cookieOptions(secureCookies);
+  addPages(app, serve, { provider, identity, csrfTokens, issuer, cookie });
+  return app;
+}
+
+/** What people look at: each of them closed, kept nowhere, and an error among them a page, too. */
+function addPages(app: Express, serve: RequestHandler, pages: AccountDependencies): void {
+  app.use(pageHeaders);
+  app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
+  app.get(SIGN_IN_LINK_SCRIPT_PATH, operation('script'), serveSignInLinkScript);
   app.use(noStore);
   const formRefused = refuseCrossSite((request, response) =>
     sendErrorPage(request, response, 403, 'formRefused'),
   );
   app.get('/', operation('welcome'), serveWelcomePage);
+  const form = express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 100 });
+  app.post(at.authorization, operation('authorize'), form, redirectPostedRequest);
   app.get(
     at.authorization,
     operation('authorize'),
     asPage,
-    defaultParameters(identity.clients),
+    defaultParameters(pages.identity.clients),
     serve,
   );
   app.get(`${at.authorization}/:interaction`, operation('authorize-resume'), asPage, serve);
-  const cookie = cookieOptions(secureCookies);
-  const pages = { provider, identity, csrfTokens, issuer, cookie };
   app.use('/sign-in', operation('sign-in'), formRefused, createSignInRoutes(pages));
   app.use('/account', operation('account'), formRefused, createAccountRoutes(pages));
   app.get(at.code_verification, operation('device'), asPage, linkWithCode, serve);
   app.post(at.code_verification, operation('device'), formRefused, asPage, serve);
   app.get(`${at.code_verification}/:interaction`, operation('device-resume'), asPage, serve);
   app.get(at.end_session, operation('logout'), asPage, serve);
-  app.post(at.end_session, operation('logout'), parseForm, endSessionForm);
+  app.post(at.end_session, operation('logout'), form, redirectPostedRequest);
   app.post(`${at.end_session}/confirm`, operation('logout-confirm'), formRefused, asPage, serve);
   app.get(`${at.end_session}/success`, operation('logged-out'), asPage, serve);
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
   app.use(handlePageError);
-  return app;
 }
 
 /** The request's name in log and metrics. */

@@ -33,7 +33,11 @@ describe.each(storeEngines)('a person in a real browser, over %s', (engine) => {
       const context = await browser.newContext({ viewport, javaScriptEnabled });
       const page = await context.newPage();
       const refusals: string[] = [];
-      page.on('console', (message) => refusals.push(message.text()));
+      page.on('console', (message) => {
+        if (message.type() === 'error') {
+          refusals.push(message.text());
+        }
+      });
       // The application's own address: nothing is there, so the browser is told what it would find.
       await page.route(`${web.redirectUri}*`, (route) => route.fulfill({ body: 'landed' }));
 

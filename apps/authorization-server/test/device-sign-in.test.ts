@@ -180,7 +180,12 @@ describe('the pages for a device’s code', () => {
     const device = await startDevice(issuer);
     const page = await enter(device.user_code.toLowerCase().replace('-', ' '));
     expect(page.status).toBe(200);
-    for (const text of [tv.name, 'Application ID: tv', device.user_code, 'somebody sent you']) {
+    for (const text of [
+      tv.name,
+      'Application ID: pages-tv',
+      device.user_code,
+      'somebody sent you',
+    ]) {
       expect(page.body).toContain(text);
     }
     expect(page.body).toContain('See your devices and their details');

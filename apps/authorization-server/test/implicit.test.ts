@@ -105,7 +105,7 @@ describe('the implicit flow', () => {
 
   it('IM-04 refuses a redirect address that is not https', async () => {
     const parameters = {
-      client_id: 'implicit-http',
+      client_id: 'pages-implicit-http',
       redirect_uri: 'http://localhost:9999/callback',
     };
     expectPage(await visit(implicitUrl(issuer, parameters)));

@@ -18,26 +18,29 @@ export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 export const bob = { username: 'bob', password: 'bob has a long password' } as const;
 
 /** A device without a keyboard: no secret, nothing to redirect to. */
-export const tv = { clientId: 'tv', name: 'Living room TV' } as const;
+export const tv = { clientId: 'pages-tv', name: 'Living room TV' } as const;
 
 /** May ask about every token. */
-const resourceServer = { clientId: 'resource-server', secureKey: 'resourceServerKey0123' } as const;
+const resourceServer = {
+  clientId: 'pages-resource-server',
+  secureKey: 'resourceServerKey0123',
+} as const;
 
 /** For code and for token, with the two addresses of group 2 of the robustness cases. */
 export const rp = {
-  clientId: 'rp',
+  clientId: 'pages-rp',
   secureKey: 'rpKey0123456789abcdef',
   redirectUris: ['https://rp.example/cb?x=1', 'https://rp.example/cb2'],
 } as const;
 
 export const implicitApp = {
-  clientId: 'implicit-app',
+  clientId: 'pages-implicit',
   secureKey: 'implicitKey0123456789',
   redirectUri: 'https://implicit.example/callback',
 } as const;
 
 /** The name turns the direction of what follows around. */
-export const deceiver = { clientId: 'deceiver', name: 'Bank\u202Egnp.exe <i>x</i>' } as const;
+export const deceiver = { clientId: 'pages-deceiver', name: 'Bank\u202Egnp.exe <i>x</i>' } as const;
 
 const ordinary = { orgId: 'org-1', scopes: ['device:read', 'device:log', 'openid', 'profile'] };
 
@@ -73,7 +76,7 @@ export const bootstrap = {
     },
     {
       ...ordinary,
-      clientId: 'implicit-http',
+      clientId: 'pages-implicit-http',
       secureKey: 'implicitKey0123456789',
       name: 'Implicit over http',
       grantTypes: ['implicit'],

@@ -247,7 +247,7 @@ describe('the sign-in and consent pages', () => {
     });
     expect(body).toContain('<bdi>Bankgnp.exe &lt;i&gt;x&lt;/i&gt;</bdi>');
     expect(body).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/u);
-    expect(body).toContain('Application ID: deceiver');
+    expect(body).toContain('Application ID: pages-deceiver');
     expect(body).toContain('deceiver.example');
   });
 

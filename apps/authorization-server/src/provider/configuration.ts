@@ -7,7 +7,7 @@ import { ClientAdapter } from './client-adapter.ts';
 import { cookieSettings } from './cookies.ts';
 import { type SecurityProfile, supportedGrantTypes } from './grant-types.ts';
 import { createInteractionPolicy } from './interaction-policy.ts';
-import { accessTokenLifetime, lifetimes } from './lifetimes.ts';
+import { timesToLive } from './lifetimes.ts';
 import { createLoadExistingGrant } from './load-existing-grant.ts';
 import { OidcAdapter } from './oidc-adapter.ts';
 import type { Redemptions } from './redemptions.ts';
@@ -29,6 +29,7 @@ export interface ProviderSettings {
 /** Everything the library leaves open, said explicitly: its defaults are for development. */
 export function providerConfiguration(settings: ProviderSettings): Configuration {
   const { identity, signingKey, redemptions } = settings;
+  const strict = settings.securityProfile === 'strict';
   return {
     adapter: (model) =>
       failClosed(
@@ -57,13 +58,13 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
     },
     routes: providerRoutes,
     allowOmittingSingleRegisteredRedirectUri: false,
-    pkce: { required: (_context, client) => client.clientAuthMethod === 'none' },
+    pkce: { required: (_context, client) => strict || client.clientAuthMethod === 'none' },
     issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
     // Bound to the grant instead: a session lookup a token would cost every verifier a second read.
     expiresWithSession: async () => false,
     clockTolerance: 0,
-    ttl: { ...lifetimes, AccessToken: accessTokenLifetime, Session: sessionLifetime },
+    ttl: { ...timesToLive(strict), Session: sessionLifetime },
     clientBasedCORS: (_context, origin, client) =>
       Array.isArray(client.corsOrigins) && client.corsOrigins.includes(origin),
     extraClientMetadata: { properties: ['corsOrigins'] },

@@ -18,7 +18,8 @@ import { completeDeviceCodes } from './device-codes.ts';
 import { enableImplicit } from './enable-implicit.ts';
 import { noteOutcomes } from './note-outcomes.ts';
 import { createRedemptions } from './redemptions.ts';
-import { refuseFormPost } from './response-modes.ts';
+import { rememberClients } from './remember-clients.ts';
+import { nameServedResponseModes } from './response-modes.ts';
 import { clientEndpointPaths } from './routes.ts';
 import { endGrantsWithSession } from './sessions.ts';
 import { answerUnexpectedErrors } from './unexpected-errors.ts';
@@ -32,17 +33,18 @@ export function createProvider(
   if (settings.securityProfile === 'compatible') {
     enableImplicit(provider);
   }
-  refuseFormPost(provider);
   registerClientCredentials(provider);
   completeDeviceCodes(provider, settings.identity);
   endGrantsWithSession(provider, settings.identity);
   refuseUnauthorizedClients(provider);
   compareSecretsInRegistry(provider, settings.identity);
+  rememberClients(provider, settings.identity.clients);
   // Proxy headers are set by fixOrigin alone, so that every URL starts with the issuer.
   provider.proxy = true;
   provider.use(redirectReply);
   provider.use(removeForeignOrigins);
   provider.use(clientEndpointReply(clientEndpointPaths));
+  provider.use(nameServedResponseModes);
   provider.use(answerUnexpectedErrors);
   provider.use(completeRedemption(redemptions));
   provider.use(limitUserCodes(settings.identity.store));

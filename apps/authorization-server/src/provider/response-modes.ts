@@ -1,13 +1,13 @@
-import type Provider from 'oidc-provider';
-import instance from 'oidc-provider/lib/helpers/weak_cache.js';
+import type { ProviderMiddleware } from './provider-middleware.ts';
 
-/**
- * Takes `form_post` away: its page submits itself by an inline script, which no page of ours may run, and no
- * client of the specification asks for it (ASVS 10.4.12: only the modes that are needed).
- */
-export function refuseFormPost(provider: Provider): void {
-  const { responseModes } = instance(provider) ?? {};
-  if (!(responseModes instanceof Map) || !responseModes.delete('form_post')) {
-    throw new Error('This version of oidc-provider keeps its response modes elsewhere.');
+/** The library always registers `form_post` as well; its page needs an inline script, which ours never have. */
+export const responseModes: readonly string[] = ['query', 'fragment'];
+
+/** Discovery tells the truth (RFC 8414): what no client may use is not named. */
+export const nameServedResponseModes: ProviderMiddleware = async (context, next) => {
+  await next();
+  const { body } = context;
+  if (typeof body === 'object' && body !== null && 'response_modes_supported' in body) {
+    context.body = { ...body, response_modes_supported: responseModes };
   }
-}
+};

@@ -1,0 +1,94 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '@gatehouse/api-envelope';
+import { bearerChallenge } from './challenge.ts';
+import { splitQueryToken } from './query-token.ts';
+
+/** What a request presents, before anything of it is verified. */
+export interface PresentedCredentials {
+  /** All three headers of Method A. */
+  readonly signature:
+    | { readonly clientId: string; readonly timestamp: string; readonly sign: string }
+    | undefined;
+  readonly accessToken: string | undefined;
+  readonly authorization: string | undefined;
+  readonly queryToken: string | undefined;
+  /** The query as it came, without the token. */
+  readonly query: string;
+}
+
+type Kind = 'x-sign' | 'x-client-id' | 'x-timestamp' | 'x-access-token' | 'authorization';
+
+const credentialHeaders: ReadonlySet<string> = new Set([
+  'x-sign',
+  'x-client-id',
+  'x-timestamp',
+  'x-access-token',
+  'authorization',
+]);
+
+const signatureHeaders = ['x-sign', 'x-client-id', 'x-timestamp'] as const;
+
+/**
+ * Collects the credentials of a request and insists on at most one kind (RFC 6750 §2). A request with two
+ * is refused even if both are good: two readers might each believe another one.
+ *
+ * @throws ApiError `multiple_credentials`, `ambiguous_request` or `missing_signature`
+ */
+export function presentedCredentials(
+  request: IncomingMessage,
+  rawQuery: string,
+): PresentedCredentials {
+  const headers = readCredentialHeaders(request.rawHeaders);
+  const { token: queryToken, rest: query } = splitQueryToken(rawQuery);
+  const accessToken = headers.get('x-access-token');
+  const authorization = headers.get('authorization');
+  const tokens = [accessToken, authorization, queryToken].filter((token) => token !== undefined);
+  if (tokens.length > 1 || (tokens.length === 1 && headers.has('x-sign'))) {
+    throw multipleCredentials();
+  }
+  return {
+    signature: readSignature(headers),
+    accessToken,
+    authorization,
+    queryToken,
+    query,
+  };
+}
+
+/** Raw headers, because Node keeps the first of two Authorization headers and joins two of any other. */
+function readCredentialHeaders(rawHeaders: readonly string[]): ReadonlyMap<Kind, string> {
+  const found = new Map<Kind, string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]?.toLowerCase() ?? '';
+    if (isCredentialHeader(name)) {
+      if (found.has(name)) {
+        throw name === 'authorization' || name === 'x-access-token'
+          ? multipleCredentials()
+          : new ApiError('ambiguous_request', { message: 'A signature header was sent twice.' });
+      }
+      found.set(name, rawHeaders[index + 1] ?? '');
+    }
+  }
+  return found;
+}
+
+function isCredentialHeader(name: string): name is Kind {
+  return credentialHeaders.has(name);
+}
+
+function readSignature(headers: ReadonlyMap<Kind, string>): PresentedCredentials['signature'] {
+  if (!signatureHeaders.some((name) => headers.has(name))) {
+    return undefined;
+  }
+  const sign = headers.get('x-sign');
+  const clientId = headers.get('x-client-id');
+  const timestamp = headers.get('x-timestamp');
+  if (!sign || !clientId || !timestamp) {
+    throw new ApiError('missing_signature');
+  }
+  return { clientId, timestamp, sign };
+}
+
+export function multipleCredentials(): ApiError {
+  return new ApiError('multiple_credentials', { headers: bearerChallenge('invalid_request') });
+}

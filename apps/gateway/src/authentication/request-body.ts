@@ -1,0 +1,46 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '@gatehouse/api-envelope';
+
+/** Whether a body comes with the request (RFC 9112 §6.3). */
+export function hasBody(request: IncomingMessage): boolean {
+  const { headers } = request;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** @throws ApiError `payload_too_large` for what is announced, before a byte of it is read */
+export function assertAnnouncedSize(request: IncomingMessage, limitBytes: number): void {
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) {
+    throw new ApiError('payload_too_large');
+  }
+}
+
+/**
+ * The whole body. Chunks are counted as they come, so that no more than the limit is ever held.
+ *
+ * @throws ApiError `payload_too_large`
+ */
+export async function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  assertAnnouncedSize(request, limitBytes);
+  if (!hasBody(request)) {
+    return Buffer.alloc(0);
+  }
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limitBytes) {
+        request.off('data', onData);
+        request.pause();
+        reject(new ApiError('payload_too_large'));
+        return;
+      }
+      chunks.push(chunk);
+    };
+    request.on('data', onData);
+    request.once('end', () => resolve(Buffer.concat(chunks, size)));
+    request.once('error', reject);
+    // Nobody is left to read the answer; the promise must settle all the same.
+    request.once('close', () => reject(new ApiError('illegal_argument')));
+  });
+}

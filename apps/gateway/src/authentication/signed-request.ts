@@ -1,0 +1,146 @@
+import { ApiError } from '@gatehouse/api-envelope';
+import {
+  type Client,
+  type ClientRegistry,
+  deviceScopes,
+  generateSecureKey,
+  type Principal,
+  type ReplayGuard,
+} from '@gatehouse/identity';
+import {
+  AmbiguousText,
+  findSigningKey,
+  isTimely,
+  parseTimestamp,
+  type SignatureInput,
+} from '@gatehouse/request-signature';
+import { type AddressMatcher, createAddressMatcher } from './address.ts';
+import type { AuthenticationRequest, Authenticator } from './authenticator.ts';
+import { bearerChallenge } from './challenge.ts';
+import { nodeDigest } from './node-digest.ts';
+import { readSignedText, type SignedText } from './signed-text.ts';
+
+const MAXIMUM_ACTIVE_KEYS = 2;
+const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
+
+export interface SignedRequestDependencies {
+  readonly clients: ClientRegistry;
+  readonly replayGuard: ReplayGuard;
+  readonly now: () => number;
+  readonly toleranceMilliseconds: number;
+  /** No MD5, and no signature twice. */
+  readonly strict: boolean;
+}
+
+/**
+ * Method A. Headers → timestamp → signed text → client → digest → address → first use. The reply to whoever
+ * fails any of it is not signed.
+ */
+export function createSignedRequestAuthenticator(
+  dependencies: SignedRequestDependencies,
+): Authenticator {
+  const { clients, replayGuard, now, toleranceMilliseconds, strict } = dependencies;
+  // Tried where a key is missing, so that every refusal costs two digests, known client or not.
+  const decoyKeys = [generateSecureKey(), generateSecureKey()];
+
+  async function findClient(clientId: string): Promise<Client | undefined> {
+    const client = CLIENT_ID.test(clientId) ? await clients.find(clientId) : undefined;
+    const usable = client?.enabled === true && !(strict && client.signatureAlgorithm === 'MD5');
+    return usable ? client : undefined;
+  }
+
+  return {
+    async authenticate(request) {
+      const presented = request.credentials.signature;
+      if (presented === undefined) {
+        return undefined;
+      }
+      const timestamp = readTimestamp(presented.timestamp, now(), toleranceMilliseconds);
+      const text = await readUnambiguously(request);
+      const client = await findClient(presented.clientId);
+      const input: SignatureInput = {
+        algorithm: client?.signatureAlgorithm ?? 'SHA-256',
+        signedText: text.signedText,
+        timestamp: presented.timestamp,
+      };
+      const ownKeys = client === undefined ? [] : clients.secureKeys(client);
+      const candidates = [...ownKeys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
+      const secureKey = findSigningKey(input, presented.sign, candidates, nodeDigest);
+      if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
+        throw new ApiError('invalid_signature', { headers: bearerChallenge() });
+      }
+      assertAllowedAddress(client, request.clientAddress);
+      const use = await replayGuard.bind({
+        clientId: client.clientId,
+        signature: presented.sign,
+        method: request.message.method ?? '',
+        target: text.query === '' ? request.target.path : `${request.target.path}?${text.query}`,
+        repeatable: text.part === 'query' && !strict,
+        liveUntil: timestamp + toleranceMilliseconds,
+      });
+      if (use === 'replayed') {
+        throw new ApiError('replayed_request', { headers: bearerChallenge() });
+      }
+      return {
+        kind: 'signature',
+        principal: principalOf(client),
+        signer: { algorithm: client.signatureAlgorithm, secureKey },
+        query: text.query,
+        body: text.body,
+      };
+    },
+  };
+}
+
+function readTimestamp(text: string, now: number, toleranceMilliseconds: number): number {
+  const timestamp = parseTimestamp(text);
+  if (timestamp === undefined || !isTimely(timestamp, now, toleranceMilliseconds)) {
+    throw new ApiError('timestamp_out_of_range', {
+      result: { serverTime: now },
+      headers: bearerChallenge(),
+    });
+  }
+  return timestamp;
+}
+
+async function readUnambiguously(request: AuthenticationRequest): Promise<SignedText> {
+  try {
+    return await readSignedText(request);
+  } catch (error) {
+    if (error instanceof AmbiguousText) {
+      throw new ApiError('ambiguous_request', { message: error.message });
+    }
+    throw error;
+  }
+}
+
+const matchers = new WeakMap<readonly string[], AddressMatcher>();
+
+/** Before the first use is bound: who replays from elsewhere must not use the signature up. */
+function assertAllowedAddress(client: Client, address: string): void {
+  if (client.ipAllowList.length === 0) {
+    return;
+  }
+  let matcher = matchers.get(client.ipAllowList);
+  if (matcher === undefined) {
+    matcher = createAddressMatcher(client.ipAllowList);
+    matchers.set(client.ipAllowList, matcher);
+  }
+  if (!matcher(address)) {
+    throw new ApiError('access_denied', {
+      message: 'This client may not be used from this address.',
+      headers: bearerChallenge(),
+    });
+  }
+}
+
+/** A client speaks for itself, with all of its device scopes. */
+function principalOf(client: Client): Principal {
+  return {
+    clientId: client.clientId,
+    orgId: client.orgId,
+    userId: undefined,
+    subject: client.clientId,
+    scopes: new Set(deviceScopes.filter((scope) => client.scopes.includes(scope))),
+  };
+}

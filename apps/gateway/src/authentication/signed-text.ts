@@ -1,0 +1,72 @@
+import { isUtf8 } from 'node:buffer';
+import { ApiError } from '@gatehouse/api-envelope';
+import {
+  AmbiguousText,
+  canonicalText,
+  encodeParameters,
+  parseParameters,
+  type SignedPart,
+  signedPart,
+} from '@gatehouse/request-signature';
+import type { AuthenticationRequest, VerifiedBody } from './authenticator.ts';
+import { assertAnnouncedSize, hasBody, readBody } from './request-body.ts';
+
+/** The one reading of a signed request: what its signature covers, and what is forwarded of it. */
+export interface SignedText {
+  readonly part: SignedPart;
+  readonly signedText: string | Uint8Array;
+  readonly query: string;
+  readonly body: VerifiedBody | undefined;
+}
+
+const FORM = 'application/x-www-form-urlencoded';
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/**
+ * What the signature does not cover is refused, not dropped: a body beside a signed query, a query beside a
+ * signed body.
+ *
+ * @throws AmbiguousText, ApiError `payload_too_large`
+ */
+export async function readSignedText(request: AuthenticationRequest): Promise<SignedText> {
+  const { message, credentials, bodyLimitBytes } = request;
+  assertAnnouncedSize(message, bodyLimitBytes);
+  const part = signedPart(message.method ?? '', message.headers['content-type']);
+  if (part === undefined) {
+    throw new ApiError('method_not_allowed');
+  }
+  if (part === 'query') {
+    return readSignedQuery(request);
+  }
+  if (credentials.query !== '') {
+    throw new AmbiguousText('The signature of this method does not cover a query.');
+  }
+  const bytes = await readBody(message, bodyLimitBytes);
+  if (!isUtf8(bytes) || bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
+    throw new AmbiguousText('A signed body must be UTF-8 without a byte order mark.');
+  }
+  if (part === 'body') {
+    return { part, signedText: bytes, query: '', body: { bytes, contentType: undefined } };
+  }
+  const parameters = parseParameters(bytes.toString('utf8'));
+  const encoded = Buffer.from(encodeParameters(parameters));
+  return {
+    part,
+    signedText: canonicalText(parameters),
+    query: '',
+    body: { bytes: encoded, contentType: FORM },
+  };
+}
+
+function readSignedQuery({ message, credentials }: AuthenticationRequest): SignedText {
+  if (hasBody(message)) {
+    throw new AmbiguousText('The signature of this method does not cover a body.');
+  }
+  const parameters = parseParameters(credentials.query);
+  return {
+    part: 'query',
+    signedText: canonicalText(parameters),
+    query: encodeParameters(parameters),
+    body: undefined,
+  };
+}

@@ -1,0 +1,108 @@
+/**
+ * Hands a verified request to the service behind its route and brings back the reply. Headers pass by
+ * header-policy, bodies stream, who is calling goes into the internal token. One deadline bounds the whole
+ * exchange, a caller who leaves ends it, nothing is sent twice. Deliberately not here: any trust decision.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ApiError } from '@gatehouse/api-envelope';
+import type { Caller } from '../authentication/authenticator.ts';
+import { assertAnnouncedSize, hasBody } from '../authentication/request-body.ts';
+import { protectiveHeaders, type Reply } from '../pipeline/reply.ts';
+import type { Route } from '../routes/route.ts';
+import { forwardedHeaders, repliedHeaders } from './header-policy.ts';
+import type { InternalTokenIssuer } from './internal-token.ts';
+import { limitBody } from './limited-body.ts';
+import type { Upstream } from './upstream.ts';
+import type { UpstreamReply } from './upstream-call.ts';
+
+export interface ForwardRequest {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly route: Route;
+  readonly caller: Caller;
+  /** The normalised path. */
+  readonly path: string;
+  readonly clientAddress: string;
+}
+
+export type Forwarder = (request: ForwardRequest) => Promise<Reply>;
+
+const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+const STATUS_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+const callerLeft = () => new Error('The caller left.');
+
+export function createForwarder(dependencies: {
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly issueInternalToken: InternalTokenIssuer;
+  readonly publicUrl: string;
+}): Forwarder {
+  const { upstreams, issueInternalToken } = dependencies;
+  const { host: publicHost, protocol } = new URL(dependencies.publicUrl);
+  const publicScheme = protocol.slice(0, -1);
+
+  return async (request) => {
+    const { message, response, route, caller } = request;
+    if (response.destroyed) {
+      throw new Error('The caller left before its request was forwarded.');
+    }
+    const upstream = upstreams.get(route.upstream);
+    if (upstream === undefined) {
+      throw new Error(`Route ${route.operation} names an unknown upstream.`);
+    }
+    assertForwardableBody(message, route);
+    const headers = forwardedHeaders(message.headers, {
+      requestId: request.requestId,
+      clientAddress: request.clientAddress,
+      publicHost,
+      publicScheme,
+      internalToken: await issueInternalToken(caller.principal, route.upstream),
+      contentType: caller.body?.contentType,
+    });
+    const exchange = upstream.send({
+      method: message.method ?? '',
+      target: caller.query === '' ? request.path : `${request.path}?${caller.query}`,
+      headers,
+      body: bodyToSend(request, headers),
+      timeoutMilliseconds: route.timeoutMilliseconds,
+    });
+    response.once('close', () => exchange.cancel(callerLeft));
+    return toReply(await exchange.reply, message.method === 'HEAD');
+  };
+}
+
+function assertForwardableBody(message: IncomingMessage, route: Route): void {
+  if (!METHODS_WITH_BODY.has(message.method ?? '') && hasBody(message)) {
+    throw new ApiError('illegal_argument', { message: 'This method takes no body.' });
+  }
+  assertAnnouncedSize(message, route.bodyLimitBytes);
+}
+
+function bodyToSend({ message, route, caller }: ForwardRequest, headers: string[]) {
+  if (caller.body !== undefined) {
+    return caller.body.bytes;
+  }
+  if (!hasBody(message)) {
+    return undefined;
+  }
+  const announced = message.headers['content-length'];
+  if (announced !== undefined) {
+    headers.push('content-length', announced);
+  }
+  return limitBody(message, route.bodyLimitBytes);
+}
+
+function toReply(reply: UpstreamReply, isHead: boolean): Reply {
+  const { status, body } = reply;
+  if (status === 401 || status === 407) {
+    // It is our token that was refused: a 401 would make the caller throw away a good credential.
+    body.cancel(new Error('The service refused the internal token.'));
+    throw new ApiError('bad_gateway', { cause: new Error(`The service answered ${status}.`) });
+  }
+  const headers = [...repliedHeaders(reply.headers), ...protectiveHeaders];
+  if (isHead && body.announcedLength !== undefined) {
+    headers.push('Content-Length', body.announcedLength);
+  }
+  return { status, headers, body: isHead || STATUS_WITHOUT_BODY.has(status) ? undefined : body };
+}

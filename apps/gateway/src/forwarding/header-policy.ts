@@ -1,0 +1,125 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/**
+ * Which headers cross the gateway. Towards the service: only those named here, so that a caller can set no
+ * identity (X-User-Id, X-Auth-*, CVE-2025-64484), no other path or method (X-Original-URL,
+ * X-HTTP-Method-Override, CVE-2026-40575), no origin (X-Forwarded-*, Forwarded, X-Real-IP), none of them
+ * spelled with `_` either, and never its credentials. Towards the caller: all but those named below.
+ */
+const forwardedRequestHeaders = [
+  'accept',
+  'accept-language',
+  'content-type',
+  'idempotency-key',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'prefer',
+  'range',
+  'traceparent',
+  'tracestate',
+  'user-agent',
+] as const;
+
+const withheldReplyHeaders: ReadonlySet<string> = new Set([
+  // Hop by hop (RFC 9110 §7.6.1): they speak of the connection to the service.
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authentication-info',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  // Who answers behind the gateway is nobody's business (ASVS 13.4.6).
+  'server',
+  'via',
+  'x-powered-by',
+  // Only the gateway signs; a service must not be able to forge it.
+  'x-sign',
+  'x-timestamp',
+  // The gateway's callers have no session with the service, and its challenge is meant for the gateway.
+  'set-cookie',
+  'clear-site-data',
+  'www-authenticate',
+  'alt-svc',
+  // The gateway says these itself.
+  'cache-control',
+  'content-length',
+  'pragma',
+  'x-content-type-options',
+  'x-request-id',
+]);
+
+export interface ForwardedRequestContext {
+  readonly requestId: string;
+  readonly clientAddress: string;
+  /** The gateway's own public address: never what a Host header says. */
+  readonly publicHost: string;
+  readonly publicScheme: string;
+  readonly internalToken: string;
+  /** Replaces the request's own. */
+  readonly contentType: string | undefined;
+}
+
+/** Name, value, …: what the service sees of a request. */
+export function forwardedHeaders(
+  headers: IncomingHttpHeaders,
+  context: ForwardedRequestContext,
+): string[] {
+  const forwarded = [
+    'authorization',
+    `Bearer ${context.internalToken}`,
+    'x-request-id',
+    context.requestId,
+    'x-forwarded-for',
+    context.clientAddress,
+    'x-forwarded-proto',
+    context.publicScheme,
+    'x-forwarded-host',
+    context.publicHost,
+  ];
+  const nominated = nominatedHeaders(headers.connection);
+  for (const name of forwardedRequestHeaders) {
+    const value = name === 'content-type' ? (context.contentType ?? headers[name]) : headers[name];
+    if (typeof value === 'string' && !nominated?.has(name)) {
+      forwarded.push(name, value);
+    }
+  }
+  return forwarded;
+}
+
+/** Name, value, …: what the caller sees of a reply. */
+export function repliedHeaders(headers: IncomingHttpHeaders): string[] {
+  const replied: string[] = [];
+  const nominated = nominatedHeaders(headers.connection);
+  for (const name in headers) {
+    if (withheldReplyHeaders.has(name) || name.startsWith('access-control-')) {
+      continue;
+    }
+    const value = headers[name];
+    if (value === undefined || nominated?.has(name)) {
+      continue;
+    }
+    if (typeof value === 'string') {
+      replied.push(name, value);
+    } else {
+      replied.push(...value.flatMap((one) => [name, one]));
+    }
+  }
+  return replied;
+}
+
+/**
+ * What a Connection header declares hop by hop. It can only take away from what would have been passed on:
+ * verification is over by then, and what the gateway sets is never asked (CVE-2025-48865).
+ */
+function nominatedHeaders(connection: string | undefined): ReadonlySet<string> | undefined {
+  if (connection === undefined || /^(keep-alive|close)$/i.test(connection)) {
+    return undefined;
+  }
+  return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
+}

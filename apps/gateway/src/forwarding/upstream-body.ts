@@ -1,0 +1,90 @@
+import type { Dispatcher } from 'undici';
+
+/** Takes the body of an upstream's reply as it arrives. */
+export interface BodySink {
+  /** False: enough for now, until `resume`. */
+  write(chunk: Buffer): boolean;
+  end(): void;
+  fail(error: unknown): void;
+}
+
+const BUFFER_LIMIT_BYTES = 64 * 1024;
+
+/**
+ * The body of an upstream's reply. It holds what arrives before somebody takes it: a small reply is usually
+ * complete by then and goes out in one write, without the cost of a stream.
+ */
+export class UpstreamBody {
+  /** The reply's Content-Length, where it has one. */
+  readonly announcedLength: string | undefined;
+  readonly #controller: Dispatcher.DispatchController;
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #ended = false;
+  #failure: { readonly error: unknown } | undefined;
+  #sink: BodySink | undefined;
+
+  constructor(controller: Dispatcher.DispatchController, announcedLength: string | undefined) {
+    this.#controller = controller;
+    this.announcedLength = announcedLength;
+  }
+
+  /** The whole body, if it is already here. */
+  arrived(): Buffer | undefined {
+    if (!this.#ended || this.#sink !== undefined) {
+      return undefined;
+    }
+    const [only, ...more] = this.#chunks;
+    return only !== undefined && more.length === 0 ? only : Buffer.concat(this.#chunks, this.#size);
+  }
+
+  connect(sink: BodySink): void {
+    this.#sink = sink;
+    const held = this.#chunks;
+    this.#chunks = [];
+    let wantsMore = true;
+    for (const chunk of held) {
+      wantsMore = sink.write(chunk);
+    }
+    if (this.#failure !== undefined) {
+      sink.fail(this.#failure.error);
+    } else if (this.#ended) {
+      sink.end();
+    } else if (wantsMore) {
+      this.#controller.resume();
+    } else {
+      this.#controller.pause();
+    }
+  }
+
+  resume(): void {
+    this.#controller.resume();
+  }
+
+  /** Ends the exchange with the upstream; the sink fails with the error. */
+  cancel(error: Error): void {
+    this.#controller.abort(error);
+  }
+
+  push(chunk: Buffer): void {
+    if (this.#sink === undefined) {
+      this.#chunks.push(chunk);
+      this.#size += chunk.length;
+      if (this.#size > BUFFER_LIMIT_BYTES) {
+        this.#controller.pause();
+      }
+    } else if (!this.#sink.write(chunk)) {
+      this.#controller.pause();
+    }
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#sink?.end();
+  }
+
+  fail(error: unknown): void {
+    this.#failure = { error };
+    this.#sink?.fail(error);
+  }
+}

@@ -1,0 +1,17 @@
+import { ApiError, type ErrorCode } from '@gatehouse/api-envelope';
+
+/** What undici and the system call it → what the caller is told. Everything else is `bad_gateway`. */
+const codes: Readonly<Record<string, ErrorCode>> = {
+  UND_ERR_HEADERS_TIMEOUT: 'timeout',
+  UND_ERR_BODY_TIMEOUT: 'timeout',
+  ETIMEDOUT: 'timeout',
+};
+
+/** The cause goes to the log; the caller learns neither address nor reason. */
+export function toUpstreamError(error: unknown): ApiError {
+  if (error instanceof ApiError) {
+    return error;
+  }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return new ApiError(codes[code] ?? 'bad_gateway', { cause: error });
+}

@@ -1,0 +1,69 @@
+import { ConfigurationError } from '@gatehouse/configuration';
+import {
+  createLogger,
+  exitOnUnhandledErrors,
+  type RunningApp,
+  runProcess,
+  serve,
+  serveOperations,
+} from '@gatehouse/http-server';
+import { bootstrapDefinition, openIdentity } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import { createGateway } from './app.ts';
+import { startBootstrap } from './bootstrap.ts';
+import { loadConfiguration } from './config.ts';
+
+await runProcess(start, describeRefusal);
+
+async function start(): Promise<RunningApp> {
+  const configuration = loadConfiguration(process.env);
+  const { host, port, operationsPort, identity: settings } = configuration;
+  const logger = createLogger({
+    app: 'gateway',
+    level: configuration.logLevel,
+    pretty: process.stdout.isTTY === true,
+  });
+  exitOnUnhandledErrors(logger);
+
+  const definition = bootstrapDefinition({ ...settings, ...configuration });
+  const store = createStore(settings.storeUrl, {
+    onStateChange: (state) => logger.warn({ state }, `store ${state}`),
+  });
+  const identity = openIdentity({ store, masterKey: settings.masterKey });
+  const bootstrap = await startBootstrap(definition, identity);
+  const gateway = createGateway({
+    ...configuration,
+    identity,
+    logger,
+    now: Date.now,
+    strict: settings.securityProfile === 'strict',
+  });
+  const server = await serve(gateway.listener, { host, port });
+  const operations = await serveOperations({
+    host,
+    port: operationsPort,
+    checks: { store: () => store.ping(), bootstrap: bootstrap.ready },
+    documents: { '/.well-known/jwks.json': gateway.jwks },
+  });
+  logger.info({ port: server.port, operationsPort: operations.port }, 'listening');
+  return {
+    // The operations port goes after the drain: a liveness probe must not end it early.
+    close: async () => {
+      bootstrap.close();
+      await server.close();
+      await operations.close();
+      await gateway.close();
+      await store.close();
+    },
+  };
+}
+
+function describeRefusal(error: unknown): string {
+  if (error instanceof ConfigurationError) {
+    const lines = error.problems.map(({ name, message }) => `  ${name}: ${message}`);
+    return ['gateway did not start, because of its configuration:', ...lines].join('\n');
+  }
+  const { message, cause } = error instanceof Error ? error : new Error('unknown reason');
+  const reason = cause instanceof Error ? `${message} (${cause.message})` : message;
+  return `gateway did not start: ${reason}`;
+}

@@ -1,0 +1,91 @@
+import { type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
+
+/**
+ * The one reading of a request line's target. Matching, signing and forwarding all use it, so that nobody
+ * can be authorised for one path and served another (GHSA-p224-6x5r-fjpm and its kind).
+ */
+export interface RequestTarget {
+  /** Every segment decoded once and encoded anew. */
+  readonly path: string;
+  /** The decoded segments; `/a/b` has two. */
+  readonly segments: readonly string[];
+  /** The query as it came, without its `?`. */
+  readonly query: string;
+}
+
+/** Only visible ASCII; `#` and `\` are no part of a target (RFC 9112 §3.2), though Node lets them pass. */
+const PLAIN_TARGET = /^[\x21\x22\x24-\x5b\x5d-\x7e]+$/;
+
+/** Encoded dots, slashes, backslashes and control characters: some server down the line would decode them. */
+const HIDDEN_IN_PATH = /%(?:2e|2f|5c|[01][0-9a-f]|7f)/i;
+
+/** No escape, and nothing that encodeURIComponent would write differently. */
+const NORMAL_PATH = /^[A-Za-z0-9_.~!*'()/-]+$/;
+
+const CONTROL = /\p{Cc}/u;
+const ENCODED_CONTROL = /%(?:[01][0-9a-f]|7f)/i;
+
+/** @throws ApiError `illegal_argument` for everything that two servers might read differently */
+export function parseRequestTarget(target: string): RequestTarget {
+  if (!target.startsWith('/')) {
+    throw refusal('must start with "/"');
+  }
+  if (!PLAIN_TARGET.test(target)) {
+    throw refusal('has a character that must be percent-encoded');
+  }
+  const queryStart = target.indexOf('?');
+  const rawPath = queryStart === -1 ? target : target.slice(0, queryStart);
+  const query = queryStart === -1 ? '' : target.slice(queryStart + 1);
+  if (HIDDEN_IN_PATH.test(rawPath)) {
+    throw refusal('must not hide a dot, slash, backslash or control character');
+  }
+  const segments = readSegments(rawPath.slice(1).split('/'));
+  const path = NORMAL_PATH.test(rawPath)
+    ? rawPath
+    : `/${segments.map(encodeURIComponent).join('/')}`;
+  return { path, segments, query };
+}
+
+/**
+ * What the signature's own rules check for a signed request, for all others: valid escapes, no control
+ * character.
+ */
+export function assertReadableQuery(query: string): void {
+  if (!query.includes('%')) {
+    return;
+  }
+  if (ENCODED_CONTROL.test(query) || decodeOnce(query) === undefined) {
+    throw illegalArgument([{ property: 'query', message: 'is not valid percent-encoded text' }]);
+  }
+}
+
+function readSegments(raw: readonly string[]): readonly string[] {
+  return raw.map((rawSegment, index) => {
+    const segment = rawSegment.includes('%') ? decodeOnce(rawSegment) : rawSegment;
+    if (segment === undefined || CONTROL.test(segment)) {
+      throw refusal('is not valid percent-encoded text');
+    }
+    if (segment === '' && index < raw.length - 1) {
+      throw refusal('must not have an empty segment');
+    }
+    // Some servers cut `..;x` at the semicolon before they resolve it.
+    const name = segment.split(';', 1)[0];
+    if (name === '.' || name === '..') {
+      throw refusal('must not have a "." or ".." segment');
+    }
+    return segment;
+  });
+}
+
+function decodeOnce(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function refusal(message: string) {
+  const problem: IllegalArgument = { property: 'path', message };
+  return illegalArgument([problem]);
+}

@@ -1,0 +1,24 @@
+import { ApiError } from '@gatehouse/api-envelope';
+import type { UpstreamBody } from '../forwarding/upstream-body.ts';
+
+/** @throws ApiError `bad_gateway` past the limit, which bounds the memory; or what broke the body off */
+export function collectBody(body: UpstreamBody, limitBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    body.connect({
+      write(chunk) {
+        size += chunk.length;
+        chunks.push(chunk);
+        if (size > limitBytes) {
+          body.cancel(
+            new ApiError('bad_gateway', { message: 'The reply is too large to be signed.' }),
+          );
+        }
+        return true;
+      },
+      end: () => resolve(Buffer.concat(chunks, size)),
+      fail: reject,
+    });
+  });
+}

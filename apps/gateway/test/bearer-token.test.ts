@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { type Received, send } from './http-client.ts';
+
+let booted: BootedGateway;
+let token: string;
+
+beforeAll(async () => {
+  booted = await bootGateway();
+  token = await booted.issueToken();
+});
+afterAll(() => closeUnharmed(booted));
+beforeEach(() => {
+  booted.upstream.requests.length = 0;
+});
+
+function get(
+  path: string,
+  headers: Record<string, string> | readonly string[] = {},
+): Promise<Received> {
+  return send(booted.port, path, { headers });
+}
+
+describe('a bearer token', () => {
+  it.each(['Bearer', 'bearer', 'BEARER'])(
+    'is accepted with the scheme spelled %s',
+    async (scheme) => {
+      const reply = await get('/api/device', { Authorization: `${scheme} ${token}` });
+
+      expect(reply.status).toBe(200);
+      expect(reply.json).toEqual({ status: 200, result: [] });
+    },
+  );
+
+  it('CG-03 is accepted as a query parameter, which goes no further', async () => {
+    const reply = await get(`/api/device?pageSize=2&access_token=${token}&pageIndex=0`);
+
+    expect(reply.status).toBe(200);
+    expect(booted.upstream.last().url).toBe('/api/device?pageSize=2&pageIndex=0');
+    expect(JSON.stringify(booted.upstream.last().headers)).not.toContain(token);
+    expect(booted.log()).not.toContain(token);
+    expect(JSON.stringify(reply.headers)).not.toContain(token);
+  });
+
+  it('CG-03 is taken out of the query in every spelling of the name', async () => {
+    const reply = await get(`/api/device?%61ccess%5Ftoken=${token}`);
+
+    expect(reply.status).toBe(200);
+    expect(booted.upstream.last().url).toBe('/api/device');
+  });
+
+  it.each([
+    ['two spaces', (value: string) => `Bearer  ${value}`],
+    ['a tab', (value: string) => `Bearer\t${value}`],
+    ['trailing junk', (value: string) => `Bearer ${value} x`],
+    ['a list', (value: string) => `Bearer ${value}, Bearer ${value}`],
+    ['nothing', () => 'Bearer'],
+    ['null', () => 'Bearer null'],
+    ['8 KB', () => `Bearer ${'a'.repeat(8192)}`],
+    ['characters no token has', (value: string) => `Bearer ${value}"`],
+  ])('CG-08 is refused with %s', async (_name, authorization) => {
+    const reply = await get('/api/device', { Authorization: authorization(token) });
+
+    expect(reply.status).toBe(401);
+    expect(reply.headers['www-authenticate']).toBe(
+      'Bearer realm="gatehouse", error="invalid_token"',
+    );
+    expect(booted.upstream.requests).toEqual([]);
+  });
+
+  it('CG-09 is asked for without an error when none was sent', async () => {
+    const reply = await get('/api/device');
+
+    expect([reply.status, reply.json.code]).toEqual([401, 'unauthorized']);
+    expect(reply.headers['www-authenticate']).toBe('Bearer realm="gatehouse"');
+    expect(reply.json).not.toHaveProperty('result');
+    expect(reply.headers['cache-control']).toBe('no-store');
+    expect(reply.headers['x-content-type-options']).toBe('nosniff');
+  });
+
+  it('CG-09 is asked for without an error when another scheme was sent', async () => {
+    const reply = await get('/api/device', { Authorization: 'Basic ZGVtbzp4' });
+
+    expect(reply.status).toBe(401);
+    expect(reply.headers['www-authenticate']).toBe('Bearer realm="gatehouse"');
+  });
+
+  it.each([
+    ['unknown', async () => 'nobody'],
+    ['expired', async () => booted.issueToken({ exp: Math.floor(Date.now() / 1000) - 1 })],
+    ['a refresh token', async () => booted.issueToken({ kind: 'RefreshToken' })],
+    ['for another audience', async () => booted.issueToken({ aud: 'https://other.example' })],
+    ['of an unknown client', async () => booted.issueToken({ clientId: 'nobody' })],
+  ])('CG-09 CG-11 is refused when it is %s', async (_name, create) => {
+    const reply = await get('/api/device', { Authorization: `Bearer ${await create()}` });
+
+    expect([reply.status, reply.json.code]).toEqual([401, 'unauthorized']);
+    expect(reply.json.result).toEqual({ text: expect.any(String), value: 'expired' });
+    expect(reply.headers['www-authenticate']).toContain('error="invalid_token"');
+  });
+
+  it('CG-09 is refused with the missing scope when it lacks one', async () => {
+    const narrow = await booted.issueToken({ scope: 'device:write openid' });
+    const reply = await get('/api/device', { Authorization: `Bearer ${narrow}` });
+
+    expect([reply.status, reply.json.code]).toEqual([403, 'access_denied']);
+    expect(reply.headers['www-authenticate']).toBe(
+      'Bearer realm="gatehouse", error="insufficient_scope", scope="device:read"',
+    );
+    expect(booted.upstream.requests).toEqual([]);
+  });
+
+  it('CG-14 is refused as soon as it is revoked', async () => {
+    const revoked = await booted.issueToken();
+    const key = `token:${booted.identity.credentialHash(revoked)}`;
+    await booted.identity.store.delete([key]);
+
+    expect((await get('/api/device', { Authorization: `Bearer ${revoked}` })).status).toBe(401);
+  });
+
+  it.each(['not json', '{}', '[]', 'null', '{"kind":"AccessToken","clientId":"demo"}'])(
+    'CG-18 is refused when its record is damaged: %s',
+    async (record) => {
+      const damaged = await booted.issueToken();
+      await booted.identity.store.set(`token:${booted.identity.credentialHash(damaged)}`, record);
+
+      const reply = await get('/api/device', { Authorization: `Bearer ${damaged}` });
+      expect([401, 503]).toContain(reply.status);
+    },
+  );
+
+  it('CG-17 is not looked for in a cookie', async () => {
+    expect((await get('/api/device', { Cookie: `access_token=${token}` })).status).toBe(401);
+  });
+
+  it('CG-06 is not looked for in a form body', async () => {
+    const reply = await send(booted.port, '/device-instance', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: `access_token=${token}`,
+    });
+    expect(reply.status).toBe(401);
+  });
+});
+
+describe('more than one credential', () => {
+  it('CG-01 refuses a bearer header beside a query token', async () => {
+    const reply = await get(`/api/device?access_token=${token}`, {
+      Authorization: `Bearer ${token}`,
+    });
+
+    expect([reply.status, reply.json.code]).toEqual([400, 'multiple_credentials']);
+    expect(reply.headers['www-authenticate']).toContain('error="invalid_request"');
+  });
+
+  const kinds = ['signature', 'X-Access-Token', 'bearer', 'query'] as const;
+  const pairs = kinds.flatMap((first, index) =>
+    kinds.slice(index + 1).map((second) => [first, second] as const),
+  );
+
+  it.each(pairs)('CG-02 refuses %s with %s, even if both are good', async (...pair) => {
+    const query = pair.includes('query') ? `access_token=${token}` : '';
+    const reply = await get(`/api/device?${query}`, {
+      ...(pair.includes('signature') ? booted.signed({ query }) : {}),
+      ...(pair.includes('X-Access-Token') ? { 'X-Access-Token': 'any' } : {}),
+      ...(pair.includes('bearer') ? { Authorization: `Bearer ${token}` } : {}),
+    });
+
+    expect([reply.status, reply.json.code]).toEqual([400, 'multiple_credentials']);
+    expect(booted.upstream.requests).toEqual([]);
+  });
+
+  it('CG-02 calls X-Client-Id alone beside a token a missing signature', async () => {
+    const reply = await get('/api/device', {
+      Authorization: `Bearer ${token}`,
+      'X-Client-Id': 'demo',
+    });
+
+    expect([reply.status, reply.json.code]).toEqual([401, 'missing_signature']);
+  });
+
+  it.each([
+    ['Authorization', 'Bearer'],
+    ['X-Access-Token', ''],
+  ])('CA-10 refuses %s sent twice, though Node would keep or join them', async (name, scheme) => {
+    const value = `${scheme} ${token}`.trim();
+    const reply = await get('/api/device', [name, value, name.toLowerCase(), value]);
+
+    expect([reply.status, reply.json.code]).toEqual([400, 'multiple_credentials']);
+  });
+
+  it('CG-01 refuses access_token sent twice', async () => {
+    const reply = await get(`/api/device?access_token=${token}&access_token=${token}`);
+
+    expect([reply.status, reply.json.code]).toEqual([400, 'multiple_credentials']);
+  });
+
+  it('AT-08 refuses a bearer token in X-Access-Token', async () => {
+    const reply = await get('/api/device', { 'X-Access-Token': token });
+
+    expect([reply.status, reply.json.code]).toEqual([401, 'unauthorized']);
+    expect(reply.json.result.value).toBe('expired');
+  });
+});
+
+describe('the strict profile', () => {
+  it('refuses a token in the query and takes it in the header', async () => {
+    const strict = await bootGateway({ strict: true });
+    const own = await strict.issueToken();
+
+    const inQuery = await send(strict.port, `/api/device?access_token=${own}`);
+    const inHeader = await send(strict.port, '/api/device', {
+      headers: { Authorization: `Bearer ${own}` },
+    });
+
+    expect([inQuery.status, inHeader.status]).toEqual([401, 200]);
+    await strict.close();
+  });
+});

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger, serve } from '@gatehouse/http-server';
+import { generateSecureKey, type Identity, openIdentity } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import { createGateway, type Gateway, type GatewayDependencies } from '../src/app.ts';
+import { send } from './http-client.ts';
+import { type RecordingUpstream, startRecordingUpstream } from './recording-upstream.ts';
+import { createTestCredentials, type TestCredentials } from './test-credentials.ts';
+
+export const publicUrl = 'http://gateway.example:8844';
+
+/** Every suite ends so: the process still serves, and no secret of the suite is in its log. */
+export async function closeUnharmed(booted: BootedGateway): Promise<void> {
+  try {
+    booted.upstream.answerWith(undefined);
+    const token = await booted.issueToken();
+    const reply = await send(booted.port, '/api/device', {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    if (reply.status !== 200) {
+      throw new Error(`The gateway answers a good request with ${reply.status}.`);
+    }
+    if (booted.leakedSecrets().length > 0) {
+      throw new Error(`A secret is in the log: ${booted.leakedSecrets().join(', ')}`);
+    }
+  } finally {
+    await booted.close();
+  }
+}
+
+/** The real gateway on a free port, with a real store, a real upstream and its log in memory. */
+export interface BootedGateway extends TestCredentials {
+  readonly port: number;
+  readonly gateway: Gateway;
+  readonly identity: Identity;
+  readonly upstream: RecordingUpstream;
+  readonly clientId: string;
+  readonly secureKey: string;
+  log(): string;
+  /** A line of the log for each request that is over. */
+  logLines(): readonly Record<string, unknown>[];
+  /** Every secret that was ever used here: none may show in the log. */
+  leakedSecrets(): readonly string[];
+  close(): Promise<void>;
+}
+
+export interface BootOptions extends Partial<Omit<GatewayDependencies, 'identity' | 'logger'>> {
+  readonly storeUrl?: string;
+}
+
+export async function bootGateway(options: BootOptions = {}): Promise<BootedGateway> {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-'));
+  const upstream = await startRecordingUpstream();
+  const { storeUrl = `sqlite:${join(directory, 'store.sqlite')}`, ...overrides } = options;
+  const now = options.now ?? Date.now;
+  const store = createStore(storeUrl);
+  const identity = openIdentity({ store, masterKey: randomBytes(32), now });
+  const lines: string[] = [];
+  const logger = createLogger({
+    app: 'gateway',
+    level: 'trace',
+    pretty: false,
+    destination: { write: (line) => lines.push(line) },
+  });
+  const gateway = createGateway({
+    identity,
+    logger,
+    now,
+    publicUrl,
+    deviceServiceUrl: upstream.url,
+    trustedProxies: [],
+    signatureToleranceMilliseconds: 300_000,
+    strict: false,
+    ...overrides,
+  });
+  const server = await serve(gateway.listener, { host: '127.0.0.1', port: 0 });
+  const secureKey = generateSecureKey();
+  const secrets = new Set([secureKey]);
+
+  const booted: BootedGateway = {
+    port: server.port,
+    gateway,
+    identity,
+    upstream,
+    clientId: 'demo',
+    secureKey,
+    log: () => lines.join(''),
+    logLines: () => lines.map((line) => JSON.parse(line)),
+    ...createTestCredentials({ identity, now, secureKey, secrets }),
+    leakedSecrets: () => [...secrets].filter((secret) => lines.join('').includes(secret)),
+    async close() {
+      await server.close();
+      await gateway.close();
+      await upstream.close();
+      await store.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+  await booted.saveClient({}, secureKey);
+  return booted;
+}

@@ -1,0 +1,154 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { send, sendRaw } from './http-client.ts';
+
+let booted: BootedGateway;
+let token: string;
+
+beforeAll(async () => {
+  booted = await bootGateway();
+  token = await booted.issueToken();
+});
+afterAll(() => closeUnharmed(booted));
+beforeEach(() => {
+  booted.upstream.requests.length = 0;
+  booted.upstream.answerWith(undefined);
+});
+
+function bearer(headers: Record<string, string> = {}) {
+  return { headers: { Authorization: `Bearer ${token}`, ...headers } };
+}
+
+describe('what the caller sees', () => {
+  it('GW-35 RS-05 has nothing that identifies the service or forges the gateway', async () => {
+    booted.upstream.answerWith((_request, response) => {
+      response.writeHead(200, {
+        'Content-Type': 'application/json',
+        Server: 'secret/1.0',
+        'X-Powered-By': 'Express',
+        'X-Sign': 'forged',
+        'X-Timestamp': '1',
+        'Set-Cookie': 'a=b',
+        'Access-Control-Allow-Origin': '*',
+        'Cache-Control': 'public, max-age=1',
+        Connection: 'keep-alive, X-Internal',
+        'X-Internal': 'yes',
+        'X-Total-Count': '3',
+      });
+      response.end('{}');
+    });
+    const reply = await send(booted.port, '/api/device', bearer());
+
+    for (const name of ['server', 'x-powered-by', 'x-sign', 'x-timestamp', 'set-cookie']) {
+      expect(reply.headers).not.toHaveProperty(name);
+    }
+    expect(reply.headers).not.toHaveProperty('access-control-allow-origin');
+    expect(reply.headers).not.toHaveProperty('x-internal');
+    expect(reply.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-total-count': '3',
+    });
+  });
+
+  it('has a large reply whole, streamed through', async () => {
+    const chunk = Buffer.alloc(64 * 1024, 'x');
+    booted.upstream.answerWith((_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/octet-stream' });
+      for (let count = 0; count < 160; count += 1) {
+        response.write(chunk);
+      }
+      response.end();
+    });
+    const reply = await send(booted.port, '/api/device', bearer());
+
+    expect(reply.body.length).toBe(160 * chunk.length);
+  });
+
+  it('keeps status and length where there is no body', async () => {
+    booted.upstream.answerWith((_request, response) => {
+      response.writeHead(204);
+      response.end();
+    });
+    expect((await send(booted.port, '/api/device', bearer())).status).toBe(204);
+    booted.upstream.answerWith((_request, response) => {
+      response.writeHead(200, { 'Content-Length': '123' });
+      response.end();
+    });
+    const head = await send(booted.port, '/api/device', { method: 'HEAD', ...bearer() });
+    expect([head.status, head.headers['content-length']]).toEqual([200, '123']);
+  });
+});
+
+describe('a body that is not taken', () => {
+  it.each(['Content-Length', 'chunked'])(
+    'GW-38 is refused past the limit (%s)',
+    async (framing) => {
+      const body = Buffer.alloc(1024 * 1024 + 1, 'a');
+      const reply = await send(booted.port, '/device-instance', {
+        method: 'POST',
+        ...bearer(
+          framing === 'chunked'
+            ? { 'Transfer-Encoding': 'chunked' }
+            : { 'Content-Length': String(body.length) },
+        ),
+        body,
+      });
+      expect([reply.status, reply.json.code]).toEqual([413, 'payload_too_large']);
+      expect(booted.upstream.requests).toEqual([]);
+    },
+  );
+
+  it('GW-37 closes the connection, so that it is never read as the next request', async () => {
+    const smuggled = 'GET /api/device HTTP/1.1\r\nHost: gateway\r\n\r\n';
+    const replies = await sendRaw(
+      booted.port,
+      `POST /device-instance HTTP/1.1\r\nHost: gateway\r\nContent-Length: 1000\r\n\r\n${smuggled}`,
+    );
+
+    expect(replies.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(replies).toMatch(/^HTTP\/1.1 401 /);
+    expect(replies).toMatch(/Connection: close/i);
+  });
+
+  it('survives a service that answers before the body is over', async () => {
+    booted.upstream.answerWith((_request, response) => {
+      response.writeHead(409, { 'Content-Type': 'application/json' });
+      response.end('{"early":true}');
+    });
+    for (const count of [1, 3, 40]) {
+      const reply = await send(booted.port, '/device-instance', {
+        method: 'POST',
+        ...bearer({ 'Transfer-Encoding': 'chunked' }),
+        body: Array.from({ length: count }, () => Buffer.alloc(64 * 1024, 'a')),
+      });
+      expect([409, 413, 502]).toContain(reply.status);
+    }
+  });
+
+  it('is refused on a method that takes none', async () => {
+    const reply = await send(booted.port, '/api/device', {
+      ...bearer({ 'Content-Length': '2' }),
+      body: '{}',
+    });
+    expect([reply.status, reply.json.code]).toEqual([400, 'illegal_argument']);
+  });
+});
+
+describe('a caller that leaves', () => {
+  it('ends the exchange with the service', async () => {
+    const cut = new Promise<void>((resolve) => {
+      booted.upstream.answerWith((request) => request.socket.once('close', () => resolve()));
+    });
+    const socket = connect(booted.port, '127.0.0.1');
+    socket.write(`GET /api/device HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    while (booted.upstream.requests.length === 0) {
+      await sleep(5);
+    }
+    socket.destroy();
+
+    await cut;
+  });
+});

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
+import { type BootedGateway, bootGateway, closeUnharmed, publicUrl } from './booted-gateway.ts';
+import { send } from './http-client.ts';
+
+let booted: BootedGateway;
+let token: string;
+
+beforeAll(async () => {
+  booted = await bootGateway();
+  token = await booted.issueToken();
+});
+afterAll(() => closeUnharmed(booted));
+beforeEach(() => {
+  booted.upstream.requests.length = 0;
+  booted.upstream.answerWith(undefined);
+});
+
+function bearer(headers: Record<string, string> = {}) {
+  return { headers: { Authorization: `Bearer ${token}`, ...headers } };
+}
+
+describe('what the service sees', () => {
+  it('CG-13 carries no credential of the caller, only the internal token', async () => {
+    await send(booted.port, '/api/device', bearer());
+    const byBearer = booted.upstream.last();
+    const signed = booted.signed({ query: 'a=1' });
+    await send(booted.port, '/api/device?a=1', { headers: signed });
+    const bySignature = booted.upstream.last();
+
+    for (const { headers, rawHeaders } of [byBearer, bySignature]) {
+      expect(headers.authorization).toMatch(/^Bearer ey/);
+      expect(JSON.stringify(rawHeaders)).not.toContain(token);
+      expect(JSON.stringify(rawHeaders)).not.toContain(signed['X-Sign']);
+      for (const name of ['x-access-token', 'x-sign', 'x-client-id', 'x-timestamp', 'cookie']) {
+        expect(headers).not.toHaveProperty(name);
+      }
+    }
+  });
+
+  it('the internal token says who calls, for a minute, signed by the published key', async () => {
+    await send(booted.port, '/api/device', bearer());
+    const internal = booted.upstream.last().headers.authorization?.slice('Bearer '.length) ?? '';
+    const keys = createLocalJWKSet((await booted.gateway.jwks()) as never);
+    const { payload } = await jwtVerify(internal, keys, {
+      issuer: publicUrl,
+      audience: 'device-service',
+      typ: 'at+jwt',
+    });
+
+    expect(decodeProtectedHeader(internal).alg).toBe('EdDSA');
+    expect(payload).toMatchObject({
+      sub: 'demo',
+      client_id: 'demo',
+      org: 'org-1',
+      scope: 'device:read device:write',
+      jti: expect.any(String),
+    });
+    expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(60);
+    expect(JSON.stringify(await booted.gateway.jwks())).not.toContain('"d":');
+  });
+
+  it('a signed caller has the device scopes of its client and no others', async () => {
+    await send(booted.port, '/api/device', { headers: booted.signed({ query: '' }) });
+    const internal = booted.upstream.last().headers.authorization?.split('.')[1] ?? '';
+    const claims = JSON.parse(Buffer.from(internal, 'base64url').toString());
+
+    expect(claims).toMatchObject({ sub: 'demo', scope: 'device:read device:write' });
+  });
+
+  it.each([
+    ['GW-19', 'X-Forwarded-For', '192.0.2.1'],
+    ['GW-19', 'X-Forwarded-Proto', 'https'],
+    ['GW-19', 'X-Forwarded-Host', 'evil.example'],
+    ['GW-19', 'X-Forwarded-Port', '1'],
+    ['GW-19', 'X-Forwarded-Prefix', '/evil'],
+    ['GW-19', 'Forwarded', 'for=192.0.2.1'],
+    ['GW-19', 'X-Real-IP', '192.0.2.1'],
+    ['GW-20', 'X-User-Id', 'admin'],
+    ['GW-20', 'X-Auth-Subject', 'admin'],
+    ['GW-20', 'X-Consumer-Username', 'admin'],
+    ['GW-20', 'X_User_Id', 'admin'],
+    ['GW-20', 'x_forwarded_for', '192.0.2.1'],
+    ['GW-21', 'X-Original-URL', '/admin'],
+    ['GW-21', 'X-Rewrite-URL', '/admin'],
+    ['GW-21', 'X-Forwarded-Uri', '/admin'],
+    ['GW-21', 'X-HTTP-Method-Override', 'DELETE'],
+    ['CG-17', 'Cookie', 'session=admin'],
+  ])('%s has nothing of the header %s', async (_id, name, value) => {
+    await send(booted.port, '/api/device', bearer({ [name]: value }));
+
+    const seen = booted.upstream.last();
+    expect(seen.headers[name.toLowerCase()]).not.toBe(value);
+    expect(JSON.stringify(seen.rawHeaders)).not.toContain(`"${value}"`);
+    expect(seen.headers['x-forwarded-for']).toBe('127.0.0.1');
+    expect(seen.headers['x-forwarded-proto']).toBe('http');
+    expect(seen.headers['x-forwarded-host']).toBe('gateway.example:8844');
+  });
+
+  it('GW-19 has the address that a trusted proxy names, and not what stands left of it', async () => {
+    const behindProxy = await bootGateway({ trustedProxies: ['127.0.0.1', '192.0.2.0/24'] });
+    const own = await behindProxy.issueToken();
+    await send(behindProxy.port, '/api/device', {
+      headers: {
+        Authorization: `Bearer ${own}`,
+        'X-Forwarded-For': '203.0.113.9, 198.51.100.7, 192.0.2.44',
+      },
+    });
+
+    expect(behindProxy.upstream.last().headers['x-forwarded-for']).toBe('198.51.100.7');
+    await behindProxy.close();
+  });
+
+  it('GW-18 keeps identity and verification when Connection nominates their headers', async () => {
+    const nominated = 'close, X-Sign, X-Client-Id, Authorization, X-Forwarded-For, X-Request-Id';
+    const bySignature = await send(booted.port, '/api/device?b=2', {
+      headers: { ...booted.signed({ query: 'b=2' }), Connection: nominated },
+    });
+    expect(bySignature.status).toBe(200);
+    expect(bySignature.headers).toHaveProperty('x-sign');
+    expect(booted.upstream.last().headers.authorization).toMatch(/^Bearer ey/);
+    expect(booted.upstream.last().headers['x-forwarded-for']).toBe('127.0.0.1');
+
+    const bad = await send(booted.port, '/api/device', {
+      headers: { ...booted.signed({ secureKey: 'another' }), Connection: nominated },
+    });
+    expect(bad.status).toBe(401);
+  });
+
+  it('has the headers that describe the request, its id and its trace', async () => {
+    const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const passed = {
+      Accept: 'application/json',
+      'Accept-Language': 'zh',
+      'If-None-Match': '"1"',
+      'User-Agent': 'device/1',
+      traceparent: trace,
+      'Idempotency-Key': 'k-1',
+      'X-Request-Id': 'request-12345',
+    };
+    const reply = await send(booted.port, '/api/device', bearer(passed));
+
+    for (const [name, value] of Object.entries(passed)) {
+      expect(booted.upstream.last().headers[name.toLowerCase()]).toBe(value);
+    }
+    expect(reply.headers['x-request-id']).toBe('request-12345');
+  });
+
+  it('has the body of a bearer request as it streams, in either framing', async () => {
+    const body = JSON.stringify({ name: '中'.repeat(50_000) });
+    for (const framing of [{ 'Content-Length': String(Buffer.byteLength(body)) }, {}]) {
+      const reply = await send(booted.port, '/device-instance', {
+        method: 'POST',
+        ...bearer({ 'Content-Type': 'application/json', ...framing }),
+        body,
+      });
+      expect(reply.status).toBe(200);
+      expect(booted.upstream.last().body.toString()).toBe(body);
+    }
+  });
+});

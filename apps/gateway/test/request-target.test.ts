@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { send, sendRaw } from './http-client.ts';
+
+let booted: BootedGateway;
+let token: string;
+
+beforeAll(async () => {
+  booted = await bootGateway();
+});
+afterAll(() => closeUnharmed(booted));
+beforeEach(async () => {
+  token = await booted.issueToken();
+  booted.upstream.requests.length = 0;
+});
+
+/** The request line as given, with a good token: only the target can be what is refused. */
+function get(target: string, extra = '', method = 'GET'): Promise<string> {
+  return sendRaw(
+    booted.port,
+    Buffer.from(
+      `${method} ${target} HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${token}\r\n` +
+        `Connection: close\r\n${extra}\r\n`,
+      'latin1',
+    ),
+  );
+}
+
+async function expectRefused(reply: string, status = 400): Promise<void> {
+  expect(reply).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(booted.upstream.requests).toEqual([]);
+  const next = await send(booted.port, '/api/device', {
+    headers: { Authorization: `Bearer ${token}` },
+  });
+  expect(next.status).toBe(200);
+}
+
+describe('the request target', () => {
+  it.each([
+    ['GW-01', 'http://evil.example/api/device'],
+    ['GW-01', 'HTTP://127.0.0.1/api/device'],
+    ['GW-02', '//evil.example/api/device'],
+    ['GW-02', '//api/device'],
+    ['GW-03', '/public/../api/device'],
+    ['GW-03', '/api/./device'],
+    ['GW-03', '/api/device/..'],
+    ['GW-03', '/x/..;/api/device'],
+    ['GW-04', '/x/%2e%2e/api/device'],
+    ['GW-04', '/x/.%2e/api/device'],
+    ['GW-04', '/%2E/api/device'],
+    ['GW-05', '/api\\device'],
+    ['GW-05', '/api%5cdevice'],
+    ['GW-05', '/x/..%5Capi/device'],
+    ['GW-06', '/api%2fdevice'],
+    ['GW-06', '/api/v1/device/a%2Fb/_detail'],
+    ['GW-06', '/api/v1/device/..%2f/_detail'],
+    ['GW-10', '/api/device%00'],
+    ['GW-10', '/api/v1/device/a%0d%0ab/_detail'],
+    ['GW-10', '/api/v1/device/a%c2%85b/_detail'],
+    ['GW-10', '/api/device#x'],
+    ['GW-10', '/api/device?a=1#x'],
+    ['GW-10', '/api/device?a=%00'],
+    ['GW-10', '/api/device?a=%zz'],
+    ['GW-10', '/api/v1/device/\xc3\xa9/_detail'],
+    ['GW-10', '/api/v1/device/%zz/_detail'],
+    ['GW-10', '/api/v1/device/%c0%ae/_detail'],
+    ['GW-10', '?a=1'],
+    ['GW-09', '/api//device'],
+  ])('%s refuses %p', async (_id, target) => {
+    await expectRefused(await get(target));
+  });
+
+  it('GW-07 hands a doubly encoded segment on as it came, decoded at most once', async () => {
+    const reply = await get('/api/v1/device/%252e%252e%252f/_detail');
+
+    expect(reply).toMatch(/^HTTP\/1.1 200 /);
+    expect(booted.upstream.last().url).toBe('/api/v1/device/%252e%252e%252f/_detail');
+  });
+
+  it('writes a needlessly encoded path plainly, as it was matched', async () => {
+    expect(await get('/api/%64evice?pageSize=2')).toMatch(/^HTTP\/1.1 200 /);
+    expect(booted.upstream.last().url).toBe('/api/device?pageSize=2');
+  });
+
+  it.each(['/API/device', '/api/device/', '/api/Device'])(
+    'GW-09 does not take %p for the route it resembles',
+    async (target) => {
+      await expectRefused(await get(target), 404);
+    },
+  );
+
+  it('GW-11 answers 401 for an unknown path without a credential, 404 with a valid one', async () => {
+    const stranger = await send(booted.port, '/no/such/path');
+    const caller = await send(booted.port, '/no/such/path', {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    const invalid = await send(booted.port, '/no/such/path', {
+      headers: { Authorization: 'Bearer nobody' },
+    });
+
+    expect([stranger.status, stranger.json.code]).toEqual([401, 'unauthorized']);
+    expect([caller.status, caller.json.code]).toEqual([404, 'not_found']);
+    expect(invalid.status).toBe(401);
+  });
+
+  it('answers 405 with Allow for a known path and another method, after the credential', async () => {
+    const caller = await send(booted.port, '/api/device', {
+      method: 'DELETE',
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    const stranger = await send(booted.port, '/api/device', { method: 'DELETE' });
+
+    expect([caller.status, caller.headers.allow]).toEqual([405, 'GET, HEAD']);
+    expect(stranger.status).toBe(401);
+  });
+});
+
+describe('the request line and framing', () => {
+  it.each([
+    ['TRACE', '/api/device', 405],
+    ['PROPFIND', '/api/device', 405],
+    ['OPTIONS', '*', 405],
+    ['get', '/api/device', 400],
+  ])('GW-26 refuses %s %s', async (method, target, status) => {
+    await expectRefused(await get(target, '', method), status);
+  });
+
+  it('GW-26 closes the connection of a CONNECT', async () => {
+    const reply = await get('evil.example:443', '', 'CONNECT').catch(() => '');
+    expect(reply).not.toMatch(/^HTTP\/1.1 2/);
+  });
+
+  it.each(['websocket', 'h2c'])('GW-25 refuses an upgrade to %s', async (protocol) => {
+    const reply = await sendRaw(
+      booted.port,
+      `GET /api/device HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${token}\r\n` +
+        `Connection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`,
+    );
+    await expectRefused(reply);
+  });
+
+  it.each([
+    ['GW-13', 'Transfer-Encoding: gzip, chunked\r\n'],
+    ['GW-22', 'Host: other\r\n'],
+    ['GW-12', 'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n'],
+    ['GW-12', 'Content-Length: 3\r\nContent-Length: 3\r\n'],
+    ['GW-14', 'X-Folded: a\r\n b\r\n'],
+  ])('%s refuses %p', async (_id, header) => {
+    await expectRefused(await get('/api/device', header));
+  });
+
+  it('GW-31 survives a header named __proto__', async () => {
+    const reply = await get('/api/device', '__proto__: x\r\nconstructor: y\r\n');
+    expect(reply).toMatch(/^HTTP\/1.1 200 /);
+  });
+
+  it('GW-28 answers 431 for headers and URLs that are too long', async () => {
+    const header = await get('/api/device', `X-Long: ${'a'.repeat(17 * 1024)}\r\n`);
+    expect(header).toMatch(/^HTTP\/1.1 431 /);
+    expect(await get(`/api/device?${'a'.repeat(20 * 1024)}`)).toMatch(/^HTTP\/1.1 431 /);
+  });
+});

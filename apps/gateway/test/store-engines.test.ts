@@ -1,0 +1,131 @@
+// requires: redis-server
+
+import { type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { send } from './http-client.ts';
+
+let redis: RedisServer;
+
+beforeAll(async () => {
+  redis = await startRedisServer();
+});
+afterAll(() => redis.stop());
+
+describe.each(['sqlite', 'redis'])('the gateway on %s', (engine) => {
+  let booted: BootedGateway;
+
+  beforeAll(async () => {
+    booted = await bootGateway(engine === 'redis' ? { storeUrl: redis.url } : {});
+  });
+  afterAll(() => closeUnharmed(booted));
+
+  it('CG-09 takes a good bearer token and refuses an unknown one', async () => {
+    const token = await booted.issueToken();
+    const good = await send(booted.port, '/api/device', {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    const unknown = await send(booted.port, '/api/device', {
+      headers: { Authorization: 'Bearer nobody' },
+    });
+
+    expect([good.status, unknown.status]).toEqual([200, 401]);
+  });
+
+  it('SG-01 takes a signed query and a signed body', async () => {
+    const query = await send(booted.port, '/api/device?pageSize=20&pageIndex=0', {
+      headers: booted.signed({ query: 'pageSize=20&pageIndex=0' }),
+    });
+    const body = await send(booted.port, '/device-instance', {
+      method: 'POST',
+      headers: booted.signed({ body: '{}' }),
+      body: '{}',
+    });
+
+    expect([query.status, body.status]).toEqual([200, 200]);
+  });
+
+  it('SG-17 SG-18 lets one of fifty simultaneous uses of a signed body through', async () => {
+    const headers = booted.signed({ body: '{"id":"1"}' });
+    booted.upstream.requests.length = 0;
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        send(booted.port, '/device-instance', { method: 'POST', headers, body: '{"id":"1"}' }),
+      ),
+    );
+
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(replies.filter(({ json }) => json.code === 'replayed_request')).toHaveLength(49);
+    expect(booted.upstream.requests).toHaveLength(1);
+  });
+});
+
+describe('a store that goes away', () => {
+  let own: RedisServer;
+  let booted: BootedGateway;
+
+  beforeAll(async () => {
+    own = await startRedisServer();
+    booted = await bootGateway({ storeUrl: own.url });
+  });
+  afterAll(async () => {
+    await booted.close();
+    await own.stop();
+  });
+
+  it.each(['killed', 'frozen'] as const)(
+    'SG-41 RD-02 RD-03 is a 503 in time when %s, never a 401 or 2xx',
+    async (fault) => {
+      const token = await booted.issueToken();
+      const bearer = { headers: { Authorization: `Bearer ${token}` } };
+      expect((await send(booted.port, '/api/device', bearer)).status).toBe(200);
+      booted.upstream.requests.length = 0;
+      if (fault === 'killed') {
+        await own.kill();
+      } else {
+        own.freeze();
+      }
+      for (const request of [bearer, { headers: booted.signed({ query: '' }) }]) {
+        const started = performance.now();
+        const reply = await send(booted.port, '/api/device', request);
+
+        expect([reply.status, reply.json.code]).toEqual([503, 'service_unavailable']);
+        expect(reply.headers['retry-after']).toBe('1');
+        expect(reply.headers).not.toHaveProperty('x-sign');
+        expect(performance.now() - started).toBeLessThan(1400);
+      }
+      expect(booted.upstream.requests).toEqual([]);
+      expect(booted.leakedSecrets()).toEqual([]);
+
+      if (fault === 'killed') {
+        await own.restart();
+        await booted.saveClient({}, booted.secureKey).catch(() => {});
+      } else {
+        own.thaw();
+      }
+      await untilServed(booted);
+    },
+  );
+});
+
+/** Works again by itself within two seconds of the store's return (with room to spare). */
+async function untilServed(booted: BootedGateway): Promise<void> {
+  const deadline = Date.now() + 4000;
+  for (;;) {
+    const status = await attempt(booted).catch(() => 0);
+    if (status === 200) {
+      return;
+    }
+    expect(Date.now()).toBeLessThan(deadline);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function attempt(booted: BootedGateway): Promise<number> {
+  await booted.saveClient({}, booted.secureKey);
+  const token = await booted.issueToken();
+  const reply = await send(booted.port, '/api/device', {
+    headers: { Authorization: `Bearer ${token}` },
+  });
+  return reply.status;
+}

@@ -1,0 +1,96 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { accessTokenKey, type Identity, type NewClient } from '@gatehouse/identity';
+import { canonicalText, parseParameters } from '@gatehouse/request-signature';
+
+export interface Signing {
+  readonly query?: string;
+  readonly body?: string | Buffer;
+  readonly timestamp?: string;
+  readonly clientId?: string;
+  readonly secureKey?: string;
+  readonly algorithm?: 'MD5' | 'SHA-256';
+}
+
+export interface TestCredentials {
+  /** Creates or changes a client; without a name, the one called demo. */
+  saveClient(change: Partial<NewClient>, secureKey?: string): Promise<void>;
+  /** As it rests in the store, with a key of any length: those of published vectors are short. */
+  savePublishedClient(change: Partial<NewClient>, secureKey: string): Promise<void>;
+  /** Stores a token as the authorization server does. */
+  issueToken(change?: Record<string, unknown>): Promise<string>;
+  /** The three headers of Method A. */
+  signed(signing?: Signing): Record<string, string>;
+}
+
+export function createTestCredentials(dependencies: {
+  readonly identity: Identity;
+  readonly now: () => number;
+  readonly secureKey: string;
+  /** Collects whatever must not show in a log. */
+  readonly secrets: Set<string>;
+}): TestCredentials {
+  const { identity, now, secureKey, secrets } = dependencies;
+  return {
+    async saveClient(change, key) {
+      await identity.clients.save({ ...demoClient, ...change }, key);
+    },
+    async savePublishedClient(change, key) {
+      const client = { ...demoClient, ...change };
+      const recordKey = `client:${client.clientId}`;
+      const sealedSecureKeys = [identity.sealer.seal(key, `${recordKey}:secureKey`)];
+      await identity.store.set(recordKey, JSON.stringify({ ...client, sealedSecureKeys }));
+    },
+    async issueToken(change = {}) {
+      const token = randomBytes(32).toString('base64url');
+      secrets.add(token);
+      const issuedAt = Math.floor(now() / 1000);
+      const stored = {
+        ...{ kind: 'AccessToken', clientId: 'demo', scope: 'device:read device:write' },
+        ...{ iat: issuedAt, exp: issuedAt + 7200 },
+        ...change,
+      };
+      const key = accessTokenKey(identity.credentialHash(token));
+      await identity.store.set(key, JSON.stringify(stored), 7200);
+      return token;
+    },
+    signed(signing = {}) {
+      const { algorithm = 'SHA-256', clientId = 'demo', timestamp = String(now()) } = signing;
+      const text = signing.body ?? canonicalText(parseParameters(signing.query ?? ''));
+      const sign = digest(algorithm, text, timestamp, signing.secureKey ?? secureKey);
+      secrets.add(sign);
+      return { 'X-Client-Id': clientId, 'X-Timestamp': timestamp, 'X-Sign': sign };
+    },
+  };
+}
+
+/** The signature as the specification words it, without the code under test. */
+export function digest(
+  algorithm: 'MD5' | 'SHA-256',
+  ...parts: readonly (string | Buffer)[]
+): string {
+  const hash = createHash(algorithm === 'MD5' ? 'md5' : 'sha256');
+  for (const part of parts) {
+    hash.update(part);
+  }
+  return hash.digest('hex');
+}
+
+const demoClient: NewClient = {
+  clientId: 'demo',
+  name: 'Demo',
+  orgId: 'org-1',
+  signatureAlgorithm: 'SHA-256',
+  grantTypes: ['client_credentials'],
+  redirectUris: [],
+  postLogoutRedirectUris: [],
+  scopes: ['device:read', 'device:write', 'openid'],
+  applicationType: 'web',
+  public: false,
+  firstParty: false,
+  resourceServer: false,
+  ownOrganizationOnly: false,
+  corsOrigins: [],
+  ipAllowList: [],
+  enabled: true,
+  notBefore: 0,
+};

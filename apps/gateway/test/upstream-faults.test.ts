@@ -1,0 +1,153 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { type BootedGateway, bootGateway } from './booted-gateway.ts';
+import { send } from './http-client.ts';
+
+/** A service that answers with raw bytes, or not at all. */
+let answer: (socket: Socket) => void = () => {};
+let connections = 0;
+let service: Server;
+let booted: BootedGateway;
+let token: string;
+
+beforeAll(async () => {
+  service = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      connections += 1;
+      answer(socket);
+    });
+  });
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  const { port } = service.address() as { port: number };
+  booted = await bootGateway({
+    deviceServiceUrl: `http://127.0.0.1:${port}`,
+    routes: deviceRoutes.map((route) => ({ ...route, timeoutMilliseconds: 400 })),
+    upstreamConnections: 3,
+    upstreamMaximumRequests: 3,
+  });
+  token = await booted.issueToken();
+});
+afterEach(async () => {
+  expect(booted.leakedSecrets()).toEqual([]);
+  answer = (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}');
+  expect((await get()).status).toBe(200);
+});
+afterAll(async () => {
+  await booted.close();
+  service.close();
+});
+
+function get() {
+  return send(booted.port, '/api/device', { headers: { Authorization: `Bearer ${token}` } });
+}
+
+let signedRequests = 0;
+function getSigned() {
+  signedRequests += 1;
+  const query = `count=${signedRequests}`;
+  return send(booted.port, `/api/device?${query}`, { headers: booted.signed({ query }) });
+}
+
+describe('a service that fails', () => {
+  it.each([
+    ['refuses the connection', 'http://127.0.0.1:1'],
+    ['has no address', 'http://no-such-host.invalid:8850'],
+  ])('UP-01 and %s is a 502 within a second', async (_name, deviceServiceUrl) => {
+    const alone = await bootGateway({ deviceServiceUrl });
+    const own = await alone.issueToken();
+    const started = performance.now();
+    const reply = await send(alone.port, '/api/device', {
+      headers: { Authorization: `Bearer ${own}` },
+    });
+
+    expect([reply.status, reply.json.code]).toEqual([502, 'bad_gateway']);
+    expect(performance.now() - started).toBeLessThan(1200);
+    expect(reply.body.toString()).not.toMatch(/ECONN|ENOTFOUND|127\.0\.0\.1|invalid:/);
+    await alone.close();
+  });
+
+  it('UP-03 with silence is a 504 at the deadline', async () => {
+    answer = () => {};
+    const reply = await get();
+
+    expect([reply.status, reply.json.code]).toEqual([504, 'timeout']);
+  });
+
+  it('UP-03 with a trickle is cut at the deadline', async () => {
+    answer = (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
+      const trickle = setInterval(() => socket.write('x'), 50);
+      socket.once('close', () => clearInterval(trickle));
+    };
+    const started = performance.now();
+
+    await expect(get()).rejects.toThrow();
+    expect((await getSigned()).status).toBe(504);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+
+  it('UP-05 after it took a creation is not asked again', async () => {
+    answer = (socket) => socket.destroy();
+    const before = connections;
+    const reply = await send(booted.port, '/device-instance', {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Length': '2' },
+      body: '{}',
+    });
+
+    expect([reply.status, reply.json.code]).toEqual([502, 'bad_gateway']);
+    expect(connections - before).toBe(1);
+  });
+
+  it.each([
+    ['an invalid status line', 'HTP/1.1 OK\r\n\r\n'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'],
+  ])('UP-07 with %s is a 502', async (_name, bytes) => {
+    answer = (socket) => socket.end(bytes);
+
+    expect((await get()).status).toBe(502);
+  });
+
+  it('UP-07 with less than it announced breaks the connection, never looks whole', async () => {
+    answer = (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
+
+    await expect(get()).rejects.toThrow();
+  });
+
+  it('RS-08 in the middle of a body gives a signed 502, not a signature over half of it', async () => {
+    answer = (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
+    const reply = await getSigned();
+
+    expect([reply.status, reply.json.code]).toEqual([502, 'bad_gateway']);
+    expect(reply.headers).toHaveProperty('x-sign');
+  });
+
+  it('UP-08 with every connection hanging sheds the rest with 503 and Retry-After', async () => {
+    answer = () => {};
+    const hanging = [get(), get(), get()];
+    const shed = await get();
+
+    expect([shed.status, shed.json.code]).toEqual([503, 'service_unavailable']);
+    expect(shed.headers['retry-after']).toBe('1');
+    expect((await Promise.all(hanging)).map(({ status }) => status)).toEqual([504, 504, 504]);
+  });
+
+  it.each([401, 407])('by refusing the internal token with %d is a 502', async (status) => {
+    answer = (socket) => socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 2\r\n\r\n{}`);
+
+    expect((await get()).status).toBe(502);
+  });
+
+  it('UP-11 with 103 before its answer is waited for', async () => {
+    answer = (socket) =>
+      socket.end(
+        'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}',
+      );
+    const reply = await get();
+
+    expect([reply.status, reply.body.toString()]).toEqual([200, '{}']);
+  });
+});
