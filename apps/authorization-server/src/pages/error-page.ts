@@ -3,21 +3,23 @@ import { PasswordHashingBusy } from '@gatehouse/identity';
 import { StoreUnavailable } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
+
 import { TooManyAttempts } from '../throttle/too-many-attempts.ts';
-import { errorView } from './views/error-view.ts';
-import { renderPage } from './views/layout.ts';
-import { type Language, type Texts, textsFor } from './views/texts.ts';
 
-const languages: Language[] = ['en', 'zh'];
+import { errorView } from './error-view.ts';
+import { pageLanguage } from './language.ts';
+import { renderPage } from './layout.ts';
+import type { Texts } from './texts.ts';
 
-/** The texts a person reads best. */
-export function textsForRequest(request: Request) {
-  return textsFor(request.acceptsLanguages(languages) as Language | false);
-}
+/** As much of Koa's context as a page needs. */
+type PageContext = Pick<
+  KoaContextWithOIDC,
+  'status' | 'type' | 'body' | 'req' | 'acceptsLanguages'
+>;
 
 /** The provider's `renderError`: what it may not redirect, because nobody can be trusted to receive it. */
-export function renderErrorPage(context: KoaContextWithOIDC, out: ErrorOut): void {
-  const { language, texts } = textsFor(context.acceptsLanguages(languages) as Language | false);
+export function renderErrorPage(context: PageContext, out: ErrorOut): void {
+  const { language, texts } = pageLanguage(context);
   const status = context.status;
   context.type = 'html';
   context.body = page(language, texts, {
@@ -51,7 +53,7 @@ export function sendErrorPage(
   status: number,
   message: ErrorMessage,
 ): void {
-  const { language, texts } = textsForRequest(request);
+  const { language, texts } = pageLanguage(request);
   if (status === 503) {
     response.set('Retry-After', '1');
   }
@@ -74,7 +76,8 @@ type ErrorMessage =
   | 'unavailable'
   | 'unexpected'
   | 'notFound'
-  | 'badRequest';
+  | 'badRequest'
+  | 'cookiesNeeded';
 
 function classify(error: unknown): { status: number; pick: ErrorMessage } {
   if (error instanceof TooManyAttempts) {

@@ -23,6 +23,13 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
   );
 }
 
+/** A sentence with `{name}` places, as markup: the sentence itself is escaped, too. */
+export function sentence(text: string, values: Readonly<Record<string, string | Html>>): Html {
+  const parts = text.split(/\{(\w+)\}/);
+  const markup = parts.map((part, i) => toMarkup(i % 2 === 0 ? part : (values[part] ?? '')));
+  return new Html(markup.join(''));
+}
+
 function toMarkup(part: Part): string {
   if (part === undefined) {
     return '';

@@ -12,6 +12,7 @@ export interface ErrorView {
 export function errorView(view: ErrorView, texts: Texts): Html {
   return html`<h1>${texts.errorTitle}</h1>
 <p>${view.message}</p>
-${view.detail === undefined ? undefined : html`<p class="detail">${view.detail}</p>`}
+${view.detail === undefined ? undefined : html`<p class="detail" translate="no">${view.detail}</p>`}
+<p class="actions"><a class="button" href="/">${texts.startPage}</a></p>
 <p class="small">${fill(texts.errorReference, { reference: view.reference })}</p>`;
 }
