@@ -222,7 +222,7 @@ describe('the pages for a device’s code', () => {
     for (const xsrf of ['', token]) {
       const fields = { xsrf, user_code: device.user_code, confirm: 'yes' };
       const page = await one.submit(form, fields);
-      expect([page.status, page.location]).toEqual([400, undefined]);
+      expect([page.status, page.location]).toEqual([403, undefined]);
     }
     expect((await pollDevice(issuer, device)).body.error).toBe('authorization_pending');
   });

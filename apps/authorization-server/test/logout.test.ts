@@ -128,7 +128,7 @@ describe('the logout pages', () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     const page = await visitor.get(`${issuer}/logout`);
-    expect((await visitor.submit(page, { xsrf: '', logout: 'yes' })).status).toBe(400);
+    expect((await visitor.submit(page, { xsrf: '', logout: 'yes' })).status).toBe(403);
     const cookie = [...visitor.cookies]
       .filter(([name]) => name.endsWith('|/'))
       .map(([name, value]) => `${name.split('|')[0]}=${value}`)

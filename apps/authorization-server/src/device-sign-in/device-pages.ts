@@ -8,6 +8,7 @@
 import { observedRequest } from '@gatehouse/http-server';
 import type { Identity } from '@gatehouse/identity';
 import type { Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
+import { refusedForms } from '../pages/error-page.ts';
 import type { Html } from '../pages/html.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
@@ -68,6 +69,9 @@ function showInput(
     return;
   }
   observedRequest(context.req).notes.code = 'error' in error ? String(out?.error) : error.name;
+  if (refusedForms.has(out?.error_description ?? '')) {
+    context.status = 403;
+  }
   const problem = codeProblem(error, texts);
   if (problem === undefined) {
     show(context, texts.deviceTitle, deviceProblemView(otherProblem(context, error, texts), texts));

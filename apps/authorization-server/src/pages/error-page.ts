@@ -11,6 +11,13 @@ import { pageLanguage } from './language.ts';
 import { renderPage } from './layout.ts';
 import type { Texts } from './texts.ts';
 
+/** What the library says of a form without its token, or with another browser's: our own forms are 403 then. */
+export const refusedForms: ReadonlySet<string> = new Set([
+  'xsrf token invalid',
+  'could not find logout details',
+  'could not find device form details',
+]);
+
 /** As much of Koa's context as a page needs. */
 type PageContext = Pick<
   KoaContextWithOIDC,
@@ -20,11 +27,17 @@ type PageContext = Pick<
 /** The provider's `renderError`: what it may not redirect, because nobody can be trusted to receive it. */
 export function renderErrorPage(context: PageContext, out: ErrorOut): void {
   const { language, texts } = pageLanguage(context);
-  const status = context.status;
+  const isRefusedForm = refusedForms.has(out.error_description ?? '');
+  if (isRefusedForm) {
+    context.status = 403;
+  }
+  const message = isRefusedForm ? texts.formRefused : messageFor(context.status, texts);
   context.type = 'html';
   context.body = page(language, texts, {
-    message: messageFor(status, texts),
-    detail: [out.error, out.error_description].filter(Boolean).join(': '),
+    message,
+    detail: isRefusedForm
+      ? undefined
+      : [out.error, out.error_description].filter(Boolean).join(': '),
     reference: observedRequest(context.req).id,
   });
 }

@@ -55,7 +55,7 @@ function application(
 ): Html {
   const shown = name ?? clientId;
   const label = fill(texts.revokeLabel, { client: plainName(shown) });
-  return html`<li>
+  return html`<li class="application">
 <h3>${foreignName(shown)}</h3>
 ${name === undefined ? html`<p class="quiet">${texts.applicationGone}</p>` : undefined}
 <p class="quiet">${fill(texts.applicationSince, { day: formatDay(since, language) })} · <span translate="no">${fill(texts.applicationId, { clientId })}</span></p>

@@ -27,5 +27,5 @@ ${scopeList(view.scopes, texts)}
 <button class="primary" type="submit" name="decision" value="allow">${texts.allow}</button>
 <button type="submit" name="decision" value="deny">${texts.deny}</button>
 </form>
-<p class="small">${returnsTo === undefined ? texts.returnsToDevice : sentence(texts.returnsTo, { host: html`<bdi translate="no">${returnsTo}</bdi>` })} ${texts.endAnyTime}<br><span translate="no">${fill(texts.applicationId, { clientId: view.clientId })}</span></p>`;
+<p class="small">${returnsTo === undefined ? texts.returnsToDevice : sentence(texts.returnsTo, { host: html`<bdi translate="no">${returnsTo}</bdi>` })}<br>${texts.endAnyTime}<br><span translate="no">${fill(texts.applicationId, { clientId: view.clientId })}</span></p>`;
 }
