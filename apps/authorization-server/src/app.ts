@@ -4,7 +4,12 @@
  */
 import type { RequestListener } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
-import { type Identity, loadSigningKey, type MasterKey } from '@gatehouse/identity';
+import {
+  createRegisteredOrigins,
+  type Identity,
+  loadSigningKey,
+  type MasterKey,
+} from '@gatehouse/identity';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { withAccountClient } from './account/account-client.ts';
 import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
@@ -14,7 +19,7 @@ import { redirectPostedRequest } from './authorize/form-post.ts';
 import { answerClientEndpointErrors } from './client-endpoints/answer-errors.ts';
 import { clientEndpoint, writeRefusal } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
-import { allowRegisteredOrigins, createRegisteredOrigins } from './cors/registered-origins.ts';
+import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
