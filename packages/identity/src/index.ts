@@ -5,7 +5,7 @@ export {
   type Principal,
 } from './access-tokens.ts';
 export { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
-export type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
+export { type BootstrapDefinition, isAcceptablePassword } from './bootstrap/bootstrap-schema.ts';
 export {
   type BootstrapSettings,
   bootstrapDefinition,
@@ -24,7 +24,8 @@ export {
 export { deriveKey, loadMasterKey, type MasterKey } from './master-key.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export type { Organization, OrganizationRegistry } from './organizations.ts';
-export { MAXIMUM_PASSWORD_BYTES } from './password-hash.ts';
+export { hashPassword, MAXIMUM_PASSWORD_BYTES } from './password-hash.ts';
+export { PasswordHashingBusy } from './password-hashing-queue.ts';
 export { createRegisteredOrigins, type RegisteredOrigins } from './registered-origins.ts';
 export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
 export { deviceScopes, identityScopes, knownScopes, type Scope } from './scopes.ts';

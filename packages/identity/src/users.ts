@@ -5,6 +5,7 @@ import {
   decoyPasswordHash,
   hashPassword,
   MAXIMUM_PASSWORD_BYTES,
+  pauseLikeVerifying,
   verifyPassword,
 } from './password-hash.ts';
 import { createRecordCache } from './record-cache.ts';
@@ -44,8 +45,16 @@ export interface UserRegistry {
   findByUsername(username: string): Promise<User | undefined>;
   /** The user, if enabled and the password is right. Unknown, disabled and wrong cost the same hash. */
   verify(username: string, password: string): Promise<User | undefined>;
+  /** Takes as long as `verify` and hashes nothing: for an attempt that is refused whatever the password. */
+  refuse(username: string): Promise<void>;
   /** Creates the user, or brings name, organisation, state and a changed bootstrap password up to date. */
   ensure(user: BootstrapUser): Promise<User>;
+  /**
+   * Changes an existing user under its lock. The not-before only ever moves forward.
+   *
+   * @throws Error when there is no such user
+   */
+  update(userId: string, change: (user: User) => User): Promise<User>;
 }
 
 export interface BootstrapUser {
@@ -89,6 +98,10 @@ export function createUserRegistry(dependencies: {
       const matches = await verifyPassword(password, user?.passwordHash ?? decoyPasswordHash);
       return matches && user?.enabled === true ? user : undefined;
     },
+    async refuse(username) {
+      await findByUsername(username);
+      await pauseLikeVerifying();
+    },
     async ensure(wanted) {
       const userId = await store.claim(usernameKeyOf(wanted.username), generateId());
       const key = keyOf(userId);
@@ -103,6 +116,22 @@ export function createUserRegistry(dependencies: {
           notBefore: existing?.notBefore ?? 0,
           ...(await bootstrapPassword(existing, wanted.password)),
         };
+        assertHeld();
+        await store.set(key, JSON.stringify(user));
+        cache.forget(key);
+        return user;
+      });
+    },
+    async update(userId, change) {
+      const key = keyOf(userId);
+      return withRecordLock(store, key, async (assertHeld) => {
+        const existing = await readForUpdate(store, key, parseUser);
+        if (existing === undefined) {
+          throw new Error(`There is no user ${userId}.`);
+        }
+        const changed = change(existing);
+        const notBefore = Math.max(changed.notBefore, existing.notBefore);
+        const user: User = { ...changed, userId, notBefore };
         assertHeld();
         await store.set(key, JSON.stringify(user));
         cache.forget(key);

@@ -7,7 +7,9 @@ const allGrantTypes = [
   'authorization_code',
   'client_credentials',
   'implicit',
+  'password',
   'refresh_token',
+  'urn:ietf:params:oauth:grant-type:device_code',
 ] as const;
 
 /** The grant types that are served; a client may be registered for more. */

@@ -1,13 +1,11 @@
-import {
-  accessTokenKey,
-  accessTokenKinds,
-  type CredentialHash,
-  type Sealer,
-} from '@gatehouse/identity';
+import type { CredentialHash, Sealer } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { lifetimes } from './lifetimes.ts';
-import type { Redemptions } from './redemptions.ts';
+
+import { GRANT, recordKey } from './record-key.ts';
+import { endedSessionKey } from './sessions.ts';
+import type { SingleUse } from './single-use.ts';
 
 /**
  * oidc-provider's persistence over the Store. Decided here, each for a reason the library leaves open:
@@ -21,7 +19,8 @@ export interface AdapterDependencies {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
   readonly sealer: Sealer;
-  readonly redemptions: Redemptions;
+  /** How this model is used up, where it is. */
+  readonly singleUse: SingleUse;
 }
 
 /** Their payloads carry session ids, user codes or return addresses that work like credentials. */
@@ -37,25 +36,29 @@ const consumableModels = new Set([
   'DeviceCode',
   'PushedAuthorizationRequest',
 ]);
-/** A Grant's id is no credential: it stays readable, so that an operator can name it. */
-const GRANT = 'Grant';
+/** Kept this much longer, so that device and person hear that it expired (RFC 8628 §3.5 `expired_token`). */
+const EXPIRED_DEVICE_CODE_SECONDS = 600;
 
 const membersKey = (grantId: string) => `grant-members:${grantId}`;
+const expiryOf = (expiresIn: number) => Date.now() + expiresIn * 1000;
 const tombstoneKey = (grantId: string) => `grant-tombstone:${grantId}`;
+
+/** The ids of what a user has granted; those that were revoked since are found to be gone. */
+export const userGrantsKey = (userId: string) => `user-grants:${userId}`;
 
 export class OidcAdapter implements Adapter {
   readonly #model: string;
   readonly #store: Store;
   readonly #credentialHash: CredentialHash;
   readonly #sealer: Sealer;
-  readonly #redemptions: Redemptions;
+  readonly #singleUse: SingleUse;
 
   constructor(model: string, dependencies: AdapterDependencies) {
     this.#model = model;
     this.#store = dependencies.store;
     this.#credentialHash = dependencies.credentialHash;
     this.#sealer = dependencies.sealer;
-    this.#redemptions = dependencies.redemptions;
+    this.#singleUse = dependencies.singleUse;
   }
 
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
@@ -63,18 +66,34 @@ export class OidcAdapter implements Adapter {
     const { grantId } = payload;
     const belongsToGrant = grantId !== undefined && this.#model !== 'Interaction';
     if (belongsToGrant) {
-      await this.#store.addToIndex(membersKey(grantId), key, Date.now() + expiresIn * 1000);
+      await this.#store.addToIndex(membersKey(grantId), key, expiryOf(expiresIn));
     }
-    await this.#store.set(key, this.#encode(key, payload), expiresIn);
+    if (this.#model === GRANT && payload.accountId !== undefined) {
+      await this.#store.addToIndex(userGrantsKey(payload.accountId), id, expiryOf(expiresIn));
+    }
+    const kept = this.#model === 'DeviceCode' ? expiresIn + EXPIRED_DEVICE_CODE_SECONDS : expiresIn;
+    await this.#store.set(key, this.#encode(key, payload), kept);
     if (payload.uid !== undefined && this.#model === 'Session') {
       await this.#point('uid', payload.uid, id, expiresIn);
     }
     if (payload.userCode !== undefined) {
-      await this.#point('userCode', payload.userCode, id, expiresIn);
+      await this.#point('userCode', payload.userCode, id, kept);
     }
     if (belongsToGrant && (await this.#store.get(tombstoneKey(grantId))) !== undefined) {
       await this.#store.delete([key]);
       throw new errors.InvalidGrant('the grant was revoked');
+    }
+    if (this.#model === 'Session') {
+      await this.#refuseEndedSession(key, payload.uid);
+    }
+  }
+
+  /** A request that was under way while the session was ended would write it back, cookie and all. */
+  async #refuseEndedSession(key: string, uid: string | undefined): Promise<void> {
+    const endedKey = endedSessionKey(this.#credentialHash(uid ?? ''));
+    if ((await this.#store.get(endedKey)) !== undefined) {
+      await this.#store.delete([key]);
+      throw new errors.SessionNotFound('the session was ended');
     }
   }
 
@@ -88,7 +107,9 @@ export class OidcAdapter implements Adapter {
     if (!consumableModels.has(this.#model)) {
       return payload;
     }
-    return (await this.#redemptions.isRedeemed(key)) ? { ...payload, consumed: true } : payload;
+    return (await this.#singleUse.isRedeemed({ id, key }))
+      ? { ...payload, consumed: true }
+      : payload;
   }
 
   findByUid(uid: string): Promise<AdapterPayload | undefined> {
@@ -101,7 +122,7 @@ export class OidcAdapter implements Adapter {
 
   async consume(id: string): Promise<void> {
     const secondsToLive = lifetimes[this.#model as keyof typeof lifetimes];
-    if (!(await this.#redemptions.claim(this.#key(id), secondsToLive))) {
+    if (!(await this.#singleUse.claim({ id, key: this.#key(id) }, secondsToLive))) {
       throw new errors.InvalidGrant('already used');
     }
   }
@@ -120,13 +141,7 @@ export class OidcAdapter implements Adapter {
   }
 
   #key(id: string): string {
-    if (this.#model === GRANT) {
-      return `grant:${id}`;
-    }
-    const hashed = this.#credentialHash(id);
-    return accessTokenKinds.has(this.#model)
-      ? accessTokenKey(hashed)
-      : `oidc:${this.#model}:${hashed}`;
+    return recordKey(this.#model, id, this.#credentialHash);
   }
 
   #encode(key: string, payload: AdapterPayload): string {
