@@ -1,4 +1,4 @@
-import type { Store } from '@gatehouse/store';
+import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { parseRecord, readForUpdate } from './parse-record.ts';
 import {
@@ -9,6 +9,7 @@ import {
 } from './password-hash.ts';
 import { createRecordCache } from './record-cache.ts';
 import { withRecordLock } from './record-lock.ts';
+import { RefusedChange } from './refused-change.ts';
 import { generateId } from './secure-key.ts';
 
 /** A person who signs in. */
@@ -46,6 +47,13 @@ export interface UserRegistry {
   verify(username: string, password: string): Promise<User | undefined>;
   /** Creates the user, or brings name, organisation, state and a changed bootstrap password up to date. */
   ensure(user: BootstrapUser): Promise<User>;
+  list(): Promise<readonly User[]>;
+  /**
+   * Changes an existing user under its lock. The not-before only ever moves forward.
+   *
+   * @throws RefusedChange when there is no such user
+   */
+  update(userId: string, change: (user: User) => User): Promise<User>;
 }
 
 export interface BootstrapUser {
@@ -57,6 +65,7 @@ export interface BootstrapUser {
   readonly enabled?: boolean | undefined;
 }
 
+const INDEX_KEY = 'users';
 const keyOf = (userId: string) => `user:${userId}`;
 const usernameKeyOf = (username: string) => `username:${canonicalUsername(username)}`;
 
@@ -103,6 +112,28 @@ export function createUserRegistry(dependencies: {
           notBefore: existing?.notBefore ?? 0,
           ...(await bootstrapPassword(existing, wanted.password)),
         };
+        assertHeld();
+        await store.set(key, JSON.stringify(user));
+        cache.forget(key);
+        await store.addToIndex(INDEX_KEY, userId, NEVER_EXPIRES);
+        return user;
+      });
+    },
+    async list() {
+      const ids = await store.members(INDEX_KEY);
+      const found = await Promise.all(ids.map((id) => cache.read(keyOf(id))));
+      return found.filter((user) => user !== undefined);
+    },
+    async update(userId, change) {
+      const key = keyOf(userId);
+      return withRecordLock(store, key, async (assertHeld) => {
+        const existing = await readForUpdate(store, key, parseUser);
+        if (existing === undefined) {
+          throw new RefusedChange(`There is no user ${userId}.`);
+        }
+        const changed = change(existing);
+        const notBefore = Math.max(changed.notBefore, existing.notBefore);
+        const user: User = { ...changed, userId, notBefore };
         assertHeld();
         await store.set(key, JSON.stringify(user));
         cache.forget(key);
