@@ -4,9 +4,16 @@
  */
 import type { RequestListener } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
-import { type Identity, loadSigningKey, type MasterKey } from '@gatehouse/identity';
+import {
+  type Identity,
+  keepSigningKeys,
+  type MasterKey,
+  type SigningKeyPolicy,
+} from '@gatehouse/identity';
 import express, { type RequestHandler } from 'express';
+import { thisServer } from './audit/request-origin.ts';
 import { defaultParameters } from './authorize/default-parameters.ts';
+import { auditedEndpoint } from './client-endpoints/audited-endpoint.ts';
 import { clientEndpoint } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins, createRegisteredOrigins } from './cors/registered-origins.ts';
@@ -27,18 +34,35 @@ export interface AppDependencies {
   readonly issuer: string;
   readonly cookieKeys: readonly string[];
   readonly securityProfile: SecurityProfile;
+  readonly signingKeyPolicy: SigningKeyPolicy;
+  /** Whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+  /** Epoch milliseconds. */
+  readonly now?: () => number;
 }
 
 /** @throws StoreUnavailable when the signing key cannot be read or made */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { identity, issuer } = dependencies;
-  const provider = createProvider(issuer, {
-    identity,
-    signingKey: await loadSigningKey('authorization-server', 'RS256', identity),
-    cookieKeys: dependencies.cookieKeys,
-    secureCookies: issuer.startsWith('https:'),
-    securityProfile: dependencies.securityProfile,
+  const { audit } = identity;
+  const signingKeys = keepSigningKeys('authorization-server', 'RS256', {
+    ...identity,
+    now: dependencies.now ?? Date.now,
+    policy: dependencies.signingKeyPolicy,
+    onMade: (kid) =>
+      audit.record({ event: 'signing_key_made', purpose: 'authorization-server', kid }, thisServer),
   });
+  const provider = createProvider(
+    issuer,
+    {
+      identity,
+      signingKeys: await signingKeys.load(),
+      cookieKeys: dependencies.cookieKeys,
+      secureCookies: issuer.startsWith('https:'),
+      securityProfile: dependencies.securityProfile,
+    },
+    signingKeys,
+  );
   const callback = provider.callback();
   const serve: RequestHandler = (request, response) => callback(request, response);
   const csrfTokens = createCsrfTokens(dependencies.masterKey);
@@ -48,18 +72,20 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.disable('etag');
   app.enable('case sensitive routing');
   app.enable('strict routing');
+  app.set('trust proxy', [...dependencies.trustedProxies]);
   app.use(pageHeaders, fixOrigin(issuer));
 
   app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
   const origins = createRegisteredOrigins(identity.clients);
+  const forClients = auditedEndpoint(audit, clientEndpoint);
   const browserForm = allowRegisteredOrigins(origins, 'POST');
   app.get('/.well-known/openid-configuration', operation('discovery'), serve);
   app.get('/.well-known/oauth-authorization-server', operation('discovery'), serve);
   app.get(at.jwks, operation('jwks'), serve);
-  app.all(at.token, operation('token'), browserForm, clientEndpoint, serve);
-  app.all(at.revocation, operation('revoke'), browserForm, clientEndpoint, serve);
-  app.all(at.introspection, operation('introspect'), clientEndpoint, serve);
-  app.all(at.pushed_authorization_request, operation('par'), clientEndpoint, serve);
+  app.all(at.token, operation('token'), browserForm, forClients, serve);
+  app.all(at.revocation, operation('revoke'), browserForm, forClients, serve);
+  app.all(at.introspection, operation('introspect'), forClients, serve);
+  app.all(at.pushed_authorization_request, operation('par'), forClients, serve);
   const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
   app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 

@@ -15,8 +15,8 @@ import { loadConfiguration } from './config.ts';
 
 async function start() {
   const configuration = loadConfiguration(process.env);
-  const { host, port, issuer, identity: settings, cookieKeys } = configuration;
-  const { masterKey, securityProfile } = settings;
+  const { host, port, issuer, identity: settings } = configuration;
+  const { masterKey, securityProfile, signingKeyPolicy } = settings;
   const logger = createLogger({
     app: 'authorization-server',
     level: configuration.logLevel,
@@ -28,13 +28,24 @@ async function start() {
   const store = createStore(settings.storeUrl, {
     onStateChange: (state) => logger.warn({ state }, `store ${state}`),
   });
-  const identity = openIdentity({ store, masterKey });
+  const identity = openIdentity({
+    store,
+    masterKey,
+    onAuditLost: (entries, err) =>
+      logger.error({ err, audit: entries }, 'audit entries not stored'),
+  });
   const application = await deferListener(
     async () => {
       if (bootstrap !== undefined) {
         await applyBootstrap(bootstrap, identity);
       }
-      return createApp({ identity, masterKey, issuer, cookieKeys, securityProfile });
+      return createApp({
+        ...configuration,
+        identity,
+        masterKey,
+        securityProfile,
+        signingKeyPolicy,
+      });
     },
     (error) => error instanceof StoreUnavailable,
   );
@@ -50,6 +61,7 @@ async function start() {
     async close() {
       application.close();
       await Promise.all([server.close(), operations.close()]);
+      await identity.audit.flush();
       await store.close();
     },
   };

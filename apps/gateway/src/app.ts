@@ -9,7 +9,12 @@
  */
 import type { RequestListener } from 'node:http';
 import { type Logger, observeRequests } from '@gatehouse/http-server';
-import { type Identity, loadSigningKey, type SigningKey } from '@gatehouse/identity';
+import {
+  type Identity,
+  keepSigningKeys,
+  type SigningKey,
+  type SigningKeyPolicy,
+} from '@gatehouse/identity';
 import { createAccessTokenAuthenticator } from './authentication/access-token.ts';
 import { createAddressMatcher } from './authentication/address.ts';
 import { createBearerTokenAuthenticator } from './authentication/bearer-token.ts';
@@ -34,6 +39,7 @@ export interface GatewayDependencies {
   readonly trustedProxies: readonly string[];
   readonly signatureToleranceMilliseconds: number;
   readonly strict: boolean;
+  readonly signingKeyPolicy?: SigningKeyPolicy | undefined;
   readonly routes?: readonly Route[];
   readonly upstreamConnections?: number;
   readonly upstreamMaximumRequests?: number;
@@ -52,7 +58,16 @@ const UPSTREAM_MAXIMUM_REQUESTS = 1024;
 export function createGateway(dependencies: GatewayDependencies): Gateway {
   const { identity, now, strict, publicUrl } = dependencies;
   const { clients, replayGuard, verifyAccessToken } = identity;
-  const signingKey = rememberOnce(() => loadSigningKey('gateway', 'EdDSA', identity));
+  const signingKeys = keepSigningKeys('gateway', 'EdDSA', {
+    ...identity,
+    now,
+    ...(dependencies.signingKeyPolicy && { policy: dependencies.signingKeyPolicy }),
+    onMade: (kid) =>
+      identity.audit.record(
+        { event: 'signing_key_made', purpose: 'gateway', kid },
+        { actor: 'gateway' },
+      ),
+  });
   const upstream = createUpstream({
     url: dependencies.deviceServiceUrl,
     connections: dependencies.upstreamConnections ?? UPSTREAM_CONNECTIONS,
@@ -75,7 +90,11 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     ],
     forward: createForwarder({
       upstreams: new Map([[deviceService, upstream]]),
-      issueInternalToken: createInternalTokenIssuer({ issuer: publicUrl, signingKey, now }),
+      issueInternalToken: createInternalTokenIssuer({
+        issuer: publicUrl,
+        signingKey: signingKeys.current,
+        now,
+      }),
       publicUrl,
     }),
     isTrustedProxy: createAddressMatcher(dependencies.trustedProxies),
@@ -84,19 +103,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   });
   return {
     listener: observeRequests(handler, dependencies.logger),
-    jwks: async () => ({ keys: [(await signingKey()).publicJwk] }),
+    jwks: signingKeys.jwks,
     close: () => upstream.close(),
-  };
-}
-
-/** The first success is kept; a failure is tried again by the next caller: the store may be back. */
-function rememberOnce<Value>(load: () => Promise<Value>): () => Promise<Value> {
-  let loaded: Promise<Value> | undefined;
-  return () => {
-    loaded ??= load().catch((error: unknown) => {
-      loaded = undefined;
-      throw error;
-    });
-    return loaded;
   };
 }

@@ -1,4 +1,4 @@
-import { type Identity, knownScopes, type SigningKey } from '@gatehouse/identity';
+import { type Identity, knownScopes, type SigningKeys } from '@gatehouse/identity';
 import type { Configuration, JWKS } from 'oidc-provider';
 import { renderErrorPage } from '../sign-in/error-page.ts';
 import { ClientAdapter } from './client-adapter.ts';
@@ -14,7 +14,8 @@ import { failClosed } from './unavailable-adapter.ts';
 
 export interface ProviderSettings {
   readonly identity: Identity;
-  readonly signingKey: SigningKey;
+  /** Those of the start; later ones come through keep-jwks-current.ts. */
+  readonly signingKeys: SigningKeys;
   readonly cookieKeys: readonly string[];
   /** https issuers get `Secure` cookies with name prefixes. */
   readonly secureCookies: boolean;
@@ -24,7 +25,7 @@ export interface ProviderSettings {
 
 /** Everything the library leaves open, said explicitly: its defaults are for development. */
 export function providerConfiguration(settings: ProviderSettings): Configuration {
-  const { identity, signingKey, redemptions } = settings;
+  const { identity, signingKeys, redemptions } = settings;
   return {
     adapter: (model) =>
       failClosed(
@@ -32,7 +33,7 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
           ? new ClientAdapter(identity.clients, supportedGrantTypes(settings.securityProfile))
           : new OidcAdapter(model, { ...identity, redemptions }),
       ),
-    jwks: { keys: [signingKey.privateJwk] } as JWKS,
+    jwks: { keys: signingKeys.all.map((key) => key.privateJwk) } as JWKS,
     cookies: cookieSettings(settings),
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     enabledJWA: { idTokenSigningAlgValues: ['RS256'] },

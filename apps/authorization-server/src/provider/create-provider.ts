@@ -3,16 +3,18 @@
  * things are kept (adapters), who clients and accounts are, how long things live, and how it fails.
  * What stands before its endpoints is in authorize/ and client-endpoints/; the pages are in sign-in/.
  */
-import type { Identity } from '@gatehouse/identity';
+import type { Identity, KeptSigningKeys } from '@gatehouse/identity';
 import Provider from 'oidc-provider';
 import { redirectReply } from '../authorize/redirect-reply.ts';
 import { completeRedemption } from '../client-endpoints/complete-redemption.ts';
 import { clientEndpointReply } from '../client-endpoints/reply.ts';
 import { removeForeignOrigins } from '../cors/registered-origins.ts';
 import { registerClientCredentials } from '../grants/client-credentials.ts';
+import { auditEvents } from './audit-events.ts';
 import { refuseUnauthorizedClients } from './client-permissions.ts';
 import { type ProviderSettings, providerConfiguration } from './configuration.ts';
 import { enableImplicit } from './enable-implicit.ts';
+import { keepJwksCurrent } from './keep-jwks-current.ts';
 import { noteOutcomes } from './note-outcomes.ts';
 import { createRedemptions } from './redemptions.ts';
 import { clientEndpointPaths } from './routes.ts';
@@ -21,6 +23,7 @@ import { answerUnexpectedErrors } from './unexpected-errors.ts';
 export function createProvider(
   issuer: string,
   settings: Omit<ProviderSettings, 'redemptions'>,
+  keptSigningKeys: KeptSigningKeys,
 ): Provider {
   const redemptions = createRedemptions(settings.identity.store);
   const provider = new Provider(issuer, providerConfiguration({ ...settings, redemptions }));
@@ -37,7 +40,9 @@ export function createProvider(
   provider.use(clientEndpointReply(clientEndpointPaths));
   provider.use(answerUnexpectedErrors);
   provider.use(completeRedemption(redemptions));
+  provider.use(keepJwksCurrent(provider, keptSigningKeys));
   noteOutcomes(provider);
+  auditEvents(provider, settings.identity);
   return provider;
 }
 

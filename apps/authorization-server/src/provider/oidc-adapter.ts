@@ -1,7 +1,10 @@
 import {
-  accessTokenKey,
-  accessTokenKinds,
   type CredentialHash,
+  credentialKey,
+  type FindLiveHolder,
+  grantKey,
+  grantMembersKey,
+  grantTombstoneKey,
   type Sealer,
 } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
@@ -15,6 +18,7 @@ import type { Redemptions } from './redemptions.ts';
  *   payloads that carry other secrets are sealed whole.
  * - Single use is one `claim`; the loser of a race gets `invalid_grant` and revokes nothing. What was redeemed
  *   before this request came is found as consumed, and the library then kills what it gave.
+ * - What was issued at or before the not-before of its client, its user or the installation is not found.
  * - Nothing outlives its grant: index, write, then look for the grant's tombstone, and take back.
  */
 export interface AdapterDependencies {
@@ -22,6 +26,7 @@ export interface AdapterDependencies {
   readonly credentialHash: CredentialHash;
   readonly sealer: Sealer;
   readonly redemptions: Redemptions;
+  readonly findLiveHolder: FindLiveHolder;
 }
 
 /** Their payloads carry session ids, user codes or return addresses that work like credentials. */
@@ -40,15 +45,13 @@ const consumableModels = new Set([
 /** A Grant's id is no credential: it stays readable, so that an operator can name it. */
 const GRANT = 'Grant';
 
-const membersKey = (grantId: string) => `grant-members:${grantId}`;
-const tombstoneKey = (grantId: string) => `grant-tombstone:${grantId}`;
-
 export class OidcAdapter implements Adapter {
   readonly #model: string;
   readonly #store: Store;
   readonly #credentialHash: CredentialHash;
   readonly #sealer: Sealer;
   readonly #redemptions: Redemptions;
+  readonly #findLiveHolder: FindLiveHolder;
 
   constructor(model: string, dependencies: AdapterDependencies) {
     this.#model = model;
@@ -56,6 +59,7 @@ export class OidcAdapter implements Adapter {
     this.#credentialHash = dependencies.credentialHash;
     this.#sealer = dependencies.sealer;
     this.#redemptions = dependencies.redemptions;
+    this.#findLiveHolder = dependencies.findLiveHolder;
   }
 
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
@@ -63,7 +67,7 @@ export class OidcAdapter implements Adapter {
     const { grantId } = payload;
     const belongsToGrant = grantId !== undefined && this.#model !== 'Interaction';
     if (belongsToGrant) {
-      await this.#store.addToIndex(membersKey(grantId), key, Date.now() + expiresIn * 1000);
+      await this.#store.addToIndex(grantMembersKey(grantId), key, Date.now() + expiresIn * 1000);
     }
     await this.#store.set(key, this.#encode(key, payload), expiresIn);
     if (payload.uid !== undefined && this.#model === 'Session') {
@@ -72,7 +76,7 @@ export class OidcAdapter implements Adapter {
     if (payload.userCode !== undefined) {
       await this.#point('userCode', payload.userCode, id, expiresIn);
     }
-    if (belongsToGrant && (await this.#store.get(tombstoneKey(grantId))) !== undefined) {
+    if (belongsToGrant && (await this.#store.get(grantTombstoneKey(grantId))) !== undefined) {
       await this.#store.delete([key]);
       throw new errors.InvalidGrant('the grant was revoked');
     }
@@ -85,6 +89,9 @@ export class OidcAdapter implements Adapter {
       return undefined;
     }
     const payload = this.#decode(key, text, id);
+    if (!(await this.#isAlive(payload))) {
+      return undefined;
+    }
     if (!consumableModels.has(this.#model)) {
       return payload;
     }
@@ -108,25 +115,29 @@ export class OidcAdapter implements Adapter {
 
   async destroy(id: string): Promise<void> {
     if (this.#model === GRANT) {
-      await this.#store.set(tombstoneKey(id), '', lifetimes.Grant);
+      await this.#store.set(grantTombstoneKey(id), '', lifetimes.Grant);
       await this.revokeByGrantId(id);
     }
     await this.#store.delete([this.#key(id)]);
   }
 
   async revokeByGrantId(grantId: string): Promise<void> {
-    const keys = await this.#store.members(membersKey(grantId));
-    await this.#store.delete([...keys, membersKey(grantId)]);
+    const keys = await this.#store.members(grantMembersKey(grantId));
+    await this.#store.delete([...keys, grantMembersKey(grantId)]);
   }
 
   #key(id: string): string {
     if (this.#model === GRANT) {
-      return `grant:${id}`;
+      return grantKey(id);
     }
-    const hashed = this.#credentialHash(id);
-    return accessTokenKinds.has(this.#model)
-      ? accessTokenKey(hashed)
-      : `oidc:${this.#model}:${hashed}`;
+    return credentialKey(this.#model, this.#credentialHash(id));
+  }
+
+  /** A session is as old as its sign-in: it may have begun before, with nobody in it. */
+  async #isAlive(payload: AdapterPayload): Promise<boolean> {
+    const issuedAt = payload.loginTs ?? payload.iat ?? 0;
+    const { clientId, accountId: userId } = payload;
+    return (await this.#findLiveHolder({ issuedAt, clientId, userId })) !== undefined;
   }
 
   #encode(key: string, payload: AdapterPayload): string {

@@ -1,4 +1,4 @@
-/** What enable-implicit.ts reaches for; nothing else may. */
+/** What enable-implicit.ts and keep-jwks-current.ts reach for; nothing else may. */
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   import type Provider from 'oidc-provider';
 
@@ -8,6 +8,8 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
           readonly responseTypes: string[];
           readonly grantTypes: Set<string>;
         };
+        readonly keystore: { clear(): void; add(key: object): void };
+        jwks: { readonly keys: readonly object[] };
       }
     | undefined;
 }
