@@ -43,6 +43,7 @@ export {
 export { type KeptSigningKeys, keepSigningKeys } from './kept-signing-keys.ts';
 export type { FindLiveHolder, IssuedCredential, LiveHolder } from './live-holder.ts';
 export { deriveKey, loadMasterKey, type MasterKey } from './master-key.ts';
+export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export type { Organization, OrganizationRegistry } from './organizations.ts';
 export { hashPassword, MAXIMUM_PASSWORD_BYTES } from './password-hash.ts';

@@ -58,6 +58,11 @@ export interface SigningKeyDependencies {
   readonly onMade?: (kid: string) => void;
 }
 
+/** Where the keys of a purpose lie; also what they are sealed for. */
+export function signingKeyRecord(purpose: SigningPurpose, algorithm: SigningAlgorithm): string {
+  return `signing-key:${purpose}:${algorithm}`;
+}
+
 /** Newest first. */
 type Ring = readonly { readonly jwk: JsonWebKey; readonly createdAt: number }[];
 
@@ -68,7 +73,7 @@ export async function loadSigningKeys(
   dependencies: SigningKeyDependencies,
 ): Promise<SigningKeys> {
   const { store, sealer, now = Date.now, policy = defaultSigningKeyPolicy, onMade } = dependencies;
-  const storeKey = `signing-key:${purpose}:${algorithm}`;
+  const storeKey = signingKeyRecord(purpose, algorithm);
   const read = async () => openRing(await store.get(storeKey), storeKey, sealer);
   const stored = await read();
   const ring = toRing(stored, now());

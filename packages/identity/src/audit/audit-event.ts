@@ -92,6 +92,8 @@ export const auditEvents: Readonly<Record<AuditEventName, AuditEventKind>> = {
 export interface AuditOrigin {
   /** The app, or `cli`. */
   readonly actor: string;
+  /** Of a command: who the machine says ran it. */
+  readonly operator?: string | undefined;
   readonly address?: string | undefined;
   readonly requestId?: string | undefined;
 }
