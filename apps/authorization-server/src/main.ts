@@ -8,14 +8,14 @@ import {
   serve,
   serveOperations,
 } from '@gatehouse/http-server';
-import { applyBootstrap, bootstrapDefinition, openIdentity } from '@gatehouse/identity';
+import { applyBootstrap, demoProblems, isLoopbackUrl, openIdentity } from '@gatehouse/identity';
 import { createStore, StoreUnavailable } from '@gatehouse/store';
 import { createApp } from './app.ts';
 import { loadConfiguration } from './config.ts';
 
 async function start() {
   const configuration = loadConfiguration(process.env);
-  const { host, port, issuer, identity: settings } = configuration;
+  const { host, port, issuer, bootstrap, identity: settings } = configuration;
   const { masterKey, securityProfile, signingKeyPolicy } = settings;
   const logger = createLogger({
     app: 'authorization-server',
@@ -24,7 +24,6 @@ async function start() {
   });
   exitOnUnhandledErrors(logger);
 
-  const bootstrap = bootstrapDefinition({ ...settings, ...configuration, publicUrl: issuer });
   const store = createStore(settings.storeUrl, {
     onStateChange: (state) => logger.warn({ state }, `store ${state}`),
   });
@@ -38,6 +37,12 @@ async function start() {
     async () => {
       if (bootstrap !== undefined) {
         await applyBootstrap(bootstrap, identity);
+      }
+      if (!isLoopbackUrl(issuer)) {
+        const problems = await demoProblems(identity);
+        if (problems.length > 0) {
+          throw new ConfigurationError(problems);
+        }
       }
       return createApp({
         ...configuration,

@@ -47,6 +47,11 @@ export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export type { Organization, OrganizationRegistry } from './organizations.ts';
 export { hashPassword, MAXIMUM_PASSWORD_BYTES } from './password-hash.ts';
+export {
+  demoProblems,
+  type ProductionSubject,
+  productionProblems,
+} from './production-problems.ts';
 export { RefusedChange } from './refused-change.ts';
 export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
 export { nextNotBefore, type Revocations, type RevokedToken } from './revocations.ts';

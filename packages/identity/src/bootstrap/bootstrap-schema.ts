@@ -43,7 +43,7 @@ const redirectUri = z
   .string()
   .refine(
     (value) => isAllowedRedirectUri(value, 'native'),
-    'must be https, loopback http, or a native app scheme, in normal form, without fragment',
+    'must be https, loopback http, or a native app scheme, in normal form, without fragment and without code, state or the like in its query',
   );
 
 export const clientSchema = z
