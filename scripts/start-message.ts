@@ -4,6 +4,7 @@ export interface StartMessageInput {
   readonly authorizationServerUrl: string;
   readonly gatewayUrl: string;
   readonly deviceServiceUrl: string;
+  readonly dataDirectory: string;
   readonly demo: Demo | undefined;
 }
 
@@ -48,6 +49,6 @@ TIMESTAMP=$(date +%s)000; curl -s '${input.gatewayUrl}/api/device?${query}' -w '
 
 ${input.authorizationServerUrl}/authorize?${signIn}
 
-Ctrl-C stops everything. The data stays in DATA_DIR (./data).
+Ctrl-C stops everything. The data stays in ${input.dataDirectory}.
 `;
 }

@@ -8,7 +8,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { type RunningServer, serve } from '@gatehouse/http-server';
-import { type Demo, readOrCreateDemo } from '@gatehouse/identity';
+import { type Demo, isLoopbackUrl, readOrCreateDemo } from '@gatehouse/identity';
 import { createApp as createDemoApplication } from '../apps/demo-application/src/app.ts';
 import { startMessage } from './start-message.ts';
 
@@ -16,9 +16,8 @@ const root = join(import.meta.dirname, '..');
 const apps = ['authorization-server', 'gateway', 'device-service'] as const;
 
 const settings = readSettings();
-const demo = settings.embedded
-  ? readOrCreateDemo(settings.dataDirectory, settings.redirectUri)
-  : undefined;
+const isDemo = settings.embedded && isLoopbackUrl(settings.authorizationServerUrl);
+const demo = isDemo ? readOrCreateDemo(settings.dataDirectory, settings.redirectUri) : undefined;
 const children = apps.map(startApp);
 let stopping = false;
 

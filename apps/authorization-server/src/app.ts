@@ -5,6 +5,7 @@
 import type { RequestListener } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
 import {
+  defaultSigningKeyPolicy,
   type Identity,
   keepSigningKeys,
   type MasterKey,
@@ -13,12 +14,13 @@ import {
 import express, { type RequestHandler } from 'express';
 import { thisServer } from './audit/request-origin.ts';
 import { defaultParameters } from './authorize/default-parameters.ts';
+import { redirectPostedRequest } from './authorize/form-post.ts';
 import { auditedEndpoint } from './client-endpoints/audited-endpoint.ts';
 import { clientEndpoint } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins, createRegisteredOrigins } from './cors/registered-origins.ts';
 import { fixOrigin } from './http/fix-origin.ts';
-import { noStore, pageHeaders } from './http/page-headers.ts';
+import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
 import { createProvider } from './provider/create-provider.ts';
 import type { SecurityProfile } from './provider/grant-types.ts';
 import { providerRoutes as at } from './provider/routes.ts';
@@ -34,9 +36,9 @@ export interface AppDependencies {
   readonly issuer: string;
   readonly cookieKeys: readonly string[];
   readonly securityProfile: SecurityProfile;
-  readonly signingKeyPolicy: SigningKeyPolicy;
-  /** Whose X-Forwarded-For is believed. */
-  readonly trustedProxies: readonly string[];
+  readonly signingKeyPolicy?: SigningKeyPolicy;
+  /** Whose X-Forwarded-For is believed: nobody's by default. */
+  readonly trustedProxies?: readonly string[];
   /** Epoch milliseconds. */
   readonly now?: () => number;
 }
@@ -48,7 +50,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const signingKeys = keepSigningKeys('authorization-server', 'RS256', {
     ...identity,
     now: dependencies.now ?? Date.now,
-    policy: dependencies.signingKeyPolicy,
+    policy: dependencies.signingKeyPolicy ?? defaultSigningKeyPolicy,
     onMade: (kid) =>
       audit.record({ event: 'signing_key_made', purpose: 'authorization-server', kid }, thisServer),
   });
@@ -72,10 +74,9 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.disable('etag');
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  app.set('trust proxy', [...dependencies.trustedProxies]);
-  app.use(pageHeaders, fixOrigin(issuer));
+  app.set('trust proxy', [...(dependencies.trustedProxies ?? [])]);
+  app.use(fixOrigin(issuer), noSniff);
 
-  app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
   const origins = createRegisteredOrigins(identity.clients);
   const forClients = auditedEndpoint(audit, clientEndpoint);
   const browserForm = allowRegisteredOrigins(origins, 'POST');
@@ -89,7 +90,11 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
   app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 
+  app.use(pageHeaders);
+  app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
   app.use(noStore);
+  const form = express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 100 });
+  app.post(at.authorization, operation('authorize'), form, redirectPostedRequest);
   app.get(
     at.authorization,
     operation('authorize'),

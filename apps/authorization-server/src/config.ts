@@ -132,14 +132,17 @@ function loadCookieKeys(
   const path = file ?? join(dataDirectory, 'cookie.keys');
   const text = readOrCreateSecretFile(path, () => {
     if (file !== undefined) {
-      throw new ConfigurationError([{ name: 'COOKIE_KEYS_FILE', message: `${path} is missing` }]);
+      throw new ConfigurationError([{ name: 'COOKIE_KEYS_FILE', message: 'the file is missing' }]);
     }
     return `${randomBytes(32).toString('hex')}\n`;
   });
   const keys = text.split(/\s+/).filter((key) => key !== '');
   if (keys.length === 0 || keys.some((key) => key.length < 32)) {
     throw new ConfigurationError([
-      { name: 'COOKIE_KEYS_FILE', message: `${path} must hold keys of 32 or more characters` },
+      {
+        name: 'COOKIE_KEYS_FILE',
+        message: 'the file must hold keys of 32 or more characters, one a line',
+      },
     ]);
   }
   return keys;

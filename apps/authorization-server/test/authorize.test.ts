@@ -5,7 +5,7 @@ import {
   startConstellation,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { alice, authorizationUrl, bootstrap, odd, web } from './fixtures.ts';
+import { alice, authorizationUrl, bootstrap, browserApp, odd, web } from './fixtures.ts';
 
 let system: Constellation;
 let issuer: string;
@@ -113,6 +113,24 @@ describe('the authorization endpoint', () => {
     expect(reply.location?.searchParams.get('error')).toBe('invalid_request');
   });
 
+  it.each(['device:read nonsense', 'a"b', 'x'.repeat(8192)])(
+    'AZ-09 AZ-11 refuses a scope that is unknown or malformed (%#)',
+    async (scope) => {
+      const reply = await visit(`${good}&scope=${encodeURIComponent(scope)}`);
+      expect(reply.location?.searchParams.get('error')).toBe('invalid_scope');
+    },
+  );
+
+  it('AZ-09 refuses a scope the client is not registered for', async () => {
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id: odd.clientId,
+      redirect_uri: 'https://odd.example/one',
+      scope: 'device:write',
+    });
+    expect((await visit(String(query))).location?.searchParams.get('error')).toBe('invalid_scope');
+  });
+
   it('AZ-10 serves a request without scope with all the client is registered for', async () => {
     const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
     expect(landing.searchParams.get('code')).toMatch(/^[\w-]{43}$/);
@@ -134,6 +152,64 @@ describe('the authorization endpoint', () => {
     expect(landing.searchParams.get('state')).toBe(state);
     const raw = /[?&]state=([^&]*)/.exec(landing.search)?.[1] ?? '';
     expect(decodeURIComponent(raw)).toBe(state);
+  });
+
+  it.each(['form_post', 'web_message', 'jwt', 'nonsense'])(
+    'AZ-15 refuses response_mode=%s, and does not advertise it',
+    async (mode) => {
+      const reply = await visit(`${good}&response_mode=${mode}`);
+      expect(['invalid_request', 'unsupported_response_mode']).toContain(
+        reply.location?.searchParams.get('error') ?? 'page',
+      );
+      const discovery = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
+      expect(discovery).toMatchObject({ response_modes_supported: ['query', 'fragment'] });
+    },
+  );
+
+  it('AZ-18 serves a posted request as the same GET', async () => {
+    const reply = await fetch(`${issuer}/authorize`, {
+      method: 'POST',
+      redirect: 'manual',
+      body: new URLSearchParams(good),
+    });
+    expect(reply.status).toBe(303);
+    expect(reply.headers.get('set-cookie')).toBeNull();
+    const next = new URL(reply.headers.get('location') ?? '', issuer);
+    expect((await visit(next.search.slice(1))).location?.pathname).toMatch(/^\/sign-in\//);
+    const twice = await fetch(`${issuer}/authorize`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `${good}&client_id=other`,
+    });
+    expectPage(await visit(new URL(twice.headers.get('location') ?? '', issuer).search.slice(1)));
+  });
+
+  it.each(['PUT', 'DELETE', 'PATCH'])('AZ-18 refuses %s and sets no cookie', async (method) => {
+    const reply = await fetch(`${issuer}/authorize?${good}`, { method, redirect: 'manual' });
+    expect([404, 405]).toContain(reply.status);
+    expect(reply.headers.get('set-cookie')).toBeNull();
+  });
+
+  it('AZ-19 lets no script of another origin read it', async () => {
+    for (const method of ['GET', 'OPTIONS']) {
+      const reply = await fetch(`${issuer}/authorize?${good}`, {
+        method,
+        redirect: 'manual',
+        headers: { origin: browserApp.origin, 'access-control-request-method': 'GET' },
+      });
+      expect(reply.headers.get('access-control-allow-origin')).toBeNull();
+    }
+  });
+
+  it('AZ-30 survives an address of 20 KB and one with 1,001 parameters', async () => {
+    const long = await visit(`${good}&x=${'y'.repeat(20 * 1024)}`);
+    expect([400, 414, 431]).toContain(long.status);
+    const many = await visit(
+      `${good}&${Array.from({ length: 1001 }, (_, i) => `p${i}=1`).join('&')}`,
+    );
+    expect([302, 400, 414, 431]).toContain(many.status);
+    expect((await visit(good)).status).toBe(302);
   });
 
   it('AZ-16 answers prompt=none without a session with login_required', async () => {

@@ -10,6 +10,25 @@ export const web = {
 /** An id and a secret that only survive HTTP Basic when they are form-encoded first (RFC 6749 §2.3.1). */
 export const odd = { clientId: 'web:1', secureKey: 's+e/c r%t&=0123456789' } as const;
 
+/** An application in the browser: it keeps no secret, so it proves itself with PKCE. */
+export const browserApp = {
+  clientId: 'browser-app',
+  origin: 'https://browser.example',
+  redirectUri: 'https://browser.example/callback',
+} as const;
+
+/** An older application in the browser that gets its token in the fragment. */
+export const implicitApp = {
+  clientId: 'implicit-app',
+  redirectUri: 'https://implicit.example/callback',
+} as const;
+
+/** An API of somebody else's that asks about the tokens it is shown. */
+export const resourceServer = {
+  clientId: 'resources',
+  secureKey: 'resourceKey0123456789',
+} as const;
+
 export const alice = { username: 'alice', password: 'correct horse battery' } as const;
 
 export const bootstrap = {
@@ -32,6 +51,33 @@ export const bootstrap = {
       grantTypes: ['client_credentials', 'authorization_code'],
       redirectUris: ['https://odd.example/one', 'https://odd.example/two'],
       scopes: ['device:read'],
+    },
+    {
+      clientId: browserApp.clientId,
+      name: 'Browser application',
+      orgId: 'org-1',
+      public: true,
+      grantTypes: ['authorization_code', 'refresh_token'],
+      redirectUris: [browserApp.redirectUri],
+      corsOrigins: [browserApp.origin],
+      scopes: knownScopes,
+    },
+    {
+      clientId: implicitApp.clientId,
+      name: 'Implicit application',
+      orgId: 'org-1',
+      public: true,
+      grantTypes: ['implicit'],
+      redirectUris: [implicitApp.redirectUri],
+      scopes: ['device:read', 'device:write'],
+    },
+    {
+      clientId: resourceServer.clientId,
+      secureKey: resourceServer.secureKey,
+      name: 'Resource server',
+      orgId: 'org-1',
+      resourceServer: true,
+      scopes: [],
     },
     {
       clientId: 'disabled',

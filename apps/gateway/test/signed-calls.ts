@@ -1,4 +1,3 @@
-// biome-ignore lint/correctness/noUndeclaredDependencies: the whole workspace tests with the root's Jest
 import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { type Received, type Sent, send } from './http-client.ts';

@@ -17,7 +17,7 @@ export interface RunOptions {
  * The life of one server process: start, tell a supervisor, wait for the end, drain, leave.
  *
  * The end is SIGTERM, SIGINT, or the supervisor going away (its IPC channel closes), whichever comes
- * first. A signal that arrives while draining ends the process at once, with 1; so does a drain that
+ * first. A second signal ends the process at once, with 1; so does a drain that
  * fails or takes too long.
  */
 export async function runProcess(
@@ -33,11 +33,8 @@ export async function runProcess(
     leave(1, describeRefusal(error));
   }
   let ending = false;
-  const end = (bySignal: boolean) => {
+  const end = () => {
     if (ending) {
-      if (bySignal) {
-        leave(1);
-      }
       return;
     }
     ending = true;
@@ -50,11 +47,20 @@ export async function runProcess(
       (error: unknown) => leave(1, `Could not close in order: ${String(error)}`),
     );
   };
-  process.on('SIGTERM', () => end(true));
-  process.on('SIGINT', () => end(true));
+  // Only signals are counted: at Ctrl-C the supervisor's end may be noticed before the signal itself.
+  let signals = 0;
+  const endBySignal = () => {
+    signals += 1;
+    if (signals > 1) {
+      leave(1);
+    }
+    end();
+  };
+  process.on('SIGTERM', endBySignal);
+  process.on('SIGINT', endBySignal);
   if (isSupervised) {
-    process.on('disconnect', () => end(false));
-    tellSupervisor(() => end(false));
+    process.on('disconnect', end);
+    tellSupervisor(end);
   }
 }
 

@@ -82,6 +82,8 @@ function drain(server: Server, connections: Connections, milliseconds: number): 
     NetServer.prototype.close.call(server, () => {
       clearTimeout(grace);
       clearTimeout(cut);
+      // Ends the interval in which Node looks for overdue requests.
+      server.close();
       resolve();
     });
     connections.startDraining();

@@ -126,14 +126,17 @@ describe('the end of a process', () => {
     expect(await process_.exit).toBe(0);
   });
 
-  test.concurrent('a signal after its supervisor went away ends it at once', async () => {
+  test.concurrent('its supervisor going away and a signal are one Ctrl-C; a second signal ends it at once', async () => {
     const process_ = run('serve', true);
     const connection = openRawConnection(await process_.port());
     connection.send(get('/hang'));
     await sleep(100);
     process_.child.disconnect();
     await sleep(50);
-    process_.child.kill('SIGTERM');
+    process_.child.kill('SIGINT');
+    await sleep(100);
+    expect(process_.child.exitCode).toBeNull();
+    process_.child.kill('SIGINT');
     expect(await process_.exit).toBe(1);
   });
 

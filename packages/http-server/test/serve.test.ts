@@ -106,7 +106,6 @@ describe('closing a server', () => {
   test.concurrent('twice is once', async () => {
     const server = await start((_request, response) => response.end('done'));
     await Promise.all([server.close(), server.close()]);
-    await server.close();
   });
 
   test.concurrent('loses no reply of twenty clients that keep asking', async () => {

@@ -58,10 +58,9 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     const identity = openIdentity();
     await applyBootstrap(define(content), identity);
     const changed = content.clients.map((client) => ({ ...client, secureKey: 'n'.repeat(32) }));
-    const saved = identity.clients;
     await applyBootstrap(define({ ...content, clients: changed }), identity);
-    const client = await saved.find(content.clients[0]?.clientId ?? '');
-    expect(client && saved.secureKeys(client)).toEqual([
+    const client = await identity.clients.find(content.clients[0]?.clientId ?? '');
+    expect(client && identity.clients.secureKeys(client)).toEqual([
       'n'.repeat(32),
       content.clients[0]?.secureKey,
     ]);
@@ -129,10 +128,10 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     ).toBeDefined();
   });
 
-  test('by six connections at once, with different secureKeys, leaves two that work', async () => {
+  test('by three connections at once, with different secureKeys, leaves two that work', async () => {
     const content = newContent();
     await Promise.all(
-      Array.from({ length: 6 }, () => {
+      Array.from({ length: 3 }, () => {
         const clients = content.clients.map((each) => ({
           ...each,
           secureKey: generateSecureKey(),

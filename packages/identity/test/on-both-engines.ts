@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createStore, type Store } from '@gatehouse/store';
 import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
-// biome-ignore lint/correctness/noUndeclaredDependencies: belongs to the tests beside it
 import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
 import { type Identity, type NewClient, openIdentity } from '../src/index.ts';
 

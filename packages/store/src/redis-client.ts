@@ -24,6 +24,8 @@ export function reconnectPauseMilliseconds(): number {
  */
 const clientOptions = {
   scripts: redisScripts,
+  // One write for the commands of one turn of the event loop: a quarter of the CPU time of a busy process.
+  enableAutoPipelining: true,
   commandTimeout: OPERATION_DEADLINE_MILLISECONDS,
   // A connection on which nothing comes back is dropped, so that commands don't pile up behind it.
   socketTimeout: OPERATION_DEADLINE_MILLISECONDS,

@@ -114,6 +114,22 @@ describe('a Redis that is frozen', () => {
     await expectRecovery(store);
   });
 
+  test('keeps the deadline of operations that come while a batch is hanging', async () => {
+    await store.set('key', 'value');
+    redis.freeze();
+    const attempts: ReturnType<typeof outcome>[] = [];
+    for (let number = 0; number < 50; number += 1) {
+      attempts.push(outcome(store.get('key')), outcome(store.increment('counter', 60)));
+      await sleep(20);
+    }
+    for (const { error, milliseconds } of await Promise.all(attempts)) {
+      expect(error).toBeInstanceOf(StoreUnavailable);
+      expect(milliseconds).toBeLessThan(ANSWER_MILLISECONDS);
+    }
+    redis.thaw();
+    await expectRecovery(store);
+  });
+
   test('RD-01 from the start is bounded too, and recovers', async () => {
     redis.freeze();
     const early = createStore(redis.url);

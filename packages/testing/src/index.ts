@@ -11,6 +11,11 @@ export {
   type PageVisitor,
   type VisitedPage,
 } from './page-visitor.ts';
+export {
+  type PostgresServer,
+  type PostgresServerOptions,
+  startPostgresServer,
+} from './postgres-server.ts';
 export { type RedisServer, type RedisServerOptions, startRedisServer } from './redis-server.ts';
 export {
   type StoreEngine,

@@ -12,7 +12,7 @@ export function defaultParameters(clients: ClientRegistry): RequestHandler {
     const client =
       clientId === undefined || others.length > 0 ? undefined : await clients.find(clientId);
     const [redirectUri, ...otherUris] = client?.redirectUris ?? [];
-    if (!url.searchParams.has('scope') && client !== undefined) {
+    if (!url.searchParams.has('scope') && client !== undefined && client.scopes.length > 0) {
       url.searchParams.set('scope', client.scopes.join(' '));
     }
     if (
@@ -21,6 +21,11 @@ export function defaultParameters(clients: ClientRegistry): RequestHandler {
       otherUris.length === 0
     ) {
       url.searchParams.set('redirect_uri', redirectUri);
+    }
+    // Under a name nobody serves, the refusal goes where the answer would have gone; the library's own page for
+    // this mode needs an inline script, which our pages never have.
+    if (url.searchParams.get('response_mode') === 'form_post') {
+      url.searchParams.set('response_mode', 'form_post_is_not_served');
     }
     request.url = `${url.pathname}${url.search}`;
     next();

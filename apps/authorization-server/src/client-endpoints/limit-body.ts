@@ -11,8 +11,11 @@ export class BodyTooLarge extends Error {
   }
 }
 
-/** Counts what the provider reads, so that a chunked body over the limit can be told from a malformed one. */
+/** Counts what the provider reads of a chunked body, so that one over the limit can be told from a malformed one. */
 export function limitBody(request: IncomingMessage): void {
+  if (request.headers['content-length'] !== undefined) {
+    return;
+  }
   const iterate = request.iterator.bind(request);
   request.iterator = (options) => countBytes(iterate(options));
 }

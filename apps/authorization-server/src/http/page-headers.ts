@@ -1,7 +1,13 @@
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 
-/** Every reply is closed by default; a page that must post onwards opens `form-action` for that one target. */
+/** For every reply, JSON as well: what it is called is what it is. */
+export const noSniff: RequestHandler = (_request, response, next) => {
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  next();
+};
+
+/** Every page is closed by default; a page that must post onwards opens `form-action` for that one target. */
 export const pageHeaders: RequestHandler = helmet({
   contentSecurityPolicy: { useDefaults: false, directives: contentSecurityDirectives([]) },
   referrerPolicy: { policy: 'no-referrer' },

@@ -1,5 +1,6 @@
 import type { Client, ClientRegistry } from '@gatehouse/identity';
 import type { Adapter, AdapterPayload, ResponseType } from 'oidc-provider';
+import { responseModes } from './response-modes.ts';
 
 /** Reads clients from the registry; the provider never writes them. */
 export class ClientAdapter implements Adapter {
@@ -55,9 +56,10 @@ function toMetadata(client: Client, supported: ReadonlySet<string>): AdapterPayl
     application_type: client.applicationType,
     grant_types: grantTypes,
     response_types: responseTypes(grantTypes),
+    response_modes: [...responseModes],
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
-    scope: client.scopes.join(' '),
+    ...(client.scopes.length === 0 ? {} : { scope: client.scopes.join(' ') }),
     corsOrigins: client.corsOrigins,
     ...(client.public
       ? { token_endpoint_auth_method: 'none' }

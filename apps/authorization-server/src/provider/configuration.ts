@@ -4,7 +4,7 @@ import { renderErrorPage } from '../sign-in/error-page.ts';
 import { ClientAdapter } from './client-adapter.ts';
 import { type SecurityProfile, supportedGrantTypes } from './grant-types.ts';
 import { createInteractionPolicy } from './interaction-policy.ts';
-import { accessTokenLifetime, lifetimes } from './lifetimes.ts';
+import { timesToLive } from './lifetimes.ts';
 import { createLoadExistingGrant } from './load-existing-grant.ts';
 import { OidcAdapter } from './oidc-adapter.ts';
 import type { Redemptions } from './redemptions.ts';
@@ -26,6 +26,7 @@ export interface ProviderSettings {
 /** Everything the library leaves open, said explicitly: its defaults are for development. */
 export function providerConfiguration(settings: ProviderSettings): Configuration {
   const { identity, signingKeys, redemptions } = settings;
+  const strict = settings.securityProfile === 'strict';
   return {
     adapter: (model) =>
       failClosed(
@@ -53,13 +54,13 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
     },
     routes: providerRoutes,
     allowOmittingSingleRegisteredRedirectUri: false,
-    pkce: { required: (_context, client) => client.clientAuthMethod === 'none' },
+    pkce: { required: (_context, client) => strict || client.clientAuthMethod === 'none' },
     issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
     // Bound to the grant instead: a session lookup a token would cost every verifier a second read.
     expiresWithSession: async () => false,
     clockTolerance: 0,
-    ttl: { ...lifetimes, AccessToken: accessTokenLifetime },
+    ttl: timesToLive(strict),
     clientBasedCORS: (_context, origin, client) =>
       Array.isArray(client.corsOrigins) && client.corsOrigins.includes(origin),
     extraClientMetadata: { properties: ['corsOrigins'] },

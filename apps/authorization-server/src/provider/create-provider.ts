@@ -17,6 +17,8 @@ import { enableImplicit } from './enable-implicit.ts';
 import { keepJwksCurrent } from './keep-jwks-current.ts';
 import { noteOutcomes } from './note-outcomes.ts';
 import { createRedemptions } from './redemptions.ts';
+import { rememberClients } from './remember-clients.ts';
+import { nameServedResponseModes } from './response-modes.ts';
 import { clientEndpointPaths } from './routes.ts';
 import { answerUnexpectedErrors } from './unexpected-errors.ts';
 
@@ -33,11 +35,13 @@ export function createProvider(
   registerClientCredentials(provider);
   refuseUnauthorizedClients(provider);
   compareSecretsInRegistry(provider, settings.identity);
+  rememberClients(provider, settings.identity.clients);
   // Proxy headers are set by fixOrigin alone, so that every URL starts with the issuer.
   provider.proxy = true;
   provider.use(redirectReply);
   provider.use(removeForeignOrigins);
   provider.use(clientEndpointReply(clientEndpointPaths));
+  provider.use(nameServedResponseModes);
   provider.use(answerUnexpectedErrors);
   provider.use(completeRedemption(redemptions));
   provider.use(keepJwksCurrent(provider, keptSigningKeys));

@@ -1,4 +1,4 @@
-import { type Identity, knownScopes } from '@gatehouse/identity';
+import type { Identity } from '@gatehouse/identity';
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 
 /**
@@ -9,7 +9,11 @@ export function createInteractionPolicy(identity: Identity) {
   const policy = interactionPolicy.base();
   const { Check } = interactionPolicy;
   const checks = policy.get('login')?.checks;
-  checks?.add(new Check('unknown_scope', 'an unknown scope was requested', refuseUnknownScopes));
+  checks?.add(
+    new Check('foreign_scope', 'a scope was requested that is not registered', (context) =>
+      refuseForeignScopes(context, identity),
+    ),
+  );
   checks?.add(
     new Check(
       'account_not_allowed',
@@ -20,12 +24,22 @@ export function createInteractionPolicy(identity: Identity) {
   return policy;
 }
 
-/** The library grants what it knows and drops the rest in silence; RFC 6749 §3.3 wants it said. */
-function refuseUnknownScopes(context: KoaContextWithOIDC): false {
-  const known: readonly string[] = knownScopes;
-  const unknown = [...context.oidc.requestParamScopes].find((scope) => !known.includes(scope));
-  if (unknown !== undefined) {
-    throw new errors.InvalidScope('requested scope is unknown', unknown);
+/**
+ * The library grants what it knows and drops the rest in silence, and takes a client without scopes for one
+ * with all of them. RFC 6749 §3.3: what is not registered is refused, and said.
+ */
+async function refuseForeignScopes(
+  context: KoaContextWithOIDC,
+  { clients }: Identity,
+): Promise<false> {
+  const { client, requestParamScopes } = context.oidc;
+  const registered = (await clients.find(client?.clientId ?? ''))?.scopes ?? [];
+  // The library has already dropped unknown ones from its parameters; the address still has them.
+  const { scope: asked } = context.query;
+  const requested = typeof asked === 'string' ? asked.split(' ') : [...requestParamScopes];
+  const refused = requested.find((scope) => scope !== '' && !registered.includes(scope));
+  if (refused !== undefined) {
+    throw new errors.InvalidScope('requested scope is not allowed', refused);
   }
   return false;
 }

@@ -21,7 +21,18 @@ export const lifetimes = {
 /** A token in the front channel is easier to lose, so it lives less long (RFC 9700 §2.1.2). */
 const IMPLICIT_ACCESS_TOKEN = 10 * MINUTE;
 
-/** Called by the library as `ttl.AccessToken`. */
-export function accessTokenLifetime(_context: unknown, token: { readonly gty?: string }): number {
+function accessTokenLifetime(_context: unknown, token: { readonly gty?: string }): number {
   return token.gty === 'implicit' ? IMPLICIT_ACCESS_TOKEN : lifetimes.AccessToken;
+}
+
+/** A code is redeemed within a second by every client that is well; the specification's ten minutes are the outer bound. */
+const STRICT_AUTHORIZATION_CODE = MINUTE;
+
+/** Called by the library as `ttl`. */
+export function timesToLive(strict: boolean) {
+  return {
+    ...lifetimes,
+    AccessToken: accessTokenLifetime,
+    ...(strict ? { AuthorizationCode: STRICT_AUTHORIZATION_CODE } : {}),
+  };
 }

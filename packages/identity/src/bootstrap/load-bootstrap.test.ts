@@ -37,28 +37,18 @@ const withUser = (changes: object) => ({ organizations, users: [{ ...user, ...ch
 
 describe('a bootstrap file', () => {
   test('may be the one of the architecture', () => {
-    const loaded = load({
-      organizations,
-      clients: [
-        {
-          ...client,
-          signatureAlgorithm: 'MD5',
-          grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'],
-          redirectUris: ['https://app.example/callback'],
-          scopes: ['device:read', 'device:write'],
-          applicationType: 'web',
-          public: false,
-          firstParty: false,
-          resourceServer: false,
-          enabled: true,
-          corsOrigins: ['https://app.example', 'http://localhost:3000'],
-          postLogoutRedirectUris: ['https://app.example/'],
-          ipAllowList: ['10.0.0.0/8', '::1'],
-        },
-      ],
-      users: [{ ...user, enabled: true }],
-    });
-    expect(loaded.clients[0]).toMatchObject({ clientId: 'a', ownOrganizationOnly: false });
+    const whole = {
+      ...client,
+      ...{ signatureAlgorithm: 'MD5', scopes: ['device:read'], applicationType: 'web' },
+      grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'],
+      redirectUris: ['https://app.example/callback'],
+      ...{ public: false, firstParty: false, resourceServer: false, enabled: true },
+      corsOrigins: ['https://app.example', 'http://localhost:3000'],
+      postLogoutRedirectUris: ['https://app.example/'],
+      ipAllowList: ['10.0.0.0/8', '::1'],
+    };
+    const loaded = load({ organizations, clients: [whole], users: [{ ...user, enabled: true }] });
+    expect(loaded.clients[0]).toEqual({ ...whole, ownOrganizationOnly: false });
   });
 
   test('may leave out nearly everything', () => {

@@ -1,0 +1,15 @@
+import type { RequestHandler } from 'express';
+
+/**
+ * OpenID Connect Core §3.1.2.1: the authorization request may be posted as a form. It is sent on as a GET: the
+ * session cookie is SameSite=Lax and does not come with another site's POST. 303, so that the body stays here.
+ */
+export const redirectPostedRequest: RequestHandler = (request, response) => {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(request.body ?? {})) {
+    for (const each of [value].flat()) {
+      parameters.append(name, String(each));
+    }
+  }
+  response.redirect(303, `${request.path}?${parameters}`);
+};

@@ -1,0 +1,400 @@
+// requires: redis-server
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import {
+  authorizeAsUser,
+  type Constellation,
+  startConstellation,
+  storeEngines,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  alice,
+  authorizationUrl,
+  basic,
+  bootstrap,
+  browserApp,
+  odd,
+  requestToken,
+  resourceServer,
+  web,
+} from './fixtures.ts';
+
+/** One request over a raw socket: for what no HTTP client would send. */
+function sendRaw(url: string, text: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    let reply = '';
+    const socket = connect(Number(port), hostname, () => socket.write(text));
+    socket.on('data', (chunk) => {
+      reply += chunk.toString('utf8');
+    });
+    socket.on('close', () => resolve(reply));
+    socket.on('error', (error) => (reply === '' ? reject(error) : resolve(reply)));
+    socket.setTimeout(5000, () => socket.destroy());
+  });
+}
+
+describe.each(storeEngines)('the client endpoints on %s', (engine) => {
+  let system: Constellation;
+  let issuer: string;
+  const grant = { grant_type: 'client_credentials' };
+  const asWeb = { authorization: basic(web.clientId, web.secureKey) };
+
+  beforeAll(async () => {
+    system = await startConstellation({ engine, bootstrap, apps: ['authorization-server'] });
+    issuer = system.authorizationServerUrl;
+  });
+  afterAll(() => system.stop());
+
+  const post = (
+    path: string,
+    parameters: Record<string, string>,
+    headers: Record<string, string> = asWeb,
+  ) =>
+    fetch(`${issuer}${path}`, { method: 'POST', headers, body: new URLSearchParams(parameters) });
+  const postText = (path: string, body: string, headers: Record<string, string> = {}) =>
+    fetch(`${issuer}${path}`, {
+      method: 'POST',
+      headers: { ...asWeb, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      body,
+    });
+  const newToken = async () => String((await requestToken(issuer, grant)).body.access_token);
+  const introspect = async (token: string, headers?: Record<string, string>) => {
+    const reply = await post('/introspect', { token }, headers);
+    return { status: reply.status, body: (await reply.json()) as Record<string, unknown> };
+  };
+  const stillServes = async () => expect((await requestToken(issuer, grant)).status).toBe(200);
+
+  describe('authentication', () => {
+    it.each([
+      ['bad base64', 'Basic %%%'],
+      ['no colon', `Basic ${btoa('nocolon')}`],
+      ['empty id', `Basic ${btoa(':secret')}`],
+      ['empty secret', `Basic ${btoa('web:')}`],
+      ['not UTF-8', `Basic ${Buffer.from([0xff, 0x3a, 0xff]).toString('base64')}`],
+      ['bad form-encoding', `Basic ${btoa('web:%zz')}`],
+    ])('CA-07 answers %s with 401 invalid_client', async (_name, authorization) => {
+      const { status, body, headers } = await requestToken(issuer, grant, { authorization });
+      expect([status, body.error]).toEqual([401, 'invalid_client']);
+      expect(headers.get('www-authenticate')).toMatch(/^Basic /);
+    });
+
+    it('CA-08 takes the scheme in any case and refuses what surrounds it', async () => {
+      const encoded = basic(web.clientId, web.secureKey).slice(6);
+      expect(
+        (await requestToken(issuer, grant, { authorization: `basic ${encoded}` })).status,
+      ).toBe(200);
+      for (const authorization of [`Basic\t${encoded}`, `Basic ${encoded},`]) {
+        const { status } = await requestToken(issuer, grant, { authorization });
+        expect([400, 401]).toContain(status);
+      }
+    });
+
+    it('CA-09 refuses a bearer token in place of client credentials', async () => {
+      const { status } = await requestToken(issuer, grant, { authorization: 'Bearer x' });
+      expect([400, 401]).toContain(status);
+    });
+
+    it('CA-10 refuses two Authorization headers', async () => {
+      const body = 'grant_type=client_credentials';
+      const good = `Authorization: ${asWeb.authorization}\r\n`;
+      const reply = await sendRaw(
+        issuer,
+        `POST /token HTTP/1.1\r\nHost: x\r\n${good}${good}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      );
+      expect(reply).toMatch(/^HTTP\/1.1 400 /);
+      expect(reply).toContain('invalid_request');
+    });
+
+    it('CA-12 refuses a secret in the address, and does not log it', async () => {
+      const reply = await postText(
+        `/token?client_id=web&client_secret=${web.secureKey}`,
+        'grant_type=client_credentials',
+      );
+      expect(reply.status).toBe(400);
+      expect(system.output()).not.toContain(web.secureKey);
+    });
+
+    it('CA-18 refuses client assertions, and does not advertise them', async () => {
+      const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+      const assertion = `${part({ alg: 'none' })}.${part({ sub: 'web', iss: 'web', aud: issuer })}.`;
+      const { status } = await requestToken(
+        issuer,
+        {
+          ...grant,
+          client_id: 'web',
+          client_assertion: assertion,
+          client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        },
+        {},
+      );
+      expect(status).toBe(401);
+      const metadata = await (
+        await fetch(`${issuer}/.well-known/oauth-authorization-server`)
+      ).text();
+      expect(metadata).not.toContain('_jwt');
+    });
+  });
+
+  describe('transport', () => {
+    it('TE-05 takes a form in UTF-8 only', async () => {
+      const body = 'grant_type=client_credentials';
+      const type = 'application/x-www-form-urlencoded';
+      expect(
+        (await postText('/token', body, { 'content-type': `${type}; charset=UTF-8` })).status,
+      ).toBe(200);
+      for (const wrong of [
+        `${type};charset=utf-16`,
+        `${type};charset=nonsense`,
+        'text/plain',
+        'application/json',
+      ]) {
+        expect((await postText('/token', body, { 'content-type': wrong })).status).toBe(415);
+      }
+    });
+
+    it.each(['gzip', 'br', 'deflate', 'gzip, gzip'])(
+      'TE-06 refuses a body in %s unread',
+      async (encoding) => {
+        const reply = await postText('/token', 'x'.repeat(1000), { 'content-encoding': encoding });
+        expect(reply.status).toBe(415);
+      },
+    );
+
+    it('TE-07 refuses a body over the limit, with and without Content-Length', async () => {
+      const large = `grant_type=client_credentials&x=${'y'.repeat(56 * 1024)}`;
+      const declared = await postText('/token', large);
+      expect([declared.status, declared.headers.get('connection')]).toEqual([413, 'close']);
+      const chunked = await new Promise<{ status: number; connection: string | undefined }>(
+        (resolve, reject) => {
+          const request = httpRequest(
+            `${issuer}/token`,
+            {
+              method: 'POST',
+              headers: {
+                ...asWeb,
+                'content-type': 'application/x-www-form-urlencoded',
+                'transfer-encoding': 'chunked',
+              },
+            },
+            (reply) => {
+              reply.resume();
+              resolve({ status: reply.statusCode ?? 0, connection: reply.headers.connection });
+            },
+          );
+          request.on('error', reject);
+          request.write(large);
+          request.end();
+        },
+      );
+      expect(chunked).toEqual({ status: 413, connection: 'close' });
+      await stillServes();
+    });
+
+    it.each([
+      'grant_type=client_credentials',
+      'scope=device:read',
+      'client_id=web',
+      'client_id=other',
+    ])('TE-08 refuses a second parameter: %s', async (second) => {
+      const first = 'grant_type=client_credentials&scope=device%3Aread&client_id=web';
+      const reply = await postText('/token', `${first}&${second}`);
+      expect(reply.status).toBe(400);
+      expect(await reply.json()).toMatchObject({ error: 'invalid_request' });
+    });
+
+    it.each(['implicit', 'nonsense', 'urn:ietf:params:oauth:grant-type:jwt-bearer'])(
+      'TE-11 says unsupported_grant_type to %s',
+      async (type) => {
+        const { status, body } = await requestToken(issuer, { grant_type: type });
+        expect([status, body.error]).toEqual([400, 'unsupported_grant_type']);
+      },
+    );
+
+    it('PW-10 says unauthorized_client to a client without the grant', async () => {
+      const authorization = basic(odd.clientId, odd.secureKey);
+      const refresh = { grant_type: 'refresh_token', refresh_token: 'x' };
+      const { status, body } = await requestToken(issuer, refresh, { authorization });
+      expect([status, body.error]).toEqual([400, 'unauthorized_client']);
+    });
+
+    it('TE-15 ignores names that are members of every object, and survives 10,000 parameters', async () => {
+      const odds = '__proto__=x&constructor=y&toString=z&__proto__[a]=b';
+      expect((await postText('/token', `grant_type=client_credentials&${odds}`)).status).toBe(200);
+      const many = Array.from({ length: 5000 }, (_, i) => `p${i}=`).join('&');
+      expect([200, 400]).toContain(
+        (await postText('/token', `grant_type=client_credentials&${many}`)).status,
+      );
+      await stillServes();
+    });
+
+    it('TE-16 answers preflights for registered origins only', async () => {
+      const preflight = (origin: string) =>
+        fetch(`${issuer}/token`, {
+          method: 'OPTIONS',
+          headers: { origin, 'access-control-request-method': 'POST' },
+        });
+      const foreign = await preflight('https://evil.example');
+      expect(foreign.headers.get('access-control-allow-origin')).toBeNull();
+      const registered = await preflight(browserApp.origin);
+      expect(registered.headers.get('access-control-allow-origin')).toBe(browserApp.origin);
+    });
+
+    it('TE-16 lets a browser application call from its own origin, and no other client from there', async () => {
+      const form = {
+        grant_type: 'authorization_code',
+        code: 'x',
+        redirect_uri: browserApp.redirectUri,
+      };
+      const own = await requestToken(
+        issuer,
+        { ...form, client_id: browserApp.clientId },
+        { origin: browserApp.origin },
+      );
+      expect([own.body.error, own.headers.get('access-control-allow-origin')]).toEqual([
+        'invalid_grant',
+        browserApp.origin,
+      ]);
+      for (const origin of [browserApp.origin, 'https://evil.example']) {
+        const other = await requestToken(issuer, grant, { ...asWeb, origin });
+        expect(other.headers.get('access-control-allow-origin')).toBeNull();
+      }
+    });
+  });
+
+  describe('introspection and revocation', () => {
+    it('IR-01 refuse a caller who proves nothing', async () => {
+      const token = await newToken();
+      for (const path of ['/introspect', '/revoke']) {
+        for (const form of [{ token }, { token, client_id: web.clientId }]) {
+          const reply = await post(path, form, {});
+          expect([400, 401]).toContain(reply.status);
+        }
+      }
+      const anonymous = await post('/introspect', { token, client_id: browserApp.clientId }, {});
+      expect(anonymous.status).toBe(401);
+      expect((await introspect(token)).body.active).toBe(true);
+    });
+
+    it('tells a token’s own client and a resource server about it, and nobody else', async () => {
+      const token = await newToken();
+      const own = await introspect(token);
+      expect(own.body).toMatchObject({ active: true, client_id: 'web', token_type: 'Bearer' });
+      const server = await introspect(token, {
+        authorization: basic(resourceServer.clientId, resourceServer.secureKey),
+      });
+      expect(server.body.active).toBe(true);
+      const other = await introspect(token, { authorization: basic(odd.clientId, odd.secureKey) });
+      expect(other).toEqual({ status: 200, body: { active: false } });
+    });
+
+    it('IR-06 revoking an access token ends its grant’s refresh token, too', async () => {
+      const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
+      const { body } = await requestToken(issuer, {
+        grant_type: 'authorization_code',
+        code: landing.searchParams.get('code') ?? '',
+        redirect_uri: web.redirectUri,
+      });
+      expect((await introspect(body.refresh_token)).body.active).toBe(true);
+      expect((await post('/revoke', { token: body.access_token })).status).toBe(200);
+      expect((await introspect(body.access_token)).body.active).toBe(false);
+      expect((await introspect(body.refresh_token)).body.active).toBe(false);
+    });
+
+    it('IR-04 revoke kills the token at once, answers 200 again, and refuses another client’s', async () => {
+      const token = await newToken();
+      const foreign = await post(
+        '/revoke',
+        { token },
+        { authorization: basic(odd.clientId, odd.secureKey) },
+      );
+      expect(foreign.status).toBe(400);
+      expect((await introspect(token)).body.active).toBe(true);
+      expect((await post('/revoke', { token })).status).toBe(200);
+      expect((await introspect(token)).body.active).toBe(false);
+      expect((await post('/revoke', { token })).status).toBe(200);
+      expect((await post('/revoke', { token: 'unknown' })).status).toBe(200);
+      const get = await fetch(`${issuer}/revoke?x=1`);
+      expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST']);
+    });
+  });
+
+  describe('metadata', () => {
+    interface Metadata {
+      readonly issuer: string;
+      readonly grant_types_supported: string[];
+      readonly response_types_supported: string[];
+      readonly token_endpoint_auth_methods_supported: string[];
+      readonly [endpoint: string]: unknown;
+    }
+    const read = async (path = '/.well-known/openid-configuration', headers = {}) =>
+      (await (await fetch(`${issuer}${path}`, { headers })).json()) as Metadata;
+
+    it('IR-07 is the same whoever asks and whatever they call us', async () => {
+      const plain = await read();
+      expect(await read('/.well-known/oauth-authorization-server')).toEqual(plain);
+      expect(plain.issuer).toBe(issuer);
+      const forged = await sendRaw(
+        issuer,
+        'GET /.well-known/openid-configuration HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: https\r\nForwarded: host=evil.example\r\nConnection: close\r\n\r\n',
+      );
+      expect(forged).toContain('200 OK');
+      expect(forged).toContain(JSON.stringify(plain.token_endpoint).slice(1, -1));
+      expect(forged).not.toContain('evil.example');
+    });
+
+    it('IR-08 names no endpoint that is not there', async () => {
+      const metadata = await read();
+      const endpoints = Object.entries(metadata).filter(([name]) => /_endpoint$|_uri$/.test(name));
+      expect(endpoints.length).toBeGreaterThan(6);
+      for (const [name, url] of endpoints) {
+        const method = [
+          'authorization_endpoint',
+          'jwks_uri',
+          'userinfo_endpoint',
+          'end_session_endpoint',
+        ].includes(name)
+          ? 'GET'
+          : 'POST';
+        const reply = await fetch(String(url), { method, redirect: 'manual' });
+        expect([name, [404, 405].includes(reply.status)]).toEqual([name, false]);
+      }
+    });
+
+    it('IR-08 names every grant type that is served, and serves every one it names', async () => {
+      const { grant_types_supported: named } = await read();
+      const candidates = [
+        'authorization_code',
+        'client_credentials',
+        'refresh_token',
+        'password',
+        'urn:ietf:params:oauth:grant-type:device_code',
+        'urn:ietf:params:oauth:grant-type:jwt-bearer',
+        'urn:ietf:params:oauth:grant-type:token-exchange',
+        'urn:openid:params:grant-type:ciba',
+      ];
+      for (const type of candidates) {
+        const { body } = await requestToken(issuer, { grant_type: type });
+        expect([type, body.error !== 'unsupported_grant_type']).toEqual([
+          type,
+          named.includes(type),
+        ]);
+      }
+      expect(named).toContain('implicit');
+    });
+
+    it('IR-09 publishes no private member of a key, and no development key', async () => {
+      const { keys } = (await (await fetch(`${issuer}/jwks`)).json()) as {
+        keys: Record<string, string>[];
+      };
+      expect(keys.length).toBeGreaterThan(0);
+      for (const key of keys) {
+        for (const member of ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k', 'oth']) {
+          expect(key).not.toHaveProperty(member);
+        }
+        expect(key.kid).not.toBe('keystore-CHANGE-ME');
+      }
+    });
+  });
+});

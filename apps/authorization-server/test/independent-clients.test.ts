@@ -1,0 +1,152 @@
+// requires: redis-server
+
+import {
+  authorizeAsUser,
+  type Constellation,
+  startConstellation,
+  storeEngines,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as oauth from 'oauth4webapi';
+import * as openid from 'openid-client';
+import { alice, bootstrap, browserApp, web } from './fixtures.ts';
+
+/** Software that others wrote and certified, against a running server. */
+describe.each(storeEngines)('independent clients over %s', (engine) => {
+  let system: Constellation;
+  let issuer: URL;
+
+  beforeAll(async () => {
+    system = await startConstellation({ engine, bootstrap, apps: ['authorization-server'] });
+    issuer = new URL(system.authorizationServerUrl);
+  });
+  afterAll(() => system.stop());
+
+  it('openid-client signs a person in with code, PKCE, state and nonce, refreshes, introspects and revokes', async () => {
+    const config = await openid.discovery(issuer, web.clientId, web.secureKey, undefined, {
+      execute: [openid.allowInsecureRequests],
+    });
+    const pkceCodeVerifier = openid.randomPKCECodeVerifier();
+    const expectedState = openid.randomState();
+    const expectedNonce = openid.randomNonce();
+    const url = openid.buildAuthorizationUrl(config, {
+      redirect_uri: web.redirectUri,
+      scope: 'openid profile device:read',
+      code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256',
+      state: expectedState,
+      nonce: expectedNonce,
+    });
+    const landing = await authorizeAsUser(url.href, alice);
+    const tokens = await openid.authorizationCodeGrant(config, landing, {
+      pkceCodeVerifier,
+      expectedState,
+      expectedNonce,
+      idTokenExpected: true,
+    });
+    const subject = tokens.claims()?.sub ?? '';
+    const person = await openid.fetchUserInfo(config, tokens.access_token, subject);
+    expect(person).toEqual({ sub: subject, name: 'Alice Example', preferred_username: 'alice' });
+
+    const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '');
+    expect(refreshed.access_token).not.toBe(tokens.access_token);
+    const before = await openid.tokenIntrospection(config, refreshed.access_token);
+    expect(before).toMatchObject({
+      active: true,
+      client_id: 'web',
+      scope: 'openid profile device:read',
+    });
+    await openid.tokenRevocation(config, refreshed.refresh_token ?? '');
+    const after = await openid.tokenIntrospection(config, refreshed.access_token);
+    expect(after.active).toBe(false);
+  });
+
+  it('openid-client pushes its authorization request, and gets a machine’s token', async () => {
+    const config = await openid.discovery(issuer, web.clientId, web.secureKey, undefined, {
+      execute: [openid.allowInsecureRequests],
+    });
+    const pkceCodeVerifier = openid.randomPKCECodeVerifier();
+    const url = await openid.buildAuthorizationUrlWithPAR(config, {
+      redirect_uri: web.redirectUri,
+      scope: 'device:read',
+      code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256',
+    });
+    expect(url.searchParams.get('request_uri')).toMatch(/^urn:/);
+    const landing = await authorizeAsUser(url.href, alice);
+    const tokens = await openid.authorizationCodeGrant(config, landing, { pkceCodeVerifier });
+    expect(tokens.scope).toBe('device:read');
+    const machine = await openid.clientCredentialsGrant(config, { scope: 'device:log' });
+    expect(machine).toMatchObject({ token_type: 'bearer', scope: 'device:log' });
+  });
+
+  it('oauth4webapi does the same by the letter, as a public client and as a confidential one', async () => {
+    const insecure = { [oauth.allowInsecureRequests]: true };
+    const discovered = await oauth.discoveryRequest(issuer, { ...insecure, algorithm: 'oauth2' });
+    const server = await oauth.processDiscoveryResponse(issuer, discovered);
+    const client: oauth.Client = { client_id: browserApp.clientId };
+    const verifier = oauth.generateRandomCodeVerifier();
+    const url = new URL(server.authorization_endpoint ?? '');
+    url.search = String(
+      new URLSearchParams({
+        response_type: 'code',
+        client_id: client.client_id,
+        redirect_uri: browserApp.redirectUri,
+        scope: 'device:read',
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        state: 'state',
+      }),
+    );
+    const landing = await authorizeAsUser(url.href, alice);
+    const callback = oauth.validateAuthResponse(server, client, landing, 'state');
+    const redeemed = await oauth.authorizationCodeGrantRequest(
+      ...([
+        server,
+        client,
+        oauth.None(),
+        callback,
+        browserApp.redirectUri,
+        verifier,
+        insecure,
+      ] as const),
+    );
+    const tokens = await oauth.processAuthorizationCodeResponse(server, client, redeemed);
+    const refreshed = await oauth.processRefreshTokenResponse(
+      server,
+      client,
+      await oauth.refreshTokenGrantRequest(
+        ...([server, client, oauth.None(), tokens.refresh_token ?? '', insecure] as const),
+      ),
+    );
+    expect(refreshed.refresh_token).not.toBe(tokens.refresh_token);
+
+    const machine: oauth.Client = { client_id: web.clientId };
+    const secret = oauth.ClientSecretBasic(web.secureKey);
+    const granted = await oauth.processClientCredentialsResponse(
+      server,
+      machine,
+      await oauth.clientCredentialsGrantRequest(
+        server,
+        machine,
+        secret,
+        new URLSearchParams(),
+        insecure,
+      ),
+    );
+    const introspected = await oauth.processIntrospectionResponse(
+      server,
+      machine,
+      await oauth.introspectionRequest(server, machine, secret, granted.access_token, insecure),
+    );
+    expect(introspected.active).toBe(true);
+    const revoked = await oauth.revocationRequest(
+      server,
+      machine,
+      secret,
+      granted.access_token,
+      insecure,
+    );
+    expect(await oauth.processRevocationResponse(revoked)).toBeUndefined();
+  });
+});

@@ -1,0 +1,211 @@
+import { posix } from 'node:path';
+import { lineOf, type SourceFile } from './source-tree.ts';
+
+/** Something a file does and may not: printed as `path:line what. why`. */
+export interface Rule {
+  readonly name: string;
+  readonly why: string;
+  /** What the file does wrong, by line. */
+  check(file: SourceFile): readonly { readonly line: number; readonly what: string }[];
+}
+
+export function findViolations(files: readonly SourceFile[], rule: Rule): readonly string[] {
+  return files.flatMap((file) =>
+    rule.check(file).map(({ line, what }) => `${file.path}:${line} ${what}. ${rule.why}`),
+  );
+}
+
+/** Our own workspace that an import leads to, `apps/gateway` say; undefined for anything else. */
+export function importedWorkspace(file: SourceFile, specifier: string): string | undefined {
+  if (specifier.startsWith('.')) {
+    const target = posix.join(posix.dirname(file.path), specifier);
+    return /^(?:apps|packages)\/[^/]+/.exec(target)?.[0];
+  }
+  const name = /^@gatehouse\/([^/]+)/.exec(specifier)?.[1];
+  if (name === undefined) {
+    return undefined;
+  }
+  return apps.has(name) ? `apps/${name}` : `packages/${name}`;
+}
+
+const apps = new Set(['authorization-server', 'gateway', 'device-service', 'demo-application']);
+
+/** A module and the only places that may import it. Tests may import what they test with. */
+const confinements: readonly (readonly [module: string, places: RegExp, why: string])[] = [
+  [
+    'express',
+    /^apps\/device-service\/src\/(app\.ts|http\/)|^apps\/authorization-server\/src\/(app\.ts|http\/|authorize\/|client-endpoints\/|cors\/|sign-in\/)/,
+    'Express is for app.ts and the folders that stand at the HTTP edge; domain code never sees Request or Response, and the gateway is plain node:http (docs/decisions/0009-gateway-on-node-http.md)',
+  ],
+  [
+    'undici',
+    /^apps\/gateway\/src\/forwarding\//,
+    'One folder talks to the services behind the gateway, so that header and retry policy cannot be bypassed',
+  ],
+  [
+    'ioredis',
+    /^packages\/store\/src\/redis-/,
+    'Redis is one engine of the Store port; everybody else speaks Store',
+  ],
+  [
+    'oidc-provider',
+    /^apps\/authorization-server\/src\/(provider|grants|sign-in)\//,
+    'The library is configured in provider/, extended in grants/, and its interactions are answered in sign-in/; nothing else depends on it',
+  ],
+  [
+    'oidc-provider/lib',
+    /^apps\/authorization-server\/src\/provider\/enable-implicit\.ts$/,
+    'One place reaches inside the library (docs/decisions/0017-implicit-inside-the-library.md)',
+  ],
+  [
+    'kysely',
+    /^apps\/device-service\/src\/(?!http\/|app\.ts|config\.ts)/,
+    'SQL stays in the device service, behind its ports; what speaks HTTP never sees it',
+  ],
+  [
+    'node:sqlite',
+    /^packages\/store\/src\/sqlite-|^apps\/device-service\/src\/database\//,
+    'An engine is reached through its port only',
+  ],
+  ['pino', /^packages\/http-server\/src\/logger\.ts$/, 'One logger, one redaction'],
+];
+
+const confinementRules = confinements.map(
+  ([module, places, why]): Rule => ({
+    name: `keeps ${module} where it belongs`,
+    why,
+    check: (file) =>
+      file.isTest || places.test(file.path)
+        ? []
+        : file.imports
+            .filter(({ specifier }) => specifier === module || specifier.startsWith(`${module}/`))
+            .map(({ specifier, line }) => ({ line, what: `imports ${specifier}` })),
+  }),
+);
+
+const crossings: readonly Rule[] = [
+  {
+    name: 'lets no app import an app',
+    why: 'Apps meet over HTTP and the store, so that each can be deployed and replaced alone',
+    check: (file) =>
+      imports(file, (target) => {
+        const fromApp = file.workspace?.startsWith('apps/') === true;
+        return fromApp && target.startsWith('apps/') && target !== file.workspace;
+      }),
+  },
+  {
+    name: 'lets no package import an app',
+    why: 'Dependencies point one way: apps → packages',
+    check: (file) =>
+      imports(
+        file,
+        (target) => file.workspace?.startsWith('packages/') === true && target.startsWith('apps/'),
+      ),
+  },
+  {
+    name: 'lets scripts import no app but the demo application',
+    why: 'Scripts start apps as processes; the demo application is part of `npm start`',
+    check: (file) =>
+      imports(
+        file,
+        (target) =>
+          file.path.startsWith('scripts/') &&
+          target.startsWith('apps/') &&
+          target !== 'apps/demo-application',
+      ),
+  },
+  {
+    name: 'lets no relative import leave its workspace',
+    why: 'A package has one public face, its index.ts, and is imported by name',
+    check: (file) =>
+      file.imports
+        .filter(({ specifier }) => specifier.startsWith('.') && file.workspace !== undefined)
+        .filter(({ specifier }) => importedWorkspace(file, specifier) !== file.workspace)
+        .map(({ specifier, line }) => ({ line, what: `imports ${specifier}` })),
+  },
+];
+
+const conduct: readonly Rule[] = [
+  {
+    name: 'reads process.env in main.ts only',
+    why: 'Configuration is read once, checked whole, and handed on by name',
+    check: (file) =>
+      file.isTest ||
+      file.path.startsWith('scripts/') ||
+      /^apps\/[^/]+\/src\/main\.ts$/.test(file.path)
+        ? []
+        : mentions(file, /\bprocess\s*\.\s*env\b|\bprocess\s*\[/g, 'reads process.env'),
+  },
+  {
+    name: 'keeps request-signature free of Node',
+    why: 'The same code signs in a browser; the digest is injected',
+    check: (file) =>
+      file.isTest || file.workspace !== 'packages/request-signature'
+        ? []
+        : [
+            ...mentions(file, /\b(?:Buffer|process|require|__dirname)\b/g, 'uses a global of Node'),
+            ...file.imports
+              .filter(({ specifier }) => !specifier.startsWith('./'))
+              .map(({ specifier, line }) => ({ line, what: `imports ${specifier}` })),
+          ],
+  },
+  {
+    name: 'keeps HTTP out of the device domain',
+    why: 'A route parses and writes; an operation takes data and gives data',
+    check: (file) =>
+      file.isTest || !/^apps\/device-service\/src\/(devices|query-grammar)\//.test(file.path)
+        ? []
+        : file.imports
+            .filter(({ specifier }) => specifier === 'node:http' || specifier.includes('/http/'))
+            .map(({ specifier, line }) => ({ line, what: `imports ${specifier}` })),
+  },
+  {
+    name: 'has no folder for leftovers',
+    why: 'A folder is a domain noun or a pipeline stage',
+    check: (file) => {
+      const folder = posix
+        .dirname(file.path)
+        .split('/')
+        .find((name) => leftovers.has(name));
+      return folder === undefined ? [] : [{ line: 1, what: `is in a folder called ${folder}` }];
+    },
+  },
+  {
+    name: 'names files and folders in kebab-case',
+    why: 'One concept a file, named after its main export',
+    check: (file) =>
+      file.path
+        .split('/')
+        .every((name) => /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.d)?(\.ts|\.mjs)?$/.test(name))
+        ? []
+        : [{ line: 1, what: 'is not named in kebab-case' }],
+  },
+  {
+    name: `has no source file over 250 lines`,
+    why: 'A file that long holds more than one concept',
+    check: (file) =>
+      !file.isTest && file.lineCount > 250
+        ? [{ line: file.lineCount, what: `has ${file.lineCount} lines` }]
+        : [],
+  },
+];
+
+const leftovers = new Set(['utils', 'util', 'helpers', 'common', 'lib', 'types', 'misc', 'shared']);
+
+export const rules: readonly Rule[] = [...crossings, ...confinementRules, ...conduct];
+
+function imports(file: SourceFile, isForbidden: (workspace: string) => boolean) {
+  return file.imports.flatMap(({ specifier, line }) => {
+    const target = importedWorkspace(file, specifier);
+    return target !== undefined && isForbidden(target)
+      ? [{ line, what: `imports ${specifier}` }]
+      : [];
+  });
+}
+
+function mentions(file: SourceFile, pattern: RegExp, what: string) {
+  return [...file.code.matchAll(pattern)].map((match) => ({
+    line: lineOf(file.code, match.index),
+    what,
+  }));
+}

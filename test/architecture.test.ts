@@ -1,0 +1,215 @@
+/**
+ * Holds the dependency directions of docs/architecture.md. Every rule is shown to fail on a file made for it,
+ * so that a rule that has stopped looking does not pass for a tree that keeps it.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { findViolations, importedWorkspace, rules } from './architecture-rules.ts';
+import {
+  type Manifest,
+  readSourceTree,
+  readWorkspaces,
+  root,
+  type SourceFile,
+  sourceFile,
+} from './source-tree.ts';
+
+const files = readSourceTree();
+const workspaces = readWorkspaces();
+
+describe('the source', () => {
+  it('is found', () => {
+    expect(files.length).toBeGreaterThan(100);
+    expect(files.flatMap((file) => file.imports).length).toBeGreaterThan(300);
+  });
+
+  it.each(rules.map((rule) => [rule.name, rule] as const))('%s', (_name, rule) => {
+    expect(findViolations(files, rule)).toEqual([]);
+  });
+});
+
+const offenders: Readonly<Record<string, readonly [path: string, text: string]>> = {
+  'lets no app import an app': [
+    'apps/gateway/src/a.ts',
+    "import { b } from '../../device-service/src/b.ts';\n",
+  ],
+  'lets no package import an app': [
+    'packages/store/src/a.ts',
+    "export { b } from '@gatehouse/gateway';\n",
+  ],
+  'lets scripts import no app but the demo application': [
+    'scripts/a.ts',
+    "await import('../apps/gateway/src/main.ts');\n",
+  ],
+  'lets no relative import leave its workspace': [
+    'apps/gateway/src/a.ts',
+    "import '../../../packages/store/src/store.ts';\n",
+  ],
+  'keeps express where it belongs': ['apps/gateway/src/app.ts', "import express from 'express';\n"],
+  'keeps undici where it belongs': [
+    'apps/gateway/src/pipeline/a.ts',
+    "import {\n  request,\n} from 'undici';\n",
+  ],
+  'keeps ioredis where it belongs': [
+    'packages/identity/src/a.ts',
+    "import type { Redis } from 'ioredis';\n",
+  ],
+  'keeps oidc-provider where it belongs': [
+    'apps/authorization-server/src/authorize/a.ts',
+    "import { errors } from 'oidc-provider';\n",
+  ],
+  'keeps oidc-provider/lib where it belongs': [
+    'apps/authorization-server/src/provider/a.ts',
+    "import instance from 'oidc-provider/lib/helpers/weak_cache.js';\n",
+  ],
+  'keeps kysely where it belongs': [
+    'apps/device-service/src/http/a.ts',
+    "import { sql } from 'kysely';\n",
+  ],
+  'keeps node:sqlite where it belongs': [
+    'packages/identity/src/a.ts',
+    "import { DatabaseSync } from 'node:sqlite';\n",
+  ],
+  'keeps pino where it belongs': ['apps/gateway/src/a.ts', "import pino from 'pino';\n"],
+  'reads process.env in main.ts only': [
+    'apps/gateway/src/config.ts',
+    '// process.env is read below\nexport const port = process.env.PORT;\n',
+  ],
+  'keeps request-signature free of Node': [
+    'packages/request-signature/src/a.ts',
+    "import { hash } from 'node:crypto';\n",
+  ],
+  'keeps HTTP out of the device domain': [
+    'apps/device-service/src/devices/a.ts',
+    "import type { IncomingMessage } from 'node:http';\n",
+  ],
+  'has no folder for leftovers': ['packages/store/src/utils/a.ts', ''],
+  'names files and folders in kebab-case': ['packages/store/src/redisStore.ts', ''],
+  'has no source file over 250 lines': ['packages/store/src/a.ts', '\n'.repeat(251)],
+};
+
+describe('every rule', () => {
+  it('has an offender that shows it can fail', () => {
+    expect(Object.keys(offenders)).toEqual(rules.map((rule) => rule.name));
+  });
+
+  it.each(rules.map((rule) => [rule.name, rule] as const))(
+    'reports who breaks it: %s',
+    (name, rule) => {
+      const [path, text] = offenders[name] ?? ['', ''];
+      const found = findViolations([sourceFile(path, text)], rule);
+      expect(found).toHaveLength(1);
+      expect(found[0]).toMatch(new RegExp(`^${path}:\\d+ .+\\. .+`));
+    },
+  );
+
+  it('does not take a comment or a text for an import', () => {
+    const text = `// import x from 'express';\nconst y = "import z from 'undici'";\n`;
+    expect(sourceFile('apps/gateway/src/a.ts', text).imports).toEqual([]);
+  });
+});
+
+describe('every workspace', () => {
+  it.each([...workspaces])(
+    '%s names in its package.json exactly what it imports',
+    (path, manifest) => {
+      expect(manifestProblems(path, manifest)).toEqual([]);
+    },
+  );
+
+  it('imports of our own packages what docs/architecture.md says, both ways', () => {
+    const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+    const stated = [...text.matchAll(/^\| `((?:apps|packages)\/[^`]+)` \| ([^|]+) \|$/gm)].map(
+      ([, path = '', cell = '']) => [
+        path,
+        [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+      ],
+    );
+    const actual = [...workspaces.keys()].map((path) => [path, [...ownImports(path)].sort()]);
+    expect(Object.fromEntries(stated)).toEqual(Object.fromEntries(actual));
+  });
+
+  it('is free of import cycles between packages', () => {
+    const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
+      [...ownImports(from)].some((name) => {
+        const next = `packages/${name}`;
+        if (next === to) {
+          return true;
+        }
+        return !seen.has(next) && reaches(next, to, seen.add(next));
+      });
+    expect([...workspaces.keys()].filter((path) => reaches(path, path))).toEqual([]);
+  });
+
+  it.each(['api-envelope', 'request-signature', 'store'])('%s imports nothing of ours', (name) => {
+    expect([...ownImports(`packages/${name}`)]).toEqual([]);
+  });
+});
+
+/** Names of our packages that the source of a workspace imports; its tests are not looked at. */
+function ownImports(workspace: string): ReadonlySet<string> {
+  const targets = filesOf(workspace)
+    .filter((file) => isProductCode(file, workspace))
+    .flatMap((file) => file.imports.map(({ specifier }) => importedWorkspace(file, specifier)))
+    .filter((target) => target?.startsWith('packages/') && target !== workspace);
+  return new Set(targets.map((target) => String(target).slice('packages/'.length)));
+}
+
+function manifestProblems(workspace: string, manifest: Manifest): readonly string[] {
+  const { dependencies = {}, devDependencies = {} } = manifest;
+  const product = externalImports(
+    filesOf(workspace).filter((file) => isProductCode(file, workspace)),
+  );
+  const all = externalImports(filesOf(workspace));
+  const problems: string[] = [];
+  for (const [name, place] of product) {
+    if (dependencies[name] === undefined) {
+      problems.push(`${place} imports ${name}, which ${workspace}/package.json does not name`);
+    }
+  }
+  for (const name of Object.keys(dependencies)) {
+    if (!product.has(name)) {
+      problems.push(
+        `${workspace}/package.json names ${name} in dependencies; no source imports it`,
+      );
+    }
+  }
+  for (const name of Object.keys(devDependencies)) {
+    if (!all.has(name.replace(/^@types\//, ''))) {
+      problems.push(
+        `${workspace}/package.json names ${name} in devDependencies; nothing imports it`,
+      );
+    }
+  }
+  for (const [name, place] of all) {
+    const isOurs = name.startsWith('@gatehouse/');
+    if (isOurs && name !== manifest.name && !(name in { ...dependencies, ...devDependencies })) {
+      problems.push(`${place} imports ${name}, which ${workspace}/package.json does not name`);
+    }
+  }
+  return problems;
+}
+
+function filesOf(workspace: string): readonly SourceFile[] {
+  return files.filter((file) => file.workspace === workspace);
+}
+
+/** packages/testing is for tests only, but its own source is what it is made of. */
+function isProductCode(file: SourceFile, workspace: string): boolean {
+  return !file.isTest || workspace === 'packages/testing';
+}
+
+/** Package name → the first place that imports it. */
+function externalImports(among: readonly SourceFile[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const file of among) {
+    for (const { specifier, line } of file.imports) {
+      const name = /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier;
+      if (!/^(?:\.|node:)/.test(specifier) && !found.has(name)) {
+        found.set(name, `${file.path}:${line}`);
+      }
+    }
+  }
+  return found;
+}

@@ -1,0 +1,208 @@
+/** What a page names, the code has; and what a page promises to list, it lists whole. */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { errorCatalogue } from '@gatehouse/api-envelope';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { errors } from 'oidc-provider';
+import { bootstrapSchema } from '../packages/identity/src/bootstrap/bootstrap-schema.ts';
+import {
+  firstName,
+  namedNpmScripts,
+  namedPaths,
+  namedRoutes,
+  readDocument,
+  readDocuments,
+  relativeLinks,
+  section,
+  tableRows,
+} from './documents.ts';
+import { variablesOfApps, variablesOfScripts } from './read-variables.ts';
+import { isServed, readServedRoutes, type ServedRoute } from './served-routes.ts';
+import { readSourceTree, readWorkspaces, root } from './source-tree.ts';
+
+const documents = readDocuments().filter(({ path }) => path !== 'CHANGELOG.md');
+const configuration = readDocument('docs/configuration.md');
+const architecture = readDocument('docs/architecture.md');
+const errorsPage = readDocument('docs/errors.md');
+let routes: readonly ServedRoute[];
+
+beforeAll(async () => {
+  routes = await readServedRoutes();
+});
+
+describe.each(documents.map((document) => [document.path, document] as const))(
+  '%s',
+  (path, document) => {
+    it('links to what exists', () => {
+      const broken = relativeLinks(document).filter(
+        (target) => !existsSync(join(root, dirname(path), target)),
+      );
+      expect(broken).toEqual([]);
+    });
+
+    it('names files and folders that exist', () => {
+      expect(namedPaths(document).filter((named) => !existsSync(join(root, named)))).toEqual([]);
+    });
+
+    it('names npm scripts that exist', () => {
+      const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+      expect(namedNpmScripts(document).filter((name) => !(name in scripts))).toEqual([]);
+    });
+
+    it('names routes that are served', () => {
+      expect(namedRoutes(document).filter((named) => !isServed(named, routes))).toEqual([]);
+    });
+  },
+);
+
+describe('docs/architecture.md', () => {
+  it('lists every route that is served', () => {
+    const listed = tableRows(architecture, 'Routes').map((row) => firstName(row).split(' '));
+    const isListed = (method: string, path: string) =>
+      listed.some(([m, p]) => p === path && (method === '*' || method === m));
+    const missing = routes.flatMap(({ methods, path }) =>
+      (methods === 'any' ? ['*'] : methods)
+        .filter((method) => !isListed(method, path))
+        .map((method) => `${method} ${path}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('has every workspace and every folder of an app in its layout', () => {
+    const layout = section(architecture, 'Layout');
+    const missing = [...readWorkspaces().keys()].filter(
+      (path) =>
+        !layout.includes(path.startsWith('apps/') ? `${path}/src/` : `${path.split('/')[1]}/`),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('docs/errors.md', () => {
+  it('has the codes and statuses of the catalogue, both ways', () => {
+    const stated = tableRows(errorsPage, 'Platform API').map((row) => [
+      firstName(row),
+      row.cells[1],
+    ]);
+    const actual = Object.entries(errorCatalogue).map(([code, { status }]) => [code, `${status}`]);
+    expect(Object.fromEntries(stated)).toEqual(Object.fromEntries(actual));
+    expect(stated).toHaveLength(actual.length);
+  });
+
+  it('names OAuth errors that exist, with the status they have', () => {
+    const known = oauthErrors();
+    const wrong = tableRows(errorsPage, 'OAuth 2.0 endpoints').filter((row) => {
+      const statuses = known.get(firstName(row));
+      return (
+        statuses === undefined || !(row.cells[1] === '302' || statuses.has(row.cells[1] ?? ''))
+      );
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('names every OAuth error that our own code makes', () => {
+    const stated = new Set(tableRows(errorsPage, 'OAuth 2.0 endpoints').map(firstName));
+    expect(ownOauthErrors().filter((code) => !stated.has(code))).toEqual([]);
+  });
+});
+
+describe('docs/configuration.md', () => {
+  const stated = configuration.text
+    .split('\n')
+    .map((line) => /^\| `([A-Z][A-Z0-9_]+)` \|/.exec(line)?.[1])
+    .filter((name) => name !== undefined);
+
+  it('has every variable that apps and scripts read, and no other', () => {
+    const read = new Set([...variablesOfApps(), ...variablesOfScripts()]);
+    expect([...stated].sort()).toEqual([...read].sort());
+  });
+
+  it('has the variables of .env.example, in its order', () => {
+    const example = readFileSync(join(root, '.env.example'), 'utf8');
+    const names = [...example.matchAll(/^# ([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name);
+    expect(names).toEqual(stated);
+  });
+
+  it('shows a bootstrap file that is accepted', () => {
+    const json = /```json\n([\s\S]*?)```/.exec(section(configuration, 'Bootstrap file'))?.[1] ?? '';
+    const withSecrets = json
+      .replace('"secureKeyFile": "web.key"', '"secureKey": "abcdefghijklmnop"')
+      .replace('"passwordFile": "alice.password"', '"password": "a good password"');
+    expect(bootstrapSchema.safeParse(JSON.parse(withSecrets)).error?.issues).toBeUndefined();
+  });
+});
+
+describe('docs/decisions', () => {
+  const pages = documents.filter(({ path }) => /^docs\/decisions\/\d/.test(path));
+
+  it('are numbered without a gap, and all in the index', () => {
+    const numbers = pages.map(({ path }) =>
+      Number(path.slice('docs/decisions/'.length).slice(0, 4)),
+    );
+    expect(numbers).toEqual(pages.map((_page, index) => index + 1));
+    const indexed = relativeLinks(readDocument('docs/decisions/README.md'));
+    expect(indexed).toEqual(pages.map(({ path }) => path.slice('docs/decisions/'.length)));
+  });
+
+  it('each say context, decision, why and consequences', () => {
+    const incomplete = pages.filter(({ text }) => {
+      const headings = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+      return headings.join() !== 'Context,Decision,Why,Consequences';
+    });
+    expect(incomplete.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('have a row for each of the 46 defaults of oidc-provider', () => {
+    const rows = tableRows(
+      readDocument('docs/decisions/0010-oidc-provider-defaults.md'),
+      'Decision',
+    );
+    expect(rows.map(({ cells }) => Number(cells[0]))).toEqual(
+      Array.from({ length: 46 }, (_value, index) => index + 1),
+    );
+  });
+
+  it('name files of the authorization server that exist', () => {
+    const { text } = readDocument('docs/decisions/0010-oidc-provider-defaults.md');
+    const missing = [...text.matchAll(/`((?:[a-z-]+\/)?[a-z-]+\.ts|[a-z-]+\/)`/g)]
+      .map(([, path = '']) => path)
+      .filter((path) => !/^(?:token\.test)/.test(path) && path !== 'token.test.ts')
+      .filter((path) => !existsSync(join(root, 'apps/authorization-server/src', path)));
+    expect(missing).toEqual([]);
+  });
+});
+
+/** What the authorization server throws by the library's classes, or writes itself. */
+function ownOauthErrors(): readonly string[] {
+  const code = readSourceTree()
+    .filter((file) => file.workspace === 'apps/authorization-server' && !file.isTest)
+    .map((file) => file.code)
+    .join('\n');
+  const thrown = [...code.matchAll(/new errors\.([A-Z]\w+)\(/g)].map(([, name = '']) => {
+    const Failure = Reflect.get(errors, name) as new (text: string) => { error: string };
+    return new Failure('text').error;
+  });
+  const written = [...code.matchAll(/(?:error: |super\(\d+, |\? |: )'([a-z]+_[a-z_]+)'/g)].map(
+    ([, error = '']) => error,
+  );
+  const known = oauthErrors();
+  return [...new Set([...thrown, ...written.filter((error) => known.has(error))])];
+}
+
+/** Error → its statuses: the library's, and those that we make of a store that is away or a fault. */
+function oauthErrors(): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>([
+    ['temporarily_unavailable', new Set(['503'])],
+    ['server_error', new Set(['500'])],
+  ]);
+  for (const Failure of Object.values(errors) as unknown as (new (
+    text: string,
+  ) => object)[]) {
+    const failure = new Failure('text') as { error?: string; statusCode?: number };
+    if (typeof failure.error === 'string') {
+      const statuses = found.get(failure.error) ?? new Set();
+      found.set(failure.error, statuses.add(String(failure.statusCode)));
+    }
+  }
+  return found;
+}

@@ -1,0 +1,90 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './source-tree.ts';
+
+/** A page of ours, and what it names that the code must have. */
+export interface Document {
+  /** From the root, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface TableRow {
+  /** The text of each cell, as it is written. */
+  readonly cells: readonly string[];
+}
+
+export function readDocuments(): readonly Document[] {
+  return globSync(['*.md', 'docs/**/*.md'], { cwd: root })
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort()
+    .map(readDocument);
+}
+
+export function readDocument(path: string): Document {
+  return { path, text: readFileSync(join(root, path), 'utf8') };
+}
+
+/** The rows of every table under a heading (of any level), up to the next heading of that level or above. */
+export function tableRows(document: Document, heading: string): readonly TableRow[] {
+  return section(document, heading)
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && !/^\| [^`#0-9]*\| ---|^\|-/.test(line))
+    .map((line) => ({
+      cells: line
+        .slice(1, -1)
+        .split('|')
+        .map((cell) => cell.trim()),
+    }))
+    .slice(1);
+}
+
+/** What stands in backticks at the beginning of a row's first cell. */
+export function firstName({ cells }: TableRow): string {
+  return /^`([^`]+)`/.exec(cells[0] ?? '')?.[1] ?? '';
+}
+
+export function section({ path, text }: Document, heading: string): string {
+  const lines = text.split('\n');
+  const start = lines.findIndex(
+    (line) => /^#+ /.test(line) && line.replace(/^#+ /, '') === heading,
+  );
+  const level = /^#+/.exec(lines[start] ?? '')?.[0].length;
+  if (level === undefined) {
+    throw new Error(`${path} has no heading "${heading}".`);
+  }
+  const rest = lines.slice(start + 1);
+  const end = rest.findIndex((line) => new RegExp(`^#{1,${level}} `).test(line));
+  return rest.slice(0, end === -1 ? undefined : end).join('\n');
+}
+
+/** Relative links and pictures, without their anchors. */
+export function relativeLinks({ text }: Document): readonly string[] {
+  return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = '']) => target.split('#', 1)[0] ?? '')
+    .filter((target) => target !== '' && !/^[a-z]+:/.test(target));
+}
+
+/** Paths from the root that stand in backticks. */
+export function namedPaths({ text }: Document): readonly string[] {
+  return [...text.matchAll(/`((?:apps|packages|scripts|test|docs)\/[^`\s*{}]*)`/g)].map(
+    ([, path = '']) => path,
+  );
+}
+
+/** `GET /path`, and the addresses in examples, without their query. */
+export function namedRoutes({ text }: Document): readonly string[] {
+  const written = [...text.matchAll(/\b(GET|POST|PUT|PATCH|DELETE)\s+(\/[^\s`|)?,]*)/g)].map(
+    ([, method, path]) => `${method} ${path}`,
+  );
+  const addressed = [...text.matchAll(/http:\/\/localhost:\d+(\/[^\s"'`?|)]*)/g)].map(
+    ([, path]) => `* ${path}`,
+  );
+  return [...written, ...addressed];
+}
+
+export function namedNpmScripts({ text }: Document): readonly string[] {
+  return [...text.matchAll(/\bnpm (?:run ([a-z][a-z:-]*)|(start|test)\b)/g)].map(
+    ([, script, lifecycle]) => script ?? lifecycle ?? '',
+  );
+}

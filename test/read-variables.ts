@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfiguration as loadAuthorizationServer } from '../apps/authorization-server/src/config.ts';
+import { readConfiguration as loadDeviceService } from '../apps/device-service/src/config.ts';
+import { loadConfiguration as loadGateway } from '../apps/gateway/src/config.ts';
+import { readSourceTree } from './source-tree.ts';
+
+/** Every variable that an app asks its environment for: found by asking, not by reading its source. */
+export function variablesOfApps(): ReadonlySet<string> {
+  const asked = new Set<string>();
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-configuration-'));
+  const environment = new Proxy<Record<string, string>>(
+    { DATA_DIR: directory },
+    {
+      get(target, name) {
+        asked.add(String(name));
+        return Reflect.get(target, name);
+      },
+    },
+  );
+  try {
+    for (const load of [loadAuthorizationServer, loadGateway, loadDeviceService]) {
+      load(environment);
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+  return asked;
+}
+
+/** Every variable that a script reads: by name from process.env, or through a reader it gives the name to. */
+export function variablesOfScripts(): ReadonlySet<string> {
+  const patterns = [
+    /\bprocess\.env\.([A-Z][A-Z0-9_]*)/g,
+    /\b(?:port|url)\(\s*'([A-Z][A-Z0-9_]*)'/g,
+    /\{\s*([A-Z][A-Z0-9_]*)\s*:[^}]*\}\s*=\s*process\.env/g,
+  ];
+  const names = readSourceTree()
+    .filter((file) => file.path.startsWith('scripts/') && !file.isTest)
+    .flatMap(({ code }) => patterns.flatMap((pattern) => [...code.matchAll(pattern)]))
+    .map(([, name = '']) => name);
+  return new Set(names);
+}

@@ -1,0 +1,91 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const root: string = join(import.meta.dirname, '..');
+
+export interface Import {
+  readonly specifier: string;
+  readonly line: number;
+}
+
+/** One file of ours, as far as the rules of the architecture look at it. */
+export interface SourceFile {
+  /** From the root, with forward slashes. */
+  readonly path: string;
+  /** `apps/gateway`, `packages/store`, …; undefined for `scripts/` and `test/` at the root. */
+  readonly workspace: string | undefined;
+  /** Tests, contract suites and what only they use. */
+  readonly isTest: boolean;
+  readonly imports: readonly Import[];
+  /** The text with every comment blanked; lines stay where they are. */
+  readonly code: string;
+  readonly lineCount: number;
+}
+
+export interface Manifest {
+  readonly name: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+export function readSourceTree(): readonly SourceFile[] {
+  return globSync('{apps,packages,scripts,test,bench}/**/*.{ts,mjs}', {
+    cwd: root,
+    exclude: (path) => path.includes('node_modules'),
+  })
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort()
+    .map((path) => sourceFile(path, readFileSync(join(root, path), 'utf8')));
+}
+
+export function readWorkspaces(): ReadonlyMap<string, Manifest> {
+  return new Map(
+    globSync('{apps,packages}/*/package.json', { cwd: root })
+      .map((path) => path.replaceAll('\\', '/'))
+      .sort()
+      .map((path) => [
+        path.slice(0, -'/package.json'.length),
+        JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest,
+      ]),
+  );
+}
+
+export function sourceFile(path: string, text: string): SourceFile {
+  const code = blankComments(text);
+  return {
+    path,
+    workspace: /^(?:apps|packages)\/[^/]+/.exec(path)?.[0],
+    isTest:
+      /\.test\.ts$|-contract\.ts$|^test\/|^bench\/|^packages\/testing\//.test(path) ||
+      /^[^/]+\/[^/]+\/test\//.test(path),
+    imports: findImports(code),
+    code,
+    lineCount: text.replace(/\n$/, '').split('\n').length,
+  };
+}
+
+export function lineOf(code: string, index: number): number {
+  return code.slice(0, index).split('\n').length;
+}
+
+/** Strings are matched too, so that `//` inside one is no comment. */
+function blankComments(text: string): string {
+  return text.replace(
+    /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g,
+    (match) => (/^\/[/*]/.test(match) ? match.replace(/[^\n]/g, ' ') : match),
+  );
+}
+
+/** Static imports and re-exports begin a line (Biome sees to it); dynamic ones stand anywhere. */
+function findImports(code: string): readonly Import[] {
+  const patterns = [
+    /^(?:import|export)\s+(?:[\w*{}\s,$]+?\s+from\s+)?'([^']+)'/gm,
+    /\b(?:import|require|resolve)\(\s*'([^']+)'/g,
+  ];
+  return patterns.flatMap((pattern) =>
+    [...code.matchAll(pattern)].map((match) => ({
+      specifier: match[1] ?? '',
+      line: lineOf(code, match.index),
+    })),
+  );
+}
