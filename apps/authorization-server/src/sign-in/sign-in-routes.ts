@@ -10,6 +10,7 @@ import type { Identity } from '@gatehouse/identity';
 import { type Request, type Response, Router, urlencoded } from 'express';
 import type Provider from 'oidc-provider';
 import { errors, type InteractionResults } from 'oidc-provider';
+import { requestOrigin } from '../audit/request-origin.ts';
 import { createSignInAudit } from '../audit/sign-in-audit.ts';
 import { contentSecurityPolicy } from '../http/page-headers.ts';
 import { isUserAllowed } from '../provider/interaction-policy.ts';
@@ -55,13 +56,14 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
     const username = field(request, 'username');
     const user = await identity.users.verify(username, field(request, 'password'));
     const clientId = String(interaction.params.client_id);
-    const attempt = { method: 'page', username, clientId } as const;
+    const origin = requestOrigin(request);
+    const attempt = { method: 'page', username, clientId, origin } as const;
     if (user === undefined || !(await isUserAllowed(user.orgId, clientId, identity))) {
-      signIns.failed(request, attempt, user === undefined ? 'credentials' : 'not_allowed');
+      signIns.failed(attempt, user === undefined ? 'credentials' : 'not_allowed');
       await showSignIn(request, response, interaction, dependencies, { username, failed: true });
       return;
     }
-    signIns.succeeded(request, attempt, user.userId);
+    signIns.succeeded(attempt, user.userId);
     await finish(request, response, dependencies, { login: { accountId: user.userId } });
   });
 

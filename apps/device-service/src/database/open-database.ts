@@ -1,0 +1,80 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Kysely, sql } from 'kysely';
+import type { DeviceDatabase, Tables } from './database.ts';
+import type { DatabaseLocation } from './database-url.ts';
+import { migrateDatabase, type NewDatabaseHook } from './migrate-database.ts';
+import { createNodeSqliteDialect } from './node-sqlite-dialect.ts';
+import { isLocked, translateSqliteErrors } from './sqlite-errors.ts';
+
+/** Starting may wait for another process that migrates; a request may not: waiting blocks every other one. */
+const START_LOCK_TIMEOUT_MS = 10_000;
+const REQUEST_LOCK_TIMEOUT_MS = 250;
+const RETRY_DELAY_MS = 20;
+
+export interface OpenDatabase {
+  readonly tables: DeviceDatabase;
+  /** Resolves when the database answers. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database, creating it where there is none, and brings its tables up to date.
+ *
+ * @throws DatabaseUnavailable when the file cannot be opened, read or locked
+ */
+export async function openDatabase(
+  location: DatabaseLocation,
+  whenNew: NewDatabaseHook = async () => undefined,
+): Promise<OpenDatabase> {
+  const connection = connect(location.path);
+  const tables = new Kysely<Tables>({ dialect: createNodeSqliteDialect(connection) });
+  try {
+    await configure(connection);
+    await migrateDatabase(tables, whenNew);
+    connection.exec(`pragma busy_timeout = ${REQUEST_LOCK_TIMEOUT_MS}`);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  return {
+    tables,
+    ping: async () => {
+      await sql`select count(*) from sqlite_master`.execute(tables);
+    },
+    close: () => tables.destroy(),
+  };
+}
+
+function connect(path: string): DatabaseSync {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  return translateSqliteErrors(
+    () => new DatabaseSync(path, { timeout: START_LOCK_TIMEOUT_MS, defensive: true }),
+  );
+}
+
+/** FULL: a commit is on the disk before the reply that acknowledges it, also when the power fails. */
+async function configure(connection: DatabaseSync): Promise<void> {
+  await retryWhileLocked(() => connection.exec('pragma journal_mode = wal'));
+  connection.exec('pragma synchronous = full');
+  connection.exec('pragma foreign_keys = on');
+}
+
+/** Two processes that switch a new file to WAL at once do not wait for each other: SQLite fails one. */
+async function retryWhileLocked(operation: () => void): Promise<void> {
+  const deadline = performance.now() + START_LOCK_TIMEOUT_MS;
+  for (;;) {
+    try {
+      translateSqliteErrors(operation);
+      return;
+    } catch (error) {
+      if (!isLocked(error) || performance.now() > deadline) {
+        throw error;
+      }
+      await sleep(RETRY_DELAY_MS);
+    }
+  }
+}
