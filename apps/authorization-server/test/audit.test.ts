@@ -121,6 +121,22 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     ]);
   });
 
+  it('SL-09 records the replay of a refresh token once, with its holder', async () => {
+    const refresh = (refresh_token: string) =>
+      requestToken(issuer, { grant_type: 'refresh_token', refresh_token });
+    const { body: first } = await redeem(await newCode());
+    const { body: second } = await refresh(first.refresh_token);
+    await refresh(second.refresh_token);
+    expect((await refresh(first.refresh_token)).body.error).toBe('invalid_grant');
+    const replays = (await recorded(5)).filter(({ outcome }) => outcome === 'failure');
+    expect(replays).toEqual([
+      {
+        ...{ ...request, event: 'refresh_token_replayed', outcome: 'failure' },
+        ...{ clientId: web.clientId, userId },
+      },
+    ]);
+  });
+
   it('SL-09 records a token of the implicit flow once', async () => {
     const url = new URL(`${issuer}/authorize`);
     url.search = new URLSearchParams({ response_type: 'token', client_id: 'implicit' }).toString();

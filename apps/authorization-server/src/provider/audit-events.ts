@@ -45,7 +45,7 @@ export function auditEvents(provider: Provider, { audit, clients }: Identity): v
   });
 
   provider.on('grant.error', (context, error) => {
-    const [, label] = /^(.+) already consumed$/.exec(error.error_detail ?? '') ?? [];
+    const [, label] = /^(.+) already (?:consumed|used)$/.exec(error.error_detail ?? '') ?? [];
     if (label !== undefined) {
       record(context, {
         event: label === 'refresh token' ? 'refresh_token_replayed' : 'code_replayed',
