@@ -1,4 +1,6 @@
-import type { AuditEvent, AuditOrigin, Identity, SignInMethod } from '@gatehouse/identity';
+import type { IncomingMessage } from 'node:http';
+import type { AuditEvent, Identity, SignInMethod } from '@gatehouse/identity';
+import { requestOrigin, thisServer } from './request-origin.ts';
 
 /** One attempt to sign in, however it was made. */
 export interface AuditedAttempt {
@@ -6,8 +8,8 @@ export interface AuditedAttempt {
   /** As it was typed: looked up, and never stored. It may be a password in the wrong field. */
   readonly username: string;
   readonly clientId?: string | undefined;
-  /** From `requestOrigin`. */
-  readonly origin: AuditOrigin;
+  /** Where it came in. */
+  readonly request?: IncomingMessage | undefined;
 }
 
 type Failure = Extract<AuditEvent, { readonly event: 'sign_in_failed' }>['reason'];
@@ -32,16 +34,24 @@ export function createSignInAudit({
     );
   }
 
+  const originOf = ({ request }: AuditedAttempt) =>
+    request === undefined ? thisServer : requestOrigin(request);
+
   return {
-    succeeded({ method, clientId, origin }, userId) {
-      audit.record({ event: 'sign_in_succeeded', method, clientId, userId }, origin);
+    succeeded(attempt, userId) {
+      const { method, clientId } = attempt;
+      audit.record({ event: 'sign_in_succeeded', method, clientId, userId }, originOf(attempt));
     },
-    failed({ method, username, clientId, origin }, reason) {
+    failed(attempt, reason) {
+      const { method, username, clientId } = attempt;
+      const origin = originOf(attempt);
       withUser(username, (userId) => {
         audit.record({ event: 'sign_in_failed', method, reason, clientId, userId }, origin);
       });
     },
-    locked({ username, clientId, origin }) {
+    locked(attempt) {
+      const { username, clientId } = attempt;
+      const origin = originOf(attempt);
       withUser(username, (userId) => {
         audit.record({ event: 'account_locked', clientId, userId }, origin);
       });

@@ -10,7 +10,6 @@ import type { Identity } from '@gatehouse/identity';
 import { type Request, type Response, Router, urlencoded } from 'express';
 import type Provider from 'oidc-provider';
 import { errors, type InteractionResults } from 'oidc-provider';
-import { requestOrigin } from '../audit/request-origin.ts';
 import { createSignInAudit } from '../audit/sign-in-audit.ts';
 import { contentSecurityPolicy } from '../http/page-headers.ts';
 import { isUserAllowed } from '../provider/interaction-policy.ts';
@@ -56,8 +55,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
     const username = field(request, 'username');
     const user = await identity.users.verify(username, field(request, 'password'));
     const clientId = String(interaction.params.client_id);
-    const origin = requestOrigin(request);
-    const attempt = { method: 'page', username, clientId, origin } as const;
+    const attempt = { method: 'page', username, clientId, request } as const;
     if (user === undefined || !(await isUserAllowed(user.orgId, clientId, identity))) {
       signIns.failed(attempt, user === undefined ? 'credentials' : 'not_allowed');
       await showSignIn(request, response, interaction, dependencies, { username, failed: true });
