@@ -40,7 +40,7 @@ const apps = new Set([
 const confinements: readonly (readonly [module: string, places: RegExp, why: string])[] = [
   [
     'express',
-    /^apps\/device-service\/src\/(app\.ts|http\/)|^apps\/authorization-server\/src\/(app\.ts|http\/|authorize\/|client-endpoints\/|cors\/|sign-in\/)/,
+    /^apps\/device-service\/src\/(app\.ts|http\/)|^apps\/authorization-server\/src\/(app\.ts|http\/|authorize\/|client-endpoints\/|cors\/|platform\/|sign-in\/|throttle\/)/,
     'Express is for app.ts and the folders that stand at the HTTP edge; domain code never sees Request or Response, and the gateway is plain node:http (docs/decisions/0009-gateway-on-node-http.md)',
   ],
   [
@@ -60,8 +60,8 @@ const confinements: readonly (readonly [module: string, places: RegExp, why: str
   ],
   [
     'oidc-provider/lib',
-    /^apps\/authorization-server\/src\/provider\/(enable-implicit|keep-jwks-current)\.ts$/,
-    'Two places reach inside the library (docs/decisions/0017-implicit-inside-the-library.md and 0031-signing-key-rotation.md)',
+    /^apps\/authorization-server\/src\/provider\/(enable-implicit|keep-jwks-current|wrap-grant-type)\.ts$/,
+    'Three places reach inside the library (docs/decisions/0017-implicit-inside-the-library.md, 0020-refresh-rotation.md, 0031-signing-key-rotation.md)',
   ],
   [
     'kysely',
@@ -182,7 +182,7 @@ const conduct: readonly Rule[] = [
     check: (file) =>
       file.path
         .split('/')
-        .every((name) => /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.d)?(\.ts|\.mjs)?$/.test(name))
+        .every((name) => /^[a-z0-9]+(-[a-z0-9]+)*(\.slow)?(\.test|\.d)?(\.ts|\.mjs)?$/.test(name))
         ? []
         : [{ line: 1, what: 'is not named in kebab-case' }],
   },

@@ -11,24 +11,36 @@ import {
   type MasterKey,
   type SigningKeyPolicy,
 } from '@gatehouse/identity';
-import express, { type RequestHandler } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { thisServer } from './audit/request-origin.ts';
+import { createSignInAudit } from './audit/sign-in-audit.ts';
 import { defaultParameters } from './authorize/default-parameters.ts';
 import { redirectPostedRequest } from './authorize/form-post.ts';
+import { answerClientEndpointErrors } from './client-endpoints/answer-errors.ts';
 import { auditedEndpoint } from './client-endpoints/audited-endpoint.ts';
-import { clientEndpoint } from './client-endpoints/transport.ts';
+import { clientEndpoint, writeRefusal } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins, createRegisteredOrigins } from './cors/registered-origins.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
+import {
+  fromPlatform,
+  PLATFORM_TOKEN_PATH,
+  platformEndpoint,
+} from './platform/platform-endpoint.ts';
 import { createProvider } from './provider/create-provider.ts';
 import type { SecurityProfile } from './provider/grant-types.ts';
-import { providerRoutes as at } from './provider/routes.ts';
+import { isUserAllowed } from './provider/interaction-policy.ts';
+import { providerRoutes as at, clientEndpointPaths } from './provider/routes.ts';
 import { createCsrfTokens } from './sign-in/csrf-token.ts';
 import { handlePageError, sendErrorPage } from './sign-in/error-page.ts';
 import { createSignInRoutes } from './sign-in/sign-in-routes.ts';
 import { serveStylesheet } from './sign-in/stylesheet.ts';
 import { STYLESHEET_PATH } from './sign-in/views/layout.ts';
+import { createFailedSecrets } from './throttle/failed-secrets.ts';
+import { limitRequests } from './throttle/limit-requests.ts';
+import { DEFAULT_CLIENT_REQUESTS_PER_MINUTE } from './throttle/limits.ts';
+import { createSignIn, type SignIn } from './throttle/sign-in-throttle.ts';
 
 export interface AppDependencies {
   readonly identity: Identity;
@@ -36,10 +48,12 @@ export interface AppDependencies {
   readonly issuer: string;
   readonly cookieKeys: readonly string[];
   readonly securityProfile: SecurityProfile;
-  readonly signingKeyPolicy?: SigningKeyPolicy;
-  /** Whose X-Forwarded-For is believed: nobody's by default. */
+  /** Addresses and CIDR ranges whose X-Forwarded-For is believed; none by default. */
   readonly trustedProxies?: readonly string[];
-  /** Epoch milliseconds. */
+  /** From one address, to the client endpoints. */
+  readonly clientRequestsPerMinute?: number;
+  readonly signingKeyPolicy?: SigningKeyPolicy;
+  /** Of the signing keys. Epoch milliseconds. */
   readonly now?: () => number;
 }
 
@@ -47,34 +61,17 @@ export interface AppDependencies {
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { identity, issuer } = dependencies;
   const { audit } = identity;
-  const signingKeys = keepSigningKeys('authorization-server', 'RS256', {
+  const signIn = createSignIn({
     ...identity,
-    now: dependencies.now ?? Date.now,
-    policy: dependencies.signingKeyPolicy ?? defaultSigningKeyPolicy,
-    onMade: (kid) =>
-      audit.record({ event: 'signing_key_made', purpose: 'authorization-server', kid }, thisServer),
+    isAllowed: (user, clientId) => isUserAllowed(user.orgId, clientId, identity),
+    observer: createSignInAudit(identity),
   });
-  const provider = createProvider(
-    issuer,
-    {
-      identity,
-      signingKeys: await signingKeys.load(),
-      cookieKeys: dependencies.cookieKeys,
-      secureCookies: issuer.startsWith('https:'),
-      securityProfile: dependencies.securityProfile,
-    },
-    signingKeys,
-  );
+  const provider = await openProvider(dependencies, signIn);
   const callback = provider.callback();
   const serve: RequestHandler = (request, response) => callback(request, response);
   const csrfTokens = createCsrfTokens(dependencies.masterKey);
 
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.enable('case sensitive routing');
-  app.enable('strict routing');
-  app.set('trust proxy', [...(dependencies.trustedProxies ?? [])]);
+  const app = createExactRouting(dependencies.trustedProxies ?? []);
   app.use(fixOrigin(issuer), noSniff);
 
   const origins = createRegisteredOrigins(identity.clients);
@@ -83,10 +80,22 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.get('/.well-known/openid-configuration', operation('discovery'), serve);
   app.get('/.well-known/oauth-authorization-server', operation('discovery'), serve);
   app.get(at.jwks, operation('jwks'), serve);
-  app.all(at.token, operation('token'), browserForm, forClients, serve);
-  app.all(at.revocation, operation('revoke'), browserForm, forClients, serve);
+  const limit = limitRequests(identity.store, {
+    requestsPerMinute: dependencies.clientRequestsPerMinute ?? DEFAULT_CLIENT_REQUESTS_PER_MINUTE,
+    refuse: refuseTooMany,
+  });
+  app.all(at.token, operation('token'), browserForm, limit, forClients, serve);
+  app.all(
+    PLATFORM_TOKEN_PATH,
+    operation('platform-token'),
+    fromPlatform,
+    limit,
+    auditedEndpoint(audit, platformEndpoint),
+    serve,
+  );
+  app.all(at.revocation, operation('revoke'), browserForm, limit, forClients, serve);
   app.all(at.introspection, operation('introspect'), forClients, serve);
-  app.all(at.pushed_authorization_request, operation('par'), forClients, serve);
+  app.all(at.pushed_authorization_request, operation('par'), limit, forClients, serve);
   const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
   app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 
@@ -103,10 +112,53 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     serve,
   );
   app.get(`${at.authorization}/:interaction`, operation('authorize-resume'), asPage, serve);
-  app.use('/sign-in', operation('sign-in'), createSignInRoutes({ provider, identity, csrfTokens }));
+  app.use(
+    '/sign-in',
+    operation('sign-in'),
+    createSignInRoutes({ provider, identity, csrfTokens, signIn }),
+  );
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
+  app.use([...clientEndpointPaths, PLATFORM_TOKEN_PATH], answerClientEndpointErrors);
   app.use(handlePageError);
   return app;
+}
+
+function createExactRouting(trustedProxies: readonly string[]): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('trust proxy', [...trustedProxies]);
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  return app;
+}
+
+async function openProvider(
+  dependencies: AppDependencies,
+  signIn: SignIn,
+): Promise<ReturnType<typeof createProvider>> {
+  const { identity, issuer, masterKey, cookieKeys, securityProfile } = dependencies;
+  const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
+    ...identity,
+    now: dependencies.now ?? Date.now,
+    policy: dependencies.signingKeyPolicy ?? defaultSigningKeyPolicy,
+    onMade: (kid) =>
+      identity.audit.record(
+        { event: 'signing_key_made', purpose: 'authorization-server', kid },
+        thisServer,
+      ),
+  });
+  return createProvider(issuer, {
+    identity,
+    masterKey,
+    keptSigningKeys,
+    signingKeys: await keptSigningKeys.load(),
+    cookieKeys,
+    secureCookies: issuer.startsWith('https:'),
+    securityProfile,
+    signIn,
+    failedSecrets: createFailedSecrets(identity),
+  });
 }
 
 /** The request's name in log and metrics. */
@@ -115,6 +167,11 @@ function operation(name: string): RequestHandler {
     observedRequest(request).notes.operation = name;
     next();
   };
+}
+
+function refuseTooMany(request: Request, response: Response): void {
+  const description = 'Too many requests from this address. Try again later.';
+  writeRefusal(request, response, { status: 429, error: 'too_many_requests', description });
 }
 
 /** A person looks at this: errors are pages, whatever `Accept` says. */

@@ -22,6 +22,12 @@ import {
   resolveIdentitySettings,
 } from '@gatehouse/identity';
 import { z } from 'zod';
+import { DEFAULT_CLIENT_REQUESTS_PER_MINUTE } from './throttle/limits.ts';
+
+const requestsPerMinute = z
+  .string()
+  .regex(/^[1-9]\d{0,6}$/, 'must be a whole number from 1 to 9999999')
+  .transform(Number);
 
 const variables = z.object({
   ...commonVariables,
@@ -30,6 +36,7 @@ const variables = z.object({
   AUTHORIZATION_SERVER_URL: baseUrl.optional(),
   COOKIE_KEYS_FILE: z.string().optional(),
   TRUSTED_PROXIES: addressList.optional(),
+  CLIENT_REQUESTS_PER_MINUTE: requestsPerMinute.default(DEFAULT_CLIENT_REQUESTS_PER_MINUTE),
 });
 
 export interface Configuration {
@@ -46,6 +53,8 @@ export interface Configuration {
   readonly trustedProxies: readonly string[];
   /** What the store is filled with at start. */
   readonly bootstrap: BootstrapDefinition | undefined;
+  /** From one address, to the endpoints that clients call. */
+  readonly clientRequestsPerMinute: number;
 }
 
 /** @throws ConfigurationError with every problem at once */
@@ -90,6 +99,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     cookieKeys,
     trustedProxies,
     bootstrap,
+    clientRequestsPerMinute: read.CLIENT_REQUESTS_PER_MINUTE,
   };
 }
 

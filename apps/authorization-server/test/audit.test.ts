@@ -14,6 +14,7 @@ import {
   storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { accountLimit } from '../src/throttle/limits.ts';
 import { alice, authorizationUrl, basic, bootstrap, requestToken, web } from './fixtures.ts';
 
 const typedByMistake = 'hunter2-typed-as-the-username';
@@ -36,9 +37,13 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
       ...{ orgId: 'org-1', grantTypes: ['implicit'], redirectUris: ['https://app.example/spa'] },
       ...{ scopes: ['device:read'], firstParty: true },
     };
+    const password = {
+      ...{ clientId: 'password', secureKey: 'passwordKey0123456789', name: 'Password' },
+      ...{ orgId: 'org-1', grantTypes: ['password'], scopes: ['device:read'] },
+    };
     system = await startConstellation({
       engine,
-      bootstrap: { ...bootstrap, clients: [...bootstrap.clients, implicit] },
+      bootstrap: { ...bootstrap, clients: [...bootstrap.clients, implicit, password] },
       apps: ['authorization-server', 'authorization-server'],
       environment: { MASTER_KEY_FILE },
     });
@@ -164,6 +169,60 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
       { ...failure, reason: 'credentials', clientId: web.clientId },
     ]);
     expect(entries[1]).not.toHaveProperty('userId');
+  });
+
+  it('SL-09 records the password grant: sign-in and token, or the failure, each once', async () => {
+    const grant = { grant_type: 'password', username: alice.username };
+    const headers = { authorization: basic('password', 'passwordKey0123456789') };
+    await requestToken(issuer, { ...grant, password: alice.password }, headers);
+    await requestToken(issuer, { ...grant, password: 'wrong password' }, headers);
+    const parties = { clientId: 'password', userId };
+    expect(await recorded(3)).toEqual([
+      {
+        ...{ ...request, ...parties, event: 'sign_in_succeeded', outcome: 'success' },
+        method: 'password_grant',
+      },
+      {
+        ...{ ...request, ...parties, event: 'token_issued', outcome: 'success' },
+        ...{ grant: 'password', scope: 'device:read' },
+      },
+      {
+        ...{ ...request, ...parties, event: 'sign_in_failed', outcome: 'failure' },
+        ...{ method: 'password_grant', reason: 'credentials' },
+      },
+    ]);
+  });
+
+  it('SL-09 records the lock of an account once, and what is refused while it is locked', async () => {
+    const headers = { authorization: basic('password', 'passwordKey0123456789') };
+    const grant = { grant_type: 'password', username: 'locked', password: 'wrong password' };
+    for (let i = 0; i < accountLimit.attempts + 1; i += 1) {
+      await requestToken(issuer, grant, headers);
+    }
+    const entries = await recorded(accountLimit.attempts + 2);
+    expect(entries.filter(({ event }) => event === 'account_locked')).toHaveLength(1);
+    expect(entries.at(-1)).toMatchObject({ event: 'sign_in_failed', reason: 'throttled' });
+    expect(entries).toHaveLength(accountLimit.attempts + 2);
+  });
+
+  it('PT-13 SL-09 records the platform endpoint like /token', async () => {
+    const call = (client_secret: string) =>
+      fetch(`${issuer}/platform/oauth2/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          ...{ grant_type: 'client_credentials', client_id: web.clientId, client_secret },
+        }),
+      });
+    await call(web.secureKey);
+    await call('wrong');
+    expect(await recorded(2)).toMatchObject([
+      { event: 'token_issued', clientId: web.clientId, grant: 'client_credentials' },
+      {
+        ...{ event: 'client_authentication_failed', clientId: web.clientId },
+        endpoint: 'platform-token',
+      },
+    ]);
   });
 
   it('SL-09 records failed client authentication once, naming registered clients only', async () => {

@@ -1,5 +1,6 @@
 import type { ClientRegistry } from '@gatehouse/identity';
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
+import { lifetimes } from './lifetimes.ts';
 
 /**
  * What the person has already granted. A first-party application is not asked about: it gets what it
@@ -10,7 +11,10 @@ export function createLoadExistingGrant(clients: ClientRegistry) {
     const { session, client, provider, result } = context.oidc;
     const clientId = client?.clientId ?? '';
     const grantId = result?.consent?.grantId ?? session?.grantIdFor(clientId);
-    const existing = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+    const found = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+    // What is given now must not outlive its Grant: an older one is asked for anew.
+    const needed = lifetimes.RefreshToken + lifetimes.AuthorizationCode;
+    const existing = (found?.remainingTTL ?? 0) > needed ? found : undefined;
     const accountId = context.oidc.account?.accountId;
     if (existing !== undefined && existing.accountId !== accountId) {
       return undefined;

@@ -1,8 +1,6 @@
 import {
   type CredentialHash,
-  credentialKey,
   type FindLiveHolder,
-  grantKey,
   grantMembersKey,
   grantTombstoneKey,
   type Sealer,
@@ -10,7 +8,8 @@ import {
 import type { Store } from '@gatehouse/store';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { lifetimes } from './lifetimes.ts';
-import type { Redemptions } from './redemptions.ts';
+import { GRANT, recordKey } from './record-key.ts';
+import type { SingleUse } from './single-use.ts';
 
 /**
  * oidc-provider's persistence over the Store. Decided here, each for a reason the library leaves open:
@@ -25,7 +24,8 @@ export interface AdapterDependencies {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
   readonly sealer: Sealer;
-  readonly redemptions: Redemptions;
+  /** How this model is used up, where it is. */
+  readonly singleUse: SingleUse;
   readonly findLiveHolder: FindLiveHolder;
 }
 
@@ -42,15 +42,13 @@ const consumableModels = new Set([
   'DeviceCode',
   'PushedAuthorizationRequest',
 ]);
-/** A Grant's id is no credential: it stays readable, so that an operator can name it. */
-const GRANT = 'Grant';
 
 export class OidcAdapter implements Adapter {
   readonly #model: string;
   readonly #store: Store;
   readonly #credentialHash: CredentialHash;
   readonly #sealer: Sealer;
-  readonly #redemptions: Redemptions;
+  readonly #singleUse: SingleUse;
   readonly #findLiveHolder: FindLiveHolder;
 
   constructor(model: string, dependencies: AdapterDependencies) {
@@ -58,7 +56,7 @@ export class OidcAdapter implements Adapter {
     this.#store = dependencies.store;
     this.#credentialHash = dependencies.credentialHash;
     this.#sealer = dependencies.sealer;
-    this.#redemptions = dependencies.redemptions;
+    this.#singleUse = dependencies.singleUse;
     this.#findLiveHolder = dependencies.findLiveHolder;
   }
 
@@ -95,7 +93,9 @@ export class OidcAdapter implements Adapter {
     if (!consumableModels.has(this.#model)) {
       return payload;
     }
-    return (await this.#redemptions.isRedeemed(key)) ? { ...payload, consumed: true } : payload;
+    return (await this.#singleUse.isRedeemed({ id, key }))
+      ? { ...payload, consumed: true }
+      : payload;
   }
 
   findByUid(uid: string): Promise<AdapterPayload | undefined> {
@@ -108,7 +108,7 @@ export class OidcAdapter implements Adapter {
 
   async consume(id: string): Promise<void> {
     const secondsToLive = lifetimes[this.#model as keyof typeof lifetimes];
-    if (!(await this.#redemptions.claim(this.#key(id), secondsToLive))) {
+    if (!(await this.#singleUse.claim({ id, key: this.#key(id) }, secondsToLive))) {
       throw new errors.InvalidGrant('already used');
     }
   }
@@ -127,10 +127,7 @@ export class OidcAdapter implements Adapter {
   }
 
   #key(id: string): string {
-    if (this.#model === GRANT) {
-      return grantKey(id);
-    }
-    return credentialKey(this.#model, this.#credentialHash(id));
+    return recordKey(this.#model, id, this.#credentialHash);
   }
 
   /** A session is as old as its sign-in: it may have begun before, with nobody in it. */

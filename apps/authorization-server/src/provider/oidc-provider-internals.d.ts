@@ -1,6 +1,7 @@
-/** What enable-implicit.ts and keep-jwks-current.ts reach for; nothing else may. */
+/** What enable-implicit.ts, keep-jwks-current.ts and wrap-grant-type.ts reach for; nothing else may. */
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   import type Provider from 'oidc-provider';
+  import type { KoaContextWithOIDC } from 'oidc-provider';
 
   export default function instance(provider: Provider):
     | {
@@ -10,6 +11,7 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
         };
         readonly keystore: { clear(): void; add(key: object): void };
         jwks: { readonly keys: readonly object[] };
+        readonly grantTypeHandlers: Map<string, (context: KoaContextWithOIDC) => Promise<void>>;
       }
     | undefined;
 }

@@ -10,9 +10,9 @@ import type { Identity } from '@gatehouse/identity';
 import { type Request, type Response, Router, urlencoded } from 'express';
 import type Provider from 'oidc-provider';
 import { errors, type InteractionResults } from 'oidc-provider';
-import { createSignInAudit } from '../audit/sign-in-audit.ts';
+import { clientAddress } from '../http/client-address.ts';
 import { contentSecurityPolicy } from '../http/page-headers.ts';
-import { isUserAllowed } from '../provider/interaction-policy.ts';
+import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import type { CsrfTokens } from './csrf-token.ts';
 import { sendErrorPage, textsForRequest } from './error-page.ts';
 import { formTargets } from './form-targets.ts';
@@ -25,14 +25,14 @@ export interface SignInDependencies {
   readonly provider: Provider;
   readonly identity: Identity;
   readonly csrfTokens: CsrfTokens;
+  readonly signIn: SignIn;
 }
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
 export function createSignInRoutes(dependencies: SignInDependencies): Router {
-  const { identity, csrfTokens } = dependencies;
+  const { csrfTokens, signIn } = dependencies;
   const router = Router({ caseSensitive: true, strict: true });
-  const signIns = createSignInAudit(identity);
   const form = urlencoded({ extended: false, limit: '16kb', parameterLimit: 20 });
 
   router.get('/:interaction', async (request, response) => {
@@ -53,15 +53,18 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
       return;
     }
     const username = field(request, 'username');
-    const user = await identity.users.verify(username, field(request, 'password'));
-    const clientId = String(interaction.params.client_id);
-    const attempt = { method: 'page', username, clientId, request } as const;
-    if (user === undefined || !(await isUserAllowed(user.orgId, clientId, identity))) {
-      signIns.failed(attempt, user === undefined ? 'credentials' : 'not_allowed');
+    const user = await signIn({
+      method: 'page',
+      username,
+      password: field(request, 'password'),
+      address: clientAddress(request),
+      clientId: String(interaction.params.client_id),
+      request,
+    });
+    if (user === undefined) {
       await showSignIn(request, response, interaction, dependencies, { username, failed: true });
       return;
     }
-    signIns.succeeded(attempt, user.userId);
     await finish(request, response, dependencies, { login: { accountId: user.userId } });
   });
 

@@ -20,6 +20,8 @@ export const texts = {
       'This sign-in has expired or was started in another browser. Go back to the application and start again.',
     formRefused: 'This form is no longer valid. Go back to the application and start again.',
     unavailable: 'The service is unavailable for the moment. Try again shortly.',
+    tooManyAttempts:
+      'There were too many attempts to sign in. Wait a quarter of an hour and try again.',
     unexpected: 'Something went wrong on our side. Try again; if it stays, tell the operator.',
     notFound: 'There is no page here.',
     badRequest:
@@ -53,6 +55,7 @@ export const texts = {
     signInExpired: '此次登录已过期，或是在另一个浏览器中开始的。请返回应用重新开始。',
     formRefused: '此表单已失效。请返回应用重新开始。',
     unavailable: '服务暂时不可用，请稍后重试。',
+    tooManyAttempts: '登录尝试过多，请等待一刻钟后重试。',
     unexpected: '服务器出现问题。请重试；如仍未解决，请联系运营方。',
     notFound: '此处没有页面。',
     badRequest: '应用发送了无法处理的请求，请由该应用的开发者修正。',

@@ -1,0 +1,137 @@
+/**
+ * Guessing passwords, made slow. Every form that takes a password signs in through here: the sign-in page, the
+ * password grant, and what comes after them. The flow of one attempt:
+ *
+ *   count for address and client ─▶ over: 429      (says nothing about the account)
+ *   count for the account        ─▶ over: refused by a timer that takes as long as a hash
+ *   verify the password          ─▶ wrong, unknown, disabled, not allowed here: refused
+ *   success, or not evaluated    ─▶ the account's and the client's count get this attempt back
+ *
+ * Counting comes first and is atomic in the store, so that of 100 guesses at once no more than the limit is
+ * evaluated, on however many processes. Deliberately not here: anything that lasts longer than its window, and
+ * anything that ends sessions or tokens: locking somebody else out is an attack, too.
+ */
+import type { IncomingMessage } from 'node:http';
+import {
+  type CredentialHash,
+  canonicalUsername,
+  MAXIMUM_PASSWORD_BYTES,
+  type User,
+  type UserRegistry,
+} from '@gatehouse/identity';
+import type { Store } from '@gatehouse/store';
+import { accountLimit, addressLimit, clientLimit, type Limit } from './limits.ts';
+import { TooManyAttempts } from './too-many-attempts.ts';
+
+export interface SignInAttempt {
+  readonly method: 'page' | 'password_grant';
+  readonly username: string;
+  readonly password: string;
+  /** From `clientAddress`. */
+  readonly address: string;
+  /** The application the person signs in for, where there is one. */
+  readonly clientId?: string | undefined;
+  /** Where it came in: for who observes; nothing here looks at it. */
+  readonly request?: IncomingMessage;
+}
+
+/** Hears of every attempt once, for the audit trail. */
+export interface SignInObserver {
+  succeeded(attempt: SignInAttempt, userId: string): void;
+  failed(attempt: SignInAttempt, reason: 'credentials' | 'not_allowed' | 'throttled'): void;
+  /** With the failure that locks the account, not with those that follow. */
+  locked(attempt: SignInAttempt): void;
+}
+
+/**
+ * The user who signed in, or undefined: one answer for unknown, wrong, locked, disabled and not allowed here, and
+ * one timing.
+ *
+ * @throws TooManyAttempts when the address or the client tries too often
+ * @throws PasswordHashingBusy when too many sign in at this moment
+ */
+export type SignIn = (attempt: SignInAttempt) => Promise<User | undefined>;
+
+export interface SignInDependencies {
+  readonly store: Store;
+  readonly users: UserRegistry;
+  readonly credentialHash: CredentialHash;
+  /** Whether this client signs in users of this organisation. */
+  readonly isAllowed: (user: User, clientId: string) => Promise<boolean>;
+  readonly observer?: SignInObserver;
+  readonly now?: () => number;
+}
+
+export function createSignIn(dependencies: SignInDependencies): SignIn {
+  const { store, users, credentialHash, isAllowed, observer, now = Date.now } = dependencies;
+  // People type passwords into the wrong field: a username is no text for a key.
+  const accountKey = (name: string) =>
+    `sign-ins:account:${credentialHash(canonicalUsername(name))}`;
+  const clientKey = (clientId: string) => `sign-ins:client:${clientId}`;
+
+  /** @throws TooManyAttempts */
+  async function countOrigin(attempt: SignInAttempt): Promise<void> {
+    const { address, clientId } = attempt;
+    const counts: (readonly [key: string, limit: Limit])[] = [
+      [`sign-ins:address:${address}`, addressLimit],
+    ];
+    if (clientId !== undefined) {
+      counts.push([clientKey(clientId), clientLimit]);
+    }
+    for (const [key, limit] of counts) {
+      const { count, resetsAt } = await store.increment(key, limit.windowSeconds);
+      if (count > limit.attempts) {
+        observer?.failed(attempt, 'throttled');
+        throw new TooManyAttempts(resetsAt, now());
+      }
+    }
+  }
+
+  async function giveBack({ username, clientId }: SignInAttempt): Promise<void> {
+    const keys = [accountKey(username), ...(clientId === undefined ? [] : [clientKey(clientId)])];
+    await Promise.all(keys.map((key) => store.decrement(key)));
+  }
+
+  async function evaluate(attempt: SignInAttempt): Promise<User | undefined> {
+    const { username, password, clientId } = attempt;
+    const user = await users.verify(username, password);
+    const allowed =
+      user !== undefined && (clientId === undefined || (await isAllowed(user, clientId)));
+    if (!allowed) {
+      observer?.failed(attempt, user === undefined ? 'credentials' : 'not_allowed');
+      return undefined;
+    }
+    return user;
+  }
+
+  return async (attempt) => {
+    if (Buffer.byteLength(attempt.password) > MAXIMUM_PASSWORD_BYTES) {
+      observer?.failed(attempt, 'credentials');
+      return undefined;
+    }
+    await countOrigin(attempt);
+    const key = accountKey(attempt.username);
+    const { count } = await store.increment(key, accountLimit.windowSeconds);
+    let isGuess = false;
+    try {
+      if (count > accountLimit.attempts) {
+        observer?.failed(attempt, 'throttled');
+        await users.refuse(attempt.username);
+        return undefined;
+      }
+      const user = await evaluate(attempt);
+      isGuess = user === undefined;
+      if (isGuess && count === accountLimit.attempts) {
+        observer?.locked(attempt);
+      }
+      if (user !== undefined) {
+        observer?.succeeded(attempt, user.userId);
+      }
+      return user;
+    } finally {
+      if (!isGuess) {
+        await giveBack(attempt);
+      }
+    }
+  };
+}
