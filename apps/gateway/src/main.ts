@@ -29,7 +29,12 @@ async function start(): Promise<RunningApp> {
   const store = createStore(settings.storeUrl, {
     onStateChange: (state) => logger.warn({ state }, `store ${state}`),
   });
-  const identity = openIdentity({ store, masterKey: settings.masterKey });
+  const identity = openIdentity({
+    store,
+    masterKey: settings.masterKey,
+    onAuditLost: (entries, err) =>
+      logger.error({ err, audit: entries }, 'audit entries not stored'),
+  });
   const bootstrap = await startBootstrap(definition, identity);
   const gateway = createGateway({
     ...configuration,
@@ -37,6 +42,7 @@ async function start(): Promise<RunningApp> {
     logger,
     now: Date.now,
     strict: settings.securityProfile === 'strict',
+    signingKeyPolicy: settings.signingKeyPolicy,
   });
   const server = await serve(gateway.listener, {
     host,
@@ -59,6 +65,7 @@ async function start(): Promise<RunningApp> {
       await server.close();
       await operations.close();
       await gateway.close();
+      await identity.audit.flush();
       await store.close();
     },
   };

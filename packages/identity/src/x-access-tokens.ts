@@ -4,8 +4,8 @@ import { z } from 'zod';
 import type { AccessTokenVerifier } from './access-tokens.ts';
 import type { Client } from './client.ts';
 import { clientPrincipal } from './client-principal.ts';
-import type { ClientRegistry } from './clients.ts';
 import type { CredentialHash } from './credential-hash.ts';
+import type { FindLiveHolder } from './live-holder.ts';
 import { parseRecord } from './parse-record.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from './record-cache.ts';
 
@@ -41,11 +41,11 @@ const storedToken = z.object({
 export function createXAccessTokens(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
-  readonly clients: ClientRegistry;
+  readonly findLiveHolder: FindLiveHolder;
   readonly now: () => number;
   readonly maximumLiveTokens?: number;
 }): XAccessTokens {
-  const { store, credentialHash, clients, now } = dependencies;
+  const { store, credentialHash, findLiveHolder, now } = dependencies;
   const maximumLiveTokens = dependencies.maximumLiveTokens ?? DEFAULT_MAXIMUM_LIVE_TOKENS;
 
   async function endSurplus(indexKey: string, newest: string): Promise<void> {
@@ -79,12 +79,10 @@ export function createXAccessTokens(dependencies: {
       if (stored === undefined || stored.expiresAt <= now()) {
         return undefined;
       }
-      const client = await clients.find(stored.clientId);
-      const isAlive =
-        client?.enabled === true &&
-        client.sealedSecureKeys.length > 0 &&
-        stored.issuedAt > client.notBefore;
-      return isAlive ? clientPrincipal(client) : undefined;
+      const { issuedAt, clientId } = stored;
+      const client = (await findLiveHolder({ issuedAt, clientId }))?.client;
+      const hasCredentials = client !== undefined && client.sealedSecureKeys.length > 0;
+      return hasCredentials ? clientPrincipal(client) : undefined;
     },
   };
 }
