@@ -138,7 +138,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       claim: dependencies.strict ? claimReplies(dependencies) : undefined,
     }),
   };
-  const observe = (listener: RequestListener) => observeRequests(listener, logger);
+  const observe = (listener: RequestListener) =>
+    observeRequests(listener, logger, { leavesHeaderToListener: true });
   return {
     listener: observe(createRequestHandler(pipeline)),
     upgrades: createUpgradeHandler(pipeline, observe),
