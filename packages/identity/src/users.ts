@@ -49,6 +49,12 @@ export interface UserRegistry {
   refuse(username: string): Promise<void>;
   /** Creates the user, or brings name, organisation, state and a changed bootstrap password up to date. */
   ensure(user: BootstrapUser): Promise<User>;
+  /**
+   * Changes an existing user under its lock. The not-before only ever moves forward.
+   *
+   * @throws Error when there is no such user
+   */
+  update(userId: string, change: (user: User) => User): Promise<User>;
 }
 
 export interface BootstrapUser {
@@ -110,6 +116,22 @@ export function createUserRegistry(dependencies: {
           notBefore: existing?.notBefore ?? 0,
           ...(await bootstrapPassword(existing, wanted.password)),
         };
+        assertHeld();
+        await store.set(key, JSON.stringify(user));
+        cache.forget(key);
+        return user;
+      });
+    },
+    async update(userId, change) {
+      const key = keyOf(userId);
+      return withRecordLock(store, key, async (assertHeld) => {
+        const existing = await readForUpdate(store, key, parseUser);
+        if (existing === undefined) {
+          throw new Error(`There is no user ${userId}.`);
+        }
+        const changed = change(existing);
+        const notBefore = Math.max(changed.notBefore, existing.notBefore);
+        const user: User = { ...changed, userId, notBefore };
         assertHeld();
         await store.set(key, JSON.stringify(user));
         cache.forget(key);
