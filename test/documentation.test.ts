@@ -194,6 +194,7 @@ function oauthErrors(): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>([
     ['temporarily_unavailable', new Set(['503'])],
     ['server_error', new Set(['500'])],
+    ['too_many_requests', new Set(['429'])],
   ]);
   for (const Failure of Object.values(errors) as unknown as (new (
     text: string,

@@ -4,16 +4,22 @@
  */
 import type { RequestListener } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
-import { type Identity, loadSigningKey, type MasterKey } from '@gatehouse/identity';
-import express, { type Express, type RequestHandler } from 'express';
+import {
+  createRegisteredOrigins,
+  type Identity,
+  loadSigningKey,
+  type MasterKey,
+} from '@gatehouse/identity';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { withAccountClient } from './account/account-client.ts';
 import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
 import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-page.ts';
 import { defaultParameters } from './authorize/default-parameters.ts';
 import { redirectPostedRequest } from './authorize/form-post.ts';
-import { clientEndpoint } from './client-endpoints/transport.ts';
+import { answerClientEndpointErrors } from './client-endpoints/answer-errors.ts';
+import { clientEndpoint, writeRefusal } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
-import { allowRegisteredOrigins, createRegisteredOrigins } from './cors/registered-origins.ts';
+import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
@@ -22,11 +28,21 @@ import { serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
 import { createCsrfTokens } from './pages/csrf-token.ts';
 import { handlePageError, sendErrorPage } from './pages/error-page.ts';
 import { STYLESHEET_PATH } from './pages/layout.ts';
+import {
+  fromPlatform,
+  PLATFORM_TOKEN_PATH,
+  platformEndpoint,
+} from './platform/platform-endpoint.ts';
 import { cookieOptions } from './provider/cookies.ts';
 import { createProvider } from './provider/create-provider.ts';
 import type { SecurityProfile } from './provider/grant-types.ts';
-import { providerRoutes as at } from './provider/routes.ts';
+import { isUserAllowed } from './provider/interaction-policy.ts';
+import { providerRoutes as at, clientEndpointPaths } from './provider/routes.ts';
 import { createSignInRoutes } from './sign-in/sign-in-routes.ts';
+import { createFailedSecrets } from './throttle/failed-secrets.ts';
+import { limitRequests } from './throttle/limit-requests.ts';
+import { DEFAULT_CLIENT_REQUESTS_PER_MINUTE } from './throttle/limits.ts';
+import { createSignIn, type SignIn } from './throttle/sign-in-throttle.ts';
 
 export interface AppDependencies {
   readonly identity: Identity;
@@ -34,6 +50,10 @@ export interface AppDependencies {
   readonly issuer: string;
   readonly cookieKeys: readonly string[];
   readonly securityProfile: SecurityProfile;
+  /** Addresses and CIDR ranges whose X-Forwarded-For is believed; none by default. */
+  readonly trustedProxies?: readonly string[];
+  /** From one address, to the client endpoints. */
+  readonly clientRequestsPerMinute?: number;
 }
 
 /** @throws StoreUnavailable when the signing key cannot be read or made */
@@ -41,20 +61,18 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const { issuer } = dependencies;
   const clients = withAccountClient(dependencies.identity.clients, issuer);
   const identity: Identity = { ...dependencies.identity, clients };
-  const secureCookies = issuer.startsWith('https:');
-  const provider = createProvider(issuer, {
-    identity,
-    signingKey: await loadSigningKey('authorization-server', 'RS256', identity),
-    cookieKeys: dependencies.cookieKeys,
-    secureCookies,
-    securityProfile: dependencies.securityProfile,
+  const signIn = createSignIn({
+    ...identity,
+    isAllowed: (user, clientId) => isUserAllowed(user.orgId, clientId, identity),
   });
+  const provider = await openProvider({ ...dependencies, identity }, signIn);
   const callback = provider.callback();
   const serve: RequestHandler = (request, response) => callback(request, response);
 
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
+  app.set('trust proxy', [...(dependencies.trustedProxies ?? [])]);
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.use(fixOrigin(issuer), noSniff);
@@ -64,17 +82,29 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.get('/.well-known/openid-configuration', operation('discovery'), serve);
   app.get('/.well-known/oauth-authorization-server', operation('discovery'), serve);
   app.get(at.jwks, operation('jwks'), serve);
-  app.all(at.token, operation('token'), browserForm, clientEndpoint, serve);
-  app.all(at.revocation, operation('revoke'), browserForm, clientEndpoint, serve);
+  const limit = limitRequests(identity.store, {
+    requestsPerMinute: dependencies.clientRequestsPerMinute ?? DEFAULT_CLIENT_REQUESTS_PER_MINUTE,
+    refuse: refuseTooMany,
+  });
+  app.all(at.token, operation('token'), browserForm, limit, clientEndpoint, serve);
+  app.all(
+    PLATFORM_TOKEN_PATH,
+    operation('platform-token'),
+    fromPlatform,
+    limit,
+    platformEndpoint,
+    serve,
+  );
+  app.all(at.revocation, operation('revoke'), browserForm, limit, clientEndpoint, serve);
   app.all(at.introspection, operation('introspect'), clientEndpoint, serve);
-  app.all(at.pushed_authorization_request, operation('par'), clientEndpoint, serve);
-  app.all(at.device_authorization, operation('device-authorization'), clientEndpoint, serve);
+  app.all(at.pushed_authorization_request, operation('par'), limit, clientEndpoint, serve);
+  app.all(at.device_authorization, operation('device-authorization'), limit, clientEndpoint, serve);
   const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
   app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 
   const csrfTokens = createCsrfTokens(dependencies.masterKey);
-  const cookie = cookieOptions(secureCookies);
-  addPages(app, serve, { provider, identity, csrfTokens, issuer, cookie });
+  const cookie = cookieOptions(issuer.startsWith('https:'));
+  addPages(app, serve, { provider, identity, csrfTokens, signIn, issuer, cookie });
   return app;
 }
 
@@ -108,7 +138,25 @@ function addPages(app: Express, serve: RequestHandler, pages: AccountDependencie
   app.post(`${at.end_session}/confirm`, operation('logout-confirm'), formRefused, asPage, serve);
   app.get(`${at.end_session}/success`, operation('logged-out'), asPage, serve);
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
+  app.use([...clientEndpointPaths, PLATFORM_TOKEN_PATH], answerClientEndpointErrors);
   app.use(handlePageError);
+}
+
+async function openProvider(
+  dependencies: AppDependencies,
+  signIn: SignIn,
+): Promise<ReturnType<typeof createProvider>> {
+  const { identity, issuer, masterKey, cookieKeys, securityProfile } = dependencies;
+  return createProvider(issuer, {
+    identity,
+    masterKey,
+    signingKey: await loadSigningKey('authorization-server', 'RS256', identity),
+    cookieKeys,
+    secureCookies: issuer.startsWith('https:'),
+    securityProfile,
+    signIn,
+    failedSecrets: createFailedSecrets(identity),
+  });
 }
 
 /** The request's name in log and metrics. */
@@ -117,6 +165,11 @@ function operation(name: string): RequestHandler {
     observedRequest(request).notes.operation = name;
     next();
   };
+}
+
+function refuseTooMany(request: Request, response: Response): void {
+  const description = 'Too many requests from this address. Try again later.';
+  writeRefusal(request, response, { status: 429, error: 'too_many_requests', description });
 }
 
 /** A person looks at this: errors are pages, whatever `Accept` says. */

@@ -17,6 +17,12 @@ import {
   resolveIdentitySettings,
 } from '@gatehouse/identity';
 import { z } from 'zod';
+import { DEFAULT_CLIENT_REQUESTS_PER_MINUTE } from './throttle/limits.ts';
+
+const requestsPerMinute = z
+  .string()
+  .regex(/^[1-9]\d{0,6}$/, 'must be a whole number from 1 to 9999999')
+  .transform(Number);
 
 const variables = z.object({
   ...commonVariables,
@@ -25,6 +31,7 @@ const variables = z.object({
   AUTHORIZATION_SERVER_URL: baseUrl.optional(),
   COOKIE_KEYS_FILE: z.string().optional(),
   TRUSTED_PROXIES: addressList.optional(),
+  CLIENT_REQUESTS_PER_MINUTE: requestsPerMinute.default(DEFAULT_CLIENT_REQUESTS_PER_MINUTE),
 });
 
 export interface Configuration {
@@ -39,6 +46,8 @@ export interface Configuration {
   /** Sign the browser's cookies; the first signs, all verify. */
   readonly cookieKeys: readonly string[];
   readonly trustedProxies: readonly string[];
+  /** From one address, to the endpoints that clients call. */
+  readonly clientRequestsPerMinute: number;
 }
 
 /** @throws ConfigurationError with every problem at once */
@@ -65,6 +74,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     identity,
     cookieKeys: loadCookieKeys(read.COOKIE_KEYS_FILE, read.DATA_DIR, identity.embedded),
     trustedProxies: read.TRUSTED_PROXIES ?? [],
+    clientRequestsPerMinute: read.CLIENT_REQUESTS_PER_MINUTE,
   };
 }
 

@@ -17,6 +17,7 @@ async function start() {
   const configuration = loadConfiguration(process.env);
   const { host, port, issuer, identity: settings, cookieKeys } = configuration;
   const { masterKey, securityProfile } = settings;
+  const { trustedProxies, clientRequestsPerMinute } = configuration;
   const logger = createLogger({
     app: 'authorization-server',
     level: configuration.logLevel,
@@ -34,7 +35,15 @@ async function start() {
       if (bootstrap !== undefined) {
         await applyBootstrap(bootstrap, identity);
       }
-      return createApp({ identity, masterKey, issuer, cookieKeys, securityProfile });
+      return createApp({
+        identity,
+        masterKey,
+        issuer,
+        cookieKeys,
+        securityProfile,
+        trustedProxies,
+        clientRequestsPerMinute,
+      });
     },
     (error) => error instanceof StoreUnavailable,
   );

@@ -38,7 +38,13 @@ async function start(): Promise<RunningApp> {
     now: Date.now,
     strict: settings.securityProfile === 'strict',
   });
-  const server = await serve(gateway.listener, { host, port });
+  const server = await serve(gateway.listener, {
+    host,
+    port,
+    maximumConnections: configuration.maximumConnections,
+    answersContinue: true,
+    upgrades: gateway.upgrades,
+  });
   const operations = await serveOperations({
     host,
     port: operationsPort,

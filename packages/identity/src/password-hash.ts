@@ -1,4 +1,6 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { createPasswordHashingQueue } from './password-hashing-queue.ts';
 
 /** OWASP's second profile for argon2id: 19 MiB, two passes, one lane: about 30 ms of one core. */
 const memoryKibibytes = 19_456;
@@ -10,7 +12,11 @@ const TAG_BYTES = 32;
 /** Longer ones are refused before any hashing: OWASP ASVS 6.2.9 asks for at least 64 characters. */
 export const MAXIMUM_PASSWORD_BYTES = 1024;
 
-/** argon2id in the PHC text form, `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. The password is taken exactly as it is. */
+/**
+ * argon2id in the PHC text form, `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. The password is taken exactly as it is.
+ *
+ * @throws PasswordHashingBusy when too many wait for their turn already
+ */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const tag = await argon2id(password, salt, {
@@ -23,7 +29,11 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$${parameters}$${unpadded(salt)}$${unpadded(tag)}`;
 }
 
-/** Whether the password gives this hash. Malformed hashes match nothing. */
+/**
+ * Whether the password gives this hash. Malformed hashes match nothing.
+ *
+ * @throws PasswordHashingBusy when too many wait for their turn already
+ */
 export async function verifyPassword(password: string, phc: string): Promise<boolean> {
   const parsed = parsePhc(phc);
   if (parsed === undefined || Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
@@ -70,9 +80,26 @@ function parsePhc(phc: string) {
 /** A hash no password gives: verifying against it costs an unknown user as much time as a known one. */
 export const decoyPasswordHash: string = `$argon2id$v=19$m=${memoryKibibytes},t=${defaultPasses},p=${defaultParallelism}$${unpadded(randomBytes(SALT_BYTES))}$${unpadded(randomBytes(TAG_BYTES))}`;
 
+const CORES = availableParallelism();
+/** A queue this long is worked off in about half a second. */
+const WAITING_PER_CORE = 16;
+/** One for the process: what it protects, cores and memory, is the process's too. */
+const queue = createPasswordHashingQueue({ concurrency: CORES, waiting: CORES * WAITING_PER_CORE });
+
+/** Takes as long as verifying a password does, and does no work, or only for the first time. */
+export async function pauseLikeVerifying(): Promise<void> {
+  if (!(await queue.pause())) {
+    await verifyPassword('', decoyPasswordHash);
+  }
+}
+
 type Cost = Pick<Argon2Parameters, 'memory' | 'passes' | 'parallelism' | 'tagLength'>;
 
 function argon2id(password: string, nonce: Buffer, cost: Cost): Promise<Buffer> {
+  return queue.run(() => computeArgon2id(password, nonce, cost));
+}
+
+function computeArgon2id(password: string, nonce: Buffer, cost: Cost): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     argon2('argon2id', { message: password, nonce, ...cost }, (error, tag) => {
       if (error === null) {

@@ -5,6 +5,7 @@ import {
   decoyPasswordHash,
   hashPassword,
   MAXIMUM_PASSWORD_BYTES,
+  pauseLikeVerifying,
   verifyPassword,
 } from './password-hash.ts';
 import { createRecordCache } from './record-cache.ts';
@@ -44,6 +45,8 @@ export interface UserRegistry {
   findByUsername(username: string): Promise<User | undefined>;
   /** The user, if enabled and the password is right. Unknown, disabled and wrong cost the same hash. */
   verify(username: string, password: string): Promise<User | undefined>;
+  /** Takes as long as `verify` and hashes nothing: for an attempt that is refused whatever the password. */
+  refuse(username: string): Promise<void>;
   /** Creates the user, or brings name, organisation, state and a changed bootstrap password up to date. */
   ensure(user: BootstrapUser): Promise<User>;
   /**
@@ -94,6 +97,10 @@ export function createUserRegistry(dependencies: {
       const user = await findByUsername(username);
       const matches = await verifyPassword(password, user?.passwordHash ?? decoyPasswordHash);
       return matches && user?.enabled === true ? user : undefined;
+    },
+    async refuse(username) {
+      await findByUsername(username);
+      await pauseLikeVerifying();
     },
     async ensure(wanted) {
       const userId = await store.claim(usernameKeyOf(wanted.username), generateId());

@@ -13,6 +13,7 @@ import { formField, parseForm } from '../pages/form-field.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import type { CookieOptions } from '../provider/cookies.ts';
+import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { createAccountSessions, type SignedIn } from './account-session.ts';
 import { createGrantedApplications } from './applications.ts';
 import { createEndEverything } from './end-everything.ts';
@@ -25,6 +26,7 @@ export interface AccountDependencies {
   readonly provider: Provider;
   readonly identity: Identity;
   readonly csrfTokens: CsrfTokens;
+  readonly signIn: SignIn;
   readonly issuer: string;
   /** Attributes of the session's cookie. */
   readonly cookie: CookieOptions;

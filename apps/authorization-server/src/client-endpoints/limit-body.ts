@@ -30,3 +30,17 @@ async function* countBytes(chunks: AsyncIterable<Buffer>): NodeJS.AsyncIterator<
     yield chunk;
   }
 }
+
+/** The whole body, or undefined when it is over the limit: then what follows is not read. */
+export async function readLimitedBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let received = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    received += chunk.length;
+    if (received > MAXIMUM_BODY_BYTES) {
+      return undefined;
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -6,19 +6,21 @@
  */
 import { observedRequest } from '@gatehouse/http-server';
 import type { Request, RequestHandler, Response } from 'express';
+import { failureBody } from '../platform/failure-body.ts';
+import { isPlatformRequest } from '../platform/platform-requests.ts';
 import { isMalformedBasic } from './basic-credentials.ts';
 import { limitBody, MAXIMUM_BODY_BYTES } from './limit-body.ts';
 import { challengeClient, replyHeaders } from './reply.ts';
 
 /** A refusal before the provider sees the request: RFC 6749 §5.2 error code and description. */
-interface Refusal {
+export interface Refusal {
   readonly status: number;
-  readonly error: 'invalid_request' | 'invalid_client';
+  readonly error: 'invalid_request' | 'invalid_client' | 'too_many_requests';
   readonly description: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const FORM = 'application/x-www-form-urlencoded';
+export const FORM = 'application/x-www-form-urlencoded';
 
 /** In these, a secret would end up in logs and histories (RFC 6749 §2.3.1: must not be in the URI). */
 const bodyOnlyParameters = [
@@ -32,12 +34,12 @@ const bodyOnlyParameters = [
 ];
 
 export const clientEndpoint: RequestHandler = (request, response, next) => {
+  if (request.destroyed) {
+    // The caller left while the request was counted: there is no body to read and nobody to answer.
+    return;
+  }
   request.headers.accept = 'application/json';
-  const refusal =
-    refuseMethod(request) ??
-    refuseCredentials(request) ??
-    refuseAddress(request) ??
-    refuseBody(request);
+  const refusal = findRefusal(request, [FORM]);
   if (refusal !== undefined) {
     writeRefusal(request, response, refusal);
     return;
@@ -45,6 +47,16 @@ export const clientEndpoint: RequestHandler = (request, response, next) => {
   limitBody(request);
   next();
 };
+
+/** @param mediaTypes what the endpoint reads; where it is the form alone, that may go unsaid */
+export function findRefusal(request: Request, mediaTypes: readonly string[]): Refusal | undefined {
+  return (
+    refuseMethod(request) ??
+    refuseCredentials(request) ??
+    refuseAddress(request) ??
+    refuseBody(request, mediaTypes)
+  );
+}
 
 function refuseMethod(request: Request): Refusal | undefined {
   return request.method === 'POST'
@@ -84,7 +96,7 @@ function refuseAddress(request: Request): Refusal | undefined {
       };
 }
 
-function refuseBody(request: Request): Refusal | undefined {
+function refuseBody(request: Request, mediaTypes: readonly string[]): Refusal | undefined {
   const { 'content-encoding': encoding = 'identity', 'content-length': length = '0' } =
     request.headers;
   if (encoding.toLowerCase() !== 'identity') {
@@ -97,17 +109,22 @@ function refuseBody(request: Request): Refusal | undefined {
       description: `The body is larger than ${MAXIMUM_BODY_BYTES} bytes.`,
     };
   }
-  const [type = '', ...parameters] = (request.headers['content-type'] ?? FORM)
+  const unsaid = mediaTypes.length === 1 ? mediaTypes[0] : '';
+  const [type = '', ...parameters] = (request.headers['content-type'] ?? unsaid ?? '')
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
   const charset = parameters.find((each) => each.startsWith('charset='))?.slice(8) ?? 'utf-8';
-  return type === FORM && /^"?(utf-8|us-ascii)"?$/.test(charset)
+  return mediaTypes.includes(type) && /^"?(utf-8|us-ascii)"?$/.test(charset)
     ? undefined
-    : { status: 415, error: 'invalid_request', description: `Send ${FORM} in UTF-8.` };
+    : {
+        status: 415,
+        error: 'invalid_request',
+        description: `Send ${mediaTypes.join(' or ')} in UTF-8.`,
+      };
 }
 
-function writeRefusal(request: Request, response: Response, refusal: Refusal): void {
+export function writeRefusal(request: Request, response: Response, refusal: Refusal): void {
   const { status, error, description, headers } = refusal;
   observedRequest(request).notes.code = error;
   response
@@ -118,7 +135,10 @@ function writeRefusal(request: Request, response: Response, refusal: Refusal): v
   if (status === 401) {
     response.set('WWW-Authenticate', challengeClient);
   }
-  response.end(JSON.stringify({ error, error_description: description }));
+  const failure = { error, error_description: description };
+  response.end(
+    JSON.stringify(isPlatformRequest(request) ? failureBody(status, failure, Date.now()) : failure),
+  );
 }
 
 function countHeader(request: Request, name: string): number {

@@ -1,11 +1,14 @@
 import { identityScopes } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { isPlatformRequest } from '../platform/platform-requests.ts';
+import { issueMachineTokens } from './machine-tokens.ts';
 import { resolveScope } from './resolve-scope.ts';
 
 /**
  * RFC 6749 §4.4. The library's own handler leaves out what a machine needs when it names no scope, and drops
- * unknown ones silently; this one says which scope it gave.
+ * unknown ones silently; this one says which scope it gave. At the platform endpoint, a client that may refresh
+ * also gets a refresh token.
  */
 export function registerClientCredentials(provider: Provider): void {
   provider.registerGrantType(
@@ -28,6 +31,10 @@ async function issueClientCredentials(
     registered: client.scope,
     excluded: identityScopes,
   });
+  if (isPlatformRequest(context.req) && client.grantTypeAllowed('refresh_token')) {
+    await issueMachineTokens(provider, context, { client, scope });
+    return;
+  }
   const token = new provider.ClientCredentials({ client, scope });
   context.oidc.entity('ClientCredentials', token);
   const value = await token.save();

@@ -1,7 +1,11 @@
 import { observedRequest } from '@gatehouse/http-server';
+import { PasswordHashingBusy } from '@gatehouse/identity';
 import { StoreUnavailable } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
+
+import { TooManyAttempts } from '../throttle/too-many-attempts.ts';
+
 import { errorView } from './error-view.ts';
 import { pageLanguage } from './language.ts';
 import { renderPage } from './layout.ts';
@@ -50,6 +54,9 @@ export const handlePageError: ErrorRequestHandler = (error, request, response, n
   if (status >= 500) {
     notes.err = error;
   }
+  if (error instanceof TooManyAttempts) {
+    response.set('Retry-After', String(error.retryAfterSeconds));
+  }
   sendErrorPage(request, response, status, pick);
 };
 
@@ -77,6 +84,7 @@ export function sendErrorPage(
 
 type ErrorMessage =
   | 'signInExpired'
+  | 'tooManyAttempts'
   | 'formRefused'
   | 'unavailable'
   | 'unexpected'
@@ -85,7 +93,10 @@ type ErrorMessage =
   | 'cookiesNeeded';
 
 function classify(error: unknown): { status: number; pick: ErrorMessage } {
-  if (error instanceof StoreUnavailable || isStatus(error, 503)) {
+  if (error instanceof TooManyAttempts) {
+    return { status: 429, pick: 'tooManyAttempts' };
+  }
+  if (isAway(error) || isStatus(error, 503)) {
     return { status: 503, pick: 'unavailable' };
   }
   if (error instanceof errors.SessionNotFound) {
@@ -100,6 +111,10 @@ function classify(error: unknown): { status: number; pick: ErrorMessage } {
   return { status: 500, pick: 'unexpected' };
 }
 
+function isAway(error: unknown): boolean {
+  return error instanceof StoreUnavailable || error instanceof PasswordHashingBusy;
+}
+
 function isStatus(error: unknown, status: number): boolean {
   return error instanceof Error && 'status' in error && error.status === status;
 }
@@ -107,6 +122,9 @@ function isStatus(error: unknown, status: number): boolean {
 function messageFor(status: number, texts: Texts): string {
   if (status === 503) {
     return texts.unavailable;
+  }
+  if (status === 429) {
+    return texts.tooManyAttempts;
   }
   return status >= 500 ? texts.unexpected : texts.badRequest;
 }

@@ -4,15 +4,20 @@ import { deviceFlow } from '../device-sign-in/device-pages.ts';
 import { logout } from '../logout/logout-pages.ts';
 import { renderErrorPage } from '../pages/error-page.ts';
 import { ClientAdapter } from './client-adapter.ts';
+
 import { cookieSettings } from './cookies.ts';
+
+import { createFindAccount } from './find-account.ts';
+
 import { type SecurityProfile, supportedGrantTypes } from './grant-types.ts';
 import { createInteractionPolicy } from './interaction-policy.ts';
 import { timesToLive } from './lifetimes.ts';
 import { createLoadExistingGrant } from './load-existing-grant.ts';
 import { OidcAdapter } from './oidc-adapter.ts';
-import type { Redemptions } from './redemptions.ts';
 import { providerRoutes } from './routes.ts';
 import { sessionLifetime } from './sessions.ts';
+import type { SingleUse } from './single-use.ts';
+
 import { mayIntrospect, mayRevoke } from './token-policies.ts';
 import { failClosed } from './unavailable-adapter.ts';
 
@@ -22,20 +27,21 @@ export interface ProviderSettings {
   readonly cookieKeys: readonly string[];
   /** https issuers get `Secure` cookies with name prefixes. */
   readonly secureCookies: boolean;
-  readonly redemptions: Redemptions;
+  /** How the records of a model are used up. */
+  readonly singleUseOf: (model: string) => SingleUse;
   readonly securityProfile: SecurityProfile;
 }
 
 /** Everything the library leaves open, said explicitly: its defaults are for development. */
 export function providerConfiguration(settings: ProviderSettings): Configuration {
-  const { identity, signingKey, redemptions } = settings;
+  const { identity, signingKey, singleUseOf } = settings;
   const strict = settings.securityProfile === 'strict';
   return {
     adapter: (model) =>
       failClosed(
         model === 'Client'
           ? new ClientAdapter(identity.clients, supportedGrantTypes(settings.securityProfile))
-          : new OidcAdapter(model, { ...identity, redemptions }),
+          : new OidcAdapter(model, { ...identity, singleUse: singleUseOf(model) }),
       ),
     jwks: { keys: [signingKey.privateJwk] } as JWKS,
     cookies: cookieSettings(settings),
@@ -73,22 +79,7 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
       url: (_context, interaction) => `/sign-in/${interaction.uid}`,
     },
     loadExistingGrant: createLoadExistingGrant(identity.clients),
-    findAccount: async (_context, sub) => findAccount(sub, identity),
+    findAccount: createFindAccount(identity),
     renderError: renderErrorPage,
-  };
-}
-
-async function findAccount(userId: string, { users }: Identity) {
-  const user = await users.find(userId);
-  if (user === undefined || !user.enabled) {
-    return undefined;
-  }
-  return {
-    accountId: user.userId,
-    claims: async () => ({
-      sub: user.userId,
-      name: user.name,
-      preferred_username: user.username,
-    }),
   };
 }

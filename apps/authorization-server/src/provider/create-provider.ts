@@ -3,7 +3,7 @@
  * things are kept (adapters), who clients and accounts are, how long things live, and how it fails.
  * What stands before its endpoints is in authorize/ and client-endpoints/; the pages are in sign-in/.
  */
-import type { Identity } from '@gatehouse/identity';
+import type { Identity, MasterKey } from '@gatehouse/identity';
 import Provider from 'oidc-provider';
 import { redirectReply } from '../authorize/redirect-reply.ts';
 import { completeRedemption } from '../client-endpoints/complete-redemption.ts';
@@ -11,46 +11,85 @@ import { clientEndpointReply } from '../client-endpoints/reply.ts';
 import { removeForeignOrigins } from '../cors/registered-origins.ts';
 import { limitUserCodes } from '../device-sign-in/limit-user-codes.ts';
 import { registerClientCredentials } from '../grants/client-credentials.ts';
+
+import { registerMachineRefresh } from '../grants/machine-tokens.ts';
+import { registerPassword } from '../grants/password.ts';
 import { skipLogoutQuestion } from '../logout/skip-logout-question.ts';
+import { platformReply } from '../platform/platform-reply.ts';
+import type { FailedSecrets } from '../throttle/failed-secrets.ts';
+import type { SignIn } from '../throttle/sign-in-throttle.ts';
+
 import { refuseUnauthorizedClients } from './client-permissions.ts';
 import { type ProviderSettings, providerConfiguration } from './configuration.ts';
 import { completeDeviceCodes } from './device-codes.ts';
 import { enableImplicit } from './enable-implicit.ts';
+import { limitFailedSecrets } from './limit-failed-secrets.ts';
 import { noteOutcomes } from './note-outcomes.ts';
-import { createRedemptions } from './redemptions.ts';
+import { recordKey } from './record-key.ts';
+import { createRedemptions, type Redemptions } from './redemptions.ts';
+import { createRefreshRotation } from './refresh-rotation.ts';
+import {
+  createRefreshSuccessor,
+  deriveRefreshTokens,
+  type RefreshSuccessor,
+} from './refresh-successor.ts';
 import { rememberClients } from './remember-clients.ts';
 import { nameServedResponseModes } from './response-modes.ts';
 import { clientEndpointPaths } from './routes.ts';
 import { endGrantsWithSession } from './sessions.ts';
 import { answerUnexpectedErrors } from './unexpected-errors.ts';
 
-export function createProvider(
-  issuer: string,
-  settings: Omit<ProviderSettings, 'redemptions'>,
-): Provider {
-  const redemptions = createRedemptions(settings.identity.store);
-  const provider = new Provider(issuer, providerConfiguration({ ...settings, redemptions }));
-  if (settings.securityProfile === 'compatible') {
+export interface ProviderDependencies extends Omit<ProviderSettings, 'singleUseOf'> {
+  readonly masterKey: MasterKey;
+  readonly signIn: SignIn;
+  readonly failedSecrets: FailedSecrets;
+}
+
+export function createProvider(issuer: string, dependencies: ProviderDependencies): Provider {
+  const { identity, masterKey, securityProfile } = dependencies;
+  const redemptions = createRedemptions(identity.store);
+  const successorOf = createRefreshSuccessor(masterKey);
+  const singleUseOf = chooseSingleUse(dependencies, redemptions, successorOf);
+  const provider = new Provider(issuer, providerConfiguration({ ...dependencies, singleUseOf }));
+  if (securityProfile === 'compatible') {
     enableImplicit(provider);
+    registerPassword(provider, dependencies.signIn);
   }
   registerClientCredentials(provider);
-  completeDeviceCodes(provider, settings.identity);
-  endGrantsWithSession(provider, settings.identity);
+  registerMachineRefresh(provider, identity);
+  deriveRefreshTokens(provider, successorOf);
+  completeDeviceCodes(provider, identity);
+  endGrantsWithSession(provider, identity);
   refuseUnauthorizedClients(provider);
-  compareSecretsInRegistry(provider, settings.identity);
-  rememberClients(provider, settings.identity.clients);
+  compareSecretsInRegistry(provider, identity);
+  rememberClients(provider, identity.clients);
   // Proxy headers are set by fixOrigin alone, so that every URL starts with the issuer.
   provider.proxy = true;
   provider.use(redirectReply);
   provider.use(removeForeignOrigins);
   provider.use(clientEndpointReply(clientEndpointPaths));
+  provider.use(platformReply);
   provider.use(nameServedResponseModes);
   provider.use(answerUnexpectedErrors);
+  limitFailedSecrets(provider, dependencies.failedSecrets);
   provider.use(completeRedemption(redemptions));
-  provider.use(limitUserCodes(settings.identity.store));
+  provider.use(limitUserCodes(identity.store));
   provider.use(skipLogoutQuestion);
   noteOutcomes(provider);
   return provider;
+}
+
+/** Refresh tokens have a grace, which `strict` does not give. */
+function chooseSingleUse(
+  { identity, securityProfile }: ProviderDependencies,
+  redemptions: Redemptions,
+  successorOf: RefreshSuccessor,
+): ProviderSettings['singleUseOf'] {
+  const { store, credentialHash } = identity;
+  const keyOf = (refreshToken: string) => recordKey('RefreshToken', refreshToken, credentialHash);
+  const rotation = createRefreshRotation({ store, successorOf, keyOf });
+  return (model) =>
+    model === 'RefreshToken' && securityProfile === 'compatible' ? rotation : redemptions;
 }
 
 /** The library compares one plaintext secret and pads it with NUL; the registry holds up to two, sealed. */

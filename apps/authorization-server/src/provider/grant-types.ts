@@ -7,6 +7,7 @@ const allGrantTypes = [
   'authorization_code',
   'client_credentials',
   'implicit',
+  'password',
   'refresh_token',
   'urn:ietf:params:oauth:grant-type:device_code',
 ] as const;

@@ -16,6 +16,15 @@ export const lifetimes = {
   Grant: 60 * DAY,
 } as const;
 
+/** Called by the library as `ttl.RefreshToken`: a successor ends when the first of its family would have. */
+function refreshTokenLifetime(
+  _context: unknown,
+  token: { readonly iiat?: number | undefined },
+): number {
+  const now = Math.floor(Date.now() / 1000);
+  return Math.max(1, (token.iiat ?? now) + lifetimes.RefreshToken - now);
+}
+
 /** A token in the front channel is easier to lose, so it lives less long (RFC 9700 §2.1.2). */
 const IMPLICIT_ACCESS_TOKEN = 10 * MINUTE;
 
@@ -31,6 +40,7 @@ export function timesToLive(strict: boolean) {
   return {
     ...lifetimes,
     AccessToken: accessTokenLifetime,
+    RefreshToken: refreshTokenLifetime,
     ...(strict ? { AuthorizationCode: STRICT_AUTHORIZATION_CODE } : {}),
   };
 }

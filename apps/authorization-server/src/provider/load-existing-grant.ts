@@ -1,6 +1,7 @@
 import type { ClientRegistry } from '@gatehouse/identity';
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
 import { isDeviceRoute, noteSessionGrant } from '../device-sign-in/separate-grant.ts';
+import { lifetimes } from './lifetimes.ts';
 
 /**
  * What the person has already granted. A first-party application is not asked about: it gets what it
@@ -16,7 +17,10 @@ export function createLoadExistingGrant(clients: ClientRegistry) {
     }
     const known = isDeviceRoute(context) ? undefined : sessionGrantId;
     const grantId = result?.consent?.grantId ?? known;
-    const existing = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+    const found = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+    // What is given now must not outlive its Grant: an older one is asked for anew.
+    const needed = lifetimes.RefreshToken + lifetimes.AuthorizationCode;
+    const existing = (found?.remainingTTL ?? 0) > needed ? found : undefined;
     const accountId = context.oidc.account?.accountId;
     if (existing !== undefined && existing.accountId !== accountId) {
       return undefined;

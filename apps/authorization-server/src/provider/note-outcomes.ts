@@ -2,6 +2,7 @@ import { observedRequest } from '@gatehouse/http-server';
 import type Provider from 'oidc-provider';
 import type { errors, KoaContextWithOIDC } from 'oidc-provider';
 import { BodyTooLarge } from '../client-endpoints/limit-body.ts';
+import { answerRefusal, toRefusal } from './answer-refusals.ts';
 import { TemporarilyUnavailable } from './unavailable-adapter.ts';
 
 /** Puts the provider's outcomes into the request's one log line: codes and client ids, never values. */
@@ -19,8 +20,14 @@ export function noteOutcomes(provider: Provider): void {
   };
   const noteServerError = (context: KoaContextWithOIDC, error: Error) => {
     const { notes } = observedRequest(context.req);
-    notes.code = 'server_error';
-    notes.err = error;
+    const refusal = toRefusal(error);
+    notes.code = refusal?.error ?? 'server_error';
+    if (refusal?.status !== 429) {
+      notes.err = error;
+    }
+    if (refusal !== undefined) {
+      answerRefusal(context, refusal);
+    }
   };
   provider.on('grant.success', noteClient);
   provider.on('authorization.success', noteClient);

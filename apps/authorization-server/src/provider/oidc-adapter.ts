@@ -1,14 +1,11 @@
-import {
-  accessTokenKey,
-  accessTokenKinds,
-  type CredentialHash,
-  type Sealer,
-} from '@gatehouse/identity';
+import type { CredentialHash, Sealer } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { lifetimes } from './lifetimes.ts';
-import type { Redemptions } from './redemptions.ts';
+
+import { GRANT, recordKey } from './record-key.ts';
 import { endedSessionKey } from './sessions.ts';
+import type { SingleUse } from './single-use.ts';
 
 /**
  * oidc-provider's persistence over the Store. Decided here, each for a reason the library leaves open:
@@ -22,7 +19,8 @@ export interface AdapterDependencies {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
   readonly sealer: Sealer;
-  readonly redemptions: Redemptions;
+  /** How this model is used up, where it is. */
+  readonly singleUse: SingleUse;
 }
 
 /** Their payloads carry session ids, user codes or return addresses that work like credentials. */
@@ -40,8 +38,6 @@ const consumableModels = new Set([
 ]);
 /** Kept this much longer, so that device and person hear that it expired (RFC 8628 §3.5 `expired_token`). */
 const EXPIRED_DEVICE_CODE_SECONDS = 600;
-/** A Grant's id is no credential: it stays readable, so that an operator can name it. */
-const GRANT = 'Grant';
 
 const membersKey = (grantId: string) => `grant-members:${grantId}`;
 const expiryOf = (expiresIn: number) => Date.now() + expiresIn * 1000;
@@ -55,14 +51,14 @@ export class OidcAdapter implements Adapter {
   readonly #store: Store;
   readonly #credentialHash: CredentialHash;
   readonly #sealer: Sealer;
-  readonly #redemptions: Redemptions;
+  readonly #singleUse: SingleUse;
 
   constructor(model: string, dependencies: AdapterDependencies) {
     this.#model = model;
     this.#store = dependencies.store;
     this.#credentialHash = dependencies.credentialHash;
     this.#sealer = dependencies.sealer;
-    this.#redemptions = dependencies.redemptions;
+    this.#singleUse = dependencies.singleUse;
   }
 
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
@@ -111,7 +107,9 @@ export class OidcAdapter implements Adapter {
     if (!consumableModels.has(this.#model)) {
       return payload;
     }
-    return (await this.#redemptions.isRedeemed(key)) ? { ...payload, consumed: true } : payload;
+    return (await this.#singleUse.isRedeemed({ id, key }))
+      ? { ...payload, consumed: true }
+      : payload;
   }
 
   findByUid(uid: string): Promise<AdapterPayload | undefined> {
@@ -124,7 +122,7 @@ export class OidcAdapter implements Adapter {
 
   async consume(id: string): Promise<void> {
     const secondsToLive = lifetimes[this.#model as keyof typeof lifetimes];
-    if (!(await this.#redemptions.claim(this.#key(id), secondsToLive))) {
+    if (!(await this.#singleUse.claim({ id, key: this.#key(id) }, secondsToLive))) {
       throw new errors.InvalidGrant('already used');
     }
   }
@@ -143,13 +141,7 @@ export class OidcAdapter implements Adapter {
   }
 
   #key(id: string): string {
-    if (this.#model === GRANT) {
-      return `grant:${id}`;
-    }
-    const hashed = this.#credentialHash(id);
-    return accessTokenKinds.has(this.#model)
-      ? accessTokenKey(hashed)
-      : `oidc:${this.#model}:${hashed}`;
+    return recordKey(this.#model, id, this.#credentialHash);
   }
 
   #encode(key: string, payload: AdapterPayload): string {

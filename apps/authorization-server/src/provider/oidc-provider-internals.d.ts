@@ -1,6 +1,7 @@
-/** What enable-implicit.ts reaches for; nothing else may. */
+/** What enable-implicit.ts and wrap-grant-type.ts reach for; nothing else may. */
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   import type Provider from 'oidc-provider';
+  import type { KoaContextWithOIDC } from 'oidc-provider';
 
   export default function instance(provider: Provider):
     | {
@@ -8,6 +9,7 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
           readonly responseTypes: string[];
           readonly grantTypes: Set<string>;
         };
+        readonly grantTypeHandlers: Map<string, (context: KoaContextWithOIDC) => Promise<void>>;
       }
     | undefined;
 }

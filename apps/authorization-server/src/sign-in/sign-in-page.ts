@@ -11,6 +11,7 @@ import type { Html } from '../pages/html.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import { fill } from '../pages/texts.ts';
+import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { formTargets } from './form-targets.ts';
 import { consentView } from './views/consent-view.ts';
 import { signInView } from './views/sign-in-view.ts';
@@ -19,6 +20,7 @@ export interface SignInDependencies {
   readonly provider: Provider;
   readonly identity: Identity;
   readonly csrfTokens: CsrfTokens;
+  readonly signIn: SignIn;
 }
 
 export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;

@@ -5,11 +5,12 @@
  * person typed or pressed, so there is nothing in them to alter.
  * Not here: the protocol's own checks (the provider), the words and markup (views/, pages/).
  */
+
 import { type Request, type Response, Router } from 'express';
 import type { InteractionResults } from 'oidc-provider';
+import { clientAddress } from '../http/client-address.ts';
 import { sendErrorPage } from '../pages/error-page.ts';
 import { formField as field, parseForm } from '../pages/form-field.ts';
-import { isUserAllowed } from '../provider/interaction-policy.ts';
 import { leaveFormerAccount } from './leave-former-account.ts';
 import {
   findInteraction,
@@ -22,7 +23,7 @@ import {
 export type { SignInDependencies } from './sign-in-page.ts';
 
 export function createSignInRoutes(dependencies: SignInDependencies): Router {
-  const { identity, csrfTokens } = dependencies;
+  const { csrfTokens, signIn } = dependencies;
   const router = Router({ caseSensitive: true, strict: true });
 
   router.get('/:interaction', async (request, response) => {
@@ -49,9 +50,13 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
       return;
     }
     const username = field(request, 'username');
-    const user = await identity.users.verify(username, field(request, 'password'));
-    const clientId = String(interaction.params.client_id);
-    if (user === undefined || !(await isUserAllowed(user.orgId, clientId, identity))) {
+    const user = await signIn({
+      username,
+      password: field(request, 'password'),
+      address: clientAddress(request),
+      clientId: String(interaction.params.client_id),
+    });
+    if (user === undefined) {
       await showSignIn(request, response, interaction, dependencies, { username, failed: true });
       return;
     }

@@ -9,6 +9,8 @@ export const errorTexts = {
     unavailable: 'The service is unavailable for the moment. Try again shortly.',
     unexpected: 'Something went wrong on our side. Try again; if it stays, tell the operator.',
     startPage: 'Go to the start page',
+    tooManyAttempts:
+      'There were too many attempts to sign in. Wait a quarter of an hour and try again.',
     notFound: 'There is no page here.',
     badRequest:
       'The application sent a request that cannot be served. This is for the application’s developer to mend.',
@@ -23,6 +25,7 @@ export const errorTexts = {
     unavailable: '服务暂时不可用，请稍后重试。',
     unexpected: '服务器出现问题。请重试；如仍未解决，请联系运营方。',
     startPage: '前往首页',
+    tooManyAttempts: '登录尝试过多，请等待一刻钟后重试。',
     notFound: '此处没有页面。',
     badRequest: '应用发送了无法处理的请求，请由该应用的开发者修正。',
     cookiesNeeded: '您尚未在此登录。浏览器可能拒绝了 Cookie：请允许此网址使用 Cookie 后重试。',

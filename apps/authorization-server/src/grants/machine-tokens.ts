@@ -1,0 +1,134 @@
+/**
+ * What a machine gets at the platform endpoint: an access token and a refresh token without a person behind them.
+ * Both stand under a Grant of the client alone, so that revocation, introspection and the end of a family work as
+ * they do for a person's tokens. The library's refresh handler insists on an account, so the refresh is here; what
+ * it is made of (single use, rotation, derivation, lifetime) is the library's models and our adapter, as for any
+ * other refresh token.
+ */
+import type { Identity } from '@gatehouse/identity';
+import type Provider from 'oidc-provider';
+import { type Client, errors, type KoaContextWithOIDC, type RefreshToken } from 'oidc-provider';
+import { isPlatformRequest } from '../platform/platform-requests.ts';
+import { wrapGrantType } from '../provider/wrap-grant-type.ts';
+
+const MACHINE = 'client_credentials';
+
+export async function issueMachineTokens(
+  provider: Provider,
+  context: KoaContextWithOIDC,
+  { client, scope }: { readonly client: Client; readonly scope: string },
+): Promise<void> {
+  const grant = new provider.Grant({ clientId: client.clientId });
+  grant.addOIDCScope(scope);
+  const grantId = await grant.save();
+  const refreshToken = newRefreshToken(provider, { client, grantId, scope, rotations: 0 });
+  await respond(provider, context, { client, refreshToken, scope });
+}
+
+/** At the platform endpoint, a machine's refresh token is redeemed here and everybody else's by the library. */
+export function registerMachineRefresh(provider: Provider, identity: Identity): void {
+  wrapGrantType(provider, 'refresh_token', async (context, handler) => {
+    if (!isPlatformRequest(context.req)) {
+      // A machine's has no account, so that the library refuses it at /token.
+      return handler(context);
+    }
+    const value = context.oidc.params?.refresh_token;
+    const token =
+      typeof value === 'string'
+        ? await provider.RefreshToken.find(value, { ignoreExpiration: true })
+        : undefined;
+    return token !== undefined && token.accountId === undefined
+      ? refresh(provider, context, token, identity)
+      : handler(context);
+  });
+}
+
+/** The library's checks, in its order (RFC 6749 §6), without the account. */
+async function refresh(
+  provider: Provider,
+  context: KoaContextWithOIDC,
+  token: RefreshToken & { readonly consumed?: unknown },
+  { clients }: Identity,
+): Promise<void> {
+  const { client, params } = context.oidc;
+  if (client === undefined || token.clientId !== client.clientId) {
+    throw new errors.InvalidGrant('client mismatch');
+  }
+  const revokedUntil = (await clients.find(client.clientId))?.notBefore ?? Infinity;
+  if (token.isExpired || token.iat <= revokedUntil) {
+    throw new errors.InvalidGrant('refresh token is expired');
+  }
+  const grant = await provider.Grant.find(token.grantId ?? '');
+  if (grant === undefined || grant.clientId !== client.clientId) {
+    throw new errors.InvalidGrant('grant not found');
+  }
+  const scope = narrow(token, params?.scope);
+  if (token.consumed) {
+    await grant.destroy();
+    throw new errors.InvalidGrant('refresh token already used');
+  }
+  await token.adapter.consume(token.jti);
+  context.oidc.entity('RotatedRefreshToken', token);
+  const refreshToken = newRefreshToken(provider, {
+    client,
+    grantId: token.grantId ?? '',
+    scope: token.scope ?? '',
+    rotations: (token.rotations ?? 0) + 1,
+    iiat: token.iiat,
+  });
+  await respond(provider, context, { client, refreshToken, scope });
+}
+
+/** @throws InvalidScope when more is asked for than was given */
+function narrow(token: RefreshToken, requested: unknown): string {
+  if (requested === undefined) {
+    return token.scope ?? '';
+  }
+  const scopes = [...new Set(String(requested).split(' '))];
+  const refused = scopes.find((scope) => !token.scopes.has(scope));
+  if (refused !== undefined) {
+    throw new errors.InvalidScope('refresh token missing requested scope', refused);
+  }
+  return scopes.join(' ');
+}
+
+interface MachineRefreshToken {
+  readonly client: Client;
+  readonly grantId: string;
+  readonly scope: string;
+  readonly rotations: number;
+  /** When the first of the family was issued: the lifetime of all counts from it. */
+  readonly iiat?: number | undefined;
+}
+
+function newRefreshToken(provider: Provider, properties: MachineRefreshToken): RefreshToken {
+  // The published types want an account for every refresh token; the model does not.
+  const withoutAccount = { ...properties, gty: MACHINE } as unknown as ConstructorParameters<
+    typeof RefreshToken
+  >[0];
+  return new provider.RefreshToken(withoutAccount);
+}
+
+async function respond(
+  provider: Provider,
+  context: KoaContextWithOIDC,
+  given: { readonly client: Client; readonly refreshToken: RefreshToken; readonly scope: string },
+): Promise<void> {
+  const { client, refreshToken, scope } = given;
+  context.oidc.entity('RefreshToken', refreshToken);
+  const refreshTokenValue = await refreshToken.save();
+  const accessToken = new provider.AccessToken({
+    client,
+    grantId: refreshToken.grantId ?? '',
+    gty: MACHINE,
+    scope,
+  } as unknown as ConstructorParameters<typeof provider.AccessToken>[0]);
+  context.oidc.entity('AccessToken', accessToken);
+  context.body = {
+    access_token: await accessToken.save(),
+    token_type: accessToken.tokenType,
+    expires_in: accessToken.expiration,
+    refresh_token: refreshTokenValue,
+    scope,
+  };
+}

@@ -1,0 +1,100 @@
+import { MAXIMUM_PASSWORD_BYTES, type User } from '@gatehouse/identity';
+import type Provider from 'oidc-provider';
+import { errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
+import { clientAddress } from '../http/client-address.ts';
+import type { SignIn } from '../throttle/sign-in-throttle.ts';
+import { resolveScope } from './resolve-scope.ts';
+
+/**
+ * RFC 6749 §4.3: the client has the person's password and trades it for tokens. Only for clients that were
+ * registered for it, and only for those that can prove who they are; `strict` serves nobody (RFC 9700 §2.4).
+ * The person was not asked, so the Grant is of this sign-in alone.
+ */
+export function registerPassword(provider: Provider, signIn: SignIn): void {
+  provider.registerGrantType('password', (context) => signInByPassword(provider, signIn, context), [
+    'username',
+    'password',
+    'scope',
+  ]);
+}
+
+async function signInByPassword(
+  provider: Provider,
+  signIn: SignIn,
+  context: KoaContextWithOIDC,
+): Promise<void> {
+  const { client, params } = context.oidc;
+  if (client === undefined) {
+    throw new Error('The grant runs after client authentication.');
+  }
+  if (client.clientAuthMethod === 'none') {
+    throw new errors.UnauthorizedClient('this grant_type needs client authentication');
+  }
+  const username = requireText(params?.username, 'username');
+  const password = requireText(params?.password, 'password');
+  if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
+    throw new errors.InvalidRequest(`password is longer than ${MAXIMUM_PASSWORD_BYTES} bytes`);
+  }
+  const scope = resolveScope({
+    requested: params?.scope,
+    registered: client.scope,
+    excluded: [],
+  });
+  const address = clientAddress(context.req);
+  const user = await signIn({ username, password, address, clientId: client.clientId });
+  if (user === undefined) {
+    throw new errors.InvalidGrant('the username or password is wrong');
+  }
+  await issueTokens(provider, context, { user, scope });
+}
+
+function requireText(value: unknown, name: string): string {
+  if (typeof value !== 'string' || value === '') {
+    throw new errors.InvalidRequest(`missing required parameter(s) (${name})`);
+  }
+  return value;
+}
+
+/** The same tokens as for a code, under a Grant of their own; the records are the library's. */
+async function issueTokens(
+  provider: Provider,
+  context: KoaContextWithOIDC,
+  { user, scope }: { readonly user: User; readonly scope: string },
+): Promise<void> {
+  const { client } = context.oidc;
+  if (client === undefined) {
+    throw new Error('The grant runs after client authentication.');
+  }
+  const accountId = user.userId;
+  const grant: Grant = new provider.Grant({ accountId, clientId: client.clientId });
+  grant.addOIDCScope(scope);
+  const grantId = await grant.save();
+  context.oidc.entity('Grant', grant);
+
+  const origin = { accountId, client, grantId, gty: 'password', scope };
+  const accessToken = new provider.AccessToken(origin);
+  context.oidc.entity('AccessToken', accessToken);
+  const body: Record<string, unknown> = {
+    access_token: await accessToken.save(),
+    token_type: accessToken.tokenType,
+    expires_in: accessToken.expiration,
+    scope,
+  };
+
+  const authTime = Math.floor(Date.now() / 1000);
+  if (client.grantTypeAllowed('refresh_token')) {
+    const refreshToken = new provider.RefreshToken({ ...origin, authTime, rotations: 0 });
+    context.oidc.entity('RefreshToken', refreshToken);
+    body.refresh_token = await refreshToken.save();
+  }
+  if (scope.split(' ').includes('openid')) {
+    // As with a code, the ID token says who signed in; the profile is asked for at /userinfo.
+    const idToken = new provider.IdToken(
+      { sub: accountId, auth_time: authTime },
+      { ctx: context, client },
+    );
+    Object.assign(idToken, { scope: 'openid' });
+    body.id_token = await idToken.issue({ use: 'idtoken' });
+  }
+  context.body = body;
+}

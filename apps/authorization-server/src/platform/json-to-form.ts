@@ -1,0 +1,46 @@
+import { parseStrictJson, StrictJsonError } from '@gatehouse/strict-json';
+
+/** Everything else is ignored, never honoured (`expires_in`, `sub`, `role`). */
+const parameters = [
+  'grant_type',
+  'client_id',
+  'client_secret',
+  'code',
+  'code_verifier',
+  'redirect_uri',
+  'refresh_token',
+  'scope',
+] as const;
+
+/** The form that says the same as a JSON body, or why there is none; what it quotes is never a value. */
+export function toForm(body: Buffer): { readonly text: string } | { readonly problem: string } {
+  const read = readJson(body);
+  if ('problem' in read) {
+    return read;
+  }
+  const { value } = read;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { problem: 'The body must be a JSON object.' };
+  }
+  const members = value as Readonly<Record<string, unknown>>;
+  const form = new URLSearchParams();
+  for (const name of parameters) {
+    const member = Object.hasOwn(members, name) ? members[name] : undefined;
+    if (typeof member === 'string') {
+      form.set(name, member);
+    } else if (member !== undefined && member !== null) {
+      return { problem: `${name} must be a string.` };
+    }
+  }
+  return { text: form.toString() };
+}
+
+function readJson(body: Buffer): { readonly value: unknown } | { readonly problem: string } {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+    return { value: parseStrictJson(text) };
+  } catch (error) {
+    const reason = error instanceof StrictJsonError ? error.message : 'is not UTF-8';
+    return { problem: `The body ${reason}.` };
+  }
+}

@@ -1,0 +1,32 @@
+import type { Identity } from '@gatehouse/identity';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+
+/** What the library redeems or looks at when it asks: a code or token has both, a session neither. */
+interface Credential {
+  readonly iat?: number;
+  readonly clientId?: string | undefined;
+}
+
+/**
+ * The library's `findAccount`: the user, if enabled, and if neither user nor client was revoked after the credential
+ * at hand was issued. It is asked at every redemption, so that a refresh token dies with what it stands on.
+ */
+export function createFindAccount({ users, clients }: Identity) {
+  return async (_context: KoaContextWithOIDC, userId: string, credential?: Credential) => {
+    const user = await users.find(userId);
+    const clientId = credential?.clientId;
+    const client = clientId === undefined ? undefined : await clients.find(clientId);
+    const revokedUntil = Math.max(user?.notBefore ?? 0, client?.notBefore ?? 0);
+    if (!user?.enabled || (credential?.iat ?? Infinity) <= revokedUntil) {
+      return undefined;
+    }
+    return {
+      accountId: user.userId,
+      claims: async () => ({
+        sub: user.userId,
+        name: user.name,
+        preferred_username: user.username,
+      }),
+    };
+  };
+}

@@ -1,0 +1,26 @@
+import { observedRequest } from '@gatehouse/http-server';
+import Provider from 'oidc-provider';
+
+/** A code or token that is redeemed once: its value, and the key its record is kept under. */
+export interface Redeemable {
+  readonly id: string;
+  readonly key: string;
+}
+
+/** How one kind of credential is used up: atomic in the store, across processes. */
+export interface SingleUse {
+  /** Whether the request at hand may redeem it. */
+  claim(redeemable: Redeemable, secondsToLive: number): Promise<boolean>;
+  /** Whether it was used up before the request at hand came: then two parties hold it. */
+  isRedeemed(redeemable: Redeemable): Promise<boolean>;
+}
+
+export const claimKey = (recordKey: string) => `claimed:${recordKey}`;
+
+/** The guarded record and its claim may be written a moment apart. */
+export const MARGIN_SECONDS = 60;
+
+/** Epoch milliseconds at which the request at hand came; undefined outside a request. */
+export function receivedAt(): number | undefined {
+  return Provider.ctx && observedRequest(Provider.ctx.req).receivedAt;
+}

@@ -1,0 +1,25 @@
+/** How much is too much, and for how long. docs/decisions/0021-sign-in-throttle.md says why these numbers. */
+export interface Limit {
+  readonly attempts: number;
+  readonly windowSeconds: number;
+}
+
+const MINUTE = 60;
+
+/** Wrong passwords for one account; an attempt counts until it is known to be none. */
+export const accountLimit: Limit = { attempts: 10, windowSeconds: 15 * MINUTE };
+
+/** Sign-in attempts from one address, for whatever accounts: a success gives nothing back (spraying). */
+export const addressLimit: Limit = { attempts: 300, windowSeconds: 15 * MINUTE };
+
+/** Wrong passwords through one client; counted likewise. */
+export const clientLimit: Limit = { attempts: 3000, windowSeconds: 15 * MINUTE };
+
+/** Wrong secrets for one client from one address. */
+export const failedSecretLimit: Limit = { attempts: 50, windowSeconds: 10 * MINUTE };
+
+/** The window of requests from one address to the client endpoints. */
+export const REQUEST_WINDOW_SECONDS = MINUTE;
+
+/** How many of them: what an operator's CLIENT_REQUESTS_PER_MINUTE replaces. */
+export const DEFAULT_CLIENT_REQUESTS_PER_MINUTE = 6000;

@@ -1,0 +1,11 @@
+/** Refused before anything was looked at. Whoever throws it says nothing about the account or client. */
+export class TooManyAttempts extends Error {
+  /** For `Retry-After`. */
+  readonly retryAfterSeconds: number;
+
+  constructor(resetsAt: number, now: number) {
+    super('Too many attempts.');
+    this.name = 'TooManyAttempts';
+    this.retryAfterSeconds = Math.max(1, Math.ceil((resetsAt - now) / 1000));
+  }
+}

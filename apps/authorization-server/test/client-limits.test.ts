@@ -1,0 +1,153 @@
+// requires: redis-server
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { storeEngines } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { failedSecretLimit } from '../src/throttle/limits.ts';
+import { basic, requestToken, web } from './fixtures.ts';
+import {
+  type GrantsSystem,
+  other,
+  outcome,
+  requestPlatformToken,
+  startGrantsSystem,
+} from './grants-fixtures.ts';
+
+const REQUESTS_PER_MINUTE = 150;
+const grant = { grant_type: 'client_credentials' };
+
+describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => {
+  let system: GrantsSystem;
+
+  beforeAll(async () => {
+    system = await startGrantsSystem(engine, {
+      TRUSTED_PROXIES: '127.0.0.0/8, ::1',
+      CLIENT_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
+    });
+  });
+  afterAll(() => system.stop());
+
+  const token = (
+    from: string,
+    authorization = basic(web.clientId, web.secureKey),
+    server = system.first,
+  ) => requestToken(server, grant, { authorization, 'x-forwarded-for': from });
+  const either = (i: number) => (i % 2 ? system.first : system.second);
+
+  describe('wrong secrets', () => {
+    const wrong = basic(web.clientId, 'a wrong secret 0123');
+
+    it('CA-17 are limited for one client and address, over both processes', async () => {
+      const guesses = await Promise.all(
+        Array.from({ length: failedSecretLimit.attempts + 10 }, (_, i) =>
+          token('192.0.2.1', wrong, either(i)),
+        ),
+      );
+      for (const guess of guesses) {
+        expect([401, 429]).toContain(guess.status);
+      }
+      const key = basic(web.clientId, web.secureKey);
+      // What another process counted is looked at again within a second.
+      await sleep(1000);
+      expect((await token('192.0.2.1', key, system.second)).status).toBe(429);
+      const refused = await token('192.0.2.1', key);
+      expect(outcome(refused)).toEqual([429, 'too_many_requests']);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(500);
+      expect(refused.headers.get('pragma')).toBe('no-cache');
+    });
+
+    it('CA-17 leave the client alone at another address, and other clients at this one', async () => {
+      expect((await token('192.0.2.2')).status).toBe(200);
+      expect((await token('192.0.2.1', basic(other.clientId, other.secureKey))).status).toBe(200);
+    });
+
+    it('CA-06 are counted for clients that do not exist, too', async () => {
+      const unknown = basic('nobody', 'a wrong secret 0123');
+      for (let i = 0; i < failedSecretLimit.attempts; i += 1) {
+        expect((await token('192.0.2.3', unknown)).status).toBe(401);
+      }
+      expect((await token('192.0.2.3', unknown)).status).toBe(429);
+    });
+
+    it('PT-13 are counted together with those of the platform endpoint', async () => {
+      const credentials = { client_id: web.clientId, client_secret: 'a wrong secret 0123' };
+      const headers = { 'x-forwarded-for': '192.0.2.4' };
+      for (let i = 0; i < failedSecretLimit.attempts; i += 1) {
+        await requestPlatformToken(system.first, { ...grant, ...credentials }, headers);
+      }
+      const { status, body } = await requestPlatformToken(
+        system.first,
+        { ...grant, ...credentials },
+        headers,
+      );
+      expect([status, body.error, body.code]).toEqual([
+        429,
+        'too_many_requests',
+        'too_many_requests',
+      ]);
+      expect((await token('192.0.2.4')).status).toBe(429);
+    });
+  });
+
+  describe('requests', () => {
+    it('RL-03 RL-06 RL-07 are limited for one address, over both processes, to the last one', async () => {
+      const replies = await Promise.all(
+        Array.from({ length: REQUESTS_PER_MINUTE + 50 }, (_, i) =>
+          token('192.0.2.9', undefined, either(i)),
+        ),
+      );
+      expect(replies.filter(({ status }) => status === 200)).toHaveLength(REQUESTS_PER_MINUTE);
+      const refused = replies.find(({ status }) => status !== 200);
+      expect(refused && outcome(refused)).toEqual([429, 'too_many_requests']);
+      const { headers } = refused ?? { headers: new Headers() };
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('pragma')).toBe('no-cache');
+      expect(headers.get('ratelimit-policy')).toContain(`q=${REQUESTS_PER_MINUTE}; w=60`);
+      expect(headers.get('ratelimit')).toContain('r=0');
+      const platform = await requestPlatformToken(system.first, grant, {
+        'x-forwarded-for': '192.0.2.9',
+      });
+      expect([platform.status, platform.body.code]).toEqual([429, 'too_many_requests']);
+    });
+
+    it('RL-05 are counted under one path only', async () => {
+      for (const path of ['/TOKEN', '/token/', '//token', '/%74oken', '/Platform/oauth2/token']) {
+        const reply = await fetch(`${system.first}${path}`, {
+          method: 'POST',
+          headers: { 'x-forwarded-for': '192.0.2.9' },
+        });
+        expect([path, [400, 404].includes(reply.status)]).toEqual([path, true]);
+      }
+    });
+
+    it('RL-10 survive an address that is none', async () => {
+      for (const from of ['garbage', '[::', ',,,', '::ffff:', 'x'.repeat(5000)]) {
+        expect((await token(from)).status).toBe(200);
+      }
+    });
+  });
+});
+
+describe('without trusted proxies', () => {
+  let system: GrantsSystem;
+
+  beforeAll(async () => {
+    system = await startGrantsSystem('sqlite', { CLIENT_REQUESTS_PER_MINUTE: '20' }, 1);
+  });
+  afterAll(() => system.stop());
+
+  it('RL-01 what a caller says of its address changes nothing', async () => {
+    const replies = await Promise.all(
+      Array.from({ length: 40 }, (_, i) =>
+        requestToken(system.first, grant, {
+          authorization: basic(web.clientId, web.secureKey),
+          'x-forwarded-for': `192.0.2.${i}`,
+          'x-real-ip': `192.0.2.${i}`,
+          forwarded: `for=192.0.2.${i}`,
+        }),
+      ),
+    );
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(20);
+  });
+});

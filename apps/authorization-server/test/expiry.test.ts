@@ -1,0 +1,107 @@
+// requires: redis-server
+
+import { authorizeAsUser, storeEngines } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { accountLimit } from '../src/throttle/limits.ts';
+import { type ClockedServer, startClockedServer } from './clocked-server.ts';
+import { alice, authorizationUrl, basic, requestToken, web } from './fixtures.ts';
+import {
+  full,
+  isActive,
+  other,
+  outcome,
+  refreshing,
+  requestPlatformToken,
+  signInAsAlice,
+} from './grants-fixtures.ts';
+
+const DAY = 24 * 60 * 60;
+const asWeb = basic(web.clientId, web.secureKey);
+const machine = { authorization: basic(other.clientId, other.secureKey) };
+
+describe.each(storeEngines)('what time ends, on %s', (engine) => {
+  let server: ClockedServer;
+  let issuer: string;
+
+  beforeAll(async () => {
+    server = await startClockedServer(engine);
+    issuer = server.issuer;
+  });
+  afterAll(() => server.stop());
+
+  const refresh = (token: string) => requestToken(issuer, refreshing(token));
+  const redeemAfter = async (seconds: number) => {
+    const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
+    server.advanceSeconds(seconds);
+    return requestToken(issuer, {
+      grant_type: 'authorization_code',
+      code: landing.searchParams.get('code') ?? '',
+      redirect_uri: web.redirectUri,
+    });
+  };
+
+  it('CR-05 redeems a code a second before its end', async () => {
+    expect((await redeemAfter(598)).status).toBe(200);
+  });
+
+  it('CR-05 refuses a code from its end on, without tolerance', async () => {
+    for (const seconds of [601, 614]) {
+      expect(outcome(await redeemAfter(seconds))).toEqual([400, 'invalid_grant']);
+    }
+  });
+
+  it('RF-01 RF-02 revokes the family when a token comes again after its grace', async () => {
+    const { refresh_token: token } = await signInAsAlice(issuer);
+    const { body } = await refresh(token);
+    server.advanceSeconds(9);
+    expect((await refresh(token)).body.refresh_token).toBe(body.refresh_token);
+    // The grace counts from the first use: asking again does not prolong it.
+    server.advanceSeconds(2);
+    expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);
+    expect(outcome(await refresh(body.refresh_token))).toEqual([400, 'invalid_grant']);
+    expect(await isActive(issuer, body.access_token, asWeb)).toBe(false);
+  });
+
+  it('RF-02 revokes the family of a machine likewise', async () => {
+    const grant = { grant_type: 'client_credentials' };
+    const first = (await requestPlatformToken(issuer, grant, machine)).body;
+    const second = (await requestPlatformToken(issuer, refreshing(first.refresh_token), machine))
+      .body;
+    server.advanceSeconds(11);
+    const again = await requestPlatformToken(issuer, refreshing(first.refresh_token), machine);
+    expect(outcome(again)).toEqual([400, 'invalid_grant']);
+    expect(await isActive(issuer, second.access_token, machine.authorization)).toBe(false);
+    const next = await requestPlatformToken(issuer, refreshing(second.refresh_token), machine);
+    expect(outcome(next)).toEqual([400, 'invalid_grant']);
+  });
+
+  it('ends a family 30 days after it began, however often it was refreshed', async () => {
+    let { refresh_token: token } = await signInAsAlice(issuer);
+    for (let day = 0; day < 29; day += 1) {
+      server.advanceSeconds(DAY);
+      const reply = await refresh(token);
+      expect([day, reply.status]).toEqual([day, 200]);
+      token = reply.body.refresh_token;
+    }
+    server.advanceSeconds(DAY + 1);
+    expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);
+  });
+
+  // Redis keeps its own time; that its windows end is part of the store's contract suite.
+  if (engine === 'sqlite') {
+    it('PW-05 PW-03 unlocks an account when its window ends', async () => {
+      const signIn = (password: string) =>
+        requestToken(
+          issuer,
+          { grant_type: 'password', username: alice.username, password },
+          { authorization: basic(full.clientId, full.secureKey) },
+        );
+      for (let i = 0; i < accountLimit.attempts; i += 1) {
+        await signIn('a wrong password');
+      }
+      expect((await signIn(alice.password)).status).toBe(400);
+      server.advanceSeconds(accountLimit.windowSeconds + 1);
+      expect((await signIn(alice.password)).status).toBe(200);
+    });
+  }
+});

@@ -1,0 +1,294 @@
+// requires: redis-server
+
+import { authorizeAsUser, storeEngines } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { alice, authorizationUrl, basic, requestToken, web } from './fixtures.ts';
+import {
+  full,
+  type GrantsSystem,
+  isActive,
+  other,
+  outcome,
+  refreshing,
+  requestPlatformToken,
+  signInAsAlice,
+  startGrantsSystem,
+} from './grants-fixtures.ts';
+
+const machine = { client_id: other.clientId, client_secret: other.secureKey };
+const grant = { grant_type: 'client_credentials', ...machine };
+const asOther = basic(other.clientId, other.secureKey);
+const asWeb = { client_id: web.clientId, client_secret: web.secureKey };
+
+describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
+  let system: GrantsSystem;
+  let issuer: string;
+
+  beforeAll(async () => {
+    system = await startGrantsSystem(engine);
+    issuer = system.first;
+  });
+  afterAll(() => system.stop());
+
+  const request = (body: unknown, headers?: Readonly<Record<string, string>>) =>
+    requestPlatformToken(issuer, body, headers);
+  const refreshMachine = (token: string, scope?: string, server = issuer) =>
+    requestPlatformToken(server, { ...refreshing(token, scope), ...machine });
+  const newCode = async () => {
+    const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
+    return landing.searchParams.get('code') ?? '';
+  };
+  const form = (parameters: Readonly<Record<string, string>>) =>
+    request(new URLSearchParams(parameters).toString(), {
+      'content-type': 'application/x-www-form-urlencoded',
+    });
+
+  const expectTokenHeaders = (headers: Headers) => {
+    expect(headers.get('content-type')?.toLowerCase()).toBe('application/json;charset=utf-8');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('pragma')).toBe('no-cache');
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+  };
+
+  describe('client_credentials', () => {
+    it('RF-13 gives a bare reply with a refresh token, to JSON and to a form', async () => {
+      for (const { status, headers, body } of [await request(grant), await form(grant)]) {
+        expect(status).toBe(200);
+        expectTokenHeaders(headers);
+        expect(body).toEqual({
+          access_token: expect.stringMatching(/^[\w-]{43}$/),
+          refresh_token: expect.stringMatching(/^[\w-]{43}$/),
+          token_type: 'Bearer',
+          expires_in: 7200,
+          scope: 'device:read device:write',
+        });
+        expect(await isActive(issuer, body.access_token, asOther)).toBe(true);
+        expect(await isActive(issuer, body.refresh_token, asOther)).toBe(true);
+      }
+    });
+
+    it('takes the credentials from the body or from Basic, not from both', async () => {
+      const { grant_type } = grant;
+      const headers = { authorization: asOther };
+      expect((await request({ grant_type }, headers)).status).toBe(200);
+      expect((await request({ grant_type, client_id: other.clientId }, headers)).status).toBe(200);
+      expect(outcome(await request(grant, headers))).toEqual([400, 'invalid_request']);
+      const wrong = await request({ ...grant, client_secret: 'a wrong secret 01' });
+      expect(outcome(wrong)).toEqual([401, 'invalid_client']);
+      expect(wrong.headers.get('www-authenticate')).toMatch(/^Basic realm=/);
+    });
+
+    it('PT-12 ignores what it does not know, and lets scope narrow only', async () => {
+      const extra = { expires_in: 99_999_999, sub: 'admin', role: ['admin'], resource: {} };
+      const { status, body } = await request({ ...grant, ...extra, scope: null });
+      expect([status, body.expires_in, body.scope]).toEqual([
+        200,
+        7200,
+        'device:read device:write',
+      ]);
+      const narrow = await request({ ...grant, scope: 'device:read' });
+      expect(narrow.body.scope).toBe('device:read');
+      const wide = await request({ ...grant, scope: 'device:read device:log' });
+      expect(outcome(wide)).toEqual([400, 'invalid_scope']);
+    });
+
+    it('gives no refresh token to a client that may not refresh', async () => {
+      const odd = { client_id: 'web:1', client_secret: 's+e/c r%t&=0123456789' };
+      const { status, body } = await request({ ...grant, ...odd });
+      expect([status, body.refresh_token]).toEqual([200, undefined]);
+    });
+  });
+
+  describe('refresh tokens of machines', () => {
+    it('rotate, with one successor for all who ask at once over two processes', async () => {
+      const { refresh_token: token } = (await request(grant)).body;
+      const replies = await Promise.all(
+        Array.from({ length: 10 }, (_, i) =>
+          refreshMachine(token, undefined, i % 2 ? system.first : system.second),
+        ),
+      );
+      expect(replies.map(({ status }) => status)).toEqual(Array(10).fill(200));
+      expect(new Set(replies.map(({ body }) => body.refresh_token)).size).toBe(1);
+      expect(replies[0]?.body).toMatchObject({ expires_in: 7200, token_type: 'Bearer' });
+      expect(replies[0]?.body.refresh_token).not.toBe(token);
+    });
+
+    it('RF-02 end with their family when one comes again after its successor was used', async () => {
+      const { refresh_token: token } = (await request(grant)).body;
+      const second = (await refreshMachine(token)).body;
+      const third = (await refreshMachine(second.refresh_token)).body;
+      expect(await isActive(issuer, third.access_token, asOther)).toBe(true);
+      expect(outcome(await refreshMachine(token))).toEqual([400, 'invalid_grant']);
+      expect(await isActive(issuer, third.access_token, asOther)).toBe(false);
+      expect(outcome(await refreshMachine(third.refresh_token))).toEqual([400, 'invalid_grant']);
+    });
+
+    it('RF-06 RF-07 narrow the access token only, and never widen', async () => {
+      const { refresh_token: token } = (await request(grant)).body;
+      const wide = await refreshMachine(token, 'device:read device:log');
+      expect(outcome(wide)).toEqual([400, 'invalid_scope']);
+      const narrow = await refreshMachine(token, 'device:read');
+      expect(narrow.body.scope).toBe('device:read');
+      const again = await refreshMachine(narrow.body.refresh_token);
+      expect(again.body.scope).toBe('device:read device:write');
+    });
+
+    it('PT-14 RF-05 RF-13 are redeemed here only, by their own client only', async () => {
+      const { refresh_token: token } = (await request(grant)).body;
+      const atToken = await requestToken(issuer, refreshing(token), { authorization: asOther });
+      expect(outcome(atToken)).toEqual([400, 'invalid_grant']);
+      const foreign = await request({ ...refreshing(token), ...asWeb });
+      expect(outcome(foreign)).toEqual([400, 'invalid_grant']);
+      expect((await refreshMachine(token)).status).toBe(200);
+    });
+
+    it('are revoked with what they gave', async () => {
+      const { refresh_token: token, access_token: accessToken } = (await request(grant)).body;
+      await fetch(`${issuer}/revoke`, {
+        method: 'POST',
+        headers: { authorization: asOther },
+        body: new URLSearchParams({ token }),
+      });
+      expect(await isActive(issuer, accessToken, asOther)).toBe(false);
+      expect(outcome(await refreshMachine(token))).toEqual([400, 'invalid_grant']);
+    });
+  });
+
+  describe('tokens of people', () => {
+    it('redeems a code, and refreshes what it gave here and at /token', async () => {
+      const code = await newCode();
+      const redirect_uri = web.redirectUri;
+      const withUri = { grant_type: 'authorization_code', code, redirect_uri, ...asWeb };
+      const { status, body } = await request(withUri);
+      expect([status, body.expires_in]).toEqual([200, 7200]);
+      const here = await request({ ...refreshing(body.refresh_token), ...asWeb });
+      expect(here.status).toBe(200);
+      const there = await requestToken(issuer, refreshing(here.body.refresh_token));
+      expect(there.status).toBe(200);
+    });
+
+    it('PT-15 needs the redirect_uri with a code', async () => {
+      const code = await newCode();
+      const reply = await request({ grant_type: 'authorization_code', code, ...asWeb });
+      expect(outcome(reply)).toEqual([400, 'invalid_request']);
+    });
+
+    it('PT-14 redeems a refresh token that /token gave, for its own client', async () => {
+      const { refresh_token: token } = await signInAsAlice(issuer);
+      expect(outcome(await refreshMachine(token))).toEqual([400, 'invalid_grant']);
+      expect((await request({ ...refreshing(token), ...asWeb })).status).toBe(200);
+    });
+  });
+
+  describe('refuses', () => {
+    /** Both kinds of client can read it. */
+    const expectFailure = (
+      reply: Awaited<ReturnType<typeof request>>,
+      status: number,
+      error: string,
+      code: string,
+    ) => {
+      expect([reply.status, reply.body]).toEqual([
+        status,
+        {
+          error,
+          error_description: expect.any(String),
+          status,
+          code,
+          message: reply.body.error_description,
+          timestamp: expect.any(Number),
+        },
+      ]);
+      expectTokenHeaders(reply.headers);
+    };
+
+    it('PT-01 what is neither JSON nor a form', async () => {
+      for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/xml']) {
+        const reply = await request(grant, { 'content-type': type });
+        expectFailure(reply, 415, 'invalid_request', 'unsupported_media_type');
+      }
+    });
+
+    it.each([
+      ['PT-02 text that is cut off', '{"grant_type":"client_cre'],
+      ['PT-02 trailing data', '{} {}'],
+      ['PT-02 NaN', '{"a":NaN}'],
+      ['PT-02 a comment', '{/* */}'],
+      ['PT-02 nothing', ''],
+      ['PT-03 an array', '[{}]'],
+      ['PT-03 null', 'null'],
+      ['PT-03 a string', '"grant_type=client_credentials"'],
+      ['PT-03 a number', '1'],
+      ['PT-04 a repeated name', '{"client_id":"a","client_id":"b"}'],
+      ['PT-04 a repeated name in an escape', '{"client_id":"a","client\\u005fid":"b"}'],
+      ['PT-05 a nesting of 10 000', '['.repeat(10_000) + ']'.repeat(10_000)],
+      ['a credential that is no string', JSON.stringify({ ...grant, client_secret: ['x'] })],
+      ['a grant_type that is no string', JSON.stringify({ ...grant, grant_type: 1 })],
+    ])('%s', async (_what, text) => {
+      expectFailure(await request(text), 400, 'invalid_request', 'illegal_argument');
+    });
+
+    it('PT-05 a large body, in little time', async () => {
+      const bodies = [
+        JSON.stringify({ ...grant, padding: 'x'.repeat(1024 * 1024) }),
+        JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 1]))),
+      ];
+      for (const body of bodies) {
+        const durations: number[] = [];
+        for (let i = 0; i < 5; i += 1) {
+          const started = performance.now();
+          expectFailure(await request(body), 413, 'invalid_request', 'payload_too_large');
+          durations.push(performance.now() - started);
+        }
+        expect(Math.min(...durations)).toBeLessThan(100);
+      }
+    });
+
+    it('PT-05 a large body that does not say its length', async () => {
+      const reply = await fetch(`${issuer}/platform/oauth2/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: new Blob([`{"a":"${'x'.repeat(80_000)}"}`]).stream(),
+        duplex: 'half',
+      } as RequestInit);
+      expect(reply.status).toBe(413);
+    });
+
+    it('PT-09 grants that Method C does not have', async () => {
+      for (const grant_type of ['password', 'implicit', 'nonsense']) {
+        const reply = await request({ ...grant, grant_type, ...alice });
+        expectFailure(reply, 400, 'unsupported_grant_type', 'illegal_argument');
+      }
+    });
+
+    it('what fails later, as the token endpoint does', async () => {
+      const wrong = await request({ ...grant, client_secret: 'a wrong secret 01' });
+      expectFailure(wrong, 401, 'invalid_client', 'unauthorized');
+      const unknown = await request({ ...refreshing('unknown'), ...machine });
+      expectFailure(unknown, 400, 'invalid_grant', 'illegal_argument');
+      const missing = await request(machine);
+      expectFailure(missing, 400, 'invalid_request', 'illegal_argument');
+    });
+
+    it('TE-03 every method but POST, and secrets in the address', async () => {
+      const address = `${issuer}/platform/oauth2/token`;
+      for (const method of ['GET', 'PUT', 'OPTIONS']) {
+        const headers = { origin: 'https://app.example' };
+        const reply = await fetch(address, { method, headers });
+        expect([reply.status, reply.headers.get('allow')]).toEqual([405, 'POST']);
+        expect(reply.headers.get('access-control-allow-origin')).toBeNull();
+      }
+      const reply = await fetch(`${address}?client_secret=x`, { method: 'POST' });
+      expect(reply.status).toBe(400);
+    });
+  });
+
+  it('PT-13 writes the log line of a token request, without a secret', async () => {
+    const { body } = await request({ ...grant, scope: 'device:write' });
+    const output = system.output();
+    expect(output).toContain('"operation":"platform-token"');
+    for (const secret of [body.access_token, body.refresh_token, other.secureKey, full.secureKey]) {
+      expect(output).not.toContain(secret);
+    }
+  });
+});

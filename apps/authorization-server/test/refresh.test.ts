@@ -1,0 +1,139 @@
+// requires: redis-server
+
+import { storeEngines } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { basic, requestToken, web } from './fixtures.ts';
+import {
+  full,
+  type GrantsSystem,
+  isActive,
+  outcome,
+  refreshing,
+  requestPlatformToken,
+  signInAsAlice,
+  startGrantsSystem,
+} from './grants-fixtures.ts';
+
+const asWeb = basic(web.clientId, web.secureKey);
+
+describe.each(storeEngines)('refresh tokens on %s', (engine) => {
+  let system: GrantsSystem;
+  let issuer: string;
+
+  beforeAll(async () => {
+    system = await startGrantsSystem(engine);
+    issuer = system.first;
+  });
+  afterAll(() => system.stop());
+
+  const refresh = (token: string, scope?: string, server = issuer) =>
+    requestToken(server, refreshing(token, scope));
+
+  it('RF-01 gives a new access token and a new refresh token', async () => {
+    const signedIn = await signInAsAlice(issuer);
+    const { status, body } = await refresh(signedIn.refresh_token);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ token_type: 'Bearer', expires_in: 7200, scope: signedIn.scope });
+    expect(body.refresh_token).toMatch(/^[\w-]{43}$/);
+    expect(body.refresh_token).not.toBe(signedIn.refresh_token);
+    expect(body.access_token).not.toBe(signedIn.access_token);
+    expect((await refresh(body.refresh_token)).status).toBe(200);
+  });
+
+  it('gives the same successor again while it is unused: the reply may have been lost', async () => {
+    const { refresh_token: token } = await signInAsAlice(issuer);
+    const first = await refresh(token);
+    const second = await refresh(token, undefined, system.second);
+    expect(second.body.refresh_token).toBe(first.body.refresh_token);
+    expect(second.body.access_token).not.toBe(first.body.access_token);
+    expect(await isActive(issuer, first.body.access_token, asWeb)).toBe(true);
+  });
+
+  it('RF-02 revokes the family when a token comes again after its successor was used', async () => {
+    const { refresh_token: token } = await signInAsAlice(issuer);
+    const second = (await refresh(token)).body;
+    const third = (await refresh(second.refresh_token)).body;
+    expect(await isActive(issuer, third.access_token, asWeb)).toBe(true);
+
+    expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);
+    for (const { access_token, refresh_token } of [second, third]) {
+      expect(await isActive(issuer, access_token, asWeb)).toBe(false);
+      expect(outcome(await refresh(refresh_token))).toEqual([400, 'invalid_grant']);
+    }
+  });
+
+  it('RF-03 answers ten refreshes at once over two processes with one successor', async () => {
+    const { refresh_token: token } = await signInAsAlice(issuer);
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        refresh(token, undefined, i % 2 === 0 ? system.first : system.second),
+      ),
+    );
+    expect(replies.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    const successors = new Set(replies.map(({ body }) => body.refresh_token));
+    expect(successors.size).toBe(1);
+    const [successor = ''] = successors;
+    expect((await refresh(successor)).status).toBe(200);
+  });
+
+  it('RF-05 refuses the token of another client, and leaves it alive', async () => {
+    const { refresh_token: token } = await signInAsAlice(issuer);
+    const authorization = basic(full.clientId, full.secureKey);
+    const foreign = await requestToken(issuer, refreshing(token), { authorization });
+    expect(outcome(foreign)).toEqual([400, 'invalid_grant']);
+    const foreignPlatform = await requestPlatformToken(issuer, refreshing(token), {
+      authorization,
+    });
+    expect(outcome(foreignPlatform)).toEqual([400, 'invalid_grant']);
+    expect((await refresh(token)).status).toBe(200);
+  });
+
+  it('RF-06 RF-07 narrows the access token only, and never widens', async () => {
+    const { refresh_token: token, scope } = await signInAsAlice(issuer);
+    expect(outcome(await refresh(token, 'device:read nonsense'))).toEqual([400, 'invalid_scope']);
+    const narrow = await refresh(token, 'device:read');
+    expect(narrow.body.scope).toBe('device:read');
+    const again = await refresh(narrow.body.refresh_token);
+    expect(again.body.scope).toBe(scope);
+  });
+
+  it('RF-09 refuses an access token as a refresh token', async () => {
+    const { access_token: token } = await signInAsAlice(issuer);
+    expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);
+  });
+
+  it('RF-11 refuses what is no token: empty, twice, long, with NUL', async () => {
+    for (const token of ['', 'x'.repeat(10_000), 'a\0b']) {
+      expect((await refresh(token)).status).toBe(400);
+    }
+    const reply = await fetch(`${issuer}/token`, {
+      method: 'POST',
+      headers: { authorization: asWeb, 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'grant_type=refresh_token&refresh_token=a&refresh_token=b',
+    });
+    expect(reply.status).toBe(400);
+  });
+
+  it('has an end that no refresh moves', async () => {
+    const expiry = async (token: string) => {
+      const reply = await fetch(`${issuer}/introspect`, {
+        method: 'POST',
+        headers: { authorization: asWeb },
+        body: new URLSearchParams({ token }),
+      });
+      return ((await reply.json()) as { exp: number }).exp;
+    };
+    const { refresh_token: token } = await signInAsAlice(issuer);
+    const first = await expiry(token);
+    expect(Math.abs(first - Date.now() / 1000 - 30 * 24 * 3600)).toBeLessThan(5);
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    expect(await expiry((await refresh(token)).body.refresh_token)).toBe(first);
+  });
+
+  it('keeps no refresh token and no successor in the store', async () => {
+    const { refresh_token: token } = await signInAsAlice(issuer);
+    const { body } = await refresh(token);
+    const stored = await system.storedText();
+    expect(stored.includes(token) || stored.includes(body.refresh_token)).toBe(false);
+  });
+});

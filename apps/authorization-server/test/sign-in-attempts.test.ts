@@ -1,0 +1,144 @@
+// requires: redis-server
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PasswordHashingBusy, type User, type UserRegistry } from '@gatehouse/identity';
+import { createStore, type Store, StoreUnavailable } from '@gatehouse/store';
+import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { accountLimit, clientLimit } from '../src/throttle/limits.ts';
+import { createSignIn } from '../src/throttle/sign-in-throttle.ts';
+import { TooManyAttempts } from '../src/throttle/too-many-attempts.ts';
+
+const RIGHT = 'the right password';
+const user: User = {
+  userId: 'user-1',
+  username: 'alice',
+  name: 'Alice',
+  orgId: 'org-1',
+  enabled: true,
+  notBefore: 0,
+  passwordHash: '',
+};
+
+describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
+  let running: StoreEngine;
+  let store: Store;
+  let evaluated: string[];
+  let isBusy: boolean;
+  let people = 0;
+  let username = '';
+
+  beforeAll(async () => {
+    running = await startStoreEngine(engine);
+    store = createStore(running.storeUrl);
+  });
+  afterAll(async () => {
+    await store.close();
+    await running.stop();
+  });
+  beforeEach(() => {
+    people += 1;
+    username = `person-${people}`;
+    evaluated = [];
+    isBusy = false;
+  });
+
+  /** Counts what the throttle lets through to the hash. */
+  const users = {
+    async verify(_name: string, password: string) {
+      if (isBusy) {
+        throw new PasswordHashingBusy();
+      }
+      evaluated.push(password);
+      await sleep(2);
+      return password === RIGHT ? user : undefined;
+    },
+    refuse: async () => {},
+  } as unknown as UserRegistry;
+  /** As another process would have it: nothing is shared but the store. */
+  const newProcess = (over: Store = store) =>
+    createSignIn({
+      store: over,
+      users,
+      credentialHash: (value) => `hash-of-${value}`,
+      isAllowed: async (_user, clientId) => clientId !== 'elsewhere',
+    });
+  const attempt = (password: string, clientId = 'client') => ({
+    username,
+    password,
+    address: `198.51.100.${people}`,
+    clientId,
+  });
+
+  it('PW-04 evaluates no more of 100 guesses at once than the limit, over two processes', async () => {
+    const processes = [newProcess(), newProcess()];
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => processes[i % 2]?.(attempt(`guess ${i}`))),
+    );
+    expect(outcomes).toEqual(Array(100).fill(undefined));
+    expect(evaluated.length).toBeGreaterThan(0);
+    expect(evaluated.length).toBeLessThanOrEqual(accountLimit.attempts);
+  });
+
+  it('PW-03 PW-09 does not evaluate the right password of a locked account, however it is written', async () => {
+    const signIn = newProcess();
+    for (let i = 0; i < accountLimit.attempts; i += 1) {
+      await signIn({ ...attempt('wrong'), username: i % 2 ? username : username.toUpperCase() });
+    }
+    expect(evaluated).toHaveLength(accountLimit.attempts);
+    expect(await signIn(attempt(RIGHT))).toBeUndefined();
+    expect(evaluated).toHaveLength(accountLimit.attempts);
+  });
+
+  it('gives a success back, so that a person may sign in any number of times', async () => {
+    const signIn = newProcess();
+    for (let i = 0; i < accountLimit.attempts * 2; i += 1) {
+      expect(await signIn(attempt(RIGHT))).toBe(user);
+    }
+    for (let i = 1; i < accountLimit.attempts; i += 1) {
+      await signIn(attempt('wrong'));
+    }
+    expect(await signIn(attempt(RIGHT))).toBe(user);
+    await signIn(attempt('wrong'));
+    expect(await signIn(attempt(RIGHT))).toBeUndefined();
+  });
+
+  it('counts a user who may not sign in here as a failure', async () => {
+    const signIn = newProcess();
+    for (let i = 0; i < accountLimit.attempts; i += 1) {
+      expect(await signIn(attempt(RIGHT, 'elsewhere'))).toBeUndefined();
+    }
+    expect(await signIn(attempt(RIGHT))).toBeUndefined();
+  });
+
+  it('locks nobody out while it is too busy to hash', async () => {
+    const signIn = newProcess();
+    isBusy = true;
+    for (let i = 0; i < accountLimit.attempts * 2; i += 1) {
+      await expect(signIn(attempt(RIGHT))).rejects.toThrow(PasswordHashingBusy);
+    }
+    isBusy = false;
+    expect(await signIn(attempt(RIGHT))).toBe(user);
+  });
+
+  it('refuses a client through which too many fail', async () => {
+    const signIn = newProcess();
+    const client = `client-${people}`;
+    await signIn(attempt('wrong', client));
+    const key = `sign-ins:client:${client}`;
+    while (((await store.counter(key))?.count ?? 0) < clientLimit.attempts) {
+      await Promise.all(
+        Array.from({ length: 100 }, () => store.increment(key, clientLimit.windowSeconds)),
+      );
+    }
+    await expect(signIn(attempt(RIGHT, client))).rejects.toThrow(TooManyAttempts);
+    expect(await signIn(attempt(RIGHT))).toBe(user);
+  });
+
+  it('RL-04 evaluates nothing while the store is away', async () => {
+    const away = createStore(running.storeUrl);
+    await away.close();
+    await expect(newProcess(away)(attempt(RIGHT))).rejects.toThrow(StoreUnavailable);
+    expect(evaluated).toEqual([]);
+  });
+});

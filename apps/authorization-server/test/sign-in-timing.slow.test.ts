@@ -1,0 +1,87 @@
+// requires: redis-server
+
+import { startConstellation } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { accountLimit } from '../src/throttle/limits.ts';
+import { basic, requestToken } from './fixtures.ts';
+import { blocked, full, grantsBootstrap } from './grants-fixtures.ts';
+
+const SAMPLES = 40;
+/** An account may be tried this often before it is locked. */
+const SAMPLES_PER_ACCOUNT = accountLimit.attempts - 1;
+/** Generous, because other processes share the machine: a hash that is left out shows as 90 % less. */
+const TOLERANCE = 0.35;
+
+const accounts = Array.from({ length: Math.ceil(SAMPLES / SAMPLES_PER_ACCOUNT) }, (_, i) => i);
+const locked = { username: 'locked', password: 'a password of locked' };
+
+describe('the time of a refused sign-in', () => {
+  let system: Awaited<ReturnType<typeof startConstellation>>;
+
+  beforeAll(async () => {
+    system = await startConstellation({
+      engine: 'redis',
+      apps: ['authorization-server'],
+      environment: { TRUSTED_PROXIES: '127.0.0.1, ::1' },
+      bootstrap: {
+        ...grantsBootstrap,
+        users: [
+          ...accounts.flatMap((i) => [
+            { username: `known-${i}`, password: 'a password', name: 'Known', orgId: 'org-1' },
+            { ...blocked, username: `off-${i}`, name: 'Off', orgId: 'org-1', enabled: false },
+          ]),
+          { ...locked, name: 'Locked', orgId: 'org-1' },
+        ],
+      },
+    });
+    for (let i = 0; i < accountLimit.attempts; i += 1) {
+      await refuse(locked.username, 'a wrong password');
+    }
+  });
+  afterAll(() => system.stop());
+
+  let requests = 0;
+  const refuse = async (username: string, password: string) => {
+    requests += 1;
+    const started = performance.now();
+    const { status } = await requestToken(
+      system.authorizationServerUrl,
+      { grant_type: 'password', username, password },
+      {
+        authorization: basic(full.clientId, full.secureKey),
+        'x-forwarded-for': `192.0.2.${requests % 250}`,
+      },
+    );
+    expect(status).toBe(400);
+    return performance.now() - started;
+  };
+
+  it('PW-02 PW-03 tells nothing: unknown, wrong, disabled and locked take equally long', async () => {
+    const account = (i: number) => Math.floor(i / SAMPLES_PER_ACCOUNT);
+    const attempts = {
+      wrong: (i: number) => refuse(`known-${account(i)}`, 'a wrong password'),
+      unknown: (i: number) => refuse(`unknown-${account(i)}`, 'a wrong password'),
+      disabled: (i: number) => refuse(`off-${account(i)}`, blocked.password),
+      locked: () => refuse(locked.username, locked.password),
+    };
+    const times = { wrong: [], unknown: [], disabled: [], locked: [] } as Record<string, number[]>;
+    for (let i = 0; i < SAMPLES; i += 1) {
+      for (const [name, attempt] of Object.entries(attempts)) {
+        times[name]?.push(await attempt(i));
+      }
+    }
+    const medians = Object.fromEntries(
+      Object.entries(times).map(([name, all]) => [name, median(all)]),
+    );
+    const reference = medians.wrong ?? 0;
+    const differing = Object.entries(medians).filter(
+      ([, each]) => Math.abs(each - reference) > reference * TOLERANCE,
+    );
+    expect([medians, differing]).toEqual([medians, []]);
+  });
+});
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}

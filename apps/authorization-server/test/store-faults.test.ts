@@ -1,0 +1,166 @@
+// requires: redis-server
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  authorizeAsUser,
+  type Constellation,
+  createPageVisitor,
+  type RedisServer,
+  startConstellation,
+  startRedisServer,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
+import { alice, authorizationUrl, basic, requestToken, web } from './fixtures.ts';
+import {
+  full,
+  grantsBootstrap,
+  isActive,
+  other,
+  outcome,
+  refreshing,
+  requestPlatformToken,
+} from './grants-fixtures.ts';
+
+const asWeb = basic(web.clientId, web.secureKey);
+const asFull = { authorization: basic(full.clientId, full.secureKey) };
+
+let redis: RedisServer;
+let proxy: FaultProxy;
+let system: Constellation;
+let first: string;
+let second: string;
+
+beforeAll(async () => {
+  redis = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
+  proxy = await startFaultProxy(redis.port);
+  system = await startConstellation({
+    engine: 'sqlite',
+    bootstrap: grantsBootstrap,
+    apps: ['authorization-server', 'authorization-server'],
+    environment: { STORE_URL: `redis://127.0.0.1:${proxy.port}` },
+  });
+  [first = '', second = ''] = system.authorizationServerUrls;
+});
+afterAll(async () => {
+  await system.stop();
+  await proxy.stop();
+  await redis.stop();
+});
+
+const redemption = (code: string) => ({
+  grant_type: 'authorization_code',
+  code,
+  redirect_uri: web.redirectUri,
+});
+const codeOf = (landing: URL) => landing.searchParams.get('code') ?? '';
+const keys = async (pattern: string) =>
+  redis.command('EVAL', `return #redis.call('KEYS', '${pattern}')`, '0');
+/** After a cut, the process needs a moment until it is connected again. */
+const untilServed = async (server: string) => {
+  for (let i = 0; i < 50; i += 1) {
+    const { status } = await requestToken(server, { grant_type: 'client_credentials' });
+    if (status === 200) {
+      return;
+    }
+    await sleep(50);
+  }
+};
+
+describe('a reply that is lost on its way from Redis', () => {
+  it('CR-11 of a code’s claim is 503, and no replay: nothing is revoked', async () => {
+    const visitor = createPageVisitor();
+    const earlier = await requestToken(
+      first,
+      redemption(codeOf(await authorizeAsUser(authorizationUrl(first), alice, visitor))),
+    );
+    // The same person at the same application: this code stands under the same grant.
+    const code = codeOf(await authorizeAsUser(authorizationUrl(first), alice, visitor));
+    const lost = proxy.loseReplyOf('claimed:oidc:AuthorizationCode', 'cut');
+    const reply = await requestToken(first, redemption(code));
+    await lost;
+    expect(outcome(reply)).toEqual([503, 'temporarily_unavailable']);
+    await untilServed(first);
+    const retried = await requestToken(first, redemption(code));
+    expect(outcome(retried)).toEqual([400, 'invalid_grant']);
+    expect(await isActive(first, earlier.body.access_token, asWeb)).toBe(true);
+  });
+
+  it('CR-11 of a refresh token’s claim is 503, and the retry completes it', async () => {
+    const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);
+    const refresh = refreshing(signedIn.body.refresh_token);
+    const lost = proxy.loseReplyOf('claimed:oidc:RefreshToken', 'cut');
+    expect(outcome(await requestToken(first, refresh, asFull))).toEqual([
+      503,
+      'temporarily_unavailable',
+    ]);
+    await lost;
+    await untilServed(first);
+    const retried = await requestToken(first, refresh, asFull);
+    expect(retried.status).toBe(200);
+    const next = await requestToken(first, refreshing(retried.body.refresh_token), asFull);
+    expect(next.status).toBe(200);
+  });
+
+  it('CR-10 of a code’s claim, and the process is killed: the code is refused, no token lives', async () => {
+    const code = codeOf(await authorizeAsUser(authorizationUrl(first), alice));
+    const before = [await keys('token:*'), await keys('oidc:RefreshToken:*')];
+    const stalled = proxy.loseReplyOf('claimed:oidc:AuthorizationCode', 'stall');
+    const reply = requestToken(second, redemption(code)).catch(() => 'no reply');
+    await stalled;
+    await system.processes[1]?.kill();
+    expect(await reply).toBe('no reply');
+    expect(outcome(await requestToken(first, redemption(code)))).toEqual([400, 'invalid_grant']);
+    expect([await keys('token:*'), await keys('oidc:RefreshToken:*')]).toEqual(before);
+  });
+});
+
+// The last: it takes the store away from the process that is left.
+describe('a store that is away', () => {
+  const expectUnavailable = (reply: Awaited<ReturnType<typeof requestToken>>) => {
+    expect(outcome(reply)).toEqual([503, 'temporarily_unavailable']);
+    expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(reply.headers.get('content-type')).toBe('application/json;charset=UTF-8');
+    expect(reply.headers.get('cache-control')).toBe('no-store');
+    expect(JSON.stringify(reply.body)).not.toMatch(/redis|127\.0\.0\.1|ECONN|stack|access_token/i);
+  };
+
+  it('TE-19 RL-04 is 503 JSON with Retry-After for every grant, and 503 at the sign-in page', async () => {
+    const visitor = createPageVisitor();
+    const code = codeOf(await authorizeAsUser(authorizationUrl(first), alice, visitor));
+    const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);
+    const person = createPageVisitor();
+    const redirect = await person.get(authorizationUrl(first));
+    const page = await person.get(redirect.location ?? '');
+    const machine = { client_id: other.clientId, client_secret: other.secureKey };
+    await redis.kill();
+    const started = performance.now();
+    const requests = [
+      requestToken(first, { grant_type: 'client_credentials' }),
+      requestToken(first, redemption(code)),
+      requestToken(first, { grant_type: 'password', ...alice }, asFull),
+      requestToken(first, refreshing(signedIn.body.refresh_token), asFull),
+      requestToken(
+        first,
+        { grant_type: 'client_credentials' },
+        { authorization: basic('web', 'x') },
+      ),
+      requestPlatformToken(first, { grant_type: 'client_credentials', ...machine }),
+    ];
+    for (const reply of await Promise.all(requests)) {
+      expectUnavailable(reply);
+    }
+    const grant = { grant_type: 'client_credentials', ...machine };
+    const platform = await requestPlatformToken(first, grant);
+    expect(platform.body).toMatchObject({ status: 503, code: 'service_unavailable' });
+    const refused = await person.submit(page, alice);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(performance.now() - started).toBeLessThan(5000);
+
+    await redis.restart();
+    await untilServed(first);
+    const { status } = await requestToken(first, { grant_type: 'client_credentials' });
+    expect(status).toBe(200);
+    expect(system.output()).not.toContain(alice.password);
+  });
+});

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import { createPasswordHashingQueue, PasswordHashingBusy } from './password-hashing-queue.ts';
+
+describe('the password hashing queue', () => {
+  test('runs no more at a time than it may, and the rest in order', async () => {
+    const queue = createPasswordHashingQueue({ concurrency: 2, waiting: 10 });
+    let running = 0;
+    let most = 0;
+    const order: number[] = [];
+    await Promise.all(
+      Array.from({ length: 8 }, (_, i) =>
+        queue.run(async () => {
+          running += 1;
+          most = Math.max(most, running);
+          await sleep(5);
+          order.push(i);
+          running -= 1;
+        }),
+      ),
+    );
+    expect(most).toBe(2);
+    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  test('refuses at once what finds it full, and takes on again afterwards', async () => {
+    const queue = createPasswordHashingQueue({ concurrency: 1, waiting: 1 });
+    const accepted = [queue.run(() => sleep(20, 'first')), queue.run(() => sleep(1, 'second'))];
+    await expect(queue.run(() => sleep(1))).rejects.toThrow(PasswordHashingBusy);
+    await expect(queue.pause()).rejects.toThrow(PasswordHashingBusy);
+    expect(await Promise.all(accepted)).toEqual(['first', 'second']);
+    expect(await queue.run(() => sleep(1, 'later'))).toBe('later');
+  });
+
+  test('gives the place of a run that failed to the next', async () => {
+    const queue = createPasswordHashingQueue({ concurrency: 1, waiting: 1 });
+    const failed = queue.run(() => Promise.reject(new Error('no memory')));
+    const next = queue.run(() => sleep(1, 'next'));
+    await expect(failed).rejects.toThrow('no memory');
+    expect(await next).toBe('next');
+  });
+
+  test('pauses as long as its runs took, once it has seen one', async () => {
+    const queue = createPasswordHashingQueue({ concurrency: 1, waiting: 1 });
+    expect(await queue.pause()).toBe(false);
+    await queue.run(() => sleep(40));
+    const started = performance.now();
+    expect(await queue.pause()).toBe(true);
+    expect(performance.now() - started).toBeGreaterThan(35);
+  });
+});

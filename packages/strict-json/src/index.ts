@@ -1,0 +1,1 @@
+export { parseStrictJson, StrictJsonError } from './parse-strict-json.ts';

@@ -1,0 +1,98 @@
+/** A JSON text that is refused; the message says what and where, and quotes nothing of it. */
+export class StrictJsonError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'StrictJsonError';
+  }
+}
+
+const MAX_DEPTH = 64;
+
+interface OpenContainer {
+  /** The member names so far; an array has none. */
+  readonly names: Set<string> | undefined;
+}
+
+/**
+ * Parses a JSON text that has one meaning for every reader (RFC 8259 §4): on top of `JSON.parse` it refuses
+ * repeated member names, which parsers resolve differently, the name `__proto__`, a byte order mark, and
+ * nesting deeper than 64. Nothing is dropped silently.
+ *
+ * @throws StrictJsonError
+ */
+export function parseStrictJson(text: string): unknown {
+  if (text.startsWith('\uFEFF')) {
+    throw new StrictJsonError('must not start with a byte order mark');
+  }
+  const value = parse(text);
+  assertUnambiguous(text);
+  return value;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new StrictJsonError('is not valid JSON');
+  }
+}
+
+/** Walks a text that is known to be valid JSON: only strings and brackets matter. */
+function assertUnambiguous(text: string): void {
+  const open: OpenContainer[] = [];
+  let expectsName = false;
+  for (let position = 0; position < text.length; position += 1) {
+    switch (text[position]) {
+      case '{':
+      case '[':
+        expectsName = text[position] === '{';
+        open.push({ names: expectsName ? new Set() : undefined });
+        assertDepth(open.length, position);
+        break;
+      case '}':
+      case ']':
+        open.pop();
+        expectsName = false;
+        break;
+      case ',':
+        expectsName = open.at(-1)?.names !== undefined;
+        break;
+      case '"': {
+        const end = endOfString(text, position);
+        if (expectsName) {
+          addName(open.at(-1)?.names, text.slice(position, end), position);
+          expectsName = false;
+        }
+        position = end - 1;
+        break;
+      }
+    }
+  }
+}
+
+function assertDepth(depth: number, position: number): void {
+  if (depth > MAX_DEPTH) {
+    throw new StrictJsonError(`is nested deeper than ${MAX_DEPTH} at character ${position}`);
+  }
+}
+
+/** Names are compared decoded: `"\u0061"` is `"a"`. */
+function addName(names: Set<string> | undefined, literal: string, position: number): void {
+  const name = JSON.parse(literal) as string;
+  if (name === '__proto__') {
+    throw new StrictJsonError(`has a forbidden member name at character ${position}`);
+  }
+  if (names?.has(name)) {
+    throw new StrictJsonError(`repeats a member name at character ${position}`);
+  }
+  names?.add(name);
+}
+
+/** The position after the closing quote of the string that opens at `start`. */
+function endOfString(text: string, start: number): number {
+  let position = start + 1;
+  while (text[position] !== '"') {
+    position += text[position] === '\\' ? 2 : 1;
+  }
+  return position + 1;
+}
