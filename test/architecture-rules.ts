@@ -73,7 +73,7 @@ const confinements: readonly (readonly [module: string, places: RegExp, why: str
     /^packages\/store\/src\/sqlite-|^apps\/device-service\/src\/database\//,
     'An engine is reached through its port only',
   ],
-  ['pino', /^packages\/http-server\/src\/logger\.ts$/, 'One logger, one redaction'],
+  ['pino', /^packages\/http-server\/src\/(logger|request-line)\.ts$/, 'One logger, one redaction'],
 ];
 
 const confinementRules = confinements.map(
