@@ -28,6 +28,7 @@ import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
+import { refuseAbsoluteForm } from './http/refuse-absolute-form.ts';
 import { refuseCrossSite } from './http/refuse-cross-site.ts';
 import { serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
 import { createCsrfTokens } from './pages/csrf-token.ts';
@@ -110,7 +111,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const csrfTokens = createCsrfTokens(dependencies.masterKey);
   const cookie = cookieOptions(issuer.startsWith('https:'));
   addPages(app, serve, { provider, identity, csrfTokens, signIn, issuer, cookie });
-  return app;
+  return refuseAbsoluteForm(app);
 }
 
 /** What people look at: each of them closed, kept nowhere, and an error among them a page, too. */
@@ -143,7 +144,7 @@ function addPages(app: Express, serve: RequestHandler, pages: AccountDependencie
   app.post(`${at.end_session}/confirm`, operation('logout-confirm'), formRefused, asPage, serve);
   app.get(`${at.end_session}/success`, operation('logged-out'), asPage, serve);
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
-  app.use([...clientEndpointPaths, PLATFORM_TOKEN_PATH], answerClientEndpointErrors);
+  app.use([...clientEndpointPaths, PLATFORM_TOKEN_PATH, at.userinfo], answerClientEndpointErrors);
   app.use(handlePageError);
 }
 
