@@ -28,7 +28,6 @@ import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
-import { refuseAbsoluteForm } from './http/refuse-absolute-form.ts';
 import { refuseCrossSite } from './http/refuse-cross-site.ts';
 import { serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
 import { createCsrfTokens } from './pages/csrf-token.ts';
@@ -111,7 +110,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const csrfTokens = createCsrfTokens(dependencies.masterKey);
   const cookie = cookieOptions(issuer.startsWith('https:'));
   addPages(app, serve, { provider, identity, csrfTokens, signIn, issuer, cookie });
-  return refuseAbsoluteForm(app);
+  return app;
 }
 
 /** What people look at: each of them closed, kept nowhere, and an error among them a page, too. */

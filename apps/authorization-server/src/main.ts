@@ -12,6 +12,7 @@ import { applyBootstrap, demoProblems, isLoopbackUrl, openIdentity } from '@gate
 import { createStore, StoreUnavailable } from '@gatehouse/store';
 import { createApp } from './app.ts';
 import { loadConfiguration } from './config.ts';
+import { refuseAbsoluteForm } from './http/refuse-absolute-form.ts';
 
 async function start() {
   const configuration = loadConfiguration(process.env);
@@ -54,7 +55,7 @@ async function start() {
     },
     (error) => error instanceof StoreUnavailable,
   );
-  const server = await serve(observeRequests(application.listener, logger), { host, port });
+  const server = await serve(observeRequests(refuseAbsoluteForm(application.listener), logger), { host, port });
   const operations = await serveOperations({
     host,
     port: configuration.operationsPort,

@@ -39,6 +39,7 @@ import { nameServedResponseModes } from './response-modes.ts';
 import { clientEndpointPaths } from './routes.ts';
 import { endGrantsWithSession } from './sessions.ts';
 import { answerUnexpectedErrors } from './unexpected-errors.ts';
+import { watchChallenges } from './watch-challenges.ts';
 
 export interface ProviderDependencies extends Omit<ProviderSettings, 'singleUseOf'> {
   readonly masterKey: MasterKey;
@@ -80,6 +81,7 @@ export function createProvider(issuer: string, dependencies: ProviderDependencie
   provider.use(keepJwksCurrent(provider, dependencies.keptSigningKeys));
   noteOutcomes(provider);
   auditEvents(provider, identity);
+  watchChallenges(provider, identity);
   return provider;
 }
 

@@ -44,6 +44,7 @@ export type AuditEvent = Parties &
     | { readonly event: 'grant_revoked' }
     | { readonly event: 'code_replayed' }
     | { readonly event: 'refresh_token_replayed' }
+    | { readonly event: 'pkce_challenge_reused' }
     | {
         readonly event: 'client_changed';
         readonly clientId: string;
@@ -81,6 +82,7 @@ export const auditEvents: Readonly<Record<AuditEventName, AuditEventKind>> = {
   grant_revoked: { trail: 'changes', outcome: 'success' },
   code_replayed: { trail: 'security', outcome: 'failure' },
   refresh_token_replayed: { trail: 'security', outcome: 'failure' },
+  pkce_challenge_reused: { trail: 'security', outcome: 'failure' },
   client_changed: { trail: 'changes', outcome: 'success' },
   user_changed: { trail: 'changes', outcome: 'success' },
   organization_added: { trail: 'changes', outcome: 'success' },
