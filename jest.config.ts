@@ -3,7 +3,12 @@ import type { Config } from 'jest';
 const config: Config = {
   testEnvironment: 'node',
   testMatch: ['**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/data/'],
+  // What takes minutes has its own command: npm run test:slow.
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '/data/',
+    ...(process.env.SLOW_TESTS === '1' ? [] : ['\\.slow\\.test\\.ts$']),
+  ],
   modulePathIgnorePatterns: ['<rootDir>/data/'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {

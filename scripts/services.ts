@@ -1,15 +1,24 @@
 import { spawnSync } from 'node:child_process';
 
-/** The machine's programs that tests run, and the Debian package each comes from. */
-const packages: Readonly<Record<string, string>> = {
-  'redis-server': 'redis-server',
-  chromium: 'chromium',
-  openssl: 'openssl',
-  curl: 'curl',
+/** The machine's programs that tests run: the Debian package each comes from, and how a shell finds it. */
+const services: Readonly<Record<string, { readonly package: string; readonly probe: string }>> = {
+  'redis-server': { package: 'redis-server', probe: 'command -v redis-server' },
+  chromium: { package: 'chromium', probe: 'command -v chromium' },
+  // Debian keeps the server out of the PATH, one folder a version.
+  postgresql: {
+    package: 'postgresql',
+    probe: 'ls /usr/lib/postgresql/*/bin/postgres || command -v postgres',
+  },
+  openssl: { package: 'openssl', probe: 'command -v openssl' },
+  python3: { package: 'python3', probe: 'command -v python3' },
+  curl: { package: 'curl', probe: 'command -v curl' },
 };
 
 export function missingServices(names: readonly string[]): readonly string[] {
-  return names.filter((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0);
+  return names.filter((name) => {
+    const probe = services[name]?.probe ?? `command -v ${name}`;
+    return spawnSync('sh', ['-c', probe]).status !== 0;
+  });
 }
 
 /** Installs with apt where this process may; otherwise ends it, saying what to install. */
@@ -18,7 +27,7 @@ export function installMissingServices(names: readonly string[]): void {
   if (missing.length === 0) {
     return;
   }
-  const wanted = missing.map((name) => packages[name] ?? name);
+  const wanted = missing.map((name) => services[name]?.package ?? name);
   const mayInstall = process.getuid?.() === 0 && missingServices(['apt-get']).length === 0;
   if (mayInstall && install(wanted) && missingServices(names).length === 0) {
     return;

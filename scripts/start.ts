@@ -16,10 +16,10 @@ const root = join(import.meta.dirname, '..');
 const apps = ['authorization-server', 'gateway', 'device-service'] as const;
 
 const settings = readSettings();
-const isDemo = settings.embedded && isLoopbackUrl(settings.authorizationServerUrl);
-const demo = isDemo ? readOrCreateDemo(settings.dataDirectory, settings.redirectUri) : undefined;
-const children = apps.map(startApp);
+const demo = prepareDemo();
 let stopping = false;
+let demoApplication: RunningServer | undefined;
+const children = apps.map(startApp);
 
 process.on('SIGINT', stop);
 process.on('SIGTERM', stop);
@@ -31,7 +31,6 @@ for (const child of children) {
 }
 
 const started = await Promise.all(children.map(becomesReady));
-let demoApplication: RunningServer | undefined;
 if (started.every(Boolean)) {
   demoApplication = demo === undefined ? undefined : await startDemoApplication(demo);
   console.log(startMessage({ ...settings, demo }));
@@ -55,6 +54,25 @@ function readSettings() {
     deviceServiceUrl: url('DEVICE_SERVICE_URL', port('DEVICE_SERVICE_PORT', 8850)),
     redirectUri: `http://localhost:${port('DEMO_APPLICATION_PORT', 9010)}/callback`,
   };
+}
+
+/** What is wrong with an address, the apps say themselves: here it only means that there is no demo. */
+function prepareDemo(): Demo | undefined {
+  const { embedded, authorizationServerUrl, dataDirectory, redirectUri } = settings;
+  if (
+    !embedded ||
+    !URL.canParse(authorizationServerUrl) ||
+    !isLoopbackUrl(authorizationServerUrl)
+  ) {
+    return undefined;
+  }
+  try {
+    return readOrCreateDemo(dataDirectory, redirectUri);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    console.error(`Gatehouse cannot start on the data in ${dataDirectory}:\n${reason}`);
+    process.exit(1);
+  }
 }
 
 function startApp(app: (typeof apps)[number]): ChildProcess {

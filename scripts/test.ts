@@ -12,6 +12,9 @@ const jest = [
   'node_modules/jest/bin/jest.js',
 ];
 
+/** Patterns on the command line replace those of jest.config.ts. */
+const always = ['/node_modules/', '\\.slow\\.test\\.ts$'];
+
 const leftOut = suitesToLeaveOut();
 for (const suite of leftOut) {
   console.error(`Left out: ${suite.file} (needs ${suite.needs.join(', ')})`);
@@ -22,7 +25,7 @@ const passed =
   (selected.length > 0 || run('scripts/check-static.ts')) &&
   run(
     ...jest,
-    ...(ignored.length > 0 ? ['--testPathIgnorePatterns', '/node_modules/', ...ignored] : []),
+    ...(ignored.length > 0 ? ['--testPathIgnorePatterns', ...always, ...ignored] : []),
     ...selected,
   );
 process.exitCode = passed ? 0 : 1;

@@ -40,7 +40,7 @@ const apps = new Set([
 const confinements: readonly (readonly [module: string, places: RegExp, why: string])[] = [
   [
     'express',
-    /^apps\/device-service\/src\/(app\.ts|http\/)|^apps\/authorization-server\/src\/(app\.ts|http\/|authorize\/|client-endpoints\/|cors\/|platform\/|sign-in\/|throttle\/)/,
+    /^apps\/device-service\/src\/(app\.ts|http\/)|^apps\/authorization-server\/src\/(app\.ts|http\/|authorize\/|client-endpoints\/|cors\/|platform\/|throttle\/|pages\/|sign-in\/|account\/|device-sign-in\/)/,
     'Express is for app.ts and the folders that stand at the HTTP edge; domain code never sees Request or Response, and the gateway is plain node:http (docs/decisions/0009-gateway-on-node-http.md)',
   ],
   [
@@ -55,8 +55,8 @@ const confinements: readonly (readonly [module: string, places: RegExp, why: str
   ],
   [
     'oidc-provider',
-    /^apps\/authorization-server\/src\/(provider|grants|sign-in)\//,
-    'The library is configured in provider/, extended in grants/, and its interactions are answered in sign-in/; nothing else depends on it',
+    /^apps\/authorization-server\/src\/(provider|grants|pages|sign-in|account|device-sign-in|logout)\//,
+    'The library is configured in provider/, extended in grants/, and answered for in the folders of the pages; nothing else depends on it',
   ],
   [
     'oidc-provider/lib',

@@ -92,7 +92,8 @@ function toRoute({ route }: Layer, mountedAt: string): readonly ServedRoute[] {
     {
       // `app.all` mounts every method that Node knows.
       methods: methods.has('TRACE') ? 'any' : [...methods],
-      path: mountedAt + route.path.replace(/:([A-Za-z]+)/g, '{$1}'),
+      // The root of a mounted router is the path it is mounted at.
+      path: (mountedAt + route.path).replace(/:([A-Za-z]+)/g, '{$1}').replace(/(.)\/$/, '$1'),
     },
   ];
 }

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@gatehouse/testing';
@@ -86,6 +87,45 @@ beforeAll(async () => {
   };
 });
 afterAll(() => rmSync(dataDirectory, { recursive: true, force: true }));
+
+describe('npm start that cannot start', () => {
+  /** Runs until it ends by itself; what it printed without npm's own lines. */
+  function failedStart(changes: Record<string, string>) {
+    const directory = mkdtempSync(join(tmpdir(), 'gatehouse-failed-start-'));
+    const { status, stdout, stderr } = spawnSync('npm', ['start'], {
+      cwd: root,
+      env: { ...environment, DATA_DIR: directory, ...changes },
+      encoding: 'utf8',
+    });
+    rmSync(directory, { recursive: true, force: true });
+    return { status, output: stdout + stderr };
+  }
+
+  it('names the variable that is wrong, ends with 1, and shows no stack of its own', () => {
+    const { status, output } = failedStart({ GATEWAY_PORT: 'nonsense' });
+    expect(status).toBe(1);
+    expect(output).toContain('GATEWAY_PORT: must be a port number');
+    expect(output).not.toMatch(/ {4}at .*start/);
+  });
+
+  it('names the port that is taken, and leaves nothing running', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const { status, output } = failedStart({ DEVICE_SERVICE_PORT: String(port) });
+    taken.close();
+    expect(status).toBe(1);
+    expect(output).toContain('EADDRINUSE');
+    expect(output).not.toMatch(/ReferenceError| {4}at .*start/);
+  });
+
+  it('says what is wrong with a data folder that is a file', () => {
+    const { status, output } = failedStart({ DATA_DIR: join(root, 'package.json') });
+    expect(status).toBe(1);
+    expect(output).toContain('package.json');
+    expect(output).not.toMatch(/ {4}at /);
+  });
+});
 
 describe('npm start', () => {
   let first: Started;

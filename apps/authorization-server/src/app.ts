@@ -5,6 +5,7 @@
 import type { RequestListener } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
 import {
+  createRegisteredOrigins,
   defaultSigningKeyPolicy,
   type Identity,
   keepSigningKeys,
@@ -12,6 +13,9 @@ import {
   type SigningKeyPolicy,
 } from '@gatehouse/identity';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { holdersWithAccountClient, withAccountClient } from './account/account-client.ts';
+import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
+import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-page.ts';
 import { thisServer } from './audit/request-origin.ts';
 import { createSignInAudit } from './audit/sign-in-audit.ts';
 import { defaultParameters } from './authorize/default-parameters.ts';
@@ -20,23 +24,26 @@ import { answerClientEndpointErrors } from './client-endpoints/answer-errors.ts'
 import { auditedEndpoint } from './client-endpoints/audited-endpoint.ts';
 import { clientEndpoint, writeRefusal } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
-import { allowRegisteredOrigins, createRegisteredOrigins } from './cors/registered-origins.ts';
+import { allowRegisteredOrigins } from './cors/registered-origins.ts';
+import { linkWithCode } from './device-sign-in/link-with-code.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
+import { refuseCrossSite } from './http/refuse-cross-site.ts';
+import { serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
+import { createCsrfTokens } from './pages/csrf-token.ts';
+import { handlePageError, sendErrorPage } from './pages/error-page.ts';
+import { STYLESHEET_PATH } from './pages/layout.ts';
 import {
   fromPlatform,
   PLATFORM_TOKEN_PATH,
   platformEndpoint,
 } from './platform/platform-endpoint.ts';
+import { cookieOptions } from './provider/cookies.ts';
 import { createProvider } from './provider/create-provider.ts';
 import type { SecurityProfile } from './provider/grant-types.ts';
 import { isUserAllowed } from './provider/interaction-policy.ts';
 import { providerRoutes as at, clientEndpointPaths } from './provider/routes.ts';
-import { createCsrfTokens } from './sign-in/csrf-token.ts';
-import { handlePageError, sendErrorPage } from './sign-in/error-page.ts';
 import { createSignInRoutes } from './sign-in/sign-in-routes.ts';
-import { serveStylesheet } from './sign-in/stylesheet.ts';
-import { STYLESHEET_PATH } from './sign-in/views/layout.ts';
 import { createFailedSecrets } from './throttle/failed-secrets.ts';
 import { limitRequests } from './throttle/limit-requests.ts';
 import { DEFAULT_CLIENT_REQUESTS_PER_MINUTE } from './throttle/limits.ts';
@@ -59,17 +66,19 @@ export interface AppDependencies {
 
 /** @throws StoreUnavailable when the signing key cannot be read or made */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
-  const { identity, issuer } = dependencies;
-  const { audit } = identity;
+  const { issuer } = dependencies;
+  const { audit } = dependencies.identity;
+  const clients = withAccountClient(dependencies.identity.clients, issuer);
+  const findLiveHolder = holdersWithAccountClient(dependencies.identity.findLiveHolder);
+  const identity: Identity = { ...dependencies.identity, clients, findLiveHolder };
   const signIn = createSignIn({
     ...identity,
     isAllowed: (user, clientId) => isUserAllowed(user.orgId, clientId, identity),
     observer: createSignInAudit(identity),
   });
-  const provider = await openProvider(dependencies, signIn);
+  const provider = await openProvider({ ...dependencies, identity }, signIn);
   const callback = provider.callback();
   const serve: RequestHandler = (request, response) => callback(request, response);
-  const csrfTokens = createCsrfTokens(dependencies.masterKey);
 
   const app = createExactRouting(dependencies.trustedProxies ?? []);
   app.use(fixOrigin(issuer), noSniff);
@@ -96,31 +105,48 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.all(at.revocation, operation('revoke'), browserForm, limit, forClients, serve);
   app.all(at.introspection, operation('introspect'), forClients, serve);
   app.all(at.pushed_authorization_request, operation('par'), limit, forClients, serve);
+  app.all(at.device_authorization, operation('device-authorization'), limit, forClients, serve);
   const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
   app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 
+  const csrfTokens = createCsrfTokens(dependencies.masterKey);
+  const cookie = cookieOptions(issuer.startsWith('https:'));
+  addPages(app, serve, { provider, identity, csrfTokens, signIn, issuer, cookie });
+  return app;
+}
+
+/** What people look at: each of them closed, kept nowhere, and an error among them a page, too. */
+function addPages(app: Express, serve: RequestHandler, pages: AccountDependencies): void {
   app.use(pageHeaders);
   app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
+  app.get(SIGN_IN_LINK_SCRIPT_PATH, operation('script'), serveSignInLinkScript);
   app.use(noStore);
+  const formRefused = refuseCrossSite((request, response) =>
+    sendErrorPage(request, response, 403, 'formRefused'),
+  );
+  app.get('/', operation('welcome'), serveWelcomePage);
   const form = express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 100 });
   app.post(at.authorization, operation('authorize'), form, redirectPostedRequest);
   app.get(
     at.authorization,
     operation('authorize'),
     asPage,
-    defaultParameters(identity.clients),
+    defaultParameters(pages.identity.clients),
     serve,
   );
   app.get(`${at.authorization}/:interaction`, operation('authorize-resume'), asPage, serve);
-  app.use(
-    '/sign-in',
-    operation('sign-in'),
-    createSignInRoutes({ provider, identity, csrfTokens, signIn }),
-  );
+  app.use('/sign-in', operation('sign-in'), formRefused, createSignInRoutes(pages));
+  app.use('/account', operation('account'), formRefused, createAccountRoutes(pages));
+  app.get(at.code_verification, operation('device'), asPage, linkWithCode, serve);
+  app.post(at.code_verification, operation('device'), formRefused, asPage, serve);
+  app.get(`${at.code_verification}/:interaction`, operation('device-resume'), asPage, serve);
+  app.get(at.end_session, operation('logout'), asPage, serve);
+  app.post(at.end_session, operation('logout'), form, redirectPostedRequest);
+  app.post(`${at.end_session}/confirm`, operation('logout-confirm'), formRefused, asPage, serve);
+  app.get(`${at.end_session}/success`, operation('logged-out'), asPage, serve);
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
   app.use([...clientEndpointPaths, PLATFORM_TOKEN_PATH], answerClientEndpointErrors);
   app.use(handlePageError);
-  return app;
 }
 
 function createExactRouting(trustedProxies: readonly string[]): Express {

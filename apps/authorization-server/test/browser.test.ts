@@ -33,12 +33,16 @@ describe.each(storeEngines)('a person in a real browser, over %s', (engine) => {
       const context = await browser.newContext({ viewport, javaScriptEnabled });
       const page = await context.newPage();
       const refusals: string[] = [];
-      page.on('console', (message) => refusals.push(message.text()));
+      page.on('console', (message) => {
+        if (message.type() === 'error') {
+          refusals.push(message.text());
+        }
+      });
       // The application's own address: nothing is there, so the browser is told what it would find.
       await page.route(`${web.redirectUri}*`, (route) => route.fulfill({ body: 'landed' }));
 
       await page.goto(authorizationUrl(issuer, { state: 'from-the-browser' }));
-      expect(await page.title()).toBe('Sign in');
+      expect(await page.title()).toBe('Sign in · Gatehouse');
       await page.getByLabel('Username').fill(alice.username);
       await page.getByLabel('Password').fill('not the password');
       await page.getByRole('button', { name: 'Sign in' }).click();

@@ -22,6 +22,7 @@ describe('readConfiguration', () => {
       operationsPort: 8950,
       logLevel: 'info',
       database: { engine: 'sqlite', path: 'data/devices.sqlite' },
+      logRetentionDays: 30,
       gatewayUrl: 'http://localhost:8844',
       gatewayJwksUrl: 'http://127.0.0.1:8944/.well-known/jwks.json',
       demo: true,
@@ -62,8 +63,16 @@ describe('readConfiguration', () => {
         GATEWAY_JWKS_URL: 'ftp://x',
         DATABASE_URL: 'mysql://x',
         LOG_LEVEL: 'loud',
+        LOG_RETENTION_DAYS: '0',
       }),
-    ).toEqual(['DATABASE_URL', 'GATEWAY_JWKS_URL', 'GATEWAY_URL', 'LOG_LEVEL', 'OPERATIONS_PORT']);
+    ).toEqual([
+      'DATABASE_URL',
+      'GATEWAY_JWKS_URL',
+      'GATEWAY_URL',
+      'LOG_LEVEL',
+      'LOG_RETENTION_DAYS',
+      'OPERATIONS_PORT',
+    ]);
     expect(problemsOf({ DEVICE_SERVICE_PORT: 'http', OPERATIONS_PORT: '99999' })).toEqual([
       'DEVICE_SERVICE_PORT',
       'OPERATIONS_PORT',

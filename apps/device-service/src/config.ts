@@ -12,6 +12,8 @@ import { type DatabaseLocation, parseDatabaseUrl } from './database/database-url
 /** The operations port of an app, unless set, is its port and this. */
 const OPERATIONS_PORT_OFFSET = 100;
 const HIGHEST_PORT = 65_535;
+const MAX_LOG_RETENTION_DAYS = 3650;
+const LOG_RETENTION_PROBLEM = `must be a number of days, 1 to ${MAX_LOG_RETENTION_DAYS}`;
 
 export interface DeviceServiceConfiguration {
   readonly host: string;
@@ -19,6 +21,8 @@ export interface DeviceServiceConfiguration {
   readonly operationsPort: number;
   readonly logLevel: string;
   readonly database: DatabaseLocation;
+  /** How long a log record is kept after it was stored. */
+  readonly logRetentionDays: number;
   /** The issuer of the internal tokens, which is the gateway's own address. */
   readonly gatewayUrl: string;
   readonly gatewayJwksUrl: string;
@@ -36,6 +40,12 @@ const variables = z
       .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
       .optional(),
     DATABASE_URL: z.string().transform(toDatabaseLocation).optional(),
+    LOG_RETENTION_DAYS: z.coerce
+      .number(LOG_RETENTION_PROBLEM)
+      .int(LOG_RETENTION_PROBLEM)
+      .min(1, LOG_RETENTION_PROBLEM)
+      .max(MAX_LOG_RETENTION_DAYS, LOG_RETENTION_PROBLEM)
+      .default(30),
     BOOTSTRAP_FILE: z.string().optional(),
   })
   .refine((set) => set.OPERATIONS_PORT !== undefined || hasRoom(set.DEVICE_SERVICE_PORT), {
@@ -58,6 +68,7 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
     operationsPort: set.OPERATIONS_PORT ?? operationsPortOf(set.DEVICE_SERVICE_PORT),
     logLevel: set.LOG_LEVEL,
     database: set.DATABASE_URL ?? { engine: 'sqlite', path: join(set.DATA_DIR, 'devices.sqlite') },
+    logRetentionDays: set.LOG_RETENTION_DAYS,
     gatewayUrl: set.GATEWAY_URL ?? `http://localhost:${set.GATEWAY_PORT}`,
     gatewayJwksUrl:
       set.GATEWAY_JWKS_URL ??

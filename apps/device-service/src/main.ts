@@ -12,11 +12,14 @@ import { createApp } from './app.ts';
 import { readConfiguration } from './config.ts';
 import { openDatabase } from './database/open-database.ts';
 import { createDemoDevice } from './devices/create-demo-device.ts';
-import { createDevicesOf } from './devices/sql-devices.ts';
 import { createInternalTokenVerifier } from './http/internal-token.ts';
 import { rememberVerifiedTokens } from './http/verified-token-cache.ts';
+import { createInventoryOf } from './inventory.ts';
+import { startLogExpiry } from './logs/expire-logs.ts';
 
 const VERIFIED_TOKEN_CAPACITY = 2000;
+/** As the bootstrap names it. */
+const DEMO_ORGANIZATION = 'demo';
 
 await runProcess(start, describeRefusal);
 
@@ -30,13 +33,15 @@ async function start(): Promise<RunningApp> {
   });
   exitOnUnhandledErrors(logger);
 
+  const { engine } = configuration.database;
   const database = await openDatabase(configuration.database, async (tables) => {
     if (configuration.demo) {
-      await createDemoDevice(createDevicesOf(tables), Date.now);
+      const { devices } = createInventoryOf({ tables, engine })(DEMO_ORGANIZATION);
+      await createDemoDevice(devices, Date.now);
     }
   });
   const app = createApp({
-    devicesOf: createDevicesOf(database.tables),
+    inventoryOf: createInventoryOf(database),
     identifyCaller: rememberVerifiedTokens(
       createInternalTokenVerifier({ issuer: gatewayUrl, jwksUrl: gatewayJwksUrl }),
       { capacity: VERIFIED_TOKEN_CAPACITY, now: Date.now },
@@ -46,6 +51,13 @@ async function start(): Promise<RunningApp> {
     logger,
   });
   const server = await serve(app, { host, port });
+  const expiry = startLogExpiry({
+    database: database.tables,
+    engine,
+    retentionDays: configuration.logRetentionDays,
+    now: Date.now,
+    onFailure: (err) => logger.warn({ err }, 'expired log records were not deleted'),
+  });
   const checks = { database: database.ping };
   const operations = await serveOperations({ host, port: operationsPort, checks });
   logger.info({ port: server.port, operationsPort: operations.port }, 'listening');
@@ -54,6 +66,7 @@ async function start(): Promise<RunningApp> {
     close: async () => {
       await server.close();
       await operations.close();
+      await expiry.close();
       await database.close();
     },
   };

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger, serve } from '@gatehouse/http-server';
 import { createApp } from '../src/app.ts';
+import type { DatabaseLocation } from '../src/database/database-url.ts';
 import { type OpenDatabase, openDatabase } from '../src/database/open-database.ts';
-import { createDevicesOf } from '../src/devices/sql-devices.ts';
 import { createInternalTokenVerifier } from '../src/http/internal-token.ts';
 import { rememberVerifiedTokens } from '../src/http/verified-token-cache.ts';
+import { createInventoryOf } from '../src/inventory.ts';
 import { type GatewayDouble, startGatewayDouble } from './gateway-double.ts';
 
 /** The real app on a free port, over a real database in a directory of its own. */
@@ -20,19 +21,23 @@ export interface BootedApp {
   close(): Promise<void>;
 }
 
-export async function bootApp(): Promise<BootedApp> {
+/** Over a new SQLite file, unless told where. */
+export async function bootApp(
+  elsewhere?: DatabaseLocation,
+  now: () => number = Date.now,
+): Promise<BootedApp> {
   const gateway = await startGatewayDouble();
   const directory = mkdtempSync(join(tmpdir(), 'device-service-'));
   const databasePath = join(directory, 'devices.sqlite');
-  const database = await openDatabase({ engine: 'sqlite', path: databasePath });
+  const database = await openDatabase(elsewhere ?? { engine: 'sqlite', path: databasePath });
   const app = createApp({
-    devicesOf: createDevicesOf(database.tables),
+    inventoryOf: createInventoryOf(database),
     identifyCaller: rememberVerifiedTokens(
       createInternalTokenVerifier({ issuer: gateway.issuer, jwksUrl: gateway.jwksUrl }),
       { capacity: 100, now: Date.now },
     ),
     generateId: randomUUID,
-    now: Date.now,
+    now,
     logger: createLogger({ app: 'device-service', level: 'silent', pretty: false }),
   });
   const server = await serve(app, { host: '127.0.0.1', port: 0 });

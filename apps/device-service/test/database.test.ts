@@ -6,7 +6,10 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { DatabaseUnavailable } from '../src/database/database-unavailable.ts';
 import { openDatabase } from '../src/database/open-database.ts';
-import { createDevicesOf } from '../src/devices/sql-devices.ts';
+import type { NewDevice } from '../src/devices/device.ts';
+import { deviceSubject } from '../src/devices/device-query.ts';
+import { createInventoryOf } from '../src/inventory.ts';
+import { parseQueryBody } from '../src/query-grammar/query-body.ts';
 import { type BootedApp, bootApp } from './booted-app.ts';
 import { camera, createDeviceClient } from './device-client.ts';
 
@@ -44,7 +47,7 @@ describe('a database that cannot write', () => {
       Array.from({ length: 100 }, (_, i) => [`key-${i}`, 'x'.repeat(4000)]),
     );
     await client.create({ id: 'before', ...camera });
-    await sql`pragma max_page_count = 30`.execute(app.database.tables);
+    await sql`pragma max_page_count = 50`.execute(app.database.tables);
 
     const refused = await client.create({ id: 'large', ...camera, configuration });
     expect(refused.status).toBe(503);
@@ -68,11 +71,14 @@ describe('opening a database', () => {
 
   afterEach(() => rmSync(directory, { recursive: true }));
 
-  const device = {
+  const device: Omit<NewDevice, 'id'> = {
     name: 'N',
     productId: 'p',
     productName: 'P',
     configuration: {},
+    protocol: null,
+    transport: null,
+    metadata: null,
     createTime: 1,
   };
 
@@ -82,14 +88,13 @@ describe('opening a database', () => {
       const database = await openDatabase({ engine: 'sqlite', path }, async () => {
         created += 1;
       });
-      await createDevicesOf(database.tables)('org-1').add({ ...device, id });
+      await createInventoryOf(database)('org-1').devices.add({ ...device, id });
       await database.close();
     }
     const database = await openDatabase({ engine: 'sqlite', path });
-    const { total } = await createDevicesOf(database.tables)('org-1').page({
-      pageIndex: 0,
-      pageSize: 1,
-    });
+    const { total } = await createInventoryOf(database)('org-1').devices.page(
+      parseQueryBody({ pageSize: 1 }, deviceSubject),
+    );
     await database.close();
 
     expect(total).toBe(2);
@@ -124,7 +129,7 @@ describe('opening a database', () => {
 
   test('DL-05 with a torn last record keeps everything before it', async () => {
     const database = await openDatabase({ engine: 'sqlite', path });
-    const devices = createDevicesOf(database.tables)('org-1');
+    const devices = createInventoryOf(database)('org-1').devices;
     for (const id of ['a', 'b', 'c']) {
       await devices.add({ ...device, id });
     }
@@ -135,7 +140,7 @@ describe('opening a database', () => {
     await database.close();
 
     const recovered = await openDatabase({ engine: 'sqlite', path: torn });
-    const survivors = createDevicesOf(recovered.tables)('org-1');
+    const survivors = createInventoryOf(recovered)('org-1').devices;
     expect((await survivors.find('a'))?.name).toBe('N');
     expect((await survivors.find('b'))?.name).toBe('N');
     expect(await survivors.find('c')).toBeUndefined();

@@ -7,36 +7,87 @@ export const camera = { name: 'Camera', productId: 'cameras', productName: 'Came
 type DeviceDetail = ReturnType<typeof describeDevice>;
 type DeviceItem = ReturnType<typeof describeSummary>;
 
-interface JsonReply<Result> {
+export interface JsonReply<Result> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: { readonly code: string; readonly timestamp: number; readonly result: Result };
 }
 
+/** A page as operation 6 answers it. */
+export interface PageResult<Item = Readonly<Record<string, unknown>>> {
+  readonly pageIndex: number;
+  readonly pageSize: number;
+  readonly total: number;
+  readonly totalIsExact?: boolean;
+  readonly data: readonly Item[];
+}
+
+interface CallOptions {
+  readonly org?: string;
+  readonly headers?: Record<string, string>;
+}
+
+const ALL_SCOPES = 'device:read device:write device:log device:report';
+const TOKEN_LIFE_MS = 30_000;
+
 /** The operations as a caller of any organisation, without the gateway in between. */
 export function createDeviceClient({ url, gateway }: Pick<BootedApp, 'url' | 'gateway'>) {
-  const call = async <Result>(
+  const tokens = new Map<string, { readonly token: Promise<string>; readonly madeAt: number }>();
+  const tokenOf = (org: string): Promise<string> => {
+    const known = tokens.get(org);
+    if (known !== undefined && Date.now() - known.madeAt < TOKEN_LIFE_MS) {
+      return known.token;
+    }
+    const token = gateway.token({ org, scope: ALL_SCOPES });
+    tokens.set(org, { token, madeAt: Date.now() });
+    return token;
+  };
+
+  /** Any operation: a body that is no text is sent as JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: what a test looks into is what it expects there
+  const call = async <Result = any>(
+    method: string,
     path: string,
-    org: string,
-    init: { method?: string; body?: string; headers?: Record<string, string> } = {},
+    body?: unknown,
+    { org = 'org-1', headers = {} }: CallOptions = {},
   ): Promise<JsonReply<Result>> => {
-    const authorization = `Bearer ${await gateway.token({ org })}`;
-    const headers = { 'Content-Type': 'application/json', ...init.headers, authorization };
-    const reply = await fetch(`${url}${path}`, { ...init, headers });
+    const reply = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        'Content-Type': 'application/json',
+        ...headers,
+        authorization: `Bearer ${await tokenOf(org)}`,
+      },
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
     return {
       status: reply.status,
       headers: Object.fromEntries(reply.headers),
       body: (await reply.json()) as JsonReply<Result>['body'],
     };
   };
+
   return {
+    call,
     create: (body: object, org = 'org-1') =>
-      call<DeviceDetail>('/device-instance', org, { method: 'POST', body: JSON.stringify(body) }),
+      call<DeviceDetail>('POST', '/device-instance', body, { org }),
+    createAll: (body: unknown, org = 'org-1', query = '') =>
+      call('POST', `/api/v1/device${query}`, body, { org }),
     detail: (id: string, org = 'org-1', language = 'en') =>
-      call<DeviceDetail>(`/api/v1/device/${id}/_detail`, org, {
+      call<DeviceDetail>('GET', `/api/v1/device/${id}/_detail`, undefined, {
+        org,
         headers: { 'Accept-Language': language },
       }),
-    list: (query: string, org = 'org-1') => call<readonly DeviceItem[]>(`/api/device${query}`, org),
+    list: (query: string, org = 'org-1') =>
+      call<readonly DeviceItem[]>('GET', `/api/device${query}`, undefined, { org }),
+    query: (body: unknown, org = 'org-1') =>
+      call<PageResult<DeviceItem>>('POST', '/device/instance/_query', body, { org }),
+    report: (id: string, body: unknown, org = 'org-1') =>
+      call('POST', `/api/v1/device/${id}/log`, body, { org }),
+    log: (id: string, query = '', org = 'org-1') =>
+      call('GET', `/api/v1/device/${id}/log/_query${query}`, undefined, { org }),
   };
 }
 

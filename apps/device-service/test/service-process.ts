@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
 /** `src/main.ts` as a process of its own, on free ports. */
 export interface ServiceProcess {
+  readonly pid: number;
   readonly url: string;
   readonly operationsUrl: string;
   /** Everything it wrote so far, to both streams. */
@@ -14,10 +15,19 @@ export interface ServiceProcess {
 
 const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
 
+export interface ServiceProcessOptions {
+  /** Mounts a file system of this size, in memory and for this process alone, over the folder. Needs root. */
+  readonly smallDisk?: { readonly folder: string; readonly megabytes: number };
+}
+
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>>,
+  options: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
-  const child = spawnMain({ DEVICE_SERVICE_PORT: '0', OPERATIONS_PORT: '0', ...environment });
+  const child = spawnMain(
+    { DEVICE_SERVICE_PORT: '0', OPERATIONS_PORT: '0', ...environment },
+    options,
+  );
   const exited = once(child, 'exit');
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -27,6 +37,7 @@ export async function startServiceProcess(
   }
   const { port, operationsPort } = await readListeningLine(child);
   return {
+    pid: child.pid ?? 0,
     url: `http://127.0.0.1:${port}`,
     operationsUrl: `http://127.0.0.1:${operationsPort}`,
     output: () => output,
@@ -51,8 +62,22 @@ export async function runUntilExit(
   return { code, stderr };
 }
 
-function spawnMain(environment: Readonly<Record<string, string>>): ChildProcess {
-  return spawn(process.execPath, [MAIN], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+/** The mount is in a namespace of the process's own, so that it ends with it, however it ends. */
+function spawnMain(
+  environment: Readonly<Record<string, string>>,
+  { smallDisk }: ServiceProcessOptions = {},
+): ChildProcess {
+  const options: SpawnOptions = { env: environment, stdio: ['ignore', 'pipe', 'pipe'] };
+  if (smallDisk === undefined) {
+    return spawn(process.execPath, [MAIN], options);
+  }
+  const { folder, megabytes } = smallDisk;
+  const mount = `mount -t tmpfs -o size=${megabytes}m tmpfs ${folder} && exec "$@"`;
+  return spawn(
+    '/usr/bin/unshare',
+    ['--mount', 'sh', '-c', mount, 'sh', process.execPath, MAIN],
+    options,
+  );
 }
 
 async function readListeningLine(child: ChildProcess) {

@@ -2,32 +2,44 @@
  * The resource gateway: it checks every call (signature, access token or bearer token) and hands it to the
  * service behind its route.
  *
- *   routes/ ─▶ pipeline/ ─▶ authentication/ ─▶ forwarding/ ─▶ sealing/        config.ts and main.ts make it a process
+ *   routes/ ─▶ pipeline/ ─▶ authentication/ ─▶ rate-limits/ ─▶ forwarding/ or access-tokens/ ─▶ sealing/
+ *   beside them: cross-origin/ (CORS), public-documents/ (RFC 9728); config.ts and main.ts make it a process
  *
- * Everything is put together here. Deliberately not here: issuing credentials (the authorization server)
- * and whose device it is (the device service).
+ * Everything is put together here. Deliberately not here: issuing OAuth credentials (the authorization
+ * server) and whose device it is (the device service).
  */
 import type { RequestListener } from 'node:http';
-import { type Logger, observeRequests } from '@gatehouse/http-server';
+import { type Logger, observeRequests, type UpgradeListener } from '@gatehouse/http-server';
 import {
+  createRegisteredOrigins,
+  createXAccessTokens,
   type Identity,
   keepSigningKeys,
   type SigningKey,
   type SigningKeyPolicy,
+  type XAccessTokens,
 } from '@gatehouse/identity';
+import { createAccessTokenOperation } from './access-tokens/issue-access-token.ts';
 import { createAccessTokenAuthenticator } from './authentication/access-token.ts';
 import { createAddressMatcher } from './authentication/address.ts';
+import type { Authenticator, Signer } from './authentication/authenticator.ts';
 import { createBearerTokenAuthenticator } from './authentication/bearer-token.ts';
+import { shareInFlight } from './authentication/share-in-flight.ts';
 import { createSignedRequestAuthenticator } from './authentication/signed-request.ts';
+import { createCrossOrigin } from './cross-origin/cross-origin.ts';
 import { createForwarder } from './forwarding/forward.ts';
+import { createUpgradeForwarder } from './forwarding/forward-upgrade.ts';
 import { createInternalTokenIssuer } from './forwarding/internal-token.ts';
-import { createUpstream } from './forwarding/upstream.ts';
-import { deviceService } from './forwarding/upstream-names.ts';
+import { createUpstream, type Upstream } from './forwarding/upstream.ts';
 import { createRequestHandler } from './pipeline/handle-request.ts';
-import { deviceRoutes } from './routes/device-routes.ts';
-import type { Route } from './routes/route.ts';
+import { createUpgradeHandler, type UpgradeDependencies } from './pipeline/handle-upgrade.ts';
+import { createProtectedResource } from './public-documents/protected-resource.ts';
+import type { RateLimit } from './rate-limits/rate-limiter.ts';
+import { createRequestLimits } from './rate-limits/request-limits.ts';
+import { issueAccessTokenOperation } from './routes/device-routes.ts';
+import type { Routing } from './routes/route-file.ts';
 import { createRouteTable } from './routes/route-table.ts';
-import { SIGNED_REPLY_LIMIT_BYTES } from './sealing/seal-reply.ts';
+import { createReplySealer, SIGNED_REPLY_LIMIT_BYTES } from './sealing/seal-reply.ts';
 
 export interface GatewayDependencies {
   readonly identity: Identity;
@@ -35,75 +47,156 @@ export interface GatewayDependencies {
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly publicUrl: string;
-  readonly deviceServiceUrl: string;
+  readonly authorizationServerUrl: string;
+  readonly routing: Routing;
   readonly trustedProxies: readonly string[];
   readonly signatureToleranceMilliseconds: number;
+  readonly clientRateLimit: RateLimit;
+  readonly addressRateLimit: RateLimit;
+  readonly accessTokenMaximumSeconds: number;
   readonly strict: boolean;
   readonly signingKeyPolicy?: SigningKeyPolicy | undefined;
-  readonly routes?: readonly Route[];
   readonly upstreamConnections?: number;
+  readonly upstreamStreams?: number;
   readonly upstreamMaximumRequests?: number;
 }
 
 export interface Gateway {
   readonly listener: RequestListener;
+  readonly upgrades: UpgradeListener;
   /** What the services behind verify internal tokens with (RFC 7517 §5). */
   jwks(): Promise<{ readonly keys: readonly SigningKey['publicJwk'][] }>;
   close(): Promise<void>;
 }
 
 const UPSTREAM_CONNECTIONS = 256;
+const UPSTREAM_STREAMS = 1024;
 const UPSTREAM_MAXIMUM_REQUESTS = 1024;
+const ACCESS_TOKEN_DEFAULT_SECONDS = 7200;
 
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { identity, now, strict, publicUrl } = dependencies;
-  const { clients, replayGuard, verifyAccessToken } = identity;
-  const signingKeys = keepSigningKeys('gateway', 'EdDSA', {
+  const { identity, now, logger, publicUrl, routing } = dependencies;
+  const signingKeys = openSigningKeys(dependencies);
+  const upstreams = openUpstreams(dependencies);
+  const xAccessTokens = createXAccessTokens({ ...identity, now });
+  const forwarding = {
+    upstreams,
+    issueInternalToken: createInternalTokenIssuer({
+      issuer: publicUrl,
+      signingKey: signingKeys.current,
+      now,
+    }),
+    publicUrl,
+  };
+  const pipeline: UpgradeDependencies = {
+    routes: createRouteTable(routing.routes),
+    authenticators: createAuthenticators(dependencies, xAccessTokens),
+    limits: createRequestLimits({
+      store: identity.store,
+      now,
+      client: dependencies.clientRateLimit,
+      address: dependencies.addressRateLimit,
+      routes: routing.routes,
+    }),
+    forward: createForwarder(forwarding),
+    forwardUpgrade: createUpgradeForwarder(forwarding),
+    localOperations: new Map([
+      [
+        issueAccessTokenOperation,
+        createAccessTokenOperation({
+          xAccessTokens,
+          lifetime: {
+            defaultSeconds: ACCESS_TOKEN_DEFAULT_SECONDS,
+            maximumSeconds: dependencies.accessTokenMaximumSeconds,
+          },
+          now,
+        }),
+      ],
+    ]),
+    protectedResource: createProtectedResource({
+      ...dependencies,
+      acceptQueryToken: !dependencies.strict,
+    }),
+    crossOrigin: createCrossOrigin({
+      registeredOrigins: createRegisteredOrigins(identity.clients, now),
+      clients: identity.clients,
+    }),
+    isTrustedProxy: createAddressMatcher(dependencies.trustedProxies),
+    now,
+    sealReply: createReplySealer({
+      now,
+      limitBytes: SIGNED_REPLY_LIMIT_BYTES,
+      claim: dependencies.strict ? claimReplies(dependencies) : undefined,
+    }),
+  };
+  const observe = (listener: RequestListener) => observeRequests(listener, logger);
+  return {
+    listener: observe(createRequestHandler(pipeline)),
+    upgrades: createUpgradeHandler(pipeline, observe),
+    jwks: signingKeys.jwks,
+    close: async () => {
+      await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
+    },
+  };
+}
+
+function openSigningKeys({ identity, now, signingKeyPolicy: policy }: GatewayDependencies) {
+  return keepSigningKeys('gateway', 'EdDSA', {
     ...identity,
     now,
-    ...(dependencies.signingKeyPolicy && { policy: dependencies.signingKeyPolicy }),
+    ...(policy && { policy }),
     onMade: (kid) =>
       identity.audit.record(
         { event: 'signing_key_made', purpose: 'gateway', kid },
         { actor: 'gateway' },
       ),
   });
-  const upstream = createUpstream({
-    url: dependencies.deviceServiceUrl,
-    connections: dependencies.upstreamConnections ?? UPSTREAM_CONNECTIONS,
-    maximumRequests: dependencies.upstreamMaximumRequests ?? UPSTREAM_MAXIMUM_REQUESTS,
-  });
-  const toleranceMilliseconds = dependencies.signatureToleranceMilliseconds;
+}
 
-  const handler = createRequestHandler({
-    routes: createRouteTable(dependencies.routes ?? deviceRoutes),
-    authenticators: [
-      createSignedRequestAuthenticator({
-        clients,
-        replayGuard,
-        now,
-        toleranceMilliseconds,
-        strict,
-      }),
-      createAccessTokenAuthenticator(),
-      createBearerTokenAuthenticator({ verifyAccessToken, acceptQueryToken: !strict }),
-    ],
-    forward: createForwarder({
-      upstreams: new Map([[deviceService, upstream]]),
-      issueInternalToken: createInternalTokenIssuer({
-        issuer: publicUrl,
-        signingKey: signingKeys.current,
-        now,
-      }),
-      publicUrl,
+function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, Upstream> {
+  const { routing } = dependencies;
+  const open = (url: string) =>
+    createUpstream({
+      url,
+      connections: dependencies.upstreamConnections ?? UPSTREAM_CONNECTIONS,
+      streamConnections: dependencies.upstreamStreams ?? UPSTREAM_STREAMS,
+      maximumRequests: dependencies.upstreamMaximumRequests ?? UPSTREAM_MAXIMUM_REQUESTS,
+    });
+  return new Map([...routing.upstreams].map(([name, url]) => [name, open(url)]));
+}
+
+function createAuthenticators(
+  dependencies: GatewayDependencies,
+  xAccessTokens: XAccessTokens,
+): readonly Authenticator[] {
+  const { identity, strict, now } = dependencies;
+  const { clients, replayGuard } = identity;
+  return [
+    createSignedRequestAuthenticator({
+      clients,
+      replayGuard,
+      now,
+      toleranceMilliseconds: dependencies.signatureToleranceMilliseconds,
+      strict,
     }),
-    isTrustedProxy: createAddressMatcher(dependencies.trustedProxies),
-    now,
-    signedReplyLimitBytes: SIGNED_REPLY_LIMIT_BYTES,
-  });
-  return {
-    listener: observeRequests(handler, dependencies.logger),
-    jwks: signingKeys.jwks,
-    close: () => upstream.close(),
+    createAccessTokenAuthenticator({
+      verifyXAccessToken: shareInFlight(xAccessTokens.verify),
+      clients,
+    }),
+    createBearerTokenAuthenticator({
+      verifyAccessToken: shareInFlight(identity.verifyAccessToken),
+      acceptQueryToken: !strict,
+    }),
+  ];
+}
+
+/** The strict profile's answer to reflection (CWE-301): what we signed was used, and is never a request. */
+function claimReplies(dependencies: GatewayDependencies) {
+  const { identity, signatureToleranceMilliseconds } = dependencies;
+  return async (signature: string, timestamp: number, { clientId }: Signer) => {
+    await identity.replayGuard.bind({
+      ...{ clientId, signature, method: 'reply', target: '', repeatable: false },
+      liveUntil: timestamp + signatureToleranceMilliseconds,
+    });
   };
 }

@@ -13,10 +13,28 @@ import {
   resolveIdentitySettings,
 } from '@gatehouse/identity';
 import { z } from 'zod';
+import type { RateLimit } from './rate-limits/rate-limiter.ts';
+import { loadRouting, type Routing } from './routes/route-file.ts';
 
 /** The operations port of an app, unless set, is its port and this. */
 const OPERATIONS_PORT_OFFSET = 100;
 const HIGHEST_PORT = 65_535;
+
+const seconds = (least: number, most: number) =>
+  z.coerce
+    .number('must be a number of seconds')
+    .int('must be a number of seconds')
+    .min(least, `must be at least ${least}`)
+    .max(most, `must be at most ${most}`);
+
+/** `3000/60`: so many requests in so many seconds. */
+const rateLimit = z
+  .string()
+  .regex(/^[1-9]\d{0,11}\/[1-9]\d{0,4}$/, 'must be requests/seconds, such as 3000/60')
+  .transform((text): RateLimit => {
+    const [requests, windowSeconds] = text.split('/').map(Number);
+    return { requests: Number(requests), windowSeconds: Number(windowSeconds) };
+  });
 
 const variables = z
   .object({
@@ -26,14 +44,19 @@ const variables = z
     GATEWAY_URL: baseUrl
       .refine(isProtected, { message: 'must be https unless it is a loopback address' })
       .optional(),
+    AUTHORIZATION_SERVER_URL: baseUrl.default('http://localhost:9000'),
     DEVICE_SERVICE_URL: baseUrl.default('http://localhost:8850'),
-    TRUSTED_PROXIES: addressList.default([]),
-    SIGNATURE_TOLERANCE_SECONDS: z.coerce
-      .number('must be a number of seconds')
-      .int('must be a number of seconds')
+    ROUTES_FILE: z.string().optional(),
+    CLIENT_RATE_LIMIT: rateLimit.default({ requests: 1_200_000, windowSeconds: 60 }),
+    ADDRESS_RATE_LIMIT: rateLimit.default({ requests: 3000, windowSeconds: 60 }),
+    ACCESS_TOKEN_MAXIMUM_SECONDS: seconds(1, 365 * 24 * 3600).default(24 * 3600),
+    MAXIMUM_CONNECTIONS: z.coerce
+      .number('must be a number')
+      .int('must be a whole number')
       .min(1, 'must be at least 1')
-      .max(3600, 'must be at most 3600')
-      .default(300),
+      .default(8192),
+    TRUSTED_PROXIES: addressList.default([]),
+    SIGNATURE_TOLERANCE_SECONDS: seconds(1, 3600).default(300),
   })
   .refine((set) => set.OPERATIONS_PORT !== undefined || hasRoom(set.GATEWAY_PORT), {
     path: ['OPERATIONS_PORT'],
@@ -49,7 +72,13 @@ export interface GatewayConfiguration {
   readonly logLevel: string;
   /** The public address: issuer of the internal tokens, and what services see in X-Forwarded-Host. */
   readonly publicUrl: string;
-  readonly deviceServiceUrl: string;
+  /** The issuer of bearer tokens, for who asks the gateway where to get one. */
+  readonly authorizationServerUrl: string;
+  readonly routing: Routing;
+  readonly clientRateLimit: RateLimit;
+  readonly addressRateLimit: RateLimit;
+  readonly accessTokenMaximumSeconds: number;
+  readonly maximumConnections: number;
   readonly trustedProxies: readonly string[];
   readonly signatureToleranceMilliseconds: number;
   readonly identity: IdentitySettings;
@@ -66,7 +95,12 @@ export function loadConfiguration(environment: Environment): GatewayConfiguratio
     dataDirectory: read.DATA_DIR,
     logLevel: read.LOG_LEVEL,
     publicUrl,
-    deviceServiceUrl: read.DEVICE_SERVICE_URL,
+    authorizationServerUrl: read.AUTHORIZATION_SERVER_URL,
+    routing: loadRouting(read.ROUTES_FILE, read.DEVICE_SERVICE_URL),
+    clientRateLimit: read.CLIENT_RATE_LIMIT,
+    addressRateLimit: read.ADDRESS_RATE_LIMIT,
+    accessTokenMaximumSeconds: read.ACCESS_TOKEN_MAXIMUM_SECONDS,
+    maximumConnections: read.MAXIMUM_CONNECTIONS,
     trustedProxies: read.TRUSTED_PROXIES,
     signatureToleranceMilliseconds: read.SIGNATURE_TOLERANCE_SECONDS * 1000,
     identity: resolveIdentitySettings(read),

@@ -44,7 +44,13 @@ async function start(): Promise<RunningApp> {
     strict: settings.securityProfile === 'strict',
     signingKeyPolicy: settings.signingKeyPolicy,
   });
-  const server = await serve(gateway.listener, { host, port });
+  const server = await serve(gateway.listener, {
+    host,
+    port,
+    maximumConnections: configuration.maximumConnections,
+    answersContinue: true,
+    upgrades: gateway.upgrades,
+  });
   const operations = await serveOperations({
     host,
     port: operationsPort,

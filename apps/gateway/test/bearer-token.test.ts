@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { type BootedGateway, bootGateway, closeUnharmed, publicUrl } from './booted-gateway.ts';
 import { type Received, send } from './http-client.ts';
+
+/** IR-10: every challenge says where to ask for a token (RFC 9728 §5.1). */
+const metadata = `resource_metadata="${publicUrl}/.well-known/oauth-protected-resource"`;
 
 let booted: BootedGateway;
 let token: string;
@@ -63,7 +66,7 @@ describe('a bearer token', () => {
 
     expect(reply.status).toBe(401);
     expect(reply.headers['www-authenticate']).toBe(
-      'Bearer realm="gatehouse", error="invalid_token"',
+      `Bearer realm="gatehouse", error="invalid_token", ${metadata}`,
     );
     expect(booted.upstream.requests).toEqual([]);
   });
@@ -72,7 +75,7 @@ describe('a bearer token', () => {
     const reply = await get('/api/device');
 
     expect([reply.status, reply.json.code]).toEqual([401, 'unauthorized']);
-    expect(reply.headers['www-authenticate']).toBe('Bearer realm="gatehouse"');
+    expect(reply.headers['www-authenticate']).toBe(`Bearer realm="gatehouse", ${metadata}`);
     expect(reply.json).not.toHaveProperty('result');
     expect(reply.headers['cache-control']).toBe('no-store');
     expect(reply.headers['x-content-type-options']).toBe('nosniff');
@@ -82,7 +85,7 @@ describe('a bearer token', () => {
     const reply = await get('/api/device', { Authorization: 'Basic ZGVtbzp4' });
 
     expect(reply.status).toBe(401);
-    expect(reply.headers['www-authenticate']).toBe('Bearer realm="gatehouse"');
+    expect(reply.headers['www-authenticate']).toBe(`Bearer realm="gatehouse", ${metadata}`);
   });
 
   it.each([
@@ -105,7 +108,7 @@ describe('a bearer token', () => {
 
     expect([reply.status, reply.json.code]).toEqual([403, 'access_denied']);
     expect(reply.headers['www-authenticate']).toBe(
-      'Bearer realm="gatehouse", error="insufficient_scope", scope="device:read"',
+      `Bearer realm="gatehouse", error="insufficient_scope", scope="device:read", ${metadata}`,
     );
     expect(booted.upstream.requests).toEqual([]);
   });

@@ -6,6 +6,8 @@ import { createLogger, serve } from '@gatehouse/http-server';
 import { generateSecureKey, type Identity, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import { createGateway, type Gateway, type GatewayDependencies } from '../src/app.ts';
+import { deviceRoutes } from '../src/routes/device-routes.ts';
+import type { Route } from '../src/routes/route.ts';
 import { send } from './http-client.ts';
 import { type RecordingUpstream, startRecordingUpstream } from './recording-upstream.ts';
 import { createTestCredentials, type TestCredentials } from './test-credentials.ts';
@@ -49,15 +51,26 @@ export interface BootedGateway extends TestCredentials {
 
 export interface BootOptions extends Partial<Omit<GatewayDependencies, 'identity' | 'logger'>> {
   readonly storeUrl?: string;
+  readonly maximumConnections?: number;
+  /** To share a store with another gateway. */
+  readonly masterKey?: Buffer;
+  readonly routes?: readonly Route[];
+  readonly deviceServiceUrl?: string;
 }
 
 export async function bootGateway(options: BootOptions = {}): Promise<BootedGateway> {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-'));
   const upstream = await startRecordingUpstream();
-  const { storeUrl = `sqlite:${join(directory, 'store.sqlite')}`, ...overrides } = options;
+  const { storeUrl = `sqlite:${join(directory, 'store.sqlite')}`, ...rest } = options;
+  const {
+    routes: _routes,
+    deviceServiceUrl: _url,
+    masterKey = randomBytes(32),
+    ...overrides
+  } = rest;
   const now = options.now ?? Date.now;
   const store = createStore(storeUrl);
-  const identity = openIdentity({ store, masterKey: randomBytes(32), now });
+  const identity = openIdentity({ store, masterKey, now });
   const lines: string[] = [];
   const logger = createLogger({
     app: 'gateway',
@@ -70,13 +83,27 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
     logger,
     now,
     publicUrl,
-    deviceServiceUrl: upstream.url,
+    authorizationServerUrl: 'http://login.example:9000',
+    routing: {
+      routes: options.routes ?? deviceRoutes,
+      upstreams: new Map([['device-service', options.deviceServiceUrl ?? upstream.url]]),
+    },
+    clientRateLimit: { requests: 1_000_000, windowSeconds: 60 },
+    addressRateLimit: { requests: 1_000_000, windowSeconds: 60 },
+    accessTokenMaximumSeconds: 24 * 3600,
     trustedProxies: [],
     signatureToleranceMilliseconds: 300_000,
     strict: false,
     ...overrides,
   });
-  const server = await serve(gateway.listener, { host: '127.0.0.1', port: 0 });
+  const server = await serve(gateway.listener, {
+    ...{ host: '127.0.0.1', port: 0 },
+    ...{
+      answersContinue: true,
+      maximumConnections: options.maximumConnections ?? 2048,
+      upgrades: gateway.upgrades,
+    },
+  });
   const secureKey = generateSecureKey();
   const secrets = new Set([secureKey]);
 

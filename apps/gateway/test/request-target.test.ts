@@ -110,7 +110,7 @@ describe('the request target', () => {
     });
     const stranger = await send(booted.port, '/api/device', { method: 'DELETE' });
 
-    expect([caller.status, caller.headers.allow]).toEqual([405, 'GET, HEAD']);
+    expect([caller.status, caller.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
     expect(stranger.status).toBe(401);
   });
 });

@@ -18,6 +18,8 @@ export interface TestCredentials {
   savePublishedClient(change: Partial<NewClient>, secureKey: string): Promise<void>;
   /** Stores a token as the authorization server does. */
   issueToken(change?: Record<string, unknown>): Promise<string>;
+  /** Adds to what must not show in the log. */
+  keepSecret(secret: string): void;
   /** The three headers of Method A. */
   signed(signing?: Signing): Record<string, string>;
 }
@@ -52,6 +54,9 @@ export function createTestCredentials(dependencies: {
       const key = accessTokenKey(identity.credentialHash(token));
       await identity.store.set(key, JSON.stringify(stored), 7200);
       return token;
+    },
+    keepSecret(secret) {
+      secrets.add(secret);
     },
     signed(signing = {}) {
       const { algorithm = 'SHA-256', clientId = 'demo', timestamp = String(now()) } = signing;

@@ -1,3 +1,4 @@
+export { sendContinue } from './continue.ts';
 export { type DeferredListener, deferListener } from './deferred-listener.ts';
 export { createLogger, type Logger, type LoggerOptions } from './logger.ts';
 export {
@@ -17,4 +18,4 @@ export {
   type RunOptions,
   runProcess,
 } from './run-process.ts';
-export { type ListenOptions, type RunningServer, serve } from './serve.ts';
+export { type ListenOptions, type RunningServer, serve, type UpgradeListener } from './serve.ts';

@@ -3,15 +3,18 @@
  *
  *   run-process (start, end) ─▶ serve (limits, drain) ── connections (who is idle), client-error (not HTTP)
  *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
+ *                               ├ continue (100 only for a body that is wanted)
  *                               ├ deferred-listener (503 until the application could be built)
  *                               └ operations-server (/live, /ready)
  *
  * Deliberately not here: routing, authentication, and the answers of an application.
  */
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { createClientErrorHandler } from './client-error.ts';
 import { type Connections, trackConnections } from './connections.ts';
+import { deferContinue } from './continue.ts';
 
 const SECOND = 1000;
 
@@ -36,6 +39,17 @@ export interface ListenOptions {
   readonly port: number;
   /** How long `close` waits for requests in flight. */
   readonly drainMilliseconds?: number;
+  /** Further connections are closed at once. */
+  readonly maximumConnections?: number;
+  /** The listener answers `Expect: 100-continue` itself, with `sendContinue`, when it wants the body. */
+  readonly answersContinue?: boolean;
+  readonly upgrades?: UpgradeListener;
+}
+
+/** Takes over the connections whose upgrade it accepts; every other such request is an ordinary one. */
+export interface UpgradeListener {
+  accepts(request: IncomingMessage): boolean;
+  handle(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }
 
 export interface RunningServer {
@@ -48,10 +62,28 @@ export async function serve(
   listener: RequestListener,
   options: ListenOptions,
 ): Promise<RunningServer> {
-  const server = createServer(serverLimits);
+  const { upgrades } = options;
+  const server = createServer({
+    ...serverLimits,
+    ...(upgrades && {
+      shouldUpgradeCallback: (request: IncomingMessage) => upgrades.accepts(request),
+    }),
+  });
   const connections = trackConnections(server);
   server.maxHeadersCount = MAX_HEADERS_COUNT;
   server.on('request', listener);
+  if (options.maximumConnections !== undefined) {
+    server.maxConnections = options.maximumConnections;
+  }
+  if (options.answersContinue === true) {
+    server.on('checkContinue', (request, response) => {
+      deferContinue(request, response);
+      server.emit('request', request, response);
+    });
+  }
+  if (upgrades !== undefined) {
+    server.on('upgrade', (request, socket, head) => upgrades.handle(request, socket, head));
+  }
   server.on('clientError', createClientErrorHandler(connections));
   await listen(server, options);
   let closed: Promise<void> | undefined;

@@ -13,6 +13,7 @@ export { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
 export {
   type BootstrapDefinition,
   clientSchema,
+  isAcceptablePassword,
   organizationSchema,
   userSchema,
 } from './bootstrap/bootstrap-schema.ts';
@@ -24,6 +25,7 @@ export {
 export { type Demo, readOrCreateDemo } from './bootstrap/demo.ts';
 export type { Client, SignatureAlgorithm } from './client.ts';
 export type { RotatedKey, SecureKeyDescription } from './client-keys.ts';
+export { clientPrincipal } from './client-principal.ts';
 export type { ClientRegistry, NewClient } from './clients.ts';
 export type { CredentialHash } from './credential-hash.ts';
 export {
@@ -54,6 +56,7 @@ export {
   productionProblems,
 } from './production-problems.ts';
 export { RefusedChange } from './refused-change.ts';
+export { createRegisteredOrigins, type RegisteredOrigins } from './registered-origins.ts';
 export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
 export { nextNotBefore, type Revocations, type RevokedToken } from './revocations.ts';
 export { deviceScopes, identityScopes, knownScopes, type Scope } from './scopes.ts';
@@ -68,3 +71,4 @@ export {
   type SigningKeys,
 } from './signing-keys.ts';
 export { canonicalUsername, type User, type UserRegistry } from './users.ts';
+export { createXAccessTokens, type XAccessTokens } from './x-access-tokens.ts';

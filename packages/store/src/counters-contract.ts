@@ -37,6 +37,13 @@ export function describeCountersContract({ store, freshKey }: ContractSubject): 
       expect(counts).toEqual(Array.from({ length: 200 }, (_, number) => number + 1));
     });
 
+    test('increment takes an amount, which is counted whole', async () => {
+      const key = freshKey();
+      const counters = await Promise.all([5, 1, 10].map((n) => store().increment(key, 60, n)));
+      expect(Math.max(...counters.map(({ count }) => count))).toBe(16);
+      await expect(store().increment(key, 60, 0)).rejects.toBeInstanceOf(RangeError);
+    });
+
     test('counter reads the open window without counting', async () => {
       const key = freshKey();
       expect(await store().counter(key)).toBeUndefined();

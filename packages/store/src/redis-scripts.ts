@@ -12,7 +12,7 @@ export const redisScripts = {
   incrementInWindow: {
     numberOfKeys: 1,
     lua: `
-      local count = redis.call('INCR', KEYS[1])
+      local count = redis.call('INCRBY', KEYS[1], ARGV[2])
       local remaining = redis.call('PTTL', KEYS[1])
       if remaining < 0 then
         remaining = tonumber(ARGV[1])

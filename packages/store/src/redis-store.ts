@@ -54,10 +54,11 @@ class RedisStore implements Store {
     await this.#send('delete', (client) => Promise.all(keys.map((key) => client.unlink(key))));
   }
 
-  async increment(key: string, windowSeconds: number): Promise<Counter> {
+  async increment(key: string, windowSeconds: number, amount = 1): Promise<Counter> {
     const window = lifetimeMilliseconds(windowSeconds);
+    assertPositiveInteger('An amount', amount);
     return this.#send('increment', async (client) =>
-      this.#counterOf(await client.incrementInWindow(key, window)),
+      this.#counterOf(await client.incrementInWindow(key, window, amount)),
     );
   }
 

@@ -48,9 +48,10 @@ function prepareEntries(database: DatabaseSync) {
 
 function prepareCounters(database: DatabaseSync) {
   return {
-    increment: database.prepare(`INSERT INTO counters (key, count, resets_at) VALUES (:key, 1, :end)
+    increment:
+      database.prepare(`INSERT INTO counters (key, count, resets_at) VALUES (:key, :amount, :end)
       ON CONFLICT (key) DO UPDATE SET
-        count = CASE WHEN resets_at <= :now THEN 1 ELSE count + 1 END,
+        count = CASE WHEN resets_at <= :now THEN :amount ELSE count + :amount END,
         resets_at = CASE WHEN resets_at <= :now THEN excluded.resets_at ELSE resets_at END
       RETURNING count, resets_at AS resetsAt`),
     decrement: database.prepare(

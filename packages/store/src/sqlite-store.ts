@@ -78,11 +78,12 @@ class SqliteStore implements Store {
     });
   }
 
-  async increment(key: string, windowSeconds: number): Promise<Counter> {
+  async increment(key: string, windowSeconds: number, amount = 1): Promise<Counter> {
     const window = lifetimeMilliseconds(windowSeconds);
+    assertPositiveInteger('An amount', amount);
     return this.#run('increment', () => {
       const now = this.#now();
-      const [row] = this.#statements.increment.all({ key, now, end: now + window });
+      const [row] = this.#statements.increment.all({ key, amount, now, end: now + window });
       return counterOf(row);
     });
   }

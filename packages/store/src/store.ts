@@ -28,8 +28,8 @@ export interface Store {
   /** Deletes values, claims, counters, indexes and logs alike. Unknown keys are no error. */
   delete(keys: readonly string[]): Promise<void>;
 
-  /** Adds one, atomically. The window starts with the first increment and does not slide. */
-  increment(key: string, windowSeconds: number): Promise<Counter>;
+  /** Adds one, or `amount`, atomically. The window starts with the first increment and does not slide. */
+  increment(key: string, windowSeconds: number, amount?: number): Promise<Counter>;
 
   /** Takes one back, never below zero; does not open a window. */
   decrement(key: string): Promise<void>;

@@ -1,11 +1,19 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
+import {
+  findPostgresPrograms,
+  initializeCluster,
+  type PostgresPrograms,
+  runPsql,
+  USER,
+} from './postgres-programs.ts';
 
 export interface PostgresServerOptions {
   /** Settings as in postgresql.conf: `{ shared_buffers: '1GB' }`. */
@@ -40,7 +48,6 @@ export interface PostgresServer {
 }
 
 const START_DEADLINE_MILLISECONDS = 30_000;
-const USER = 'postgres';
 const DATABASE = 'gatehouse';
 
 /**
@@ -50,13 +57,13 @@ const DATABASE = 'gatehouse';
 export async function startPostgresServer(
   options: PostgresServerOptions = {},
 ): Promise<PostgresServer> {
-  const programs = await findPrograms();
+  const programs = await findPostgresPrograms();
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-postgres-'));
   await chmod(directory, 0o755);
   const data = join(directory, 'data');
   const smallDiskPath = join(directory, 'small');
   const port = await freePort();
-  await prepareFolders(programs, [data, smallDiskPath]);
+  await initializeCluster(programs, [data, smallDiskPath]);
   let child: ChildProcess | undefined;
 
   async function launch(): Promise<void> {
@@ -67,14 +74,16 @@ export async function startPostgresServer(
     await Promise.race([answers(port), failure(launched)]);
   }
 
-  /** The server is a process group: its own processes go with it. */
   function killAll(): void {
     signal('SIGKILL');
   }
 
+  /** Each process of the server is a group of its own, so every one gets the signal. */
   function signal(name: NodeJS.Signals): void {
     if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
-      process.kill(-child.pid, name);
+      for (const pid of [child.pid, ...childrenOf(child.pid)]) {
+        sendSignal(pid, name);
+      }
     }
   }
 
@@ -117,48 +126,6 @@ export async function startPostgresServer(
   };
 }
 
-interface Programs {
-  readonly folder: string;
-  /** What goes before a program so that it does not run as root. */
-  readonly asUser: readonly string[];
-}
-
-async function findPrograms(): Promise<Programs> {
-  const root = '/usr/lib/postgresql';
-  const versions = await readdir(root).catch(() => []);
-  const [newest] = versions.sort((one, other) => Number(other) - Number(one));
-  const onPath = spawnSync('sh', ['-c', 'dirname "$(command -v postgres)"'], { encoding: 'utf8' });
-  const folder = newest === undefined ? onPath.stdout.trim() : join(root, newest, 'bin');
-  const isRoot = process.getuid?.() === 0;
-  const asUser = ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups'];
-  return { folder, asUser: isRoot ? asUser : [] };
-}
-
-async function prepareFolders(
-  programs: Programs,
-  [data = '', smallDisk = '']: readonly string[],
-): Promise<void> {
-  const script =
-    programs.asUser.length === 0
-      ? `mkdir -m 700 ${data} ${smallDisk}`
-      : `install -d -m 700 -o ${USER} -g ${USER} ${data} ${smallDisk}`;
-  await run('sh', ['-c', script]);
-  const [program = '', ...rest] = [...programs.asUser, join(programs.folder, 'initdb')];
-  const parameters = [
-    '-D',
-    data,
-    '-U',
-    USER,
-    '-A',
-    'trust',
-    '--no-sync',
-    '--locale=C',
-    '-E',
-    'UTF8',
-  ];
-  await run(program, [...rest, ...parameters]);
-}
-
 interface Launch {
   readonly data: string;
   readonly port: number;
@@ -167,7 +134,7 @@ interface Launch {
 }
 
 /** The mount lives in a namespace of the server's own, so that it ends with it, however it ends. */
-function spawnServer(programs: Programs, launch: Launch): ChildProcess {
+function spawnServer(programs: PostgresPrograms, launch: Launch): ChildProcess {
   const { data, port, smallDiskPath, options } = launch;
   const settings = {
     port: String(port),
@@ -181,7 +148,7 @@ function spawnServer(programs: Programs, launch: Launch): ChildProcess {
     ...['-D', data],
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ];
-  const mount = `size=${options.smallDiskMegabytes ?? 0}m,mode=0777`;
+  const mount = `size=${options.smallDiskMegabytes ?? 0}m,mode=0700,uid=${USER},gid=${USER}`;
   const [program = '', ...parameters] =
     options.smallDiskMegabytes === undefined
       ? server
@@ -190,7 +157,26 @@ function spawnServer(programs: Programs, launch: Launch): ChildProcess {
           `mount -t tmpfs -o ${mount} tmpfs ${smallDiskPath} && exec "$@"`,
           ...['sh', ...server],
         ];
-  return spawn(program, parameters, { stdio: 'ignore', detached: true });
+  const child = spawn(program, parameters, { stdio: 'ignore' });
+  // A test that fails to stop it must not keep the test run from ending, which ends it as well.
+  child.unref();
+  return child;
+}
+
+function childrenOf(pid: number): readonly number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return children.split(' ').filter(Boolean).map(Number);
+}
+
+/** One that ended meanwhile needs none. */
+function sendSignal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) {
+      throw error;
+    }
+  }
 }
 
 async function answers(port: number): Promise<void> {
@@ -228,37 +214,4 @@ function failure(child: ChildProcess): Promise<never> {
     child.once('error', (cause) => reject(new Error('postgres cannot be run.', { cause })));
     child.once('close', (code) => reject(new Error(`postgres ended early (${code}).`)));
   });
-}
-
-function runPsql(
-  programs: Programs,
-  port: number,
-  database: string,
-  statements: string,
-): Promise<string> {
-  const connection = ['-h', '127.0.0.1', '-p', String(port), '-U', USER, '-d', database];
-  const format = ['-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1'];
-  return run(join(programs.folder, 'psql'), [...connection, ...format], statements);
-}
-
-async function run(
-  program: string,
-  parameters: readonly string[],
-  input: string = '',
-): Promise<string> {
-  const child = spawn(program, parameters);
-  let output = '';
-  let errors = '';
-  child.stdout.on('data', (chunk) => {
-    output += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    errors += chunk;
-  });
-  child.stdin.end(input);
-  const [code] = await once(child, 'close');
-  if (code !== 0) {
-    throw new Error(`${program} ended with ${code}: ${errors}`);
-  }
-  return output.trim();
 }

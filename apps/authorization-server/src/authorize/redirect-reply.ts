@@ -11,8 +11,18 @@ export const redirectReply: ProviderMiddleware = async (context, next) => {
     return;
   }
   const [address = '', ...answer] = location.split(/([?#])/);
-  context.set('Location', address + answer.join('').replaceAll('+', '%20'));
+  const rest = answer.join('').replaceAll('+', '%20');
+  context.set('Location', address + rest + emptyFragment(rest));
   if (context.status === 303 && context.method === 'GET') {
     context.status = 302;
   }
 };
+
+/**
+ * An error that goes back in the query carries a fragment of its own: a browser would hand on the one of the
+ * page before, and with it what stands in there (RFC 9700 §4.1.3).
+ */
+function emptyFragment(answer: string): string {
+  const isError = answer.startsWith('?') && new URLSearchParams(answer).has('error');
+  return isError && !answer.includes('#') ? '#_' : '';
+}

@@ -1,4 +1,4 @@
-import type { ClientRegistry } from '@gatehouse/identity';
+import type { RegisteredOrigins } from '@gatehouse/identity';
 import type { RequestHandler } from 'express';
 import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
 
@@ -6,32 +6,7 @@ import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
  * CORS for the origins that clients registered (RFC 9700 §2.6). A preflight names no client, so it is answered
  * for an origin of any client; the request itself is checked against its own client by the provider.
  */
-export interface RegisteredOrigins {
-  has(origin: string): Promise<boolean>;
-}
-
-const REFRESH_MILLISECONDS = 1000;
 const PREFLIGHT_SECONDS = '600';
-
-export function createRegisteredOrigins(
-  clients: ClientRegistry,
-  now: () => number = Date.now,
-): RegisteredOrigins {
-  let origins: ReadonlySet<string> = new Set();
-  let freshUntil = 0;
-  return {
-    async has(origin) {
-      if (now() >= freshUntil) {
-        const registered = await clients.list();
-        origins = new Set(
-          registered.filter((client) => client.enabled).flatMap((client) => client.corsOrigins),
-        );
-        freshUntil = now() + REFRESH_MILLISECONDS;
-      }
-      return origins.has(origin);
-    },
-  };
-}
 
 /** Before an endpoint that browser applications call. An origin nobody registered is as good as none. */
 export function allowRegisteredOrigins(

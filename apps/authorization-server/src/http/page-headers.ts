@@ -9,7 +9,7 @@ export const noSniff: RequestHandler = (_request, response, next) => {
 
 /** Every page is closed by default; a page that must post onwards opens `form-action` for that one target. */
 export const pageHeaders: RequestHandler = helmet({
-  contentSecurityPolicy: { useDefaults: false, directives: contentSecurityDirectives([]) },
+  contentSecurityPolicy: { useDefaults: false, directives: contentSecurityDirectives({}) },
   referrerPolicy: { policy: 'no-referrer' },
   frameguard: { action: 'deny' },
   strictTransportSecurity: false,
@@ -21,21 +21,29 @@ export const noStore: RequestHandler = (_request, response, next) => {
   next();
 };
 
-/**
- * @param formTargets origins (or app schemes) that the redirect after a form may lead to: Chromium applies
- *   `form-action` to that redirect as well
- */
-export function contentSecurityPolicy(formTargets: readonly string[]): string {
-  return Object.entries(contentSecurityDirectives(formTargets))
+/** What one page needs beyond its stylesheet and forms that post to ourselves. */
+export interface PageNeeds {
+  /**
+   * Origins (or app schemes) that the redirect after a form may lead to: Chromium applies `form-action` to
+   * that redirect as well.
+   */
+  readonly formTargets?: readonly string[];
+  /** Runs a script file of ours. */
+  readonly script?: boolean;
+}
+
+export function contentSecurityPolicy(needs: PageNeeds): string {
+  return Object.entries(contentSecurityDirectives(needs))
     .map(([name, values]) => [name, ...values].join(' '))
     .join(';');
 }
 
-function contentSecurityDirectives(formTargets: readonly string[]): Record<string, string[]> {
+function contentSecurityDirectives({ formTargets = [], script = false }: PageNeeds) {
   return {
     'default-src': ["'none'"],
     'style-src': ["'self'"],
     'img-src': ["'self'"],
+    ...(script ? { 'script-src': ["'self'"] } : {}),
     'form-action': ["'self'", ...formTargets],
     'frame-ancestors': ["'none'"],
     'base-uri': ["'none'"],

@@ -1,7 +1,7 @@
 import { PasswordHashingBusy } from '@gatehouse/identity';
 import { StoreUnavailable } from '@gatehouse/store';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { renderErrorPage } from '../sign-in/error-page.ts';
+import { renderErrorPage } from '../pages/error-page.ts';
 import { TooManyAttempts } from '../throttle/too-many-attempts.ts';
 
 interface Refusal {

@@ -1,15 +1,23 @@
 import { type Identity, knownScopes, type SigningKeys } from '@gatehouse/identity';
 import type { Configuration, JWKS } from 'oidc-provider';
-import { renderErrorPage } from '../sign-in/error-page.ts';
+import { deviceFlow } from '../device-sign-in/device-pages.ts';
+import { logout } from '../logout/logout-pages.ts';
+import { renderErrorPage } from '../pages/error-page.ts';
 import { ClientAdapter } from './client-adapter.ts';
+
+import { cookieSettings } from './cookies.ts';
+
 import { createFindAccount } from './find-account.ts';
+
 import { type SecurityProfile, supportedGrantTypes } from './grant-types.ts';
 import { createInteractionPolicy } from './interaction-policy.ts';
 import { timesToLive } from './lifetimes.ts';
 import { createLoadExistingGrant } from './load-existing-grant.ts';
 import { OidcAdapter } from './oidc-adapter.ts';
 import { providerRoutes } from './routes.ts';
+import { sessionLifetime } from './sessions.ts';
 import type { SingleUse } from './single-use.ts';
+
 import { mayIntrospect, mayRevoke } from './token-policies.ts';
 import { failClosed } from './unavailable-adapter.ts';
 
@@ -45,13 +53,14 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
     claims: { openid: ['sub'], profile: ['name', 'preferred_username'] },
     features: {
       clientCredentials: { enabled: true },
+      deviceFlow: deviceFlow(identity),
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
       introspection: { enabled: true, allowedPolicy: mayIntrospect(identity) },
       pushedAuthorizationRequests: { enabled: true },
       resourceIndicators: { enabled: false },
       revocation: { enabled: true, allowedPolicy: mayRevoke },
-      rpInitiatedLogout: { enabled: false },
+      rpInitiatedLogout: logout(identity),
       userinfo: { enabled: true },
     },
     routes: providerRoutes,
@@ -62,7 +71,7 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
     // Bound to the grant instead: a session lookup a token would cost every verifier a second read.
     expiresWithSession: async () => false,
     clockTolerance: 0,
-    ttl: timesToLive(strict),
+    ttl: { ...timesToLive(strict), Session: sessionLifetime },
     clientBasedCORS: (_context, origin, client) =>
       Array.isArray(client.corsOrigins) && client.corsOrigins.includes(origin),
     extraClientMetadata: { properties: ['corsOrigins'] },
@@ -74,17 +83,4 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
     findAccount: createFindAccount(identity),
     renderError: renderErrorPage,
   };
-}
-
-function cookieSettings({ cookieKeys, secureCookies }: ProviderSettings) {
-  const options = { httpOnly: true, sameSite: 'lax', secure: secureCookies, signed: true } as const;
-  // The short-lived ones are bound to a path, which `__Host-` does not allow.
-  const names = secureCookies
-    ? {
-        session: '__Host-session',
-        interaction: '__Secure-interaction',
-        resume: '__Secure-resume',
-      }
-    : { session: 'session', interaction: 'interaction', resume: 'resume' };
-  return { keys: [...cookieKeys], names, long: options, short: options };
 }

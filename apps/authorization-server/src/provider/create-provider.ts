@@ -9,15 +9,19 @@ import { redirectReply } from '../authorize/redirect-reply.ts';
 import { completeRedemption } from '../client-endpoints/complete-redemption.ts';
 import { clientEndpointReply } from '../client-endpoints/reply.ts';
 import { removeForeignOrigins } from '../cors/registered-origins.ts';
+import { limitUserCodes } from '../device-sign-in/limit-user-codes.ts';
 import { registerClientCredentials } from '../grants/client-credentials.ts';
+
 import { registerMachineRefresh } from '../grants/machine-tokens.ts';
 import { registerPassword } from '../grants/password.ts';
+import { skipLogoutQuestion } from '../logout/skip-logout-question.ts';
 import { platformReply } from '../platform/platform-reply.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { auditEvents } from './audit-events.ts';
 import { refuseUnauthorizedClients } from './client-permissions.ts';
 import { type ProviderSettings, providerConfiguration } from './configuration.ts';
+import { completeDeviceCodes } from './device-codes.ts';
 import { enableImplicit } from './enable-implicit.ts';
 import { keepJwksCurrent } from './keep-jwks-current.ts';
 import { limitFailedSecrets } from './limit-failed-secrets.ts';
@@ -33,6 +37,7 @@ import {
 import { rememberClients } from './remember-clients.ts';
 import { nameServedResponseModes } from './response-modes.ts';
 import { clientEndpointPaths } from './routes.ts';
+import { endGrantsWithSession } from './sessions.ts';
 import { answerUnexpectedErrors } from './unexpected-errors.ts';
 
 export interface ProviderDependencies extends Omit<ProviderSettings, 'singleUseOf'> {
@@ -55,6 +60,8 @@ export function createProvider(issuer: string, dependencies: ProviderDependencie
   registerClientCredentials(provider);
   registerMachineRefresh(provider, identity);
   deriveRefreshTokens(provider, successorOf);
+  completeDeviceCodes(provider, identity);
+  endGrantsWithSession(provider, identity);
   refuseUnauthorizedClients(provider);
   compareSecretsInRegistry(provider, identity);
   rememberClients(provider, identity.clients);
@@ -68,6 +75,8 @@ export function createProvider(issuer: string, dependencies: ProviderDependencie
   provider.use(answerUnexpectedErrors);
   limitFailedSecrets(provider, dependencies.failedSecrets);
   provider.use(completeRedemption(redemptions));
+  provider.use(limitUserCodes(identity.store));
+  provider.use(skipLogoutQuestion);
   provider.use(keepJwksCurrent(provider, dependencies.keptSigningKeys));
   noteOutcomes(provider);
   auditEvents(provider, identity);

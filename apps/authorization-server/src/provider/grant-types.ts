@@ -9,6 +9,7 @@ const allGrantTypes = [
   'implicit',
   'password',
   'refresh_token',
+  'urn:ietf:params:oauth:grant-type:device_code',
 ] as const;
 
 /** The grant types that are served; a client may be registered for more. */

@@ -1,5 +1,6 @@
 import type { Identity } from '@gatehouse/identity';
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { isSessionOf } from './sessions.ts';
 
 /**
  * The library's policy, and one more reason to ask who is there: the signed-in person may no longer, or may
@@ -47,12 +48,11 @@ async function refuseForeignScopes(
 async function mayContinue(context: KoaContextWithOIDC, identity: Identity): Promise<boolean> {
   const { session, client } = context.oidc;
   const accountId = session?.accountId;
-  if (accountId === undefined || client === undefined) {
+  if (session === undefined || accountId === undefined || client === undefined) {
     return true;
   }
   const user = await identity.users.find(accountId);
-  const signedInAt = session?.loginTs ?? 0;
-  if (user === undefined || !user.enabled || signedInAt <= user.notBefore) {
+  if (!isSessionOf(user, session)) {
     return false;
   }
   return isUserAllowed(user.orgId, client.clientId, identity);

@@ -1,5 +1,6 @@
 import type { ClientRegistry } from '@gatehouse/identity';
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
+import { isDeviceRoute, noteSessionGrant } from '../device-sign-in/separate-grant.ts';
 import { lifetimes } from './lifetimes.ts';
 
 /**
@@ -10,7 +11,12 @@ export function createLoadExistingGrant(clients: ClientRegistry) {
   return async (context: KoaContextWithOIDC): Promise<Grant | undefined> => {
     const { session, client, provider, result } = context.oidc;
     const clientId = client?.clientId ?? '';
-    const grantId = result?.consent?.grantId ?? session?.grantIdFor(clientId);
+    const sessionGrantId = session?.grantIdFor(clientId);
+    if (isDeviceRoute(context)) {
+      noteSessionGrant(context, sessionGrantId);
+    }
+    const known = isDeviceRoute(context) ? undefined : sessionGrantId;
+    const grantId = result?.consent?.grantId ?? known;
     const found = grantId === undefined ? undefined : await provider.Grant.find(grantId);
     // What is given now must not outlive its Grant: an older one is asked for anew.
     const needed = lifetimes.RefreshToken + lifetimes.AuthorizationCode;

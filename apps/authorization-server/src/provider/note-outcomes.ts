@@ -38,6 +38,10 @@ export function noteOutcomes(provider: Provider): void {
   provider.on('pushed_authorization_request.error', noteError);
   provider.on('userinfo.error', noteError);
   provider.on('device_authorization.error', noteError);
+  provider.on('code_verification.error', noteError);
+  provider.on('device_resume.error', noteError);
+  provider.on('end_session.error', noteError);
+  provider.on('end_session_confirm.error', noteError);
   provider.on('server_error', noteServerError);
 }
 

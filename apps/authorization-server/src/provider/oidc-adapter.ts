@@ -8,7 +8,9 @@ import {
 import type { Store } from '@gatehouse/store';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { lifetimes } from './lifetimes.ts';
+
 import { GRANT, recordKey } from './record-key.ts';
+import { endedSessionKey } from './sessions.ts';
 import type { SingleUse } from './single-use.ts';
 
 /**
@@ -42,6 +44,13 @@ const consumableModels = new Set([
   'DeviceCode',
   'PushedAuthorizationRequest',
 ]);
+/** Kept this much longer, so that device and person hear that it expired (RFC 8628 §3.5 `expired_token`). */
+const EXPIRED_DEVICE_CODE_SECONDS = 600;
+
+const expiryOf = (expiresIn: number) => Date.now() + expiresIn * 1000;
+
+/** The ids of what a user has granted; those that were revoked since are found to be gone. */
+export const userGrantsKey = (userId: string) => `user-grants:${userId}`;
 
 export class OidcAdapter implements Adapter {
   readonly #model: string;
@@ -65,18 +74,34 @@ export class OidcAdapter implements Adapter {
     const { grantId } = payload;
     const belongsToGrant = grantId !== undefined && this.#model !== 'Interaction';
     if (belongsToGrant) {
-      await this.#store.addToIndex(grantMembersKey(grantId), key, Date.now() + expiresIn * 1000);
+      await this.#store.addToIndex(grantMembersKey(grantId), key, expiryOf(expiresIn));
     }
-    await this.#store.set(key, this.#encode(key, payload), expiresIn);
+    if (this.#model === GRANT && payload.accountId !== undefined) {
+      await this.#store.addToIndex(userGrantsKey(payload.accountId), id, expiryOf(expiresIn));
+    }
+    const kept = this.#model === 'DeviceCode' ? expiresIn + EXPIRED_DEVICE_CODE_SECONDS : expiresIn;
+    await this.#store.set(key, this.#encode(key, payload), kept);
     if (payload.uid !== undefined && this.#model === 'Session') {
       await this.#point('uid', payload.uid, id, expiresIn);
     }
     if (payload.userCode !== undefined) {
-      await this.#point('userCode', payload.userCode, id, expiresIn);
+      await this.#point('userCode', payload.userCode, id, kept);
     }
     if (belongsToGrant && (await this.#store.get(grantTombstoneKey(grantId))) !== undefined) {
       await this.#store.delete([key]);
       throw new errors.InvalidGrant('the grant was revoked');
+    }
+    if (this.#model === 'Session') {
+      await this.#refuseEndedSession(key, payload.uid);
+    }
+  }
+
+  /** A request that was under way while the session was ended would write it back, cookie and all. */
+  async #refuseEndedSession(key: string, uid: string | undefined): Promise<void> {
+    const endedKey = endedSessionKey(this.#credentialHash(uid ?? ''));
+    if ((await this.#store.get(endedKey)) !== undefined) {
+      await this.#store.delete([key]);
+      throw new errors.SessionNotFound('the session was ended');
     }
   }
 

@@ -1,6 +1,8 @@
 import { observedRequest } from '@gatehouse/http-server';
 import { StoreUnavailable } from '@gatehouse/store';
+import { renderErrorPage } from '../pages/error-page.ts';
 import type { ProviderMiddleware } from './provider-middleware.ts';
+import { TemporarilyUnavailable } from './unavailable-adapter.ts';
 
 /**
  * The outermost step: what escapes the library would be answered by Koa, without our headers and with the
@@ -10,11 +12,20 @@ export const answerUnexpectedErrors: ProviderMiddleware = async (context, next) 
   try {
     await next();
   } catch (error) {
-    const unavailable = error instanceof StoreUnavailable;
+    const unavailable =
+      error instanceof StoreUnavailable || error instanceof TemporarilyUnavailable;
     const { notes } = observedRequest(context.req);
     notes.code = unavailable ? 'temporarily_unavailable' : 'server_error';
-    notes.err = error;
+    notes.err = error instanceof TemporarilyUnavailable ? error.cause : error;
     context.status = unavailable ? 503 : 500;
-    context.body = { error: notes.code, error_description: 'Try again shortly.' };
+    const answer = { error: notes.code, error_description: 'Try again shortly.' };
+    if (unavailable) {
+      context.set('Retry-After', '1');
+    }
+    if (context.accepts('json', 'html') === 'html') {
+      renderErrorPage(context, answer);
+    } else {
+      context.body = answer;
+    }
   }
 };

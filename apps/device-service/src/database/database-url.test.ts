@@ -3,6 +3,14 @@ import { parseDatabaseUrl } from './database-url.ts';
 
 describe('parseDatabaseUrl', () => {
   test.each([
+    'postgres://u:p@h/d',
+    'postgresql://u:p@h:5433/d?sslmode=require',
+    'postgres:///d?host=/run/postgresql',
+  ])('reads %s', (url) => {
+    expect(parseDatabaseUrl(url)).toEqual({ engine: 'postgres', url });
+  });
+
+  test.each([
     ['sqlite:./data/devices.sqlite', './data/devices.sqlite'],
     ['sqlite:devices.sqlite', 'devices.sqlite'],
     ['sqlite:/var/lib/devices.sqlite', '/var/lib/devices.sqlite'],
@@ -12,8 +20,10 @@ describe('parseDatabaseUrl', () => {
   });
 
   test.each([
-    ['postgres://u:secret@h/d', 'not supported yet: use sqlite:'],
-    ['postgresql://u:secret@h/d', 'not supported yet: use sqlite:'],
+    ['postgres://u:secret@h', 'must be postgres:'],
+    ['postgres://u:secret@/d', 'must be postgres:'],
+    ['postgres:secret', 'must be postgres:'],
+    ['postgresqlx://u:secret@h/d', 'must be postgres:'],
     ['sqlite:', 'must be sqlite:'],
     ['sqlite://host/devices.sqlite', 'must be sqlite:'],
     ['sqlite:x?mode=ro', 'must be sqlite:'],

@@ -1,22 +1,36 @@
-/** Where the devices are kept. PostgreSQL becomes a second member of this union. */
-export interface DatabaseLocation {
-  readonly engine: 'sqlite';
-  readonly path: string;
-}
+/** Where the devices are kept. */
+export type DatabaseLocation =
+  | { readonly engine: 'sqlite'; readonly path: string }
+  /** The address carries a password: it is never logged. */
+  | { readonly engine: 'postgres'; readonly url: string };
 
 const SQLITE_URL = /^sqlite:(?:\/\/(?=\/))?(?<path>[^?#]+)$/;
 
 /**
- * Reads `DATABASE_URL`: `sqlite:` and a path, relative to the working directory or absolute
- * (`sqlite:/var/lib/devices.sqlite` and `sqlite:///var/lib/devices.sqlite` are the same file).
+ * Reads `DATABASE_URL`: `postgres://user:password@host:5432/database` (what libpq calls a connection URI), or
+ * `sqlite:` and a path, relative to the working directory or absolute (`sqlite:/var/lib/devices.sqlite` and
+ * `sqlite:///var/lib/devices.sqlite` are the same file).
  */
 export function parseDatabaseUrl(url: string): DatabaseLocation | { readonly problem: string } {
-  if (/^postgres(ql)?:/i.test(url)) {
-    return { problem: 'PostgreSQL is not supported yet: use sqlite:<path of the file>' };
-  }
+  return /^postgres/i.test(url) ? parsePostgresUrl(url) : parseSqliteUrl(url);
+}
+
+function parsePostgresUrl(url: string): DatabaseLocation | { readonly problem: string } {
+  const parsed = URL.parse(url);
+  const isComplete =
+    parsed !== null &&
+    /^postgres(ql)?:$/.test(parsed.protocol) &&
+    (parsed.hostname !== '' || parsed.searchParams.has('host')) &&
+    /^\/[^/]+$/.test(parsed.pathname);
+  return isComplete
+    ? { engine: 'postgres', url }
+    : { problem: 'must be postgres://<user>:<password>@<host>:<port>/<database>' };
+}
+
+function parseSqliteUrl(url: string): DatabaseLocation | { readonly problem: string } {
   const path = SQLITE_URL.exec(url)?.groups?.path;
   if (path === undefined || path.startsWith('//') || path.endsWith('/')) {
-    return { problem: 'must be sqlite:<path of the file>' };
+    return { problem: 'must be sqlite:<path of the file> or postgres://…' };
   }
   if (path === ':memory:') {
     return { problem: 'must name a file: a database in memory loses every device' };

@@ -3,10 +3,10 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, sql } from 'kysely';
-import type { DeviceDatabase, Tables } from './database.ts';
-import type { DatabaseLocation } from './database-url.ts';
+import type { Tables } from './database.ts';
 import { migrateDatabase, type NewDatabaseHook } from './migrate-database.ts';
 import { createNodeSqliteDialect } from './node-sqlite-dialect.ts';
+import type { OpenDatabase } from './open-database.ts';
 import { isLocked, translateSqliteErrors } from './sqlite-errors.ts';
 
 /** Starting may wait for another process that migrates; a request may not: waiting blocks every other one. */
@@ -14,33 +14,20 @@ const START_LOCK_TIMEOUT_MS = 10_000;
 const REQUEST_LOCK_TIMEOUT_MS = 250;
 const RETRY_DELAY_MS = 20;
 
-export interface OpenDatabase {
-  readonly tables: DeviceDatabase;
-  /** Resolves when the database answers. */
-  ping(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/**
- * Opens the database, creating it where there is none, and brings its tables up to date.
- *
- * @throws DatabaseUnavailable when the file cannot be opened, read or locked
- */
-export async function openDatabase(
-  location: DatabaseLocation,
-  whenNew: NewDatabaseHook = async () => undefined,
-): Promise<OpenDatabase> {
-  const connection = connect(location.path);
+/** Opens the file, creating it where there is none. */
+export async function openSqlite(path: string, whenNew: NewDatabaseHook): Promise<OpenDatabase> {
+  const connection = connect(path);
   const tables = new Kysely<Tables>({ dialect: createNodeSqliteDialect(connection) });
   try {
     await configure(connection);
-    await migrateDatabase(tables, whenNew);
+    await migrateDatabase(tables, 'sqlite', whenNew);
     connection.exec(`pragma busy_timeout = ${REQUEST_LOCK_TIMEOUT_MS}`);
   } catch (error) {
     connection.close();
     throw error;
   }
   return {
+    engine: 'sqlite',
     tables,
     ping: async () => {
       await sql`select count(*) from sqlite_master`.execute(tables);

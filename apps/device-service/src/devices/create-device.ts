@@ -1,7 +1,15 @@
-import { type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
 import { z } from 'zod';
-import { type Device, deviceIdPattern } from './device.ts';
+import { type Device, deviceIdPattern, type NewDevice } from './device.ts';
 import type { Devices } from './devices.ts';
+import {
+  configuration,
+  MAX_NAME_LENGTH,
+  MAX_PRODUCT_ID_LENGTH,
+  metadata,
+  modelName,
+  parsePayload,
+  text,
+} from './payload.ts';
 
 export interface CreateDeviceDependencies {
   readonly devices: Devices;
@@ -10,14 +18,8 @@ export interface CreateDeviceDependencies {
   readonly now: () => number;
 }
 
-const MAX_NAME_LENGTH = 200;
-const MAX_PRODUCT_ID_LENGTH = 64;
-const MAX_CONFIGURATION_ENTRIES = 100;
-const MAX_CONFIGURATION_KEY_LENGTH = 64;
-const MAX_CONFIGURATION_VALUE_LENGTH = 4096;
-
 /** `null` counts as left out. Members that are not here, the server's own among them, are ignored. */
-const payload = z.object(
+export const devicePayload = z.object(
   {
     id: z
       .string('must be a text')
@@ -26,12 +28,10 @@ const payload = z.object(
     name: text(MAX_NAME_LENGTH),
     productId: text(MAX_PRODUCT_ID_LENGTH),
     productName: text(MAX_NAME_LENGTH).nullish(),
-    configuration: z
-      .custom<Readonly<Record<string, string>>>(
-        isConfiguration,
-        `must be an object with at most ${MAX_CONFIGURATION_ENTRIES} text values`,
-      )
-      .nullish(),
+    configuration: configuration.nullish(),
+    protocol: modelName.nullish(),
+    transport: modelName.nullish(),
+    metadata: metadata.nullish(),
   },
   'must be a JSON object',
 );
@@ -45,55 +45,22 @@ export async function createDevice(
   body: unknown,
   dependencies: CreateDeviceDependencies,
 ): Promise<Device> {
-  const parsed = payload.safeParse(body);
-  if (!parsed.success) {
-    throw illegalArgument(parsed.error.issues.map(toIllegalArgument));
-  }
-  const { id, name, productId, productName, configuration } = parsed.data;
-  return dependencies.devices.add({
-    id: id ?? dependencies.generateId(),
-    name,
-    productId,
-    productName: productName ?? undefined,
-    configuration: configuration ?? {},
-    createTime: dependencies.now(),
-  });
+  return dependencies.devices.add(toNewDevice(parsePayload(devicePayload, body), dependencies));
 }
 
-function text(maxLength: number) {
-  return z
-    .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a text') })
-    .refine((value) => value.trim() !== '', 'must not be blank')
-    .max(maxLength, `must have at most ${maxLength} characters`)
-    .refine(isStorable, 'must not contain control characters or broken Unicode');
-}
-
-/** NUL and lone surrogates do not survive every database unchanged; other control characters forge lines. */
-function isStorable(value: string): boolean {
-  return !/\p{Cc}/u.test(value) && value.isWellFormed();
-}
-
-function isConfiguration(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return false;
-  }
-  const entries = Object.entries(value);
-  return (
-    entries.length <= MAX_CONFIGURATION_ENTRIES &&
-    entries.every(
-      ([key, entry]) =>
-        key !== '__proto__' &&
-        key.trim() !== '' &&
-        key.length <= MAX_CONFIGURATION_KEY_LENGTH &&
-        isStorable(key) &&
-        typeof entry === 'string' &&
-        entry.length <= MAX_CONFIGURATION_VALUE_LENGTH &&
-        !entry.includes('\0') &&
-        entry.isWellFormed(),
-    )
-  );
-}
-
-function toIllegalArgument(issue: z.core.$ZodIssue): IllegalArgument {
-  return { property: issue.path.map(String).join('.') || 'body', message: issue.message };
+export function toNewDevice(
+  payload: z.infer<typeof devicePayload>,
+  { generateId, now }: Pick<CreateDeviceDependencies, 'generateId' | 'now'>,
+): NewDevice {
+  return {
+    id: payload.id ?? generateId(),
+    name: payload.name,
+    productId: payload.productId,
+    productName: payload.productName ?? undefined,
+    configuration: payload.configuration ?? {},
+    protocol: payload.protocol ?? null,
+    transport: payload.transport ?? null,
+    metadata: payload.metadata ?? null,
+    createTime: now(),
+  };
 }

@@ -1,16 +1,6 @@
+import { describeTag } from '../tags/tag.ts';
 import type { Device, DeviceState, DeviceSummary, DeviceType } from './device.ts';
-
-export type LabelLanguage = 'en' | 'zh';
-
-/** How the platform API shows an enumerated value: the value is for machines, the text for people. */
-export interface Labelled<Value extends string> {
-  readonly text: string;
-  readonly value: Value;
-}
-
-type Labels<Value extends string> = Readonly<
-  Record<Value, Readonly<Record<LabelLanguage, string>>>
->;
+import { type LabelLanguage, type Labelled, type Labels, label } from './labels.ts';
 
 const stateLabels: Labels<DeviceState> = {
   notActive: { en: 'Not activated', zh: '未启用' },
@@ -34,7 +24,7 @@ export function describeSummary(device: DeviceSummary, language: LabelLanguage) 
   };
 }
 
-/** The whole record (specification: "Device detail record"). Nothing makes tags yet, so there are none. */
+/** The whole record (specification: "Device detail record"). */
 export function describeDevice(device: Device, language: LabelLanguage) {
   return {
     id: device.id,
@@ -53,14 +43,13 @@ export function describeDevice(device: Device, language: LabelLanguage) {
     registerTime: device.registerTime,
     metadata: device.metadata,
     configuration: device.configuration,
-    tags: [],
+    tags: device.tags.map(describeTag),
   };
 }
 
-function label<Value extends string>(
-  labels: Labels<Value>,
-  value: Value,
+export function describeDeviceType(
+  value: DeviceType,
   language: LabelLanguage,
-): Labelled<Value> {
-  return { text: labels[value][language], value };
+): Labelled<DeviceType> {
+  return label(deviceTypeLabels, value, language);
 }

@@ -1,14 +1,19 @@
 /**
  * Owns what a device is, and the operations on devices, one a file.
  *
- *   http/ ─▶ create-device, list-devices, get-device-detail ─▶ Devices (port) ◀─ sql-devices (adapter)
- *                        └▶ describe-device (the record as a caller sees it, with labels)
+ *   http/ ─▶ create-device(s), query-devices, get-device-detail, update-, deploy-, delete-device
+ *               └▶ Devices (port) ◀─ sql-devices (adapter): add-devices, device-query, device-counters
+ *            describe-device: the record as a caller sees it, with labels
  *
  * Who is calling and in what syntax is not here: an operation gets the `Devices` of one organisation.
  */
+import type { Tag } from '../tags/tag.ts';
 
-export type DeviceState = 'notActive' | 'offline' | 'online';
-export type DeviceType = 'device' | 'childrenDevice' | 'gateway';
+export const deviceStates = ['notActive', 'offline', 'online'] as const;
+export const deviceTypes = ['device', 'childrenDevice', 'gateway'] as const;
+
+export type DeviceState = (typeof deviceStates)[number];
+export type DeviceType = (typeof deviceTypes)[number];
 
 /** What a list shows of a device. Times are epoch milliseconds, 0 for never. */
 export interface DeviceSummary {
@@ -32,10 +37,18 @@ export interface Device extends DeviceSummary {
   /** The thing model, serialised. */
   readonly metadata: string;
   readonly configuration: Readonly<Record<string, string>>;
+  readonly tags: readonly Tag[];
+}
+
+/** What a device says in place of its product; null, the product's. */
+export interface OwnModel {
+  readonly protocol: string | null;
+  readonly transport: string | null;
+  readonly metadata: string | null;
 }
 
 /** What the creator of a device says about it. Everything else is the server's. */
-export interface NewDevice {
+export interface NewDevice extends OwnModel {
   readonly id: string;
   readonly name: string;
   readonly productId: string;
@@ -45,4 +58,13 @@ export interface NewDevice {
   readonly createTime: number;
 }
 
+/** What is not there stays as it is. */
+export interface DeviceChanges extends Partial<OwnModel> {
+  readonly name?: string;
+  /** Merged into what there is; null removes the key. */
+  readonly configuration?: Readonly<Record<string, string | null>>;
+}
+
 export const deviceIdPattern = /^[0-9A-Za-z_-]{1,64}$/;
+
+export const MAX_CONFIGURATION_ENTRIES = 100;

@@ -3,13 +3,21 @@ import { type Device, deviceIdPattern } from './device.ts';
 import type { Devices } from './devices.ts';
 
 /** @throws ApiError `not_found`, alike for a device that does not exist and one of another organisation */
-export async function getDeviceDetail(
+export function getDeviceDetail(
   id: string,
   { devices }: { readonly devices: Devices },
 ): Promise<Device> {
-  const device = deviceIdPattern.test(id) ? await devices.find(id) : undefined;
-  if (device === undefined) {
+  return findOrRefuse(id, devices.find);
+}
+
+/** Asks only for ids that a device can have; what is not there is `not_found`. */
+export async function findOrRefuse<Found>(
+  id: string,
+  find: (id: string) => Promise<Found | undefined>,
+): Promise<Found> {
+  const found = deviceIdPattern.test(id) ? await find(id) : undefined;
+  if (found === undefined) {
     throw new ApiError('not_found');
   }
-  return device;
+  return found;
 }

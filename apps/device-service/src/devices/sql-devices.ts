@@ -1,173 +1,159 @@
 import { ApiError, illegalArgument } from '@gatehouse/api-envelope';
-import type { Selectable } from 'kysely';
-import type { DeviceDatabase, DeviceTable, ProductTable } from '../database/database.ts';
+import { sql } from 'kysely';
+import type { DatabaseEngine } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
-import type { PageRequest } from '../query-grammar/page-request.ts';
-import type { Device, DeviceState, DeviceSummary, DeviceType, NewDevice } from './device.ts';
-import type { DevicePage, DevicesOf } from './devices.ts';
+import type { OrganizationDatabase } from '../database/organization-scope.ts';
+import { addDevices } from './add-devices.ts';
+import {
+  type Device,
+  type DeviceChanges,
+  MAX_CONFIGURATION_ENTRIES,
+  type NewDevice,
+} from './device.ts';
+import { findDevice } from './device-rows.ts';
+import type { AddOutcome, Devices } from './devices.ts';
+import { countDevices, readDevicePage } from './read-devices.ts';
 
-/** What a product is until somebody says otherwise. */
-const NEW_PRODUCT = {
-  protocol: '',
-  transport: '',
-  metadata: '{"events":[],"properties":[],"functions":[],"tags":[]}',
-} as const;
-
-const NEVER = 0;
-const NEVER_CONNECTED_ADDRESS = '/';
-
-/** The one place where devices meet SQL. Every query starts from `selectDevices`, which is one organisation. */
-export function createDevicesOf(database: DeviceDatabase): DevicesOf {
-  return (organizationId) => ({
-    find: (id) => findDevice(database, organizationId, id),
-    page: (request) => readPage(database, organizationId, request),
-    add: (device) =>
-      inTransaction(database, async (transaction) => {
-        await ensureProduct(transaction, organizationId, device);
-        await insertDevice(transaction, organizationId, device);
-        const added = await findDevice(transaction, organizationId, device.id);
-        if (added === undefined) {
-          throw new Error('A device that was just inserted is missing.');
-        }
-        return added;
-      }),
-  });
+/** Devices in SQL. Every query goes through the organisation's database, so none of them names it. */
+export function createSqlDevices(database: OrganizationDatabase, engine: DatabaseEngine): Devices {
+  const change = (id: string, work: (transaction: OrganizationDatabase) => Promise<unknown>) =>
+    inTransaction(database, async (transaction) => {
+      await work(transaction);
+      return findDevice(transaction, id);
+    });
+  return {
+    find: (id) => findDevice(database, id),
+    page: (query) => readDevicePage(database, query, engine),
+    count: (condition) => countDevices(database, condition, engine),
+    add: (device) => inTransaction(database, (transaction) => addDevice(transaction, device)),
+    addAll: (devices, allOrNothing) => addAll(database, devices, allOrNothing),
+    update: (id, changes) =>
+      change(id, (transaction) => updateDevice(transaction, id, changes, engine)),
+    deploy: (id) =>
+      change(id, (transaction) =>
+        transaction
+          .updateTable('devices')
+          .set({ state: sql`case when connected = 1 then 'online' else 'offline' end` })
+          .where('id', '=', id)
+          .where('state', '=', 'notActive')
+          .execute(),
+      ),
+    undeploy: (id) =>
+      change(id, (transaction) =>
+        transaction
+          .updateTable('devices')
+          .set({ state: 'notActive' })
+          .where('id', '=', id)
+          .where('state', '<>', 'notActive')
+          .execute(),
+      ),
+    remove: (id) => removeDevice(database, id),
+  };
 }
 
-function selectDevices(database: DeviceDatabase, organizationId: string) {
-  return database.selectFrom('devices').where('devices.org_id', '=', organizationId);
-}
-
-function selectSummaries(database: DeviceDatabase, organizationId: string) {
-  return selectDevices(database, organizationId)
-    .innerJoin('products', (join) =>
-      join
-        .onRef('products.org_id', '=', 'devices.org_id')
-        .onRef('products.id', '=', 'devices.product_id'),
-    )
-    .selectAll('devices')
-    .select(['products.name as product_name', 'products.protocol', 'products.transport']);
-}
-
-async function findDevice(
-  database: DeviceDatabase,
-  organizationId: string,
-  id: string,
-): Promise<Device | undefined> {
-  const row = await selectSummaries(database, organizationId)
-    .select('products.metadata')
-    .where('devices.id', '=', id)
-    .executeTakeFirst();
-  return row === undefined
-    ? undefined
-    : {
-        ...toSummary(row),
-        metadata: row.metadata,
-        configuration: JSON.parse(row.configuration) as Record<string, string>,
-      };
-}
-
-async function readPage(
-  database: DeviceDatabase,
-  organizationId: string,
-  { pageIndex, pageSize }: PageRequest,
-): Promise<DevicePage> {
-  const { total } = await selectDevices(database, organizationId)
-    .select((expression) => expression.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  // Also keeps an offset that no integer can hold away from the database.
-  if (pageIndex * pageSize >= total) {
-    return { total, devices: [] };
+async function addDevice(transaction: OrganizationDatabase, device: NewDevice): Promise<Device> {
+  const [outcome] = await addDevices(transaction, [device]);
+  if (outcome === 'duplicate_key') {
+    throw new ApiError('duplicate_key');
   }
-  const rows = await selectSummaries(database, organizationId)
-    .orderBy('devices.create_time', 'desc')
-    .orderBy('devices.id')
-    .limit(pageSize)
-    .offset(pageIndex * pageSize)
-    .execute();
-  return { total, devices: rows.map(toSummary) };
-}
-
-async function ensureProduct(
-  transaction: DeviceDatabase,
-  organizationId: string,
-  device: NewDevice,
-): Promise<void> {
-  if (device.productName !== undefined) {
-    await transaction
-      .insertInto('products')
-      .values({
-        org_id: organizationId,
-        id: device.productId,
-        name: device.productName,
-        ...NEW_PRODUCT,
-        create_time: device.createTime,
-      })
-      .onConflict((conflict) => conflict.columns(['org_id', 'id']).doNothing())
-      .execute();
-    return;
-  }
-  const known = await transaction
-    .selectFrom('products')
-    .select('id')
-    .where('org_id', '=', organizationId)
-    .where('id', '=', device.productId)
-    .executeTakeFirst();
-  if (known === undefined) {
+  if (outcome === 'unknown_product') {
     throw illegalArgument([
       { property: 'productName', message: 'is required for a product that does not exist yet' },
     ]);
   }
+  const added = await findDevice(transaction, device.id);
+  if (added === undefined) {
+    throw new Error('A device that was just inserted is missing.');
+  }
+  return added;
 }
 
-async function insertDevice(
-  transaction: DeviceDatabase,
-  organizationId: string,
-  device: NewDevice,
-): Promise<void> {
-  const inserted = await transaction
-    .insertInto('devices')
-    .values({
-      org_id: organizationId,
-      id: device.id,
-      product_id: device.productId,
-      name: device.name,
-      device_type: 'device',
-      state: 'notActive',
-      address: NEVER_CONNECTED_ADDRESS,
-      online_time: NEVER,
-      offline_time: NEVER,
-      create_time: device.createTime,
-      register_time: device.createTime,
-      configuration: JSON.stringify(device.configuration),
-    })
-    .onConflict((conflict) => conflict.columns(['org_id', 'id']).doNothing())
-    .returning('id')
-    .executeTakeFirst();
-  if (inserted === undefined) {
-    throw new ApiError('duplicate_key');
+/** Thrown to undo the transaction; carries out what would have become of each. */
+class NothingAdded extends Error {
+  readonly outcomes: readonly AddOutcome[];
+
+  constructor(outcomes: readonly AddOutcome[]) {
+    super('One device of a batch cannot be added.');
+    this.outcomes = outcomes;
   }
 }
 
-type SummaryRow = Selectable<DeviceTable> & {
-  readonly product_name: string;
-} & Pick<ProductTable, 'protocol' | 'transport'>;
+async function addAll(
+  database: OrganizationDatabase,
+  devices: readonly NewDevice[],
+  allOrNothing: boolean,
+): Promise<readonly AddOutcome[]> {
+  try {
+    return await inTransaction(database, async (transaction) => {
+      const outcomes = await addDevices(transaction, devices);
+      if (allOrNothing && outcomes.some((outcome) => outcome !== 'created')) {
+        throw new NothingAdded(outcomes);
+      }
+      return outcomes;
+    });
+  } catch (error) {
+    if (error instanceof NothingAdded) {
+      return error.outcomes;
+    }
+    throw error;
+  }
+}
 
-function toSummary(row: SummaryRow): DeviceSummary {
-  return {
-    id: row.id,
-    name: row.name,
-    orgId: row.org_id,
-    productId: row.product_id,
-    productName: row.product_name,
-    protocol: row.protocol,
-    transport: row.transport,
-    deviceType: row.device_type as DeviceType,
-    state: row.state as DeviceState,
-    address: row.address,
-    onlineTime: row.online_time,
-    offlineTime: row.offline_time,
-    createTime: row.create_time,
-    registerTime: row.register_time,
+async function updateDevice(
+  transaction: OrganizationDatabase,
+  id: string,
+  { configuration, ...columns }: DeviceChanges,
+  engine: DatabaseEngine,
+): Promise<void> {
+  const current = await transaction
+    .selectFrom('devices')
+    .select('configuration')
+    .where('id', '=', id)
+    // SQLite's transaction holds the lock already.
+    .$if(engine === 'postgres', (query) => query.forUpdate())
+    .executeTakeFirst();
+  if (current === undefined) {
+    return;
+  }
+  const changes = {
+    ...columns,
+    ...(configuration === undefined
+      ? {}
+      : { configuration: merge(current.configuration, configuration) }),
   };
+  if (Object.keys(changes).length > 0) {
+    await transaction.updateTable('devices').set(changes).where('id', '=', id).execute();
+  }
+}
+
+/** RFC 7396: a key that is null goes, every other one is set. */
+function merge(current: string, changes: Readonly<Record<string, string | null>>): string {
+  const merged = { ...(JSON.parse(current) as Record<string, string>), ...changes };
+  const entries = Object.entries(merged).filter(([, value]) => value !== null);
+  if (entries.length > MAX_CONFIGURATION_ENTRIES) {
+    const message = `must have at most ${MAX_CONFIGURATION_ENTRIES} entries`;
+    throw illegalArgument([{ property: 'configuration', message }]);
+  }
+  return JSON.stringify(Object.fromEntries(entries));
+}
+
+async function removeDevice(
+  database: OrganizationDatabase,
+  id: string,
+): Promise<'removed' | 'active' | 'missing'> {
+  const removed = await database
+    .deleteFrom('devices')
+    .where('id', '=', id)
+    .where('state', '=', 'notActive')
+    .returning('id')
+    .executeTakeFirst();
+  if (removed !== undefined) {
+    return 'removed';
+  }
+  const found = await database
+    .selectFrom('devices')
+    .select('id')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return found === undefined ? 'missing' : 'active';
 }

@@ -1,57 +1,125 @@
-import type { Request } from 'express';
 import { createDevice } from '../devices/create-device.ts';
-import { describeDevice, describeSummary, type LabelLanguage } from '../devices/describe-device.ts';
-import type { DevicesOf } from '../devices/devices.ts';
+import { createDevices } from '../devices/create-devices.ts';
+import { deleteDevice } from '../devices/delete-device.ts';
+import { deployDevice, undeployDevice } from '../devices/deploy-device.ts';
+import { describeDevice, describeSummary } from '../devices/describe-device.ts';
+import type { Device } from '../devices/device.ts';
+import { deviceSubject } from '../devices/device-query.ts';
+import type { Devices } from '../devices/devices.ts';
 import { getDeviceDetail } from '../devices/get-device-detail.ts';
-import { listDevices } from '../devices/list-devices.ts';
+import { updateDevice } from '../devices/update-device.ts';
+import type { InventoryOf } from '../inventory.ts';
+import { countHeaders, describeItems, describePage } from '../query-grammar/describe-page.ts';
 import { readJsonBody } from './json-body.ts';
 import type { Route } from './mount-routes.ts';
+import { readBodyQuery, readParameterQuery } from './query-request.ts';
+import { languageOf, pathPart, queryOf } from './request-parts.ts';
 
 type Handler = Route['handle'];
 
+export interface DeviceHandlerDependencies {
+  readonly inventoryOf: InventoryOf;
+  readonly generateId: () => string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** The largest body: 10,000 devices. The gateway's route has the same limit. */
+const BATCH_LIMIT_BYTES = 16 * 1024 * 1024;
+
 /** Operation 2: an array, as the specification says, with the count beside it. */
-export function handleListDevices({ devicesOf }: { readonly devicesOf: DevicesOf }): Handler {
+export function handleListDevices({ inventoryOf }: DeviceHandlerDependencies): Handler {
   return async (request, caller) => {
-    const page = await listDevices(queryOf(request), { devices: devicesOf(caller.organizationId) });
+    const query = readParameterQuery(request, deviceSubject);
+    const page = await inventoryOf(caller.organizationId).devices.page(query);
     const language = languageOf(request);
     return {
-      result: page.devices.map((device) => describeSummary(device, language)),
-      headers: { 'X-Total-Count': String(page.total) },
+      result: describeItems(page, query, (device) => describeSummary(device, language)),
+      headers: countHeaders(page),
     };
   };
 }
 
-/** Operation 5. */
-export function handleGetDeviceDetail({ devicesOf }: { readonly devicesOf: DevicesOf }): Handler {
+/** Operation 6, and its GET form. */
+export function handleQueryDevices({ inventoryOf }: DeviceHandlerDependencies): Handler {
   return async (request, caller) => {
-    const device = await getDeviceDetail(String(request.params.deviceId), {
-      devices: devicesOf(caller.organizationId),
-    });
-    return { result: describeDevice(device, languageOf(request)) };
+    const query = await readBodyQuery(request, deviceSubject);
+    const page = await inventoryOf(caller.organizationId).devices.page(query);
+    const language = languageOf(request);
+    return { result: describePage(page, query, (device) => describeSummary(device, language)) };
   };
+}
+
+/** The number of devices a query finds, exactly. */
+export function handleCountDevices({ inventoryOf }: DeviceHandlerDependencies): Handler {
+  return async (request, caller) => {
+    const { condition } = await readBodyQuery(request, deviceSubject);
+    return { result: await inventoryOf(caller.organizationId).devices.count(condition) };
+  };
+}
+
+/** Operation 5. */
+export function handleGetDeviceDetail(dependencies: DeviceHandlerDependencies): Handler {
+  return answerDevice(dependencies, (id, devices) => getDeviceDetail(id, { devices }));
 }
 
 /** Operation 3: the result is the stored entity. */
-export function handleCreateDevice(dependencies: {
-  readonly devicesOf: DevicesOf;
-  readonly generateId: () => string;
-  readonly now: () => number;
-}): Handler {
+export function handleCreateDevice(dependencies: DeviceHandlerDependencies): Handler {
+  const { inventoryOf, generateId, now } = dependencies;
   return async (request, caller) => {
     const device = await createDevice(await readJsonBody(request), {
-      devices: dependencies.devicesOf(caller.organizationId),
-      generateId: dependencies.generateId,
-      now: dependencies.now,
+      devices: inventoryOf(caller.organizationId).devices,
+      generateId,
+      now,
     });
     return { result: describeDevice(device, languageOf(request)) };
   };
 }
 
-/** The query as it came, repeated parameters included; Express's own parsers guess. */
-function queryOf(request: Request): URLSearchParams {
-  return new URLSearchParams(request.url.split('?').slice(1).join('?'));
+export function handleCreateDevices(dependencies: DeviceHandlerDependencies): Handler {
+  const { inventoryOf, generateId, now } = dependencies;
+  return async (request, caller) => {
+    const allOrNothing = queryOf(request).get('allOrNothing');
+    const result = await createDevices(
+      await readJsonBody(request, BATCH_LIMIT_BYTES),
+      allOrNothing,
+      { devices: inventoryOf(caller.organizationId).devices, generateId, now },
+    );
+    return { result };
+  };
 }
 
-function languageOf(request: Request): LabelLanguage {
-  return request.acceptsLanguages('en', 'zh') === 'zh' ? 'zh' : 'en';
+export function handleUpdateDevice(dependencies: DeviceHandlerDependencies): Handler {
+  return answerDevice(dependencies, async (id, devices, readBody) =>
+    updateDevice(id, await readBody(), { devices }),
+  );
+}
+
+export function handleDeployDevice(dependencies: DeviceHandlerDependencies): Handler {
+  return answerDevice(dependencies, (id, devices) => deployDevice(id, { devices }));
+}
+
+export function handleUndeployDevice(dependencies: DeviceHandlerDependencies): Handler {
+  return answerDevice(dependencies, (id, devices) => undeployDevice(id, { devices }));
+}
+
+export function handleDeleteDevice({ inventoryOf }: DeviceHandlerDependencies): Handler {
+  return async (request, caller) => {
+    const { devices } = inventoryOf(caller.organizationId);
+    await deleteDevice(pathPart(request, 'deviceId'), { devices });
+    return { result: undefined };
+  };
+}
+
+/** For what is done to one device and answers the device as it is then. */
+function answerDevice(
+  { inventoryOf }: DeviceHandlerDependencies,
+  operation: (id: string, devices: Devices, readBody: () => Promise<unknown>) => Promise<Device>,
+): Handler {
+  return async (request, caller) => {
+    const { devices } = inventoryOf(caller.organizationId);
+    const id = pathPart(request, 'deviceId');
+    const device = await operation(id, devices, () => readJsonBody(request));
+    return { result: describeDevice(device, languageOf(request)) };
+  };
 }

@@ -1,10 +1,10 @@
 /**
  * Owns HTTP: who calls, what a body or parameter says, and how a reply is written.
  *
- *   reply-headers ─▶ authenticate (internal-token, remembered) ─▶ mount-routes: scope ─▶ device-handlers ─▶ envelope
+ *   reply-headers ─▶ authenticate (internal-token, remembered) ─▶ mount-routes: scope ─▶ …-handlers ─▶ envelope
  *                                                                     any failure ─▶ reply-failures ─▶ envelope
  *
- * What a device is, and what may happen to it, is not here: handlers call one function of devices/ each.
+ * What a device is, and what may happen to it, is not here: handlers call one function of the domain each.
  */
 import { ApiError, successEnvelope } from '@gatehouse/api-envelope';
 import { observedRequest } from '@gatehouse/http-server';
@@ -19,7 +19,7 @@ export interface Reply {
 }
 
 export interface Route {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   /** The name in the log, instead of a URL. */
   readonly operation: string;
@@ -27,13 +27,14 @@ export interface Route {
   readonly handle: (request: Request, caller: Caller) => Promise<Reply>;
 }
 
+const expressMethods = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
+
 /** Mounts the table: scope check and envelope for every route, 405 with `Allow` for every other method. */
 export function mountRoutes(app: Express, routes: readonly Route[], now: () => number): void {
   for (const [path, ofPath] of Map.groupBy(routes, (route) => route.path)) {
     const mounted = app.route(path);
     for (const route of ofPath) {
-      const method = route.method === 'GET' ? 'get' : 'post';
-      mounted[method](answer(route, now));
+      mounted[expressMethods[route.method]](answer(route, now));
     }
     mounted.all(refuseMethod(ofPath));
   }

@@ -1,13 +1,34 @@
+import type { AccessTokenVerifier, ClientRegistry } from '@gatehouse/identity';
+import { assertAllowedAddress } from './allowed-address.ts';
 import { type Authenticator, tokenRefused } from './authenticator.ts';
+import { isTokenText } from './token-text.ts';
 
-/** Method B: `X-Access-Token`. No such token is issued yet, so every one is unknown. */
-export function createAccessTokenAuthenticator(): Authenticator {
+/** Method B: a token that a signed request asked for, in `X-Access-Token` and nowhere else. */
+export function createAccessTokenAuthenticator(dependencies: {
+  readonly verifyXAccessToken: AccessTokenVerifier;
+  readonly clients: ClientRegistry;
+}): Authenticator {
+  const { verifyXAccessToken: verify, clients } = dependencies;
   return {
-    async authenticate({ credentials }) {
-      if (credentials.accessToken === undefined) {
+    async authenticate({ credentials, clientAddress }) {
+      const { accessToken: token, query } = credentials;
+      if (token === undefined) {
         return undefined;
       }
-      throw tokenRefused();
+      const principal = isTokenText(token) ? await verify(token) : undefined;
+      const client = principal && (await clients.find(principal.clientId));
+      if (principal === undefined || client === undefined) {
+        throw tokenRefused();
+      }
+      assertAllowedAddress(client, clientAddress);
+      return {
+        kind: 'access-token',
+        principal,
+        signer: undefined,
+        token: { text: token, verify },
+        query,
+        body: undefined,
+      };
     },
   };
 }

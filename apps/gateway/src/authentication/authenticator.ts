@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
-import type { Principal } from '@gatehouse/identity';
+import type { AccessTokenVerifier, Principal } from '@gatehouse/identity';
 import type { SignatureAlgorithm } from '@gatehouse/request-signature';
 import type { RequestTarget } from '../routes/request-target.ts';
 import type { CredentialKind } from '../routes/route.ts';
@@ -27,14 +27,22 @@ export interface Caller {
   readonly principal: Principal;
   /** Signs the reply; only the caller of a verified signed request has one. */
   readonly signer: Signer | undefined;
+  /** What was presented, to be verified again while a reply stays open. Signed requests have none. */
+  readonly token: PresentedToken | undefined;
   /** The query to forward, without its `?`. */
   readonly query: string;
   /** The verified body to forward, or undefined to stream the one that is still on its way. */
   readonly body: VerifiedBody | undefined;
 }
 
+export interface PresentedToken {
+  readonly text: string;
+  readonly verify: AccessTokenVerifier;
+}
+
 /** The key that verified a request, to sign its reply with. */
 export interface Signer {
+  readonly clientId: string;
   readonly algorithm: SignatureAlgorithm;
   readonly secureKey: string;
 }

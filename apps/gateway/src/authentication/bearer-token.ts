@@ -2,12 +2,11 @@ import { ApiError } from '@gatehouse/api-envelope';
 import type { AccessTokenVerifier } from '@gatehouse/identity';
 import { type Authenticator, tokenRefused } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
+import { isTokenText } from './token-text.ts';
 
-/** Scheme in any case, one space, token68 (RFC 6750 §2.1, RFC 9110 §11.2). */
-const BEARER = /^bearer ([A-Za-z0-9._~+/-]+=*)$/i;
-const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+/** Scheme in any case, then exactly one space (RFC 6750 §2.1). */
+const BEARER = /^bearer (\S+)$/i;
 const SCHEME = /^bearer(?![^\s])/i;
-const MAXIMUM_TOKEN_LENGTH = 512;
 
 /** Method C: `Authorization: bearer …` or the query parameter `access_token`. */
 export function createBearerTokenAuthenticator(dependencies: {
@@ -24,14 +23,21 @@ export function createBearerTokenAuthenticator(dependencies: {
       }
       const token = authorization === undefined ? queryToken : readHeader(authorization);
       const accepted = authorization !== undefined || acceptQueryToken;
-      if (!accepted || token === undefined || !isWellFormed(token)) {
+      if (!accepted || token === undefined || !isTokenText(token)) {
         throw tokenRefused();
       }
       const principal = await verifyAccessToken(token);
       if (principal === undefined) {
         throw tokenRefused();
       }
-      return { kind: 'bearer', principal, signer: undefined, query, body: undefined };
+      return {
+        kind: 'bearer',
+        principal,
+        signer: undefined,
+        token: { text: token, verify: verifyAccessToken },
+        query,
+        body: undefined,
+      };
     },
   };
 }
@@ -42,8 +48,4 @@ function readHeader(authorization: string): string | undefined {
     throw new ApiError('unauthorized', { headers: bearerChallenge() });
   }
   return BEARER.exec(authorization)?.[1];
-}
-
-function isWellFormed(token: string): boolean {
-  return token.length <= MAXIMUM_TOKEN_LENGTH && TOKEN.test(token);
 }

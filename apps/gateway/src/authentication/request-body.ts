@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
+import { sendContinue } from '@gatehouse/http-server';
 
 /** Whether a body comes with the request (RFC 9112 §6.3). */
 export function hasBody(request: IncomingMessage): boolean {
@@ -24,6 +25,7 @@ export async function readBody(request: IncomingMessage, limitBytes: number): Pr
   if (!hasBody(request)) {
     return Buffer.alloc(0);
   }
+  sendContinue(request);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -2,9 +2,8 @@ import { ApiError } from '@gatehouse/api-envelope';
 import {
   type Client,
   type ClientRegistry,
-  deviceScopes,
+  clientPrincipal,
   generateSecureKey,
-  type Principal,
   type ReplayGuard,
 } from '@gatehouse/identity';
 import {
@@ -12,9 +11,10 @@ import {
   findSigningKey,
   isTimely,
   parseTimestamp,
+  type SignatureAlgorithm,
   type SignatureInput,
 } from '@gatehouse/request-signature';
-import { type AddressMatcher, createAddressMatcher } from './address.ts';
+import { assertAllowedAddress } from './allowed-address.ts';
 import type { AuthenticationRequest, Authenticator } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
 import { nodeDigest } from './node-digest.ts';
@@ -67,8 +67,16 @@ export function createSignedRequestAuthenticator(
       const candidates = [...ownKeys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
       const secureKey = findSigningKey(input, presented.sign, candidates, nodeDigest);
       if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
+        // A refusal costs both digests, so that its time does not tell which one the client has, if any.
+        findSigningKey(
+          { ...input, algorithm: otherThan(input.algorithm) },
+          '',
+          decoyKeys,
+          nodeDigest,
+        );
         throw new ApiError('invalid_signature', { headers: bearerChallenge() });
       }
+      // Before the first use is bound: who replays from elsewhere must not use the signature up.
       assertAllowedAddress(client, request.clientAddress);
       const use = await replayGuard.bind({
         clientId: client.clientId,
@@ -83,8 +91,13 @@ export function createSignedRequestAuthenticator(
       }
       return {
         kind: 'signature',
-        principal: principalOf(client),
-        signer: { algorithm: client.signatureAlgorithm, secureKey },
+        principal: clientPrincipal(client),
+        signer: {
+          clientId: client.clientId,
+          algorithm: client.signatureAlgorithm,
+          secureKey,
+        },
+        token: undefined,
         query: text.query,
         body: text.body,
       };
@@ -114,33 +127,6 @@ async function readUnambiguously(request: AuthenticationRequest): Promise<Signed
   }
 }
 
-const matchers = new WeakMap<readonly string[], AddressMatcher>();
-
-/** Before the first use is bound: who replays from elsewhere must not use the signature up. */
-function assertAllowedAddress(client: Client, address: string): void {
-  if (client.ipAllowList.length === 0) {
-    return;
-  }
-  let matcher = matchers.get(client.ipAllowList);
-  if (matcher === undefined) {
-    matcher = createAddressMatcher(client.ipAllowList);
-    matchers.set(client.ipAllowList, matcher);
-  }
-  if (!matcher(address)) {
-    throw new ApiError('access_denied', {
-      message: 'This client may not be used from this address.',
-      headers: bearerChallenge(),
-    });
-  }
-}
-
-/** A client speaks for itself, with all of its device scopes. */
-function principalOf(client: Client): Principal {
-  return {
-    clientId: client.clientId,
-    orgId: client.orgId,
-    userId: undefined,
-    subject: client.clientId,
-    scopes: new Set(deviceScopes.filter((scope) => client.scopes.includes(scope))),
-  };
+function otherThan(algorithm: SignatureAlgorithm): SignatureAlgorithm {
+  return algorithm === 'MD5' ? 'SHA-256' : 'MD5';
 }

@@ -14,12 +14,15 @@ import type { InternalTokenIssuer } from './internal-token.ts';
 import { limitBody } from './limited-body.ts';
 import type { Upstream } from './upstream.ts';
 import type { UpstreamReply } from './upstream-call.ts';
+import { watchCredential } from './watch-credential.ts';
 
 export interface ForwardRequest {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
   readonly route: Route;
+  /** The route's, which has one. */
+  readonly upstream: string;
   readonly caller: Caller;
   /** The normalised path. */
   readonly path: string;
@@ -47,7 +50,7 @@ export function createForwarder(dependencies: {
     if (response.destroyed) {
       throw new Error('The caller left before its request was forwarded.');
     }
-    const upstream = upstreams.get(route.upstream);
+    const upstream = upstreams.get(request.upstream);
     if (upstream === undefined) {
       throw new Error(`Route ${route.operation} names an unknown upstream.`);
     }
@@ -57,7 +60,7 @@ export function createForwarder(dependencies: {
       clientAddress: request.clientAddress,
       publicHost,
       publicScheme,
-      internalToken: await issueInternalToken(caller.principal, route.upstream),
+      internalToken: await issueInternalToken(caller.principal, request.upstream),
       contentType: caller.body?.contentType,
     });
     const exchange = upstream.send({
@@ -66,9 +69,14 @@ export function createForwarder(dependencies: {
       headers,
       body: bodyToSend(request, headers),
       timeoutMilliseconds: route.timeoutMilliseconds,
+      streaming: route.streaming,
     });
     response.once('close', () => exchange.cancel(callerLeft));
-    return toReply(await exchange.reply, message.method === 'HEAD');
+    const reply = toReply(await exchange.reply, message.method === 'HEAD');
+    if (route.streaming) {
+      watchCredential(caller, route.scope, response);
+    }
+    return reply;
   };
 }
 

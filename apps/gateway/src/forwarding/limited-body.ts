@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import { ApiError } from '@gatehouse/api-envelope';
+import { sendContinue } from '@gatehouse/http-server';
 
 /**
  * The body of a request on its way to a service, counted. It stands between the two sockets, so that the end
@@ -16,5 +17,6 @@ export function limitBody(request: IncomingMessage, limitBytes: number): Transfo
   });
   // After an early answer nobody listens to it any more, and an error without a listener ends the process.
   counted.on('error', () => {});
+  sendContinue(request);
   return request.pipe(counted);
 }

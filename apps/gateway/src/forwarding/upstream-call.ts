@@ -9,13 +9,20 @@ export interface UpstreamReply {
   readonly body: UpstreamBody;
 }
 
+export interface UpstreamCallEvents {
+  /** The head is here. */
+  answered(): void;
+  /** Once, when the exchange is over, whatever its end. */
+  settled(): void;
+}
+
 /**
  * One exchange with an upstream, as undici reports it. `reply` resolves with the head or rejects with an
- * ApiError; what happens later shows in the body. `settled` runs once, when the exchange is over, whatever its end.
+ * ApiError; what happens later shows in the body.
  */
 export class UpstreamCall implements Dispatcher.DispatchHandler {
   readonly reply: Promise<UpstreamReply>;
-  readonly #settled: () => void;
+  readonly #events: UpstreamCallEvents;
   #resolve: (reply: UpstreamReply) => void = () => {};
   #reject: (error: unknown) => void = () => {};
   #controller: Dispatcher.DispatchController | undefined;
@@ -23,8 +30,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   #body: UpstreamBody | undefined;
   #over = false;
 
-  constructor(settled: () => void) {
-    this.#settled = settled;
+  constructor(events: UpstreamCallEvents) {
+    this.#events = events;
     this.reply = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -59,6 +66,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     headers: IncomingHttpHeaders,
   ): void {
     if (status >= 200) {
+      this.#events.answered();
       this.#body = new UpstreamBody(controller, headers['content-length']);
       this.#resolve({ status, headers, body: this.#body });
     }
@@ -83,7 +91,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   #finish(): void {
     if (!this.#over) {
       this.#over = true;
-      this.#settled();
+      this.#events.settled();
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { ApiError, serviceUnavailable } from '@gatehouse/api-envelope';
-import { Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
+import { UpgradeCall, type UpgradedConnection } from './upgrade-call.ts';
 import { UpstreamCall, type UpstreamReply } from './upstream-call.ts';
 
 export interface UpstreamRequest {
@@ -11,6 +12,8 @@ export interface UpstreamRequest {
   readonly headers: readonly string[];
   readonly body: Uint8Array | Readable | undefined;
   readonly timeoutMilliseconds: number;
+  /** The deadline ends with the head; the body may go on for as long as something comes now and then. */
+  readonly streaming: boolean;
 }
 
 /** An exchange that runs: its reply, and the way to end it early. */
@@ -23,18 +26,24 @@ export interface UpstreamExchange {
 
 export interface Upstream {
   send(request: UpstreamRequest): UpstreamExchange;
+  /** Opens a WebSocket. Rejects with an ApiError unless the service agrees. */
+  upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>): Promise<UpgradedConnection>;
   close(): Promise<void>;
 }
 
 export interface UpstreamOptions {
   readonly url: string;
   readonly connections: number;
+  /** Of their own for what stays open, so that it does not take the others' away. */
+  readonly streamConnections: number;
   /** In flight or waiting for a connection; more are told to come back later. */
   readonly maximumRequests: number;
 }
 
 /** Short, so that a refused or unresolvable upstream is a 502 within a second. */
 const CONNECT_TIMEOUT_MILLISECONDS = 900;
+/** Server-sent events are to be kept alive by comments; what says nothing for so long is gone. */
+const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 
 /**
  * A bounded pool of connections to one service. Nothing is ever sent twice: after a lost reply only the
@@ -43,8 +52,88 @@ const CONNECT_TIMEOUT_MILLISECONDS = 900;
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { origin, pathname } = new URL(options.url);
   const prefix = pathname === '/' ? '' : pathname;
-  const pool = new Pool(origin, {
-    connections: options.connections,
+  const brief = createPool(origin, options.connections);
+  const open = createPool(origin, options.streamConnections);
+  let running = 0;
+  let streaming = 0;
+
+  function dispatch(
+    pool: Pool,
+    request: Omit<UpstreamRequest, 'streaming'>,
+    extra: Pick<Dispatcher.DispatchOptions, 'upgrade' | 'bodyTimeout'>,
+    handler: Dispatcher.DispatchHandler,
+  ): void {
+    pool.dispatch(
+      {
+        method: request.method,
+        path: prefix + request.target,
+        headers: request.headers as string[],
+        body: request.body ?? null,
+        ...extra,
+      },
+      handler,
+    );
+  }
+
+  return {
+    send(request) {
+      const isFull = request.streaming
+        ? streaming >= options.streamConnections
+        : running >= options.maximumRequests;
+      if (isFull) {
+        throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
+      }
+      if (request.streaming) {
+        streaming += 1;
+      } else {
+        running += 1;
+      }
+      const call = new UpstreamCall({
+        answered: () => request.streaming && clearTimeout(deadline),
+        settled() {
+          clearTimeout(deadline);
+          if (request.streaming) {
+            streaming -= 1;
+          } else {
+            running -= 1;
+          }
+        },
+      });
+      const deadline = setTimeout(
+        () => call.cancel(() => new ApiError('timeout')),
+        request.timeoutMilliseconds,
+      );
+      if (request.streaming) {
+        dispatch(open, request, { bodyTimeout: STREAM_IDLE_MILLISECONDS }, call);
+      } else {
+        dispatch(brief, request, {}, call);
+      }
+      return {
+        reply: call.reply,
+        cancel: (reason) => call.cancel(reason),
+      };
+    },
+    async upgrade(request) {
+      if (streaming >= options.streamConnections) {
+        throw serviceUnavailable(new Error('Too many streams are open to the upstream.'));
+      }
+      streaming += 1;
+      const call = new UpgradeCall(() => {
+        streaming -= 1;
+      });
+      const deadline = setTimeout(() => call.expire(), request.timeoutMilliseconds);
+      dispatch(open, { ...request, body: undefined }, { upgrade: 'websocket' }, call);
+      return call.upgraded.finally(() => clearTimeout(deadline));
+    },
+    close: async () => {
+      await Promise.all([brief.close(), open.destroy()]);
+    },
+  };
+}
+
+function createPool(origin: string, connections: number): Pool {
+  return new Pool(origin, {
+    connections,
     connectTimeout: CONNECT_TIMEOUT_MILLISECONDS,
     autoSelectFamily: true,
     allowH2: false,
@@ -52,36 +141,4 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  let running = 0;
-
-  return {
-    send(request) {
-      if (running >= options.maximumRequests) {
-        throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
-      }
-      running += 1;
-      const call = new UpstreamCall(() => {
-        running -= 1;
-        clearTimeout(deadline);
-      });
-      const deadline = setTimeout(
-        () => call.cancel(() => new ApiError('timeout')),
-        request.timeoutMilliseconds,
-      );
-      pool.dispatch(
-        {
-          method: request.method,
-          path: prefix + request.target,
-          headers: request.headers as string[],
-          body: request.body ?? null,
-        },
-        call,
-      );
-      return {
-        reply: call.reply,
-        cancel: (reason) => call.cancel(reason),
-      };
-    },
-    close: () => pool.close(),
-  };
 }

@@ -16,7 +16,7 @@ export function authorize(caller: Caller, route: Route): void {
       headers: bearerChallenge(),
     });
   }
-  if (!caller.principal.scopes.has(route.scope)) {
+  if (route.scope !== undefined && !caller.principal.scopes.has(route.scope)) {
     throw new ApiError('access_denied', {
       message: `This operation needs the scope ${route.scope}.`,
       headers: bearerChallenge('insufficient_scope', route.scope),

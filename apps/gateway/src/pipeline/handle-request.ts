@@ -1,132 +1,162 @@
 /**
  * The life of a request, as one list of stages. Each stage answers or throws an ApiError; whatever was
  * thrown becomes a reply in one place, and every reply is sealed and written the same way.
+ *
+ *   refuse-early → target → (preflight, public document) → admit: match → limit → authenticate → limit
+ *     → authorize → forward, or answer here → seal → write           handle-upgrade: the same, up to authorize
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { ApiError, serviceUnavailable, toApiError } from '@gatehouse/api-envelope';
-import { observedRequest, type RequestNotes } from '@gatehouse/http-server';
-import { StoreUnavailable } from '@gatehouse/store';
-import { type AddressMatcher, clientAddress } from '../authentication/address.ts';
-import { type Authenticator, authenticate, type Caller } from '../authentication/authenticator.ts';
-import { bearerChallenge } from '../authentication/challenge.ts';
-import { presentedCredentials } from '../authentication/presented-credentials.ts';
+import { ApiError } from '@gatehouse/api-envelope';
+import { observedRequest } from '@gatehouse/http-server';
+import type { AddressMatcher } from '../authentication/address.ts';
+import type { CrossOrigin } from '../cross-origin/cross-origin.ts';
 import type { Forwarder } from '../forwarding/forward.ts';
-import { DEFAULT_BODY_LIMIT_BYTES } from '../routes/device-routes.ts';
-import { assertReadableQuery, parseRequestTarget } from '../routes/request-target.ts';
-import type { Route } from '../routes/route.ts';
-import type { RouteMatch, RouteTable } from '../routes/route-table.ts';
-import { sealReply } from '../sealing/seal-reply.ts';
+import type { ProtectedResource } from '../public-documents/protected-resource.ts';
+import { limitHeaders } from '../rate-limits/limit-headers.ts';
+import { parseRequestTarget, type RequestTarget } from '../routes/request-target.ts';
+import type { RouteMatch } from '../routes/route-table.ts';
+import type { SealReply } from '../sealing/seal-reply.ts';
+import {
+  type AdmissionDependencies,
+  admit,
+  countRefusal,
+  type Exchange,
+  openExchange,
+} from './admit.ts';
 import { authorize } from './authorize.ts';
+import type { LocalOperation } from './local-operation.ts';
+import { noteRefusal, toRefusal, withChallenge } from './refusal.ts';
 import { refuseEarly } from './refuse-early.ts';
 import { failureReply, type Reply } from './reply.ts';
 import { writeReply } from './write-reply.ts';
 
-export interface PipelineDependencies {
-  readonly routes: RouteTable;
-  readonly authenticators: readonly Authenticator[];
+export interface PipelineDependencies extends AdmissionDependencies {
   readonly forward: Forwarder;
+  /** By the name of the operation. */
+  readonly localOperations: ReadonlyMap<string, LocalOperation>;
+  readonly protectedResource: ProtectedResource;
+  readonly crossOrigin: CrossOrigin;
   readonly isTrustedProxy: AddressMatcher;
+  readonly sealReply: SealReply;
   readonly now: () => number;
-  readonly signedReplyLimitBytes: number;
 }
 
 export function createRequestHandler(dependencies: PipelineDependencies): RequestListener {
-  return (request, response) => {
-    handle(request, response, dependencies).catch((err: unknown) => {
-      observedRequest(request).notes.err = err;
+  return (message, response) => {
+    const { notes } = observedRequest(message);
+    const exchange = openExchange(message, notes, dependencies.isTrustedProxy);
+    handle(exchange, response, dependencies).catch((err: unknown) => {
+      notes.err = err;
       response.destroy();
     });
   };
 }
 
 async function handle(
-  message: IncomingMessage,
+  exchange: Exchange,
   response: ServerResponse,
   dependencies: PipelineDependencies,
 ): Promise<void> {
-  const { now, signedReplyLimitBytes: limitBytes } = dependencies;
-  const { id: requestId, notes } = observedRequest(message);
-  const isHead = message.method === 'HEAD';
-  let caller: Caller | undefined;
+  const { message } = exchange;
   let reply: Reply;
   try {
-    refuseEarly(message);
-    const target = parseRequestTarget(message.url ?? '');
-    const credentials = presentedCredentials(message, target.query);
-    if (credentials.signature === undefined) {
-      assertReadableQuery(target.query);
-    }
-    const match = dependencies.routes.match(message.method ?? '', target.segments);
-    notes.operation = match?.route?.operation ?? 'unmatched';
-    const address = clientAddress(message, dependencies.isTrustedProxy);
-    const bodyLimitBytes = match?.route?.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES;
-    caller = await authenticate(
-      { message, target, credentials, clientAddress: address, bodyLimitBytes },
-      dependencies.authenticators,
-    );
-    noteCaller(notes, caller);
-    const route = assertRoute(match);
-    authorize(caller, route);
-    reply = await dependencies.forward({
-      ...{ message, response, requestId, route, caller },
-      ...{ path: target.path, clientAddress: address },
-    });
+    reply = await answer(exchange, response, dependencies);
   } catch (thrown) {
-    reply = refusal(thrown, { notes, response, isHead, now });
+    reply = await refuse(thrown, exchange, response, dependencies);
   }
-  const signer = caller?.signer;
-  reply = await sealReply(reply, signer, { now, limitBytes }).catch((thrown: unknown) =>
-    sealReply(refusal(thrown, { notes, response, isHead, now }), signer, { now, limitBytes }),
-  );
-  await writeReply(reply, message, response);
+  const signer = exchange.caller?.signer;
+  if (signer !== undefined) {
+    reply = await dependencies.sealReply(reply, signer).catch(async (thrown: unknown) => {
+      const refusal = await refuse(thrown, exchange, response, dependencies);
+      return dependencies.sealReply(refusal, signer).catch(() => refusal);
+    });
+  }
+  const extra = [...limitHeaders(exchange.appliedLimits, dependencies.now())];
+  const { origin } = message.headers;
+  if (origin !== undefined) {
+    const clientId = exchange.caller?.principal.clientId;
+    extra.push(...(await dependencies.crossOrigin.replyHeaders(origin, clientId)));
+  }
+  await writeReply({ ...reply, headers: [...reply.headers, ...extra] }, message, response);
+}
+
+async function answer(
+  exchange: Exchange,
+  response: ServerResponse,
+  dependencies: PipelineDependencies,
+): Promise<Reply> {
+  const { message } = exchange;
+  refuseEarly(message);
+  const target = parseRequestTarget(message.url ?? '');
+  const open = await answerAnybody(exchange, target, dependencies);
+  if (open !== undefined) {
+    return open;
+  }
+  const { caller, match } = await admit(exchange, target, dependencies);
+  const route = match?.route;
+  if (route === undefined) {
+    return answerUnrouted(message, match);
+  }
+  authorize(caller, route);
+  if (route.upstream !== undefined) {
+    return dependencies.forward({
+      message,
+      response,
+      requestId: observedRequest(message).id,
+      route,
+      upstream: route.upstream,
+      caller,
+      path: target.path,
+      clientAddress: exchange.clientAddress,
+    });
+  }
+  const operation = dependencies.localOperations.get(route.operation);
+  if (operation === undefined) {
+    throw new Error(`Nobody answers ${route.operation}.`);
+  }
+  return operation({ message, caller });
+}
+
+/** What needs no credential: preflights, which carry none (Fetch §4.8), and the resource's public document. */
+async function answerAnybody(
+  exchange: Exchange,
+  target: RequestTarget,
+  dependencies: PipelineDependencies,
+): Promise<Reply | undefined> {
+  const { message, notes, clientAddress, appliedLimits } = exchange;
+  const document = dependencies.protectedResource.answer(message.method ?? '', target.path);
+  const preflight =
+    message.method === 'OPTIONS'
+      ? await dependencies.crossOrigin.answerPreflight(message)
+      : undefined;
+  const reply = document ?? preflight;
+  if (reply !== undefined) {
+    notes.operation = document === undefined ? 'preflight' : 'protected-resource';
+    await dependencies.limits.countAddress(clientAddress, appliedLimits);
+  }
+  return reply;
 }
 
 /** Only after authentication: a stranger does not learn which routes there are. */
-function assertRoute(match: RouteMatch): Route {
-  if (match === undefined) {
+function answerUnrouted({ method }: IncomingMessage, match: RouteMatch): Reply {
+  if (match === undefined || match.route !== undefined) {
     throw new ApiError('not_found', { message: 'There is no such operation.' });
   }
-  if (match.route === undefined) {
-    throw new ApiError('method_not_allowed', { headers: { Allow: match.allow.join(', ') } });
+  const allow = [...match.allow, 'OPTIONS'].join(', ');
+  if (method !== 'OPTIONS') {
+    throw new ApiError('method_not_allowed', { headers: { Allow: allow } });
   }
-  return match.route;
+  return { status: 204, headers: ['Allow', allow], body: undefined };
 }
 
-function noteCaller(notes: RequestNotes, caller: Caller): void {
-  notes.clientId = caller.principal.clientId;
-  notes.credential = caller.kind;
-}
-
-function refusal(
+async function refuse(
   thrown: unknown,
-  exchange: {
-    readonly notes: RequestNotes;
-    readonly response: ServerResponse;
-    readonly isHead: boolean;
-    readonly now: () => number;
-  },
-): Reply {
-  const { notes, response, isHead, now } = exchange;
-  const error =
-    thrown instanceof StoreUnavailable ? serviceUnavailable(thrown) : toApiError(thrown);
-  notes.code = error.code;
-  // A caller that left is no fault of ours.
-  if (error.status >= 500 && !response.destroyed) {
-    notes.err = error.cause ?? error;
-  }
-  const reply = failureReply(withChallenge(error), now());
-  return isHead ? { ...reply, body: undefined } : reply;
-}
-
-/** 401 and 403 always say how to authenticate (RFC 9110 §15.5.2). */
-function withChallenge(error: ApiError): ApiError {
-  const needed = error.status === 401 || error.status === 403;
-  return needed && error.headers['WWW-Authenticate'] === undefined
-    ? new ApiError(error.code, {
-        message: error.message,
-        result: error.result,
-        headers: { ...bearerChallenge(), ...error.headers },
-        cause: error.cause,
-      })
-    : error;
+  exchange: Exchange,
+  response: ServerResponse,
+  { limits, protectedResource, now }: PipelineDependencies,
+): Promise<Reply> {
+  const error = await countRefusal(toRefusal(thrown), exchange, limits).catch(toRefusal);
+  noteRefusal(error, exchange.notes, response.destroyed);
+  const reply = failureReply(withChallenge(error, protectedResource.metadataUrl), now());
+  return exchange.message.method === 'HEAD' ? { ...reply, body: undefined } : reply;
 }

@@ -4,18 +4,24 @@ import { ApiError } from '@gatehouse/api-envelope';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const served: ReadonlySet<string> = new Set(METHODS);
 
+/** Nothing is built from it, but what stands behind may believe it: no user information, no empty name. */
+const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+
 /**
  * What no route ever serves, refused before anything else. It discloses no route, so it needs no credential.
  *
  * @throws ApiError
  */
-export function refuseEarly(request: IncomingMessage): void {
+export function refuseEarly(
+  request: IncomingMessage,
+  { acceptsUpgrade }: { readonly acceptsUpgrade: boolean } = { acceptsUpgrade: false },
+): void {
   const { method = '', url, headers } = request;
   if (!served.has(method) || url === '*') {
     throw new ApiError('method_not_allowed', { headers: { Allow: METHODS.join(', ') } });
   }
-  if (headers.upgrade !== undefined) {
-    throw refusal('Upgrade', 'is not accepted');
+  if (headers.upgrade !== undefined && !acceptsUpgrade) {
+    throw refusal('Upgrade', 'is not accepted here');
   }
   // Node takes `gzip, chunked`, and would hand on a body it has not decoded (RFC 9112 §6.1).
   const transferEncoding = headers['transfer-encoding'];
@@ -27,6 +33,12 @@ export function refuseEarly(request: IncomingMessage): void {
   }
   if (hasTwoHosts(request.rawHeaders)) {
     throw refusal('Host', 'was sent twice');
+  }
+  if (headers.host !== undefined && !HOST.test(headers.host)) {
+    throw refusal('Host', 'must be a name or an address, with or without a port');
+  }
+  if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
+    throw refusal('HTTP version', 'must be 1.1 or 1.0');
   }
 }
 

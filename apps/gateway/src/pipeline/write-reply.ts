@@ -39,6 +39,8 @@ export async function writeReply(
       headers.push('Content-Length', body.announcedLength);
     }
     response.writeHead(status, headers);
+    // A stream may have nothing to say for a while: its head must not wait for that.
+    response.flushHeaders();
     stream(body, response);
   }
 }

@@ -3,7 +3,8 @@ import { deviceRoutes } from './device-routes.ts';
 import { createRouteTable } from './route-table.ts';
 
 const table = createRouteTable(deviceRoutes);
-const match = (method: string, path: string) => table.match(method, path.slice(1).split('/'));
+const match = (method: string, path: string) =>
+  table.match(method, { path, segments: path.slice(1).split('/') });
 
 describe('createRouteTable', () => {
   it.each([

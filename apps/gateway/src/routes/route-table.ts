@@ -7,37 +7,86 @@ export type RouteMatch =
   | undefined;
 
 export interface RouteTable {
-  match(method: string, segments: readonly string[]): RouteMatch;
+  match(method: string, target: RoutedTarget): RouteMatch;
 }
 
-/** Paths are compared by decoded segment, exactly: case matters, a trailing slash is another path. */
+/** What of a request's target decides its route. */
+export interface RoutedTarget {
+  /** In normal form: two paths that are the same segments are the same text. */
+  readonly path: string;
+  readonly segments: readonly string[];
+}
+
+interface Pattern {
+  readonly parts: readonly string[];
+  readonly byMethod: Map<string, { readonly route: Route }>;
+}
+
+/**
+ * Paths are compared by decoded segment, exactly: case matters, a trailing slash is another path. A path
+ * without a parameter goes before one with, whatever their order in the table.
+ */
 export function createRouteTable(routes: readonly Route[]): RouteTable {
-  const compiled = routes.map((route) => ({ route, pattern: route.path.slice(1).split('/') }));
+  const plain = new Map<string, Pattern>();
+  const patterns = new Map<string, Pattern>();
+  for (const route of routes) {
+    const shapes = route.path.includes('{') ? patterns : plain;
+    const shape = pathShape(route.path);
+    const pattern = shapes.get(shape) ?? { parts: splitPath(shape), byMethod: new Map() };
+    pattern.byMethod.set(route.method, { route });
+    shapes.set(shape, pattern);
+  }
+  const byLength = Map.groupBy(patterns.values(), ({ parts }) => parts.length);
+
+  function candidates({ path, segments }: RoutedTarget): readonly Pattern[] {
+    const exact = plain.get(path);
+    const fitting = (byLength.get(segments.length) ?? []).filter(({ parts }) =>
+      fits(parts, segments),
+    );
+    return exact === undefined ? fitting : [exact, ...fitting];
+  }
+
   return {
-    match(method, segments) {
-      const candidates = compiled.filter(({ pattern }) => fits(pattern, segments));
+    match(method, target) {
       // A HEAD is served where a GET is (RFC 9110 §9.3.2).
       const wanted = method === 'HEAD' ? 'GET' : method;
-      const found = candidates.find(({ route }) => route.method === wanted);
-      if (found !== undefined) {
-        return found;
+      const exact = plain.get(target.path)?.byMethod.get(wanted);
+      if (exact !== undefined) {
+        return exact;
       }
-      return candidates.length === 0
-        ? undefined
-        : { route: undefined, allow: allowedMethods(candidates.map(({ route }) => route)) };
+      const known = candidates(target);
+      for (const { byMethod } of known) {
+        const found = byMethod.get(wanted);
+        if (found !== undefined) {
+          return found;
+        }
+      }
+      return known.length === 0 ? undefined : { route: undefined, allow: allowedMethods(known) };
     },
   };
 }
 
-function fits(pattern: readonly string[], segments: readonly string[]): boolean {
-  return (
-    pattern.length === segments.length &&
-    pattern.every((part, index) =>
-      part.startsWith('{') ? segments[index] !== '' : part === segments[index],
-    )
-  );
+/** Two paths with the same shape match the same requests: parameters have no names here. */
+export function pathShape(path: string): string {
+  return path.replaceAll(/\{[^}]*\}/g, '{}');
 }
 
-function allowedMethods(routes: readonly Route[]): readonly string[] {
-  return routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+function splitPath(path: string): readonly string[] {
+  return path.slice(1).split('/');
+}
+
+function fits(parts: readonly string[], segments: readonly string[]): boolean {
+  for (let index = 0; index < parts.length; index += 1) {
+    const part = parts[index];
+    const segment = segments[index];
+    if (part === '{}' ? segment === '' : part !== segment) {
+      return false;
+    }
+  }
+  return true;
+}
+
+function allowedMethods(patterns: readonly Pattern[]): readonly string[] {
+  const methods = patterns.flatMap(({ byMethod }) => [...byMethod.keys()]);
+  return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }

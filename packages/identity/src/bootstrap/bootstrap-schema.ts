@@ -96,7 +96,7 @@ export const clientSchema = z
 /** OWASP ASVS 6.2.1: at least eight characters. */
 const passwordRule = `must have 8 or more characters and at most ${MAXIMUM_PASSWORD_BYTES} bytes`;
 
-function isAcceptablePassword(password: string): boolean {
+export function isAcceptablePassword(password: string): boolean {
   return [...password].length >= 8 && Buffer.byteLength(password) <= MAXIMUM_PASSWORD_BYTES;
 }
 

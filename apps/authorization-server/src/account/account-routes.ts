@@ -1,0 +1,113 @@
+/**
+ * The account page: who am I, which applications have access, end one, change the password, sign out everywhere.
+ * Who is not signed in goes through the ordinary sign-in, as client of this server (account-client.ts), and comes back
+ * with the same session. Every form carries a token of the session and is answered with 303.
+ * Not here: signing out of this browser only (logout/), and what an operator does to an account (the command line).
+ */
+import type { Identity } from '@gatehouse/identity';
+import { type Request, type Response, Router } from 'express';
+import type Provider from 'oidc-provider';
+import { requestOrigin } from '../audit/request-origin.ts';
+import type { CsrfTokens } from '../pages/csrf-token.ts';
+import { sendErrorPage } from '../pages/error-page.ts';
+import { formField, parseForm } from '../pages/form-field.ts';
+import { pageLanguage } from '../pages/language.ts';
+import { renderPage } from '../pages/layout.ts';
+import type { CookieOptions } from '../provider/cookies.ts';
+import type { SignIn } from '../throttle/sign-in-throttle.ts';
+import { createAccountSessions, type SignedIn } from './account-session.ts';
+import { createGrantedApplications } from './applications.ts';
+import { createEndEverything } from './end-everything.ts';
+import { addPasswordRoutes } from './password-routes.ts';
+import { createSignedInPages } from './signed-in-pages.ts';
+import { accountView } from './views/account-view.ts';
+import { signedOutEverywhereView } from './views/signed-out-everywhere-view.ts';
+
+export interface AccountDependencies {
+  readonly provider: Provider;
+  readonly identity: Identity;
+  readonly csrfTokens: CsrfTokens;
+  readonly signIn: SignIn;
+  readonly issuer: string;
+  /** Attributes of the session's cookie. */
+  readonly cookie: CookieOptions;
+}
+
+export function createAccountRoutes(dependencies: AccountDependencies): Router {
+  const { provider, identity, csrfTokens, issuer } = dependencies;
+  const sessions = createAccountSessions(provider, identity, dependencies.cookie);
+  const applications = createGrantedApplications(provider, identity);
+  const endEverything = createEndEverything(identity, applications);
+  const pages = createSignedInPages({ sessions, csrfTokens, issuer });
+  const router = Router({ caseSensitive: true, strict: true });
+
+  router.get('/', pages.page(showAccount));
+  addPasswordRoutes(router, { identity, csrfTokens, sessions, endEverything, pages });
+
+  // Back from the sign-in. Still nobody: going round again would not end, so the person is told.
+  router.get('/signed-in', async (request, response) => {
+    if ((await sessions.current(request, response)) === undefined) {
+      sendErrorPage(request, response, 400, 'cookiesNeeded');
+      return;
+    }
+    response.redirect(303, '/account');
+  });
+
+  router.get('/signed-out', (request, response) => {
+    const { language, texts } = pageLanguage(request);
+    const content = signedOutEverywhereView(texts);
+    const title = texts.signedOutEverywhereTitle;
+    response.type('html').end(renderPage({ language, title, content }));
+  });
+
+  router.post(
+    '/revoke',
+    parseForm,
+    pages.form(async (request, response, who) => {
+      const { userId } = who.user;
+      const clientId = formField(request, 'client');
+      const held = (await applications.list(userId)).some((each) => each.clientId === clientId);
+      await applications.revoke(userId, clientId);
+      if (held) {
+        identity.audit.record({ event: 'grant_revoked', userId, clientId }, requestOrigin(request));
+      }
+      response.redirect(303, '/account?done=revoked');
+    }),
+  );
+
+  router.post(
+    '/sign-out-everywhere',
+    parseForm,
+    pages.form(async (request, response, { user, session }) => {
+      await endEverything(user.userId);
+      await sessions.end(request, response, session);
+      const { userId } = user;
+      identity.audit.record(
+        { event: 'sign_out', userId, everywhere: true },
+        requestOrigin(request),
+      );
+      response.redirect(303, '/account/signed-out');
+    }),
+  );
+
+  async function showAccount(request: Request, response: Response, who: SignedIn): Promise<void> {
+    const { language, texts } = pageLanguage(request);
+    const { user } = who;
+    const organization = await identity.organizations.find(user.orgId);
+    const content = accountView(
+      {
+        user,
+        organizationName: organization?.name ?? user.orgId,
+        applications: await applications.list(user.userId),
+        done: request.query.done,
+        csrfToken: csrfTokens.issue(who.formOwner),
+      },
+      texts,
+      language,
+    );
+    const title = texts.accountTitle;
+    response.type('html').end(renderPage({ language, title, content, wide: true }));
+  }
+
+  return router;
+}

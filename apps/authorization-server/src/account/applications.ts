@@ -1,0 +1,66 @@
+import type { Identity } from '@gatehouse/identity';
+import type Provider from 'oidc-provider';
+import type { Grant } from 'oidc-provider';
+import { userGrantsKey } from '../provider/oidc-adapter.ts';
+import { ACCOUNT_CLIENT_ID } from './account-client.ts';
+
+/** An application that holds grants of a user: one for each browser it was allowed in, and for each device. */
+export interface GrantedApplication {
+  readonly clientId: string;
+  /** Undefined when the client is gone. */
+  readonly name: string | undefined;
+  readonly scopes: readonly string[];
+  /** Epoch seconds of the first grant that still stands. */
+  readonly since: number;
+}
+
+export interface GrantedApplications {
+  list(userId: string): Promise<readonly GrantedApplication[]>;
+  /** Ends every grant of the client for this user, with all tokens and codes under them. */
+  revoke(userId: string, clientId: string): Promise<void>;
+  revokeAll(userId: string): Promise<void>;
+}
+
+export function createGrantedApplications(
+  provider: Provider,
+  { store, clients }: Identity,
+): GrantedApplications {
+  /** The grants that stand; what was revoked elsewhere is dropped from the index on the way. */
+  async function grantsOf(userId: string): Promise<readonly Grant[]> {
+    const key = userGrantsKey(userId);
+    const ids = await store.members(key);
+    const found = await Promise.all(
+      ids.map(async (id) => {
+        const grant: Grant | undefined = await provider.Grant.find(id);
+        if (grant === undefined) {
+          await store.removeFromIndex(key, id);
+        }
+        return grant?.accountId === userId ? grant : undefined;
+      }),
+    );
+    return found.filter((grant) => grant !== undefined);
+  }
+
+  async function revokeWhere(userId: string, matches: (grant: Grant) => boolean): Promise<void> {
+    const grants = await grantsOf(userId);
+    await Promise.all(grants.filter(matches).map((grant) => grant.destroy()));
+  }
+
+  return {
+    async list(userId) {
+      const grants = (await grantsOf(userId)).filter(
+        ({ clientId }) => clientId !== ACCOUNT_CLIENT_ID,
+      );
+      const byClient = Map.groupBy(grants, (grant) => grant.clientId ?? '');
+      const applications = [...byClient].map(async ([clientId, held]) => ({
+        clientId,
+        name: (await clients.find(clientId))?.name,
+        scopes: [...new Set(held.flatMap((grant) => grant.getOIDCScope().split(' ')))],
+        since: Math.min(...held.map((grant) => grant.iat)),
+      }));
+      return (await Promise.all(applications)).sort((a, b) => b.since - a.since);
+    },
+    revoke: (userId, clientId) => revokeWhere(userId, (grant) => grant.clientId === clientId),
+    revokeAll: (userId) => revokeWhere(userId, () => true),
+  };
+}

@@ -1,0 +1,23 @@
+import type { Identity, User } from '@gatehouse/identity';
+import type { GrantedApplications } from './applications.ts';
+
+export type EndEverything = (
+  userId: string,
+  changes?: Partial<Pick<User, 'passwordHash'>>,
+) => Promise<User>;
+
+/**
+ * Ends all that was issued to a user until now: tokens and sessions at once by the not-before, wherever one is checked;
+ * then the grants, and with them refresh tokens and codes, one by one.
+ */
+export function createEndEverything(
+  { users }: Identity,
+  applications: GrantedApplications,
+): EndEverything {
+  return async (userId, changes = {}) => {
+    const notBefore = Math.floor(Date.now() / 1000);
+    const user = await users.update(userId, (known) => ({ ...known, ...changes, notBefore }));
+    await applications.revokeAll(userId);
+    return user;
+  };
+}

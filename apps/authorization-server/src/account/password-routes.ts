@@ -1,0 +1,77 @@
+import type { Identity } from '@gatehouse/identity';
+import type { Request, Response, Router } from 'express';
+import { requestOrigin } from '../audit/request-origin.ts';
+import type { CsrfTokens } from '../pages/csrf-token.ts';
+import { formField, parseForm } from '../pages/form-field.ts';
+import { pageLanguage } from '../pages/language.ts';
+import { renderPage } from '../pages/layout.ts';
+import { fill } from '../pages/texts.ts';
+import type { AccountSessions, SignedIn } from './account-session.ts';
+import { createChangePassword } from './change-password.ts';
+import type { EndEverything } from './end-everything.ts';
+import type { SignedInPages } from './signed-in-pages.ts';
+import { type PasswordView, passwordView } from './views/password-view.ts';
+
+type Refused = Partial<Pick<PasswordView, 'problem' | 'wrongField'>>;
+
+/** The page that changes the password. This browser stays signed in, under a new session id. */
+export function addPasswordRoutes(
+  router: Router,
+  dependencies: {
+    readonly identity: Identity;
+    readonly csrfTokens: CsrfTokens;
+    readonly sessions: AccountSessions;
+    readonly endEverything: EndEverything;
+    readonly pages: SignedInPages;
+  },
+): void {
+  const { identity, csrfTokens, sessions, endEverything, pages } = dependencies;
+  const changePassword = createChangePassword(identity, endEverything);
+
+  function show(request: Request, response: Response, who: SignedIn, refused: Refused = {}): void {
+    const { language, texts } = pageLanguage(request);
+    const csrfToken = csrfTokens.issue(who.formOwner);
+    const { username } = who.user;
+    const content = passwordView({ username, csrfToken, problem: undefined, ...refused }, texts);
+    response.type('html').end(renderPage({ language, title: texts.changePassword, content }));
+  }
+
+  router.get(
+    '/password',
+    pages.page((request, response, who) => show(request, response, who)),
+  );
+
+  router.post(
+    '/password',
+    parseForm,
+    pages.form(async (request, response, who) => {
+      const { texts } = pageLanguage(request);
+      const outcome = await changePassword(who.user, {
+        current: formField(request, 'current'),
+        wanted: formField(request, 'wanted'),
+        repeated: formField(request, 'repeated'),
+      });
+      const { userId } = who.user;
+      if (outcome.kind === 'changed') {
+        const event = { event: 'user_changed', userId, change: 'password_changed' } as const;
+        identity.audit.record(event, requestOrigin(request));
+        await sessions.renew(request, response, outcome.user, who.session);
+        response.redirect(303, '/account?done=password');
+        return;
+      }
+      if (outcome.kind === 'wait') {
+        const minutes = String(Math.ceil(outcome.seconds / 60));
+        response.status(429).set('Retry-After', String(outcome.seconds));
+        show(request, response, who, { problem: fill(texts.passwordTooMany, { minutes }) });
+        return;
+      }
+      if (outcome.problem === 'passwordWrong') {
+        const event = { event: 'sign_in_failed', method: 'page', reason: 'credentials' } as const;
+        identity.audit.record({ ...event, userId }, requestOrigin(request));
+      }
+      response.status(422);
+      const wrongField = outcome.problem === 'passwordWrong' ? 'current' : 'wanted';
+      show(request, response, who, { problem: texts[outcome.problem], wrongField });
+    }),
+  );
+}

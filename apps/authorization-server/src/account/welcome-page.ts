@@ -1,0 +1,23 @@
+import type { RequestHandler } from 'express';
+import { contentSecurityPolicy } from '../http/page-headers.ts';
+import { html } from '../pages/html.ts';
+import { pageLanguage } from '../pages/language.ts';
+import { renderPage } from '../pages/layout.ts';
+
+export const SIGN_IN_LINK_SCRIPT_PATH = '/assets/sign-in-link.js';
+
+/**
+ * `/`, and with it the specification's `{auth_url}/#/user/login`: the part after `#` stays in the browser, so the page's
+ * script reads it and goes on to /authorize. Without script, or without that part, it is a page with two links.
+ */
+export const serveWelcomePage: RequestHandler = (request, response) => {
+  const { language, texts } = pageLanguage(request);
+  const content = html`<h1>${texts.welcomeTitle}</h1>
+<p class="lead">${texts.welcomeLead}</p>
+<p class="actions"><a class="button primary" href="/account">${texts.openAccount}</a> <a class="button" href="/device">${texts.connectDevice}</a></p>`;
+  const title = texts.signInTitle;
+  response.set('Content-Security-Policy', contentSecurityPolicy({ script: true }));
+  response
+    .type('html')
+    .end(renderPage({ language, title, content, script: SIGN_IN_LINK_SCRIPT_PATH }));
+};

@@ -1,0 +1,143 @@
+/**
+ * The pages of the device authorization grant (RFC 8628): a person enters the code their device shows, confirms that it is
+ * theirs, and goes on to the ordinary sign-in and consent. The provider owns the flow and calls these for markup.
+ * The way: /device → confirm → /sign-in/{interaction} → /device/{interaction} → done. Nothing runs a script, and a
+ * link with the code in it (`verification_uri_complete`) fills in the form and no more.
+ * Not here: polling and races (provider/device-codes.ts).
+ */
+import { observedRequest } from '@gatehouse/http-server';
+import type { Identity } from '@gatehouse/identity';
+import type { Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
+import { refusedForms } from '../pages/error-page.ts';
+import type { Html } from '../pages/html.ts';
+import { pageLanguage } from '../pages/language.ts';
+import { renderPage } from '../pages/layout.ts';
+import type { Texts } from '../pages/texts.ts';
+import { deviceScopeOf } from './device-scope.ts';
+import { detachDeviceGrant } from './separate-grant.ts';
+import { confirmView } from './views/confirm-view.ts';
+import { connectedView, deviceProblemView, stoppedView } from './views/outcome-views.ts';
+import { userCodeView } from './views/user-code-view.ts';
+
+type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;
+
+export function deviceFlow({ clients }: Identity): DeviceFlow {
+  return {
+    enabled: true,
+    charset: 'base-20',
+    mask: '****-****',
+    // Nothing about the device is asked or kept: what it says of itself proves nothing to the person.
+    deviceInfo: () => ({}),
+    userCodeInputSource: (context, _form, out, error) => showInput(context, out, error),
+    async userCodeConfirmSource(context, _form, client, _deviceInfo, userCode) {
+      const { texts } = pageLanguage(context);
+      const registered = await clients.find(client.clientId);
+      const content = confirmView(
+        {
+          clientName: registered?.name ?? '',
+          clientId: client.clientId,
+          userCode,
+          scopes: deviceScopeOf(context.oidc.entities.DeviceCode),
+          token: formToken(context),
+        },
+        texts,
+      );
+      show(context, texts.deviceConfirmTitle, content);
+    },
+    async successSource(context) {
+      detachDeviceGrant(context);
+      const { texts } = pageLanguage(context);
+      const registered = await clients.find(context.oidc.client?.clientId ?? '');
+      show(context, texts.deviceDoneTitle, connectedView(registered?.name ?? '', texts));
+    },
+  };
+}
+
+/** Koa's context calls this with what went wrong, if anything did. */
+function showInput(
+  context: KoaContextWithOIDC,
+  out: ErrorOut | undefined,
+  error: Error | undefined,
+): void {
+  const { texts } = pageLanguage(context);
+  if (error?.name === 'AbortedError') {
+    show(context, texts.deviceStoppedTitle, stoppedView(texts));
+    return;
+  }
+  if (error === undefined) {
+    showForm(context, undefined, codeOfLink(context));
+    return;
+  }
+  observedRequest(context.req).notes.code = 'error' in error ? String(out?.error) : error.name;
+  if (refusedForms.has(out?.error_description ?? '')) {
+    context.status = 403;
+  }
+  const problem = codeProblem(error, texts);
+  if (problem === undefined) {
+    show(context, texts.deviceTitle, deviceProblemView(otherProblem(context, error, texts), texts));
+    return;
+  }
+  // The status says the same as the words: the library answers a wrong code with 200.
+  context.status = 422;
+  showForm(context, problem, typedCode(error));
+}
+
+function showForm(
+  context: KoaContextWithOIDC,
+  problem: string | undefined,
+  userCode: string,
+): void {
+  const { texts } = pageLanguage(context);
+  const token = formToken(context);
+  show(context, texts.deviceTitle, userCodeView({ userCode, problem, token }, texts));
+}
+
+/** What is wrong with the code itself, so that entering another one helps. */
+function codeProblem(error: Error, texts: Texts): string | undefined {
+  const known: Readonly<Record<string, string>> = {
+    NoCodeError: texts.deviceNoCode,
+    NotFoundError: texts.deviceNotFound,
+    ExpiredError: texts.deviceExpired,
+    AlreadyUsedError: texts.deviceUsed,
+  };
+  return known[error.name];
+}
+
+function otherProblem(context: KoaContextWithOIDC, error: Error, texts: Texts): string {
+  if (context.status === 503) {
+    context.set('Retry-After', '1');
+    return texts.unavailable;
+  }
+  if (context.status >= 500) {
+    return texts.unexpected;
+  }
+  const known: Readonly<Record<string, string>> = {
+    InvalidGrant: texts.deviceUsed,
+    SessionNotFound: texts.deviceStale,
+    InvalidRequest: texts.deviceStale,
+  };
+  return known[error.name] ?? texts.deviceRefused;
+}
+
+function typedCode(error: Error): string {
+  const typed = 'userCode' in error ? error.userCode : undefined;
+  return typeof typed === 'string' ? typed : '';
+}
+
+/** The code that came with a link from the device. */
+function codeOfLink(context: KoaContextWithOIDC): string {
+  const { originalUrl } = context.req as { originalUrl?: string };
+  const url = URL.parse(originalUrl ?? '', 'http://unused.invalid');
+  return url?.searchParams.get('user_code')?.slice(0, 32) ?? '';
+}
+
+function formToken(context: KoaContextWithOIDC): string {
+  const secret = context.oidc.session?.state?.secret;
+  return typeof secret === 'string' ? secret : '';
+}
+
+function show(context: KoaContextWithOIDC, title: string, content: Html): void {
+  const { language } = pageLanguage(context);
+  context.type = 'html';
+  context.body = renderPage({ language, title, content });
+}

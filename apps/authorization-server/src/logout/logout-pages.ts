@@ -1,0 +1,64 @@
+/**
+ * OpenID Connect RP-Initiated Logout: /logout asks, its form ends the session (provider/sessions.ts: with all it
+ * gave), and the person goes back to the application or to the last page. A GET changes nothing for somebody who is
+ * signed in; who is not goes straight on.
+ */
+import type { Identity } from '@gatehouse/identity';
+import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { ACCOUNT_CLIENT_ID } from '../account/account-client.ts';
+import { contentSecurityPolicy } from '../http/page-headers.ts';
+import type { Html } from '../pages/html.ts';
+import { pageLanguage } from '../pages/language.ts';
+import { renderPage } from '../pages/layout.ts';
+import { formTargets } from '../sign-in/form-targets.ts';
+import { postLogoutAddress } from './post-logout-address.ts';
+import { logoutView, signedOutView } from './views/logout-views.ts';
+
+type Logout = NonNullable<NonNullable<Configuration['features']>['rpInitiatedLogout']>;
+
+export function logout({ clients, users }: Identity): Logout {
+  return {
+    enabled: true,
+    async logoutSource(context) {
+      const { session, params } = context.oidc;
+      const { texts } = pageLanguage(context, params?.ui_locales);
+      const user = await users.find(session?.accountId ?? '');
+      const names = await Promise.all(
+        grantedClients(context).map(async (id) => (await clients.find(id))?.name ?? id),
+      );
+      const returnsTo = postLogoutAddress(session);
+      const formTargetsOfPage = formTargets(returnsTo);
+      context.set(
+        'Content-Security-Policy',
+        contentSecurityPolicy({ formTargets: formTargetsOfPage }),
+      );
+      const content = logoutView(
+        {
+          userName: user?.name ?? '',
+          applicationNames: names,
+          stayAddress: returnsTo ?? '/account',
+          token: String(session?.state?.secret ?? ''),
+        },
+        texts,
+      );
+      show(context, texts.logoutTitle, content);
+    },
+    postLogoutSuccessSource(context) {
+      const { texts } = pageLanguage(context);
+      show(context, texts.signedOutTitle, signedOutView(texts));
+    },
+  };
+}
+
+/** The applications that hold a grant of this session. */
+function grantedClients(context: KoaContextWithOIDC): readonly string[] {
+  return Object.entries(context.oidc.session?.authorizations ?? {})
+    .filter(([id, { grantId }]) => grantId !== undefined && id !== ACCOUNT_CLIENT_ID)
+    .map(([id]) => id);
+}
+
+function show(context: KoaContextWithOIDC, title: string, content: Html): void {
+  const { language } = pageLanguage(context, context.oidc.params?.ui_locales);
+  context.type = 'html';
+  context.body = renderPage({ language, title, content });
+}

@@ -1,0 +1,14 @@
+import type { Session } from 'oidc-provider';
+
+/** Where the application wants the person back, once the library has found it registered; with its `state`. */
+export function postLogoutAddress(session: Session | undefined): string | undefined {
+  const { postLogoutRedirectUri, state } = session?.state ?? {};
+  const url = typeof postLogoutRedirectUri === 'string' ? URL.parse(postLogoutRedirectUri) : null;
+  if (url === null) {
+    return undefined;
+  }
+  if (typeof state === 'string') {
+    url.searchParams.set('state', state);
+  }
+  return url.href;
+}

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import type { RequestHandler } from 'express';
+
+/** One stylesheet for all pages: a browser has it after the first. */
+export const stylesheet: string = ['colors', 'base', 'controls', 'content']
+  .map((name) => readAsset(`${name}.css`))
+  .join('\n');
+
+export const serveStylesheet: RequestHandler = serve(stylesheet, 'text/css; charset=utf-8');
+
+export const serveSignInLinkScript: RequestHandler = serve(
+  readAsset('sign-in-link.js'),
+  'text/javascript; charset=utf-8',
+);
+
+function readAsset(name: string): string {
+  return readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8');
+}
+
+/** Nothing personal in it, so it may be cached. */
+function serve(content: string, contentType: string): RequestHandler {
+  return (_request, response) => {
+    response.set({ 'Content-Type': contentType, 'Cache-Control': 'public, max-age=3600' });
+    response.end(content);
+  };
+}

@@ -1,0 +1,134 @@
+import { observedRequest } from '@gatehouse/http-server';
+import { PasswordHashingBusy } from '@gatehouse/identity';
+import { StoreUnavailable } from '@gatehouse/store';
+import type { ErrorRequestHandler, Request, Response } from 'express';
+import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
+
+import { TooManyAttempts } from '../throttle/too-many-attempts.ts';
+
+import { errorView } from './error-view.ts';
+import { pageLanguage } from './language.ts';
+import { renderPage } from './layout.ts';
+import type { Texts } from './texts.ts';
+
+/** What the library says of a form without its token, or with another browser's: our own forms are 403 then. */
+export const refusedForms: ReadonlySet<string> = new Set([
+  'xsrf token invalid',
+  'could not find logout details',
+  'could not find device form details',
+]);
+
+/** As much of Koa's context as a page needs. */
+type PageContext = Pick<
+  KoaContextWithOIDC,
+  'status' | 'type' | 'body' | 'req' | 'acceptsLanguages'
+>;
+
+/** The provider's `renderError`: what it may not redirect, because nobody can be trusted to receive it. */
+export function renderErrorPage(context: PageContext, out: ErrorOut): void {
+  const { language, texts } = pageLanguage(context);
+  const isRefusedForm = refusedForms.has(out.error_description ?? '');
+  if (isRefusedForm) {
+    context.status = 403;
+  }
+  const message = isRefusedForm ? texts.formRefused : messageFor(context.status, texts);
+  context.type = 'html';
+  context.body = page(language, texts, {
+    message,
+    detail: isRefusedForm
+      ? undefined
+      : [out.error, out.error_description].filter(Boolean).join(': '),
+    reference: observedRequest(context.req).id,
+  });
+}
+
+/** The last stop of everything that fails while a page is made. */
+export const handlePageError: ErrorRequestHandler = (error, request, response, next) => {
+  if (response.headersSent) {
+    next(error);
+    return;
+  }
+  const { status, pick } = classify(error);
+  const { notes } = observedRequest(request);
+  notes.code ??= pick;
+  if (status >= 500) {
+    notes.err = error;
+  }
+  if (error instanceof TooManyAttempts) {
+    response.set('Retry-After', String(error.retryAfterSeconds));
+  }
+  sendErrorPage(request, response, status, pick);
+};
+
+export function sendErrorPage(
+  request: Request,
+  response: Response,
+  status: number,
+  message: ErrorMessage,
+): void {
+  const { language, texts } = pageLanguage(request);
+  if (status === 503) {
+    response.set('Retry-After', '1');
+  }
+  response
+    .status(status)
+    .type('html')
+    .end(
+      page(language, texts, {
+        message: texts[message],
+        detail: undefined,
+        reference: observedRequest(request).id,
+      }),
+    );
+}
+
+type ErrorMessage =
+  | 'signInExpired'
+  | 'tooManyAttempts'
+  | 'formRefused'
+  | 'unavailable'
+  | 'unexpected'
+  | 'notFound'
+  | 'badRequest'
+  | 'cookiesNeeded';
+
+function classify(error: unknown): { status: number; pick: ErrorMessage } {
+  if (error instanceof TooManyAttempts) {
+    return { status: 429, pick: 'tooManyAttempts' };
+  }
+  if (isAway(error) || isStatus(error, 503)) {
+    return { status: 503, pick: 'unavailable' };
+  }
+  if (error instanceof errors.SessionNotFound) {
+    return { status: 400, pick: 'signInExpired' };
+  }
+  if (isStatus(error, 413)) {
+    return { status: 413, pick: 'badRequest' };
+  }
+  if (isStatus(error, 400) || isStatus(error, 415)) {
+    return { status: 400, pick: 'badRequest' };
+  }
+  return { status: 500, pick: 'unexpected' };
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof StoreUnavailable || error instanceof PasswordHashingBusy;
+}
+
+function isStatus(error: unknown, status: number): boolean {
+  return error instanceof Error && 'status' in error && error.status === status;
+}
+
+function messageFor(status: number, texts: Texts): string {
+  if (status === 503) {
+    return texts.unavailable;
+  }
+  if (status === 429) {
+    return texts.tooManyAttempts;
+  }
+  return status >= 500 ? texts.unexpected : texts.badRequest;
+}
+
+function page(language: string, texts: Texts, view: Parameters<typeof errorView>[0]): string {
+  return renderPage({ language, title: texts.errorTitle, content: errorView(view, texts) });
+}

@@ -1,0 +1,18 @@
+import { type Html, html } from './html.ts';
+import { fill, type Texts } from './texts.ts';
+
+export interface ErrorView {
+  readonly message: string;
+  /** The standard's code and description, for the application's developer. */
+  readonly detail: string | undefined;
+  /** The request id, as the log has it. */
+  readonly reference: string;
+}
+
+export function errorView(view: ErrorView, texts: Texts): Html {
+  return html`<h1>${texts.errorTitle}</h1>
+<p>${view.message}</p>
+${view.detail === undefined ? undefined : html`<p class="detail" translate="no">${view.detail}</p>`}
+<p class="actions"><a class="button" href="/">${texts.startPage}</a></p>
+<p class="small">${fill(texts.errorReference, { reference: view.reference })}</p>`;
+}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from '@jest/globals';
+import { type Language, texts } from './texts.ts';
+
+const languages = Object.keys(texts) as Language[];
+
+/** Every text by its path, as `scopes.openid`. */
+function flatten(value: object, path = ''): Map<string, string> {
+  return new Map(
+    Object.entries(value).flatMap(([key, each]: [string, string | object]) =>
+      typeof each === 'string' ? [[path + key, each]] : [...flatten(each, `${path}${key}.`)],
+    ),
+  );
+}
+
+describe('the texts of the pages', () => {
+  it.each(languages)('are complete in %s', (language) => {
+    const [here, english] = [flatten(texts[language]), flatten(texts.en)];
+    expect([...here.keys()].sort()).toEqual([...english.keys()].sort());
+    for (const [name, text] of here) {
+      expect([name, text.trim()]).toEqual([name, expect.stringMatching(/\S/)]);
+    }
+  });
+
+  it.each(languages)('name the same values in %s', (language) => {
+    const english = flatten(texts.en);
+    const places = (text = '') => (text.match(/\{\w+\}/g) ?? []).sort();
+    for (const [name, text] of flatten(texts[language])) {
+      expect([name, places(text)]).toEqual([name, places(english.get(name))]);
+    }
+  });
+
+  it('say nothing in English where they should be Chinese', () => {
+    const english = flatten(texts.en);
+    for (const [name, text] of flatten(texts.zh)) {
+      expect([name, text]).not.toEqual([name, english.get(name)]);
+    }
+  });
+});

@@ -1,0 +1,33 @@
+export const errorTexts = {
+  en: {
+    errorTitle: 'This did not work',
+    errorReference: 'If you ask for help, give this reference: {reference}',
+    signInExpired:
+      'This sign-in has expired or was started in another browser. Go back to the application and start again.',
+    formRefused:
+      'This form is no longer valid: it is too old, or it was opened elsewhere. Go back and start again.',
+    unavailable: 'The service is unavailable for the moment. Try again shortly.',
+    unexpected: 'Something went wrong on our side. Try again; if it stays, tell the operator.',
+    startPage: 'Go to the start page',
+    tooManyAttempts:
+      'There were too many attempts to sign in. Wait a quarter of an hour and try again.',
+    notFound: 'There is no page here.',
+    badRequest:
+      'The application sent a request that cannot be served. This is for the application’s developer to mend.',
+    cookiesNeeded:
+      'You are not signed in here. Your browser may refuse cookies: allow them for this address and try again.',
+  },
+  zh: {
+    errorTitle: '操作未成功',
+    errorReference: '如需帮助，请提供此编号：{reference}',
+    signInExpired: '此次登录已过期，或是在另一个浏览器中开始的。请返回应用重新开始。',
+    formRefused: '此表单已失效：可能已过期，或是在别处打开的。请返回重新开始。',
+    unavailable: '服务暂时不可用，请稍后重试。',
+    unexpected: '服务器出现问题。请重试；如仍未解决，请联系运营方。',
+    startPage: '前往首页',
+    tooManyAttempts: '登录尝试过多，请等待一刻钟后重试。',
+    notFound: '此处没有页面。',
+    badRequest: '应用发送了无法处理的请求，请由该应用的开发者修正。',
+    cookiesNeeded: '您尚未在此登录。浏览器可能拒绝了 Cookie：请允许此网址使用 Cookie 后重试。',
+  },
+} as const;

@@ -1,0 +1,100 @@
+import { observedRequest } from '@gatehouse/http-server';
+import type { Identity } from '@gatehouse/identity';
+import type { Request, Response } from 'express';
+import type Provider from 'oidc-provider';
+import { errors } from 'oidc-provider';
+import { ACCOUNT_CLIENT_ID } from '../account/account-client.ts';
+import { contentSecurityPolicy } from '../http/page-headers.ts';
+import type { CsrfTokens } from '../pages/csrf-token.ts';
+import { plainName } from '../pages/foreign-name.ts';
+import type { Html } from '../pages/html.ts';
+import { pageLanguage } from '../pages/language.ts';
+import { renderPage } from '../pages/layout.ts';
+import { fill } from '../pages/texts.ts';
+import type { SignIn } from '../throttle/sign-in-throttle.ts';
+import { formTargets } from './form-targets.ts';
+import { consentView } from './views/consent-view.ts';
+import { signInView } from './views/sign-in-view.ts';
+
+export interface SignInDependencies {
+  readonly provider: Provider;
+  readonly identity: Identity;
+  readonly csrfTokens: CsrfTokens;
+  readonly signIn: SignIn;
+}
+
+export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
+
+/** The cookie decides; the address must agree, so that one browser's link opens nothing in another. */
+export async function findInteraction(
+  request: Request,
+  response: Response,
+  { provider }: SignInDependencies,
+): Promise<Interaction> {
+  const interaction = await provider.interactionDetails(request, response);
+  if (interaction.uid !== request.params.interaction) {
+    throw new errors.SessionNotFound('another interaction');
+  }
+  const clientId = interaction.params.client_id;
+  observedRequest(request).notes.clientId = String(clientId);
+  return interaction;
+}
+
+export async function showSignIn(
+  request: Request,
+  response: Response,
+  interaction: Interaction,
+  { identity, csrfTokens }: SignInDependencies,
+  state: { readonly username: string; readonly failed: boolean },
+): Promise<void> {
+  const { language, texts } = pageLanguage(request, interaction.params.ui_locales);
+  const client = await identity.clients.find(String(interaction.params.client_id));
+  const content = signInView(
+    {
+      clientName: client?.clientId === ACCOUNT_CLIENT_ID ? undefined : (client?.name ?? ''),
+      action: `/sign-in/${interaction.uid}/credentials`,
+      csrfToken: csrfTokens.issue(interaction.uid),
+      ...state,
+    },
+    texts,
+  );
+  response.status(state.failed ? 422 : 200);
+  send(response, interaction, { language, title: texts.signInTitle, content });
+}
+
+export async function showConsent(
+  request: Request,
+  response: Response,
+  interaction: Interaction,
+  { identity, csrfTokens }: SignInDependencies,
+): Promise<void> {
+  const { language, texts } = pageLanguage(request, interaction.params.ui_locales);
+  const client = await identity.clients.find(String(interaction.params.client_id));
+  const user = await identity.users.find(interaction.session?.accountId ?? '');
+  const clientName = client?.name ?? '';
+  const content = consentView(
+    {
+      clientName,
+      clientId: client?.clientId ?? '',
+      userName: user?.name ?? '',
+      returnsTo: URL.parse(String(interaction.params.redirect_uri))?.host || undefined,
+      scopes: String(interaction.params.scope ?? '').split(' '),
+      action: `/sign-in/${interaction.uid}/decision`,
+      switchAddress: `/sign-in/${interaction.uid}/account`,
+      csrfToken: csrfTokens.issue(interaction.uid),
+    },
+    texts,
+  );
+  const title = fill(texts.consentTitle, { client: plainName(clientName) });
+  send(response, interaction, { language, title, content });
+}
+
+function send(
+  response: Response,
+  interaction: Interaction,
+  page: { language: string; title: string; content: Html },
+): void {
+  const targets = formTargets(interaction.params.redirect_uri);
+  response.set('Content-Security-Policy', contentSecurityPolicy({ formTargets: targets }));
+  response.type('html').end(renderPage(page));
+}

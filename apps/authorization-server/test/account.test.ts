@@ -1,0 +1,213 @@
+// requires: redis-server
+
+import {
+  type Constellation,
+  createPageVisitor,
+  type PageVisitor,
+  startConstellation,
+  storeEngines,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { alice, requestToken, web } from './fixtures.ts';
+import { bob, bootstrap, introspect, openPage, tokensFor, withForm } from './page-fixtures.ts';
+
+describe.each(storeEngines)('the account page over %s', (engine) => {
+  let system: Constellation;
+  let issuer: string;
+  let server: string;
+
+  beforeAll(async () => {
+    const apps = ['authorization-server', 'authorization-server'] as const;
+    system = await startConstellation({ engine, bootstrap, apps });
+    issuer = system.authorizationServerUrl;
+    server = system.authorizationServerUrls[1] ?? '';
+  });
+  afterAll(() => system.stop());
+
+  const open = (visitor: PageVisitor, user = alice as { username: string; password: string }) =>
+    openPage(visitor, `${issuer}/account`, user);
+  const form = async (visitor: PageVisitor, action: string, containing = '') =>
+    withForm(await visitor.get(`${issuer}/account`), action, containing);
+  const refresh = (refreshToken: string) =>
+    requestToken(server, { grant_type: 'refresh_token', refresh_token: refreshToken });
+
+  it('asks to sign in, and shows who is there', async () => {
+    const visitor = createPageVisitor();
+    const first = await visitor.get(`${issuer}/account`);
+    expect([first.status, new URL(first.location ?? '').pathname]).toEqual([303, '/authorize']);
+    const page = await open(visitor);
+    expect([page.status, page.url]).toEqual([200, `${issuer}/account`]);
+    for (const text of ['Alice Example', 'alice', 'Example', 'No application has access']) {
+      expect(page.body).toContain(text);
+    }
+  });
+
+  it('escapes what people and operators call themselves', async () => {
+    const page = await open(createPageVisitor(), bob);
+    expect(page.body).toContain('Bob &lt;Example&gt;');
+  });
+
+  it('gives a code that nobody can redeem', async () => {
+    const visitor = createPageVisitor();
+    let page = await visitor.get(`${issuer}/account`);
+    let code: string | null = null;
+    for (let step = 0; step < 8 && code === null; step += 1) {
+      page = page.location ? await visitor.get(page.location) : await visitor.submit(page, alice);
+      code = new URL(page.location ?? issuer).searchParams.get('code');
+    }
+    const redemption = {
+      grant_type: 'authorization_code',
+      code: code ?? '',
+      client_id: 'gatehouse:account',
+      redirect_uri: `${issuer}/account/signed-in`,
+    };
+    expect(code).not.toBeNull();
+    for (const verifier of [{}, { code_verifier: 'a'.repeat(43) }]) {
+      const { status } = await requestToken(issuer, { ...redemption, ...verifier }, {});
+      expect(status).toBe(400);
+    }
+  });
+
+  it('lists the applications with access, and ends one of them at once', async () => {
+    const visitor = createPageVisitor();
+    await open(visitor, bob);
+    const tokens = await tokensFor(issuer, visitor, bob);
+    const page = await visitor.get(`${issuer}/account`);
+    for (const text of ['Example web application', 'Application ID: web', 'Confirm who you are']) {
+      expect(page.body).toContain(text);
+    }
+    const reply = await visitor.submit(await form(visitor, '/account/revoke', 'web'), {});
+    expect([reply.status, reply.location]).toEqual([303, `${issuer}/account?done=revoked`]);
+    expect(await introspect(server, tokens.access_token)).toEqual({ active: false });
+    expect((await refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await visitor.get(reply.location ?? '')).body).toContain('No application has access');
+  });
+
+  it('ends no access of somebody else, whatever the form says', async () => {
+    const [alices, bobs] = [createPageVisitor(), createPageVisitor()];
+    const tokens = await tokensFor(issuer, alices);
+    await tokensFor(issuer, bobs, bob);
+    await bobs.submit(await form(bobs, '/account/revoke', 'web'), { userId: 'alice' });
+    expect(await introspect(issuer, tokens.access_token)).toMatchObject({ active: true });
+  });
+
+  it('LG-01 refuses forms without a token, with another session’s, and without a session', async () => {
+    const [mine, theirs] = [createPageVisitor(), createPageVisitor()];
+    await open(mine);
+    await open(theirs, bob);
+    const foreign = await form(theirs, '/account/sign-out-everywhere');
+    const token = /name="csrf" value="([^"]*)"/.exec(foreign.body)?.[1] ?? '';
+    for (const action of ['/account/sign-out-everywhere', '/account/revoke', '/account/password']) {
+      for (const csrf of ['', token]) {
+        const page = { ...foreign, body: `<form action="${action}">` };
+        const reply = await mine.submit(page, { csrf });
+        expect([action, reply.status]).toEqual([action, 403]);
+      }
+      const anonymous = { ...foreign, body: `<form action="${action}">` };
+      expect((await createPageVisitor().submit(anonymous, { csrf: token })).status).toBe(403);
+    }
+    expect((await mine.get(`${issuer}/account`)).status).toBe(200);
+  });
+
+  it('LG-05 changes a form’s token and the session’s id with every sign-in', async () => {
+    const visitor = createPageVisitor();
+    await open(visitor);
+    const before = await form(visitor, '/account/sign-out-everywhere');
+    const [id, signature] = ['session|/', 'session.sig|/'].map((name) => visitor.cookies.get(name));
+    await visitor.submit(await visitor.get(`${issuer}/logout`), { logout: 'yes' });
+    await open(visitor);
+    expect(visitor.cookies.get('session|/')).not.toBe(id);
+    expect((await visitor.submit(before, {})).status).toBe(403);
+    const cookie = `session=${id}; session.sig=${signature}`;
+    const old = await fetch(`${issuer}/account`, { headers: { cookie }, redirect: 'manual' });
+    expect(old.status).toBe(303);
+  });
+
+  describe('signing out everywhere', () => {
+    it('kills every session and token within a second, on every server', async () => {
+      const [here, elsewhere] = [createPageVisitor(), createPageVisitor()];
+      const tokens = [await tokensFor(issuer, here), await tokensFor(issuer, elsewhere)];
+      const reply = await here.submit(await form(here, '/account/sign-out-everywhere'), {});
+      const doneAt = Date.now();
+      expect([reply.status, reply.location]).toEqual([303, `${issuer}/account/signed-out`]);
+      for (const { access_token, refresh_token } of tokens) {
+        expect(await introspect(server, access_token)).toEqual({ active: false });
+        expect((await refresh(refresh_token)).status).toBe(400);
+      }
+      expect(Date.now() - doneAt).toBeLessThan(1000);
+      expect(here.cookies.has('session|/')).toBe(false);
+      expect((await elsewhere.get(`${issuer}/account`)).status).toBe(303);
+    });
+
+    it('lets the person in again right afterwards', async () => {
+      const visitor = createPageVisitor();
+      await open(visitor);
+      await visitor.submit(await form(visitor, '/account/sign-out-everywhere'), {});
+      expect((await open(createPageVisitor())).body).toContain('Alice Example');
+    });
+  });
+
+  describe('changing the password', () => {
+    const wanted = 'a new and longer one';
+    const change = async (visitor: PageVisitor, fields: Record<string, string>) =>
+      visitor.submit(await visitor.get(`${issuer}/account/password`), {
+        current: bob.password,
+        wanted,
+        repeated: fields.wanted ?? wanted,
+        ...fields,
+      });
+
+    it('wants the current one, and a new one worth having', async () => {
+      const visitor = createPageVisitor();
+      await open(visitor, bob);
+      const problems = [
+        [{ current: 'wrong password' }, 'current password is not right'],
+        [{ wanted: 'short' }, 'too short'],
+        [{ wanted: 'x'.repeat(1025) }, 'too long'],
+        [{ wanted: bob.password }, 'the one you have now'],
+        [{ repeated: 'something else' }, 'not the same'],
+      ] as const;
+      for (const [fields, text] of problems) {
+        const page = await change(visitor, fields);
+        expect([page.status, page.body]).toEqual([422, expect.stringContaining(text)]);
+        expect(page.body).not.toContain(wanted);
+      }
+    });
+
+    it('keeps this browser signed in under a new id, and ends everything else', async () => {
+      const [here, elsewhere] = [createPageVisitor(), createPageVisitor()];
+      await open(here, bob);
+      const tokens = await tokensFor(issuer, elsewhere, bob);
+      const id = here.cookies.get('session|/');
+      const reply = await change(here, {});
+      expect([reply.status, reply.location]).toEqual([303, `${issuer}/account?done=password`]);
+      expect(here.cookies.get('session|/')).not.toBe(id);
+      const page = await here.get(reply.location ?? '');
+      expect([page.status, page.body]).toEqual([200, expect.stringContaining('was changed')]);
+      expect((await elsewhere.get(`${issuer}/account`)).status).toBe(303);
+      expect(await introspect(server, tokens.access_token)).toEqual({ active: false });
+      expect((await refresh(tokens.refresh_token)).status).toBe(400);
+
+      const again = createPageVisitor();
+      const toSignIn = await again.get((await again.get(`${issuer}/account`)).location ?? '');
+      const signIn = await again.get(toSignIn.location ?? '');
+      expect((await again.submit(signIn, bob)).status).toBe(422);
+      const known = { username: bob.username, password: wanted };
+      expect((await again.submit(signIn, known)).status).toBe(303);
+      expect(
+        await openPage(here, `${issuer}/authorize?response_type=code&client_id=${web.clientId}`),
+      ).toMatchObject({ status: 200, body: expect.stringContaining('asks for access') });
+    });
+
+    it('stops guessing at an open session', async () => {
+      const visitor = createPageVisitor();
+      await open(visitor, alice);
+      const statuses: number[] = [];
+      for (let guess = 0; guess < 7; guess += 1) {
+        const page = await change(visitor, { current: `guess number ${guess}` });
+        statuses.push(page.status);
+      }
+      expect(statuses).toEqual([422, 422, 422, 422, 422, 429, 429]);
+    });
+  });
+});

@@ -1,0 +1,59 @@
+import { createPageVisitor } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type InProcessServer, startInProcess } from './in-process-server.ts';
+import { DEVICE_GRANT, pollDevice, startDevice, tv } from './page-fixtures.ts';
+
+/** What is left alone when ten minutes pass at once: everything but the date. */
+const realClocks = [
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'nextTick',
+  'queueMicrotask',
+  'clearTimeout',
+  'clearInterval',
+  'clearImmediate',
+  'hrtime',
+  'performance',
+] as const;
+
+describe('a device code that nobody entered', () => {
+  let server: InProcessServer;
+
+  beforeAll(async () => {
+    server = await startInProcess();
+    await server.identity.clients.save({
+      ...tv,
+      orgId: 'org-1',
+      signatureAlgorithm: 'SHA-256',
+      grantTypes: [DEVICE_GRANT],
+      redirectUris: [],
+      postLogoutRedirectUris: [],
+      scopes: ['device:read'],
+      applicationType: 'native',
+      public: true,
+      firstParty: false,
+      resourceServer: false,
+      ownOrganizationOnly: false,
+      corsOrigins: [],
+      ipAllowList: [],
+    });
+  });
+  afterAll(async () => {
+    jest.useRealTimers();
+    await server.stop();
+  });
+
+  it('expires after ten minutes, and both sides are told so', async () => {
+    const { issuer } = server;
+    const device = await startDevice(issuer);
+    expect((await pollDevice(issuer, device)).body.error).toBe('authorization_pending');
+    jest.useFakeTimers({ now: Date.now() + 601_000, doNotFake: [...realClocks] });
+    const { status, body } = await pollDevice(issuer, device);
+    expect([status, body.error]).toEqual([400, 'expired_token']);
+    const visitor = createPageVisitor();
+    const form = await visitor.get(device.verification_uri);
+    const page = await visitor.submit(form, { user_code: device.user_code });
+    expect([page.status, page.body]).toEqual([422, expect.stringContaining('has expired')]);
+  });
+});

@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger, observeRequests } from '@gatehouse/http-server';
+import { type Identity, openIdentity } from '@gatehouse/identity';
+import { createStore, type Store } from '@gatehouse/store';
+import { freePort } from '@gatehouse/testing';
+import { createApp } from '../src/app.ts';
+
+/** The authorization server in the test's own process: its clock can be set, and its store closed under it. */
+export interface InProcessServer {
+  readonly issuer: string;
+  readonly identity: Identity;
+  readonly store: Store;
+  stop(): Promise<void>;
+}
+
+export async function startInProcess(): Promise<InProcessServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-in-process-'));
+  const store = createStore(`sqlite:${join(directory, 'store.sqlite')}`);
+  const masterKey = randomBytes(32);
+  const identity = openIdentity({ store, masterKey });
+  const port = await freePort();
+  const issuer = `http://localhost:${port}`;
+  const app = await createApp({
+    identity,
+    masterKey,
+    issuer,
+    cookieKeys: [randomBytes(32).toString('hex')],
+    securityProfile: 'compatible',
+  });
+  const logger = createLogger({ app: 'test', level: 'silent', pretty: false });
+  const server = createServer(observeRequests(app, logger)).listen(port);
+  await once(server, 'listening');
+  return {
+    issuer,
+    identity,
+    store,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await store.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,199 @@
+// requires: redis-server
+
+import {
+  authorizeAsUser,
+  type Constellation,
+  createPageVisitor,
+  type PageVisitor,
+  startConstellation,
+  storeEngines,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { alice, authorizationUrl, requestToken, web } from './fixtures.ts';
+import { bob, bootstrap, implicitUrl, introspect, openPage, tokensFor } from './page-fixtures.ts';
+
+const SESSION = 'session|/';
+
+describe.each(storeEngines)('signing out over %s', (engine) => {
+  let system: Constellation;
+  let issuer: string;
+
+  beforeAll(async () => {
+    const apps = ['authorization-server'] as const;
+    system = await startConstellation({ engine, bootstrap, apps });
+    issuer = system.authorizationServerUrl;
+  });
+  afterAll(() => system.stop());
+
+  const signOut = async (visitor: PageVisitor, query = '') =>
+    visitor.submit(await visitor.get(`${issuer}/logout${query}`), { logout: 'yes' });
+
+  it('asks first: who is signed in, and what ends', async () => {
+    const visitor = createPageVisitor();
+    await tokensFor(issuer, visitor);
+    const page = await visitor.get(`${issuer}/logout`);
+    expect(page.status).toBe(200);
+    expect(page.body).toContain('Alice Example');
+    expect(page.body).toContain('Example web application');
+  });
+
+  it('IM-08 ends the session and what it gave: access, refresh and implicit tokens', async () => {
+    const visitor = createPageVisitor();
+    const tokens = await tokensFor(issuer, visitor);
+    const landing = await authorizeAsUser(implicitUrl(issuer), alice, visitor);
+    const implicit = new URLSearchParams(landing.hash.slice(1)).get('access_token') ?? '';
+    const code = await authorizeAsUser(authorizationUrl(issuer), alice, visitor);
+    expect(await introspect(issuer, implicit)).toMatchObject({ active: true });
+    const reply = await signOut(visitor);
+    expect([reply.status, reply.location]).toEqual([303, `${issuer}/logout/success`]);
+    for (const token of [tokens.access_token, tokens.refresh_token, implicit]) {
+      expect(await introspect(issuer, token)).toEqual({ active: false });
+    }
+    const redeemed = await requestToken(issuer, {
+      grant_type: 'authorization_code',
+      code: code.searchParams.get('code') ?? '',
+      redirect_uri: web.redirectUri,
+      client_id: web.clientId,
+    });
+    expect(redeemed.body.error).toBe('invalid_grant');
+  });
+
+  it('IM-06 asks to sign in again afterwards, also for an old cookie', async () => {
+    const visitor = createPageVisitor();
+    await tokensFor(issuer, visitor);
+    const old = visitor.cookies.get(SESSION);
+    const signature = visitor.cookies.get('session.sig|/');
+    await signOut(visitor);
+    expect(visitor.cookies.has(SESSION)).toBe(false);
+    expect(visitor.cookies.has('session.sig|/')).toBe(false);
+    const cookie = `session=${old}; session.sig=${signature}`;
+    for (const url of [authorizationUrl(issuer), implicitUrl(issuer)]) {
+      const reply = await fetch(url, { redirect: 'manual', headers: { cookie } });
+      expect(reply.headers.get('location')).toContain('/sign-in/');
+    }
+    const account = await fetch(`${issuer}/account`, { redirect: 'manual', headers: { cookie } });
+    expect(account.headers.get('location')).toContain('/authorize?');
+  });
+
+  it('leaves other people and other browsers signed in', async () => {
+    const [here, elsewhere, bobs] = [createPageVisitor(), createPageVisitor(), createPageVisitor()];
+    await tokensFor(issuer, here);
+    const other = await tokensFor(issuer, elsewhere);
+    const foreign = await tokensFor(issuer, bobs, bob);
+    await signOut(here);
+    for (const { access_token } of [other, foreign]) {
+      expect(await introspect(issuer, access_token)).toMatchObject({ active: true });
+    }
+  });
+
+  it('is not undone by a request that was under way', async () => {
+    const visitor = createPageVisitor();
+    await tokensFor(issuer, visitor);
+    const cookie = `session=${visitor.cookies.get(SESSION)}; session.sig=${visitor.cookies.get('session.sig|/')}`;
+    const question = await visitor.get(`${issuer}/logout`);
+    const visits = Array.from({ length: 20 }, () =>
+      fetch(authorizationUrl(issuer), { headers: { cookie }, redirect: 'manual' }),
+    );
+    const [reply] = await Promise.all([visitor.submit(question, { logout: 'yes' }), ...visits]);
+    expect(reply.status).toBe(303);
+    const account = await fetch(`${issuer}/account`, { redirect: 'manual', headers: { cookie } });
+    expect(account.status).toBe(303);
+  });
+});
+
+describe('the logout pages', () => {
+  let system: Constellation;
+  let issuer: string;
+
+  beforeAll(async () => {
+    const apps = ['authorization-server'] as const;
+    system = await startConstellation({ engine: 'sqlite', bootstrap, apps });
+    issuer = system.authorizationServerUrl;
+  });
+  afterAll(() => system.stop());
+
+  const back = 'https://app.example/signed-out';
+  const request = `client_id=${web.clientId}&post_logout_redirect_uri=${encodeURIComponent(back)}&state=a%20b`;
+
+  it('LG-13 do nothing for a GET, as an image on another site sends it', async () => {
+    const visitor = createPageVisitor();
+    const tokens = await tokensFor(issuer, visitor);
+    await visitor.get(`${issuer}/logout`, { 'sec-fetch-dest': 'image' });
+    expect((await visitor.get(`${issuer}/logout/confirm`)).status).toBe(404);
+    expect(await introspect(issuer, tokens.access_token)).toMatchObject({ active: true });
+    expect((await visitor.get(`${issuer}/account`)).status).toBe(200);
+  });
+
+  it('LG-01 LG-03 refuse a confirmation without the token, or from another site', async () => {
+    const visitor = createPageVisitor();
+    const tokens = await tokensFor(issuer, visitor);
+    const page = await visitor.get(`${issuer}/logout`);
+    expect((await visitor.submit(page, { xsrf: '', logout: 'yes' })).status).toBe(403);
+    const cookie = [...visitor.cookies]
+      .filter(([name]) => name.endsWith('|/'))
+      .map(([name, value]) => `${name.split('|')[0]}=${value}`)
+      .join('; ');
+    const token = /name="xsrf" value="([^"]*)"/.exec(page.body)?.[1] ?? '';
+    const crossSite = await fetch(`${issuer}/logout/confirm`, {
+      method: 'POST',
+      headers: { cookie, 'sec-fetch-site': 'cross-site' },
+      body: new URLSearchParams({ xsrf: token, logout: 'yes' }),
+    });
+    expect(crossSite.status).toBe(403);
+    expect(await introspect(issuer, tokens.access_token)).toMatchObject({ active: true });
+  });
+
+  it('go back to a registered address with the state, and nowhere else', async () => {
+    const visitor = createPageVisitor();
+    await tokensFor(issuer, visitor);
+    const page = await visitor.get(`${issuer}/logout?${request}`);
+    expect(page.headers.get('content-security-policy')).toContain(
+      "form-action 'self' https://app.example",
+    );
+    const reply = await visitor.submit(page, { logout: 'yes' });
+    const landing = new URL(reply.location ?? '');
+    expect(`${landing.origin}${landing.pathname}`).toBe(back);
+    expect(landing.searchParams.get('state')).toBe('a b');
+
+    const evil = encodeURIComponent('https://evil.example/');
+    const query = `client_id=web&post_logout_redirect_uri=${evil}`;
+    const refused = await visitor.get(`${issuer}/logout?${query}`);
+    expect([refused.status, refused.location]).toEqual([400, undefined]);
+    const anonymous = `post_logout_redirect_uri=${evil}`;
+    const ignored = await visitor.get(`${issuer}/logout?${anonymous}`);
+    expect(ignored.location).toBe(`${issuer}/logout/success`);
+  });
+
+  it('go straight on for who is not signed in, without a page that submits itself', async () => {
+    const visitor = createPageVisitor();
+    const reply = await visitor.get(`${issuer}/logout?${request}`);
+    expect([reply.status, reply.location]).toEqual([302, `${back}?state=a%20b`]);
+    const plain = await visitor.get(`${issuer}/logout`);
+    expect([plain.status, plain.location]).toEqual([302, `${issuer}/logout/success`]);
+    expect(plain.body).not.toContain('<script');
+  });
+
+  it('take a posted request from an application, too', async () => {
+    const body = new URLSearchParams(request);
+    const reply = await fetch(`${issuer}/logout`, { method: 'POST', body, redirect: 'manual' });
+    expect(reply.status).toBe(303);
+    const location = new URL(reply.headers.get('location') ?? '', issuer);
+    expect(location.pathname).toBe('/logout');
+    expect(location.searchParams.get('state')).toBe('a b');
+  });
+
+  it('LG-12 keep nothing: every page about a person is no-store', async () => {
+    const visitor = createPageVisitor();
+    await tokensFor(issuer, visitor);
+    for (const path of ['/account', '/account/password', '/logout', '/device']) {
+      const { headers } = await visitor.get(issuer + path);
+      expect([path, headers.get('cache-control')]).toEqual([path, 'no-store']);
+    }
+    const reply = await visitor.submit(await visitor.get(`${issuer}/logout`), { logout: 'yes' });
+    const success = await visitor.get(reply.location ?? '');
+    expect(success.headers.get('cache-control')).toBe('no-store');
+    expect(success.body).not.toContain('Alice');
+    const account = await openPage(visitor, `${issuer}/logout/success`);
+    expect(account.body).toContain('You are signed out');
+  });
+});

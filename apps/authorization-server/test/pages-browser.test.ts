@@ -1,0 +1,285 @@
+// requires: chromium
+
+import { type Constellation, startConstellation } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { alice, authorizationUrl, web } from './fixtures.ts';
+import { bob, bootstrap, pollDevice, startDevice, tv } from './page-fixtures.ts';
+
+let browser: Browser;
+let system: Constellation;
+let issuer: string;
+
+beforeAll(async () => {
+  browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  });
+  const apps = ['authorization-server'] as const;
+  system = await startConstellation({ engine: 'sqlite', bootstrap, apps });
+  issuer = system.authorizationServerUrl;
+});
+afterAll(async () => {
+  await browser.close();
+  await system.stop();
+});
+
+/** A person at a browser; what a Content-Security-Policy refuses of our own pages shows on the console. */
+async function openBrowser(options: Parameters<Browser['newContext']>[0] = {}) {
+  const context = await browser.newContext({ viewport: { width: 360, height: 740 }, ...options });
+  const page = await context.newPage();
+  const refusals: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') {
+      refusals.push(message.text());
+    }
+  });
+  await page.route('https://app.example/**', (route) => route.fulfill({ body: 'landed' }));
+  return { context, page, refusals };
+}
+
+async function signIn(page: Page, user: { username: string; password: string }): Promise<void> {
+  await page.getByLabel('Username').fill(user.username);
+  await page.getByLabel('Password').fill(user.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+const heading = (page: Page, name: string) =>
+  page.getByRole('heading', { name, level: 1 }).waitFor();
+
+describe('a person in a real browser', () => {
+  it('connects a device by its link, without script', async () => {
+    const { context, page, refusals } = await openBrowser({ javaScriptEnabled: false });
+    const device = await startDevice(issuer);
+    await page.goto(device.verification_uri_complete);
+    expect(await page.getByLabel('Code').inputValue()).toBe(device.user_code);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await heading(page, 'Is this your device?');
+    expect(await page.getByText('Application ID').textContent()).toContain(tv.clientId);
+    await page.getByRole('button', { name: 'Yes, the codes match' }).click();
+    await signIn(page, alice);
+    await heading(page, `${tv.name} asks for access`);
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await heading(page, 'Your device is connected');
+    expect((await pollDevice(issuer, device)).status).toBe(200);
+    expect(refusals).toEqual([]);
+    await context.close();
+  });
+
+  it('manages the account: sees an application, ends its access, changes the password', async () => {
+    const { context, page, refusals } = await openBrowser();
+    await page.goto(authorizationUrl(issuer, { scope: 'device:read' }));
+    await signIn(page, bob);
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.waitForURL('https://app.example/**');
+    await page.goto(`${issuer}/account`);
+    await heading(page, 'Your account');
+    await page.getByRole('button', { name: 'End access of Example web application' }).click();
+    await page.getByText('The access was ended.').waitFor();
+    await page.getByText('No application has access to your account.').waitFor();
+
+    await page.getByRole('link', { name: 'Change password' }).click();
+    await page.getByLabel('Current password').fill(bob.password);
+    await page.getByLabel('New password', { exact: true }).fill('yet another password');
+    await page.getByLabel('New password again').fill('yet another password');
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText('Your password was changed.').waitFor();
+    await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+    await heading(page, 'You are signed out everywhere');
+    expect(refusals).toEqual([]);
+    await context.close();
+  });
+
+  it('LG-12 signs out, and Back shows nothing', async () => {
+    const { context, page, refusals } = await openBrowser();
+    await page.goto(`${issuer}/account`);
+    await signIn(page, alice);
+    await page.getByText('Alice Example').waitFor();
+    await page.getByRole('link', { name: 'Sign out', exact: true }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await heading(page, 'You are signed out');
+    for (let step = 0; step < 2; step += 1) {
+      await page.goBack();
+      expect(await page.content()).not.toContain('Alice');
+    }
+    expect(refusals).toEqual([]);
+    await context.close();
+  });
+
+  it('goes back to the application after signing out', async () => {
+    const { context, page, refusals } = await openBrowser();
+    await page.goto(`${issuer}/account`);
+    await signIn(page, alice);
+    await heading(page, 'Your account');
+    const back = encodeURIComponent('https://app.example/signed-out');
+    await page.goto(`${issuer}/logout?client_id=web&post_logout_redirect_uri=${back}&state=s1`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL('https://app.example/signed-out?state=s1');
+    expect(refusals).toEqual([]);
+    await context.close();
+  });
+
+  it('uses another account without a page that submits itself', async () => {
+    const { context, page, refusals } = await openBrowser();
+    await page.goto(`${issuer}/account`);
+    await signIn(page, alice);
+    await heading(page, 'Your account');
+    await page.goto(authorizationUrl(issuer));
+    await page.getByRole('link', { name: 'Use another account' }).click();
+    const { username, password } = { ...bob, password: 'yet another password' };
+    await signIn(page, { username, password });
+    await page.getByText('Bob <Example>').waitFor();
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.waitForURL(`${web.redirectUri}*`);
+    expect(refusals).toEqual([]);
+    await context.close();
+  });
+});
+
+describe('the address {auth_url}/#/user/login', () => {
+  const open = async (hash: string, options: Parameters<typeof openBrowser>[0] = {}) => {
+    const opened = await openBrowser(options);
+    await opened.page.goto(`${issuer}/${hash}`);
+    return opened;
+  };
+  const query = (parameters: Record<string, string>) => new URLSearchParams(parameters).toString();
+
+  it('goes on to the sign-in with exactly the named parameters', async () => {
+    const state = 'a b+c/ü?&=#%';
+    const given = { response_type: 'code', client_id: 'web', redirect_uri: web.redirectUri, state };
+    const extra = { prompt: 'none', ui_locales: 'zh-CN', login_hint: 'mallory' };
+    const { context, page, refusals } = await open(`#/user/login?${query({ ...given, ...extra })}`);
+    await heading(page, 'Sign in');
+    expect(await page.getByLabel('Username').inputValue()).toBe('');
+    await signIn(page, alice);
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.waitForURL(`${web.redirectUri}*`);
+    const landing = new URL(page.url());
+    expect(landing.searchParams.get('state')).toBe(state);
+    expect(landing.searchParams.get('code')).toBeTruthy();
+    expect(refusals).toEqual([]);
+    await context.close();
+  });
+
+  it('without parameters is the sign-in of the account page', async () => {
+    const { context, page, refusals } = await open('#/user/login');
+    await signIn(page, alice);
+    await heading(page, 'Your account');
+    expect(refusals).toEqual([]);
+    await context.close();
+  });
+
+  it('makes nothing of markup or foreign addresses in the hash', async () => {
+    const attacks = [
+      '#/user/login<img src=x onerror=alert(1)>',
+      '#//evil.example/user/login',
+      '#javascript:alert(1)',
+      `#/user/login?${query({ client_id: '<script>alert(1)</script>', redirect_uri: 'javascript:alert(1)' })}`,
+    ];
+    const { context, page } = await openBrowser();
+    let dialogs = 0;
+    page.on('dialog', () => {
+      dialogs += 1;
+    });
+    for (const attack of attacks) {
+      await page.goto('about:blank');
+      await page.goto(`${issuer}/${attack}`);
+      await page.waitForTimeout(50);
+      expect([attack, dialogs, new URL(page.url()).origin]).toEqual([attack, 0, issuer]);
+      expect(await page.locator('main img, main script').count()).toBe(0);
+    }
+    await context.close();
+  });
+
+  it('offers the account page where no script runs', async () => {
+    const { context, page } = await open('#/user/login', { javaScriptEnabled: false });
+    await page.getByRole('link', { name: 'Go to your account' }).click();
+    await signIn(page, alice);
+    await heading(page, 'Your account');
+    await context.close();
+  });
+});
+
+describe('what a person needs of a page (WCAG 2.2 AA)', () => {
+  let context: BrowserContext;
+  let page: Page;
+
+  beforeAll(async () => {
+    ({ context, page } = await openBrowser({ viewport: { width: 320, height: 640 } }));
+    await page.goto(`${issuer}/account`);
+    await signIn(page, alice);
+    await heading(page, 'Your account');
+    await page.goto(authorizationUrl(issuer));
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.waitForURL('https://app.example/**');
+  });
+  afterAll(() => context.close());
+
+  const addresses = [
+    '/',
+    '/account',
+    '/account/password',
+    '/logout',
+    '/device?user_code=BCDF-GHJK',
+    '/logout/success',
+    '/no-such-page',
+    `/authorize?response_type=code&client_id=web&prompt=consent&redirect_uri=${encodeURIComponent(web.redirectUri)}`,
+    `/authorize?response_type=code&client_id=web&prompt=login&redirect_uri=${encodeURIComponent(web.redirectUri)}`,
+  ];
+
+  it.each(addresses)(
+    'fits 320 px, also with wide text spacing (1.4.10, 1.4.12): %s',
+    async (path) => {
+      await page.goto(issuer + path);
+      const overflow = () =>
+        page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth);
+      expect(await overflow()).toBe(0);
+      // What a person's own stylesheet does: set on the elements, where no policy is asked.
+      await page.locator('main *').evaluateAll((elements) => {
+        for (const { style } of elements as { style: Record<string, string> }[]) {
+          Object.assign(style, {
+            lineHeight: '1.5',
+            letterSpacing: '0.12em',
+            wordSpacing: '0.16em',
+          });
+        }
+      });
+      expect(await overflow()).toBe(0);
+    },
+  );
+
+  it.each(addresses)(
+    'gives a finger 44 px (2.5.8) and shows the focus (2.4.7): %s',
+    async (path) => {
+      await page.goto(issuer + path);
+      const targets = page.locator(
+        'button, .button, .person a, input:not([type=hidden], [tabindex="-1"])',
+      );
+      expect(await targets.count()).toBeGreaterThan(0);
+      for (const target of await targets.all()) {
+        const box = await target.boundingBox();
+        expect(Math.min(box?.height ?? 0, box?.width ?? 0)).toBeGreaterThanOrEqual(44);
+      }
+      await page.keyboard.press('Tab');
+      const outline = await page.locator(':focus').evaluate((element) => {
+        const { getComputedStyle } = globalThis as unknown as {
+          getComputedStyle(of: unknown): { outlineStyle: string; outlineWidth: string };
+        };
+        const { outlineStyle, outlineWidth } = getComputedStyle(element);
+        return `${outlineStyle} ${outlineWidth}`;
+      });
+      expect(outline).toBe('solid 3px');
+    },
+  );
+
+  it('lets a password be pasted', async () => {
+    const signInPage = await context.newPage();
+    await signInPage.goto(authorizationUrl(issuer, { prompt: 'login' }));
+    await signInPage.getByLabel('Username').fill('pasted text');
+    await signInPage.getByLabel('Username').press('Control+A');
+    await signInPage.getByLabel('Username').press('Control+C');
+    await signInPage.getByLabel('Password').focus();
+    await signInPage.keyboard.press('Control+V');
+    expect(await signInPage.getByLabel('Password').inputValue()).toBe('pasted text');
+  });
+});

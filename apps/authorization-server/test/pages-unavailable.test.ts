@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type InProcessServer, startInProcess } from './in-process-server.ts';
+
+describe('the pages while the store is away', () => {
+  let server: InProcessServer;
+
+  beforeAll(async () => {
+    server = await startInProcess();
+    await server.store.close();
+  });
+  afterAll(() => server.stop());
+
+  // A cookie, so that there is a session to be looked for; a code, so that there is one to be looked for.
+  const requests: readonly [string, string, RequestInit][] = [
+    ['GET', '/authorize?response_type=code&client_id=web', {}],
+    ['GET', '/account', {}],
+    ['GET', '/account/password', {}],
+    ['POST', '/account/revoke', { method: 'POST', body: new URLSearchParams({ csrf: 'x' }) }],
+    ['GET', '/sign-in/some-interaction', {}],
+    ['GET', '/device', {}],
+    ['POST', '/device', { method: 'POST', body: new URLSearchParams({ user_code: 'BCDFGHJK' }) }],
+    ['GET', '/logout', {}],
+  ];
+
+  it.each(requests)('fail closed with a page and Retry-After: %s %s', async (_m, path, init) => {
+    const reply = await fetch(server.issuer + path, { ...init, redirect: 'manual' });
+    const body = await reply.text();
+    const expected = path.startsWith('/sign-in') ? 400 : 503;
+    expect([path, reply.status]).toEqual([path, expected]);
+    expect(body).toContain('<h1>');
+    if (expected === 503) {
+      expect(reply.headers.get('retry-after')).toBe('1');
+      expect(body).toContain('unavailable for the moment');
+    }
+  });
+
+  it('still serve what needs no store', async () => {
+    for (const path of ['/', '/assets/pages.css', '/account/signed-out', '/logout/success']) {
+      expect([path, (await fetch(server.issuer + path)).status]).toEqual([path, 200]);
+    }
+  });
+});

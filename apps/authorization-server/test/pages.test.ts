@@ -1,0 +1,366 @@
+import { connect } from 'node:net';
+import {
+  authorizeAsUser,
+  type Constellation,
+  createPageVisitor,
+  type PageVisitor,
+  startConstellation,
+  type VisitedPage,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { alice, authorizationUrl, odd } from './fixtures.ts';
+import {
+  bob,
+  bootstrap,
+  deceiver,
+  introspect,
+  openPage,
+  startDevice,
+  tokensFor,
+} from './page-fixtures.ts';
+
+let system: Constellation;
+let issuer: string;
+
+beforeAll(async () => {
+  const apps = ['authorization-server'] as const;
+  system = await startConstellation({ engine: 'sqlite', bootstrap, apps });
+  issuer = system.authorizationServerUrl;
+});
+afterAll(() => system.stop());
+
+const signInPage = async (visitor: PageVisitor, parameters: Record<string, string> = {}) =>
+  visitor.get((await visitor.get(authorizationUrl(issuer, parameters))).location ?? '');
+
+async function consentPage(visitor: PageVisitor, parameters: Record<string, string> = {}) {
+  const posted = await visitor.submit(await signInPage(visitor, parameters), alice);
+  return visitor.get((await visitor.get(posted.location ?? '')).location ?? '');
+}
+
+/** Every page a person can get to see, by name. */
+async function everyPage(language = 'en'): Promise<ReadonlyMap<string, VisitedPage>> {
+  const visitor = createPageVisitor();
+  const anonymous = createPageVisitor();
+  const headers = { 'accept-language': language };
+  const pages = new Map<string, VisitedPage>();
+  const keep = (name: string, page: VisitedPage) => pages.set(name, page);
+  const again = async (name: string, page: VisitedPage) =>
+    keep(name, await visitor.get(page.url, headers));
+
+  keep('welcome', await anonymous.get(`${issuer}/`, headers));
+  keep('not found', await anonymous.get(`${issuer}/nothing-here`, headers));
+  keep('bad request', await anonymous.get(`${issuer}/authorize?client_id=nobody`, headers));
+  keep('expired', await anonymous.get(`${issuer}/sign-in/unknown`, headers));
+  keep('cookies refused', await anonymous.get(`${issuer}/account/signed-in`, headers));
+  keep('signed out', await anonymous.get(`${issuer}/logout/success`, headers));
+  keep('signed out everywhere', await anonymous.get(`${issuer}/account/signed-out`, headers));
+  await again('sign-in', await signInPage(visitor));
+  const consent = await consentPage(visitor);
+  await again('consent', consent);
+  keep('other account', await visitor.get(`${consent.url}/account`, headers));
+  keep('account', await openPage(visitor, `${issuer}/account`));
+  await again('account', pages.get('account') as VisitedPage);
+  keep('password', await visitor.get(`${issuer}/account/password`, headers));
+  keep('logout', await visitor.get(`${issuer}/logout`, headers));
+  keep('device', await visitor.get(`${issuer}/device`, headers));
+  const { user_code } = await startDevice(issuer);
+  const device = pages.get('device') as VisitedPage;
+  keep('confirm', await visitor.submit(device, { user_code }));
+  keep('wrong code', await visitor.submit(device, { user_code: 'BBBBBBBB' }));
+  return pages;
+}
+
+describe('every page', () => {
+  it('LG-04 AZ-22 is closed against framing, caching, sniffing, script and third parties', async () => {
+    for (const [name, { headers, body, status }] of await everyPage()) {
+      const policy = headers.get('content-security-policy') ?? '';
+      const script = name === 'welcome' ? "script-src 'self';" : '';
+      const targets = /consent|sign-in|other account/.test(name) ? ' https://app.example' : '';
+      expect([name, policy.replaceAll('; ', ';')]).toEqual([
+        name,
+        `default-src 'none';style-src 'self';img-src 'self';${script}form-action 'self'${targets};frame-ancestors 'none';base-uri 'none'`,
+      ]);
+      expect([name, headers.get('x-frame-options'), headers.get('cache-control')]).toEqual([
+        name,
+        'DENY',
+        'no-store',
+      ]);
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(body).not.toMatch(/(src|href|action)="(https?:)?\/\//);
+      expect(body).not.toMatch(/<style|style="| on\w+="|javascript:/);
+      expect([name, body.match(/<script[^>]*>/g) ?? []]).toEqual([
+        name,
+        name === 'welcome' ? ['<script src="/assets/sign-in-link.js" defer>'] : [],
+      ]);
+      expect([name, status < 500]).toEqual([name, true]);
+    }
+  });
+
+  it('has a title with the product, one main heading, a language and labels for its fields', async () => {
+    for (const [name, { body }] of await everyPage()) {
+      expect([name, body]).toEqual([
+        name,
+        expect.stringMatching(/<title>[^<]+ · Gatehouse<\/title>/),
+      ]);
+      expect([name, body.match(/<h1>/g)?.length]).toEqual([name, 1]);
+      expect(body).toContain('<html lang="en">');
+      for (const [field, id] of body.matchAll(/<input(?! type="hidden")[^>]* id="(\w+)"[^>]*>/g)) {
+        expect(body).toContain(`<label for="${id}">`);
+        expect(field).toContain('autocomplete=');
+      }
+    }
+  });
+
+  it('speaks Chinese to those who prefer it, and leaves no English behind', async () => {
+    const ours = /Gatehouse|Cookie|Example|Living room TV|Application ID|Alice|app\.example/g;
+    for (const [name, { body }] of await everyPage('zh-CN,zh;q=0.9,en;q=0.5')) {
+      if (name === 'confirm' || name === 'wrong code') {
+        continue; // Posted by a visitor who names no language.
+      }
+      expect([name, body]).toEqual([name, expect.stringContaining('<html lang="zh-CN">')]);
+      const text = body
+        .replace(/[\s\S]*<main[^>]*>/, '')
+        .replace(/<bdi[^>]*>[^<]*<\/bdi>/g, '')
+        .replace(/<[^>]*translate="no"[^>]*>[^<]*/g, '')
+        .replace(/<[^>]*>/g, ' ')
+        .replace(/[0-9a-f-]{30,}|[A-Z]{4}-[A-Z]{4}|[\w.]+@|localhost/g, '')
+        .replace(ours, '');
+      expect([name, text.match(/[A-Za-z]{4,}/g) ?? []]).toEqual([name, []]);
+    }
+  });
+
+  it('speaks the language the application names (ui_locales)', async () => {
+    const page = await signInPage(createPageVisitor(), { ui_locales: 'fr zh-CN en' });
+    expect(page.body).toContain('<html lang="zh-CN">');
+  });
+});
+
+describe('the sign-in and consent pages', () => {
+  it('LG-03 refuse a form from another site, whatever cookie and token come with it', async () => {
+    const visitor = createPageVisitor();
+    const page = await signInPage(visitor);
+    const csrf = /name="csrf" value="([^"]*)"/.exec(page.body)?.[1] ?? '';
+    const cookie = [...visitor.cookies].map(([name, value]) => `${name.split('|')[0]}=${value}`);
+    const post = (headers: Record<string, string>, fields: Record<string, string>) =>
+      fetch(`${page.url}/credentials`, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { cookie: cookie.join('; '), ...headers },
+        body: new URLSearchParams({ ...alice, ...fields }),
+      });
+    expect((await post({ 'sec-fetch-site': 'cross-site' }, { csrf })).status).toBe(403);
+    expect((await post({ 'sec-fetch-site': 'same-site' }, { csrf })).status).toBe(403);
+    expect((await post({ origin: 'https://evil.example' }, {})).status).toBe(403);
+    expect((await post({ 'sec-fetch-site': 'same-origin' }, { csrf })).status).toBe(303);
+  });
+
+  it('LG-06 never take over a session id that somebody set', async () => {
+    const visitor = createPageVisitor();
+    const attacker = createPageVisitor();
+    await authorizeAsUser(authorizationUrl(issuer), alice, attacker);
+    const signature = attacker.cookies.get('session.sig|/') ?? '';
+    for (const cookie of ['session=known', `session=known; session.sig=${signature}`]) {
+      const reply = await fetch(authorizationUrl(issuer), {
+        redirect: 'manual',
+        headers: { cookie },
+      });
+      expect(reply.headers.get('location')).toContain('/sign-in/');
+      const set = reply.headers.getSetCookie().join('\n');
+      expect(set).not.toContain('session=known');
+      const account = await fetch(`${issuer}/account`, { redirect: 'manual', headers: { cookie } });
+      expect(account.status).toBe(303);
+    }
+    await authorizeAsUser(authorizationUrl(issuer), alice, visitor);
+    expect(visitor.cookies.get('session|/')).toMatch(/^[\w-]{21,}$/);
+  });
+
+  it('LG-07 write what others chose as text: hint, username, client name, scope, state, address', async () => {
+    const marked = '"><script>alert(1)</script>\'';
+    const hinted = await signInPage(createPageVisitor(), { login_hint: marked, state: marked });
+    expect(hinted.body).toContain('value="&quot;&gt;&lt;script&gt;');
+    const failed = await createPageVisitor();
+    const page = await signInPage(failed);
+    const echoed = await failed.submit(page, { username: marked, password: 'wrong password' });
+    expect(echoed.body).toContain('value="&quot;&gt;&lt;script&gt;');
+    const oddName = await signInPage(createPageVisitor(), {
+      client_id: odd.clientId,
+      redirect_uri: 'https://odd.example/one',
+      state: marked,
+    });
+    expect(oddName.body).toContain('Odd &lt;b&gt;name&lt;/b&gt;');
+    for (const { body } of [hinted, echoed, oddName]) {
+      expect(body).not.toMatch(/<script|<b>name/);
+    }
+  });
+
+  it('LG-11 let password managers fill in and people paste', async () => {
+    const { body } = await signInPage(createPageVisitor());
+    expect(body).toMatch(/<input id="username"[^>]*type="text"[^>]*autocomplete="username"/);
+    expect(body).toMatch(
+      /<input id="password"[^>]*type="password"[^>]*autocomplete="current-password"/,
+    );
+    expect(body).not.toMatch(/onpaste|readonly/);
+  });
+
+  it('say what went wrong beside what was typed, and start where the person goes on', async () => {
+    const visitor = createPageVisitor();
+    const first = await signInPage(visitor);
+    expect(first.body).toMatch(/id="username"[^>]* autofocus/);
+    const hinted = await signInPage(createPageVisitor(), { login_hint: 'alice' });
+    expect(hinted.body).toMatch(/id="password"[^>]* autofocus/);
+    const failed = await visitor.submit(first, { username: 'alice', password: 'wrong password' });
+    expect(failed.body).toMatch(/role="alert" id="problem"/);
+    expect(failed.body.match(/aria-invalid="true" aria-describedby="problem"/g)).toHaveLength(2);
+    expect(failed.body).toMatch(/id="password"[^>]* autofocus/);
+  });
+
+  it('LG-15 write no credential into addresses, error pages or the log', async () => {
+    const visitor = createPageVisitor();
+    const page = await signInPage(visitor);
+    const typed = { username: 'alice', password: 'a secret that is typed' };
+    const failed = await visitor.submit(page, typed);
+    const refused = await visitor.submit(page, { ...typed, csrf: 'x' });
+    const done = await visitor.submit(page, alice);
+    for (const { body, location, headers } of [failed, refused, done]) {
+      for (const secret of [typed.password, alice.password]) {
+        expect(body + location + JSON.stringify([...headers])).not.toContain(secret);
+      }
+    }
+    expect(system.output()).not.toContain(typed.password);
+    expect(system.output()).not.toContain(alice.password);
+  });
+
+  it('LG-16 answer every form with 303, so that nothing is posted on', async () => {
+    const visitor = createPageVisitor();
+    const posted = await visitor.submit(await signInPage(visitor), alice);
+    expect(posted.status).toBe(303);
+    const toConsent = await visitor.get(posted.location ?? '');
+    const consent = await visitor.get(toConsent.location ?? '');
+    expect((await visitor.submit(consent, { decision: 'allow' })).status).toBe(303);
+  });
+
+  it('LG-20 show a deceiving name as inert text, and the id beside it', async () => {
+    const { body } = await consentPage(createPageVisitor(), {
+      client_id: deceiver.clientId,
+      redirect_uri: 'https://deceiver.example/callback',
+    });
+    expect(body).toContain('<bdi>Bankgnp.exe &lt;i&gt;x&lt;/i&gt;</bdi>');
+    expect(body).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/u);
+    expect(body).toContain('Application ID: pages-deceiver');
+    expect(body).toContain('deceiver.example');
+  });
+
+  it('ask once for a session, and again for more', async () => {
+    const visitor = createPageVisitor();
+    await authorizeAsUser(authorizationUrl(issuer, { scope: 'device:read' }), alice, visitor);
+    const again = await visitor.get(authorizationUrl(issuer, { scope: 'device:read' }));
+    expect(new URL(again.location ?? '').searchParams.has('code')).toBe(true);
+    const more = await openPage(
+      visitor,
+      authorizationUrl(issuer, { scope: 'device:read profile' }),
+    );
+    expect(more.body).toContain('See your name and username');
+  });
+
+  it('change to another account: the former session ends, with what it gave', async () => {
+    const visitor = createPageVisitor();
+    const tokens = await tokensFor(issuer, visitor);
+    const consent = await openPage(
+      visitor,
+      authorizationUrl(issuer, { prompt: 'consent', scope: 'openid' }),
+    );
+    expect(consent.body).toContain('Alice Example');
+    const other = await visitor.get(`${consent.url}/account`);
+    let page = await visitor.submit(other, bob);
+    while (page.location?.startsWith(issuer)) {
+      page = await visitor.get(page.location);
+    }
+    expect(page.body).toContain('Bob &lt;Example&gt;');
+    page = await visitor.submit(page, { decision: 'allow' });
+    const landing = new URL((await visitor.get(page.location ?? '')).location ?? '');
+    expect(landing.searchParams.has('code')).toBe(true);
+    expect(await introspect(issuer, tokens.access_token)).toEqual({ active: false });
+    expect((await visitor.get(`${issuer}/account`)).body).toContain('Bob &lt;Example&gt;');
+  });
+
+  it('change to another account by prompt=login, too, without a page that submits itself', async () => {
+    const visitor = createPageVisitor();
+    await tokensFor(issuer, visitor);
+    const url = authorizationUrl(issuer, { prompt: 'login', scope: 'openid' });
+    const landing = await authorizeAsUser(url, bob, visitor);
+    expect(landing.searchParams.has('code')).toBe(true);
+    expect((await visitor.get(`${issuer}/account`)).body).toContain('Bob &lt;Example&gt;');
+  });
+});
+
+describe('the addresses', () => {
+  it('LG-18 lead to no page of the library’s own', async () => {
+    const paths = [
+      '/interaction/abc',
+      '/me',
+      '/request',
+      '/reg',
+      '/session/end',
+      '/session/end/success',
+    ];
+    for (const path of [...paths, '/auth', '/introspection', '/.well-known/webfinger']) {
+      expect([path, (await fetch(issuer + path, { redirect: 'manual' })).status]).toEqual([
+        path,
+        404,
+      ]);
+    }
+  });
+
+  it('LG-19 survive cookie bombs', async () => {
+    const { port } = new URL(issuer);
+    const many = Array.from({ length: 200 }, (_, i) => `c${i}=${'x'.repeat(8)}`).join('; ');
+    const cookies = [
+      many,
+      `session=${'x'.repeat(15 * 1024)}`,
+      'x'.repeat(40 * 1024),
+      '__proto__=1; constructor=2; session=__proto__',
+      'session; =; ;;; session==; session="',
+      'session=%E0%A4%A; interaction=%00; resume=../../',
+    ];
+    for (const cookie of cookies) {
+      for (const path of [
+        '/device',
+        '/account',
+        '/logout',
+        '/authorize?client_id=web&response_type=code',
+        '/sign-in/x',
+      ]) {
+        const status = await rawStatus(Number(port), path, cookie);
+        expect([path, status]).toEqual([path, expect.stringMatching(/^(200|302|303|400|431)$/)]);
+      }
+    }
+    expect((await fetch(`${issuer}/`)).status).toBe(200);
+  });
+
+  it('serve the script of the sign-in link from our own origin', async () => {
+    const reply = await fetch(`${issuer}/assets/sign-in-link.js`);
+    expect([reply.status, reply.headers.get('content-type')]).toEqual([
+      200,
+      'text/javascript; charset=utf-8',
+    ]);
+    const text = await reply.text();
+    expect(text).not.toMatch(/innerHTML|document\.write|eval|insertAdjacent/);
+  });
+});
+
+/** fetch would refuse to send some of these headers. */
+function rawStatus(port: number, path: string, cookie: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, 'localhost');
+    let received = '';
+    socket.once('error', reject);
+    socket.on('data', (data) => {
+      received += data.toString('latin1');
+    });
+    socket.once('close', () => resolve(received.split(' ')[1] ?? ''));
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: ${cookie}\r\n\r\n`,
+    );
+  });
+}

@@ -1,0 +1,27 @@
+import type { DatabaseEngine, DeviceDatabase } from './database.ts';
+import type { DatabaseLocation } from './database-url.ts';
+import type { NewDatabaseHook } from './migrate-database.ts';
+import { openPostgres } from './open-postgres.ts';
+import { openSqlite } from './open-sqlite.ts';
+
+export interface OpenDatabase {
+  readonly engine: DatabaseEngine;
+  readonly tables: DeviceDatabase;
+  /** Resolves when the database answers. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database and brings its tables up to date.
+ *
+ * @throws DatabaseUnavailable when it cannot be reached, read or locked
+ */
+export function openDatabase(
+  location: DatabaseLocation,
+  whenNew: NewDatabaseHook = async () => undefined,
+): Promise<OpenDatabase> {
+  return location.engine === 'postgres'
+    ? openPostgres(location.url, whenNew)
+    : openSqlite(location.path, whenNew);
+}

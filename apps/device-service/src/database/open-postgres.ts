@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import type { Tables } from './database.ts';
+import { DatabaseUnavailable } from './database-unavailable.ts';
+import { migrateDatabase, type NewDatabaseHook } from './migrate-database.ts';
+import type { OpenDatabase } from './open-database.ts';
+import { createPostgresPool } from './postgres-pool.ts';
+
+const CONNECTIONS = 10;
+/** A query on a column without index reads all devices of an organisation: a million take about one second. */
+const STATEMENT_TIMEOUT_SECONDS = 5;
+
+/** A database that starts together with this process may come up a little later. */
+const START_TIMEOUT_MS = 30_000;
+const RETRY_DELAY_MS = 250;
+
+export async function openPostgres(url: string, whenNew: NewDatabaseHook): Promise<OpenDatabase> {
+  await migrateWhenUp(url, whenNew);
+  const pool = createPostgresPool({
+    url,
+    connections: CONNECTIONS,
+    statementTimeoutSeconds: STATEMENT_TIMEOUT_SECONDS,
+  });
+  const tables = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  return {
+    engine: 'postgres',
+    tables,
+    ping: async () => {
+      await sql`select 1`.execute(tables);
+    },
+    close: () => tables.destroy(),
+  };
+}
+
+/** On a connection of its own that nothing times out: making an index over a million rows takes a while. */
+async function migrateWhenUp(url: string, whenNew: NewDatabaseHook): Promise<void> {
+  const pool = createPostgresPool({ url, connections: 1, statementTimeoutSeconds: undefined });
+  const tables = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  try {
+    for (;;) {
+      try {
+        await sql`select 1`.execute(tables);
+        break;
+      } catch (error) {
+        if (!(error instanceof DatabaseUnavailable) || performance.now() > deadline) {
+          throw error;
+        }
+        await sleep(RETRY_DELAY_MS);
+      }
+    }
+    await migrateDatabase(tables, 'postgres', whenNew);
+  } finally {
+    await tables.destroy();
+  }
+}

@@ -1,0 +1,37 @@
+import { describe, expect, test } from '@jest/globals';
+import { DatabaseUnavailable } from './database-unavailable.ts';
+import { isRolledBackForOthers, translatePostgresError } from './postgres-errors.ts';
+
+const failure = (code?: string) => Object.assign(new Error('said by PostgreSQL'), { code });
+
+describe('an error of PostgreSQL', () => {
+  test.each([
+    '53100',
+    '57P01',
+    '57014',
+    '08006',
+    '40P01',
+    '25006',
+    'XX001',
+    'ECONNREFUSED',
+    undefined,
+  ])('%s means that the database is unavailable', (code) => {
+    expect(translatePostgresError(failure(code))).toBeInstanceOf(DatabaseUnavailable);
+  });
+
+  test.each(['23505', '42601', '22P02'])('%s is about the query', (code) => {
+    const error = failure(code);
+    expect(translatePostgresError(error)).toBe(error);
+  });
+
+  test('that is our own mistake stays one', () => {
+    const error = new TypeError('not a function');
+    expect(translatePostgresError(error)).toBe(error);
+  });
+
+  test('tells a transaction that may run again', () => {
+    expect(isRolledBackForOthers(translatePostgresError(failure('40P01')))).toBe(true);
+    expect(isRolledBackForOthers(translatePostgresError(failure('53100')))).toBe(false);
+    expect(isRolledBackForOthers(failure('40P01'))).toBe(false);
+  });
+});

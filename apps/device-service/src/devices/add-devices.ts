@@ -1,0 +1,159 @@
+import { randomInt } from 'node:crypto';
+import type { OrganizationDatabase } from '../database/organization-scope.ts';
+import { NEW_PRODUCT } from '../products/product.ts';
+import type { NewDevice } from './device.ts';
+import type { AddOutcome } from './devices.ts';
+
+/** Sixteen parameters a row: below the 32,766 of SQLite and the 65,535 of PostgreSQL. */
+const ROWS_PER_STATEMENT = 1000;
+
+const NEVER = 0;
+const NEVER_CONNECTED_ADDRESS = '/';
+const MAX_INCARNATION = 2 ** 48 - 1;
+
+/**
+ * Inserts what can be inserted, and the products that are new; resolves to the outcome of each. Rows go in
+ * the order of their ids, so that two batches that share some wait for each other instead of locking up.
+ */
+export async function addDevices(
+  transaction: OrganizationDatabase,
+  devices: readonly NewDevice[],
+): Promise<readonly AddOutcome[]> {
+  const { known, wanted } = await sortOutProducts(transaction, devices);
+  const firsts = firstOfEachId(devices.filter(({ productId }) => known.has(productId)));
+  const added = await addProducts(transaction, wanted);
+  const candidates = [...firsts.values()];
+  const created = await insertDevices(transaction, candidates);
+  const used = new Set(
+    candidates.filter(({ id }) => created.has(id)).map(({ productId }) => productId),
+  );
+  await removeProducts(
+    transaction,
+    added.filter((id) => !used.has(id)),
+  );
+  return devices.map((device) => {
+    if (!known.has(device.productId)) {
+      return 'unknown_product';
+    }
+    const isFirst = firsts.get(device.id) === device;
+    return isFirst && created.has(device.id) ? 'created' : 'duplicate_key';
+  });
+}
+
+function firstOfEachId(devices: readonly NewDevice[]): ReadonlyMap<string, NewDevice> {
+  const firsts = new Map<string, NewDevice>();
+  for (const device of devices) {
+    if (!firsts.has(device.id)) {
+      firsts.set(device.id, device);
+    }
+  }
+  return firsts;
+}
+
+/** Which products there will be, and which of them are to be made: by the first device that names each. */
+async function sortOutProducts(transaction: OrganizationDatabase, devices: readonly NewDevice[]) {
+  const known = new Set<string>();
+  const mentioned = [...new Set(devices.map(({ productId }) => productId))].sort();
+  for (const ids of chunks(mentioned)) {
+    const rows = await transaction
+      .selectFrom('products')
+      .select('id')
+      .where('id', 'in', ids)
+      .execute();
+    for (const { id } of rows) {
+      known.add(id);
+    }
+  }
+  const wanted = new Map<string, NewDevice>();
+  for (const device of devices) {
+    if (!known.has(device.productId) && device.productName !== undefined) {
+      known.add(device.productId);
+      wanted.set(device.productId, device);
+    }
+  }
+  return { known, wanted: [...wanted.values()] };
+}
+
+async function addProducts(
+  transaction: OrganizationDatabase,
+  firstDevices: readonly NewDevice[],
+): Promise<readonly string[]> {
+  const rows = firstDevices
+    .map(({ productId, productName = productId, createTime }) => ({
+      id: productId,
+      name: productName,
+      ...NEW_PRODUCT,
+      create_time: createTime,
+    }))
+    .sort(byId);
+  const added: string[] = [];
+  for (const chunk of chunks(rows)) {
+    const inserted = await transaction
+      .insertInto('products')
+      .values(chunk)
+      .onConflict((conflict) => conflict.columns(['org_id', 'id']).doNothing())
+      .returning('id')
+      .execute();
+    added.push(...inserted.map(({ id }) => id));
+  }
+  return added;
+}
+
+async function insertDevices(
+  transaction: OrganizationDatabase,
+  devices: readonly NewDevice[],
+): Promise<ReadonlySet<string>> {
+  const created = new Set<string>();
+  for (const chunk of chunks([...devices].sort(byId))) {
+    const inserted = await transaction
+      .insertInto('devices')
+      .values(chunk.map(toRow))
+      .onConflict((conflict) => conflict.columns(['org_id', 'id']).doNothing())
+      .returning('id')
+      .execute();
+    for (const { id } of inserted) {
+      created.add(id);
+    }
+  }
+  return created;
+}
+
+/** A product is made with its first device; where that was refused, it is not made. */
+async function removeProducts(
+  transaction: OrganizationDatabase,
+  ids: readonly string[],
+): Promise<void> {
+  for (const chunk of chunks(ids)) {
+    await transaction.deleteFrom('products').where('id', 'in', chunk).execute();
+  }
+}
+
+function toRow(device: NewDevice) {
+  return {
+    id: device.id,
+    incarnation: randomInt(MAX_INCARNATION),
+    product_id: device.productId,
+    name: device.name,
+    state: 'notActive',
+    connected: 0,
+    address: NEVER_CONNECTED_ADDRESS,
+    online_time: NEVER,
+    offline_time: NEVER,
+    create_time: device.createTime,
+    register_time: device.createTime,
+    configuration: JSON.stringify(device.configuration),
+    protocol: device.protocol,
+    transport: device.transport,
+    metadata: device.metadata,
+  };
+}
+
+function byId(one: { readonly id: string }, other: { readonly id: string }): number {
+  return one.id < other.id ? -1 : 1;
+}
+
+function* chunks<Item>(items: readonly Item[]): Generator<Item[]> {
+  for (let start = 0; start < items.length; start += ROWS_PER_STATEMENT) {
+    yield items.slice(start, start + ROWS_PER_STATEMENT);
+  }
+}

@@ -1,0 +1,119 @@
+import { ApiError, type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
+import { type CreateDeviceDependencies, devicePayload, toNewDevice } from './create-device.ts';
+import type { NewDevice } from './device.ts';
+import type { AddOutcome } from './devices.ts';
+import { toIllegalArgument } from './payload.ts';
+
+export const MAX_BATCH_DEVICES = 10_000;
+/** Of a refusal: enough to mend a batch, and not as large as the batch. */
+const MAX_REPORTED_PROBLEMS = 100;
+
+/** What became of one item, under its place in the array. */
+export interface BatchItemResult {
+  readonly index: number;
+  /** As sent, or generated; absent where what was sent is no id. */
+  readonly id?: string;
+  readonly status: 200 | 400;
+  readonly code: 'success' | 'duplicate_key' | 'illegal_argument';
+  readonly problems?: readonly IllegalArgument[];
+}
+
+export interface BatchResult {
+  readonly total: number;
+  readonly created: number;
+  readonly failed: number;
+  readonly items: readonly BatchItemResult[];
+}
+
+type Item = { readonly device: NewDevice } | { readonly problems: readonly IllegalArgument[] };
+
+/**
+ * Creates up to 10,000 devices in one atomic step. Items that cannot be created are reported and the others
+ * created; with `allOrNothing`, one such item refuses the batch and nothing is created.
+ *
+ * @param body an array of creation payloads, or `{"allOrNothing": true, "devices": […]}`: signed requests
+ *   have no query to carry the parameter
+ * @throws ApiError `illegal_argument`, `duplicate_key` where ids that exist are all that is wrong
+ */
+export async function createDevices(
+  body: unknown,
+  allOrNothingParameter: string | null,
+  dependencies: CreateDeviceDependencies,
+): Promise<BatchResult> {
+  const { payloads, allOrNothing } = readBatch(body, allOrNothingParameter);
+  const items = payloads.map((payload) => readItem(payload, dependencies));
+  const devices = items.flatMap((item) => ('device' in item ? [item.device] : []));
+  if (allOrNothing && devices.length < items.length) {
+    throw refuse(items.map((item, index) => describeItem(item, index, undefined)));
+  }
+  const outcomes = await dependencies.devices.addAll(devices, allOrNothing);
+  let position = 0;
+  const results = items.map((item, index) =>
+    describeItem(item, index, 'device' in item ? outcomes[position++] : undefined),
+  );
+  const failed = results.filter(({ status }) => status !== 200).length;
+  if (allOrNothing && failed > 0) {
+    throw refuse(results);
+  }
+  return { total: items.length, created: items.length - failed, failed, items: results };
+}
+
+function readBatch(body: unknown, parameter: string | null) {
+  const object = isObject(body) ? body : {};
+  const payloads = Array.isArray(body) ? body : object.devices;
+  if (!Array.isArray(payloads) || payloads.length === 0 || payloads.length > MAX_BATCH_DEVICES) {
+    const message = `must be an array of 1 to ${MAX_BATCH_DEVICES} devices`;
+    throw illegalArgument([{ property: isObject(body) ? 'devices' : 'body', message }]);
+  }
+  const written = parameter ?? object.allOrNothing ?? false;
+  if (!['true', 'false', true, false].includes(written as string | boolean)) {
+    throw illegalArgument([{ property: 'allOrNothing', message: 'must be true or false' }]);
+  }
+  return { payloads: payloads as readonly unknown[], allOrNothing: String(written) === 'true' };
+}
+
+function isObject(body: unknown): body is Readonly<Record<string, unknown>> {
+  return typeof body === 'object' && body !== null && !Array.isArray(body);
+}
+
+function readItem(payload: unknown, dependencies: CreateDeviceDependencies): Item {
+  const parsed = devicePayload.safeParse(payload);
+  return parsed.success
+    ? { device: toNewDevice(parsed.data, dependencies) }
+    : { problems: parsed.error.issues.map(toIllegalArgument) };
+}
+
+function describeItem(item: Item, index: number, outcome: AddOutcome | undefined): BatchItemResult {
+  if ('problems' in item) {
+    return { index, status: 400, code: 'illegal_argument', problems: item.problems };
+  }
+  const { id } = item.device;
+  switch (outcome) {
+    case 'duplicate_key':
+      return { index, id, status: 400, code: 'duplicate_key' };
+    case 'unknown_product': {
+      const message = 'is required for a product that does not exist yet';
+      const problems = [{ property: 'productName', message }];
+      return { index, id, status: 400, code: 'illegal_argument', problems };
+    }
+    default:
+      return { index, id, status: 200, code: 'success' };
+  }
+}
+
+/** Names the items that are wrong, as `[3].name`. */
+function refuse(results: readonly BatchItemResult[]): ApiError {
+  const wrong = results.filter(({ status }) => status !== 200);
+  const problems = wrong.flatMap(({ index, code, problems: ofItem = [] }) =>
+    code === 'duplicate_key'
+      ? [{ property: `[${index}].id`, message: 'exists already' }]
+      : ofItem.map(({ property, message }) => ({ property: `[${index}].${property}`, message })),
+  );
+  return new ApiError(
+    wrong.every(({ code }) => code === 'duplicate_key') ? 'duplicate_key' : 'illegal_argument',
+    {
+      message: `Nothing was created: ${wrong.length} of ${results.length} devices cannot be.`,
+      result: problems.slice(0, MAX_REPORTED_PROBLEMS),
+    },
+  );
+}

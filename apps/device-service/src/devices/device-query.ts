@@ -1,0 +1,61 @@
+import { sql } from 'kysely';
+import type { ColumnExpressions } from '../query-grammar/compile-condition.ts';
+import type { Ordering } from '../query-grammar/orderings.ts';
+import type { QuerySubject } from '../query-grammar/query.ts';
+import { deviceStates, deviceTypes } from './device.ts';
+
+const text = { kind: 'text' } as const;
+const integer = { kind: 'integer' } as const;
+
+const columns = {
+  id: text,
+  name: text,
+  orgId: text,
+  productId: text,
+  productName: text,
+  protocol: text,
+  transport: text,
+  deviceType: { kind: 'enum', values: deviceTypes },
+  state: { kind: 'enum', values: deviceStates },
+  address: text,
+  onlineTime: integer,
+  offlineTime: integer,
+  createTime: integer,
+  registerTime: integer,
+  registryTime: integer,
+} as const;
+
+/** What can be asked of devices. */
+export const deviceSubject: QuerySubject = { columns, fields: Object.keys(columns) };
+
+/** Fast on any number of devices: id, name, createTime, state, productId, and state with productId. */
+export const deviceOrdering: Ordering = {
+  defaultSorts: [{ column: 'createTime', descending: true }],
+  tieBreak: 'opposite',
+};
+
+export const deviceColumns: ColumnExpressions = {
+  id: sql.ref('devices.id'),
+  name: sql.ref('devices.name'),
+  orgId: sql.ref('devices.org_id'),
+  productId: sql.ref('devices.product_id'),
+  productName: sql.ref('products.name'),
+  protocol: sql`coalesce(devices.protocol, products.protocol)`,
+  transport: sql`coalesce(devices.transport, products.transport)`,
+  deviceType: sql.ref('products.device_type'),
+  state: sql.ref('devices.state'),
+  address: sql.ref('devices.address'),
+  onlineTime: sql.ref('devices.online_time'),
+  offlineTime: sql.ref('devices.offline_time'),
+  createTime: sql.ref('devices.create_time'),
+  registerTime: sql.ref('devices.register_time'),
+  registryTime: sql.ref('devices.register_time'),
+} satisfies Record<keyof typeof columns, unknown>;
+
+/** Columns that are the product's, or may be: only they need the products to be read before the page is cut. */
+export const productColumns: ReadonlySet<string> = new Set([
+  'productName',
+  'protocol',
+  'transport',
+  'deviceType',
+]);

@@ -1,0 +1,17 @@
+import type { Request } from 'express';
+import type { Query, QuerySubject } from '../query-grammar/query.ts';
+import { parseQueryBody } from '../query-grammar/query-body.ts';
+import { parseQueryParameters } from '../query-grammar/query-parameters.ts';
+import { readJsonBody } from './json-body.ts';
+import { queryOf } from './request-parts.ts';
+
+export function readParameterQuery(request: Request, subject: QuerySubject): Query {
+  return parseQueryParameters(queryOf(request), subject);
+}
+
+/** A GET has its query in parameters, a POST in its body. */
+export async function readBodyQuery(request: Request, subject: QuerySubject): Promise<Query> {
+  return request.method === 'POST'
+    ? parseQueryBody(await readJsonBody(request), subject)
+    : readParameterQuery(request, subject);
+}

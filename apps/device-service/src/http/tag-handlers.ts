@@ -1,0 +1,49 @@
+import { ApiError } from '@gatehouse/api-envelope';
+import { findOrRefuse } from '../devices/get-device-detail.ts';
+import type { InventoryOf } from '../inventory.ts';
+import { setTags } from '../tags/set-tags.ts';
+import { describeTag, tagId } from '../tags/tag.ts';
+import { readJsonBody } from './json-body.ts';
+import type { Route } from './mount-routes.ts';
+import { pathPart } from './request-parts.ts';
+
+type Handler = Route['handle'];
+
+export interface TagHandlerDependencies {
+  readonly inventoryOf: InventoryOf;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+export function handleListTags({ inventoryOf }: TagHandlerDependencies): Handler {
+  return async (request, caller) => {
+    const { tags } = inventoryOf(caller.organizationId);
+    const found = await findOrRefuse(pathPart(request, 'deviceId'), tags.list);
+    return { result: found.map(describeTag) };
+  };
+}
+
+/** The result is all tags of the device then. */
+export function handleSetTags({ inventoryOf, now }: TagHandlerDependencies): Handler {
+  return async (request, caller) => {
+    const { tags } = inventoryOf(caller.organizationId);
+    const body = await readJsonBody(request);
+    const all = await setTags(pathPart(request, 'deviceId'), body, { tags, now });
+    return { result: all.map(describeTag) };
+  };
+}
+
+/** By its id, which names device and key, or by its key alone. */
+export function handleRemoveTag({ inventoryOf }: TagHandlerDependencies): Handler {
+  return async (request, caller) => {
+    const { tags } = inventoryOf(caller.organizationId);
+    const deviceId = pathPart(request, 'deviceId');
+    const named = pathPart(request, 'tagId');
+    const prefix = tagId({ deviceId, key: '' });
+    const key = named.startsWith(prefix) ? named.slice(prefix.length) : named;
+    if (key.includes('\0') || !(await tags.remove(deviceId, key))) {
+      throw new ApiError('not_found');
+    }
+    return { result: undefined };
+  };
+}

@@ -1,0 +1,52 @@
+import { describe, expect, test } from '@jest/globals';
+import type { LogType, NewLogRecord } from './log-record.ts';
+import { transitionsOf } from './state-transitions.ts';
+
+const record = (type: LogType, timestamp: number, address?: string): NewLogRecord => ({
+  type,
+  timestamp,
+  content: '',
+  messageId: '',
+  address,
+});
+
+describe('transitionsOf', () => {
+  test('keeps the last online and the last offline, in the order they happened', () => {
+    const transitions = transitionsOf(
+      [
+        record('online', 50, '/b'),
+        record('offline', 40),
+        record('online', 10, '/a'),
+        record('event', 99),
+        record('offline', 20),
+      ],
+      100,
+    );
+
+    expect(transitions).toEqual([
+      { to: 'offline', time: 40, address: undefined },
+      { to: 'online', time: 50, address: '/b' },
+    ]);
+  });
+
+  test('takes the order of the report between equals', () => {
+    const order = (types: readonly LogType[]) =>
+      transitionsOf(
+        types.map((type) => record(type, 7)),
+        100,
+      ).map(({ to }) => to);
+
+    expect(order(['online', 'offline'])).toEqual(['online', 'offline']);
+    expect(order(['offline', 'online'])).toEqual(['offline', 'online']);
+  });
+
+  test('counts a time ahead of ours as now', () => {
+    expect(transitionsOf([record('online', 150)], 100)).toEqual([
+      { to: 'online', time: 100, address: undefined },
+    ]);
+  });
+
+  test('is nothing where no record is about the connection', () => {
+    expect(transitionsOf([record('event', 1), record('register', 2)], 100)).toEqual([]);
+  });
+});

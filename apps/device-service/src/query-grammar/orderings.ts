@@ -1,0 +1,29 @@
+import { type Expression, type RawBuilder, sql } from 'kysely';
+import { type ColumnExpressions, columnOf } from './compile-condition.ts';
+import type { Sort } from './query.ts';
+
+/** How one kind of record is ordered, so that pages neither repeat nor miss any. */
+export interface Ordering {
+  readonly defaultSorts: readonly Sort[];
+  /** Direction of the id, which decides between equals, relative to the last column: as the indexes have it. */
+  readonly tieBreak: 'same' | 'opposite';
+}
+
+/** The columns to order by, each with its direction, ending with the id. */
+export function orderings(
+  sorts: readonly Sort[],
+  columns: ColumnExpressions,
+  { defaultSorts, tieBreak }: Ordering,
+): readonly RawBuilder<unknown>[] {
+  const wanted = sorts.length > 0 ? sorts : defaultSorts;
+  const last = wanted.at(-1);
+  const idDescends = last !== undefined && last.descending === (tieBreak === 'same');
+  const all = wanted.some(({ column }) => column === 'id')
+    ? wanted
+    : [...wanted, { column: 'id', descending: idDescends }];
+  return all.map(({ column, descending }) => ordered(columnOf(column, columns), descending));
+}
+
+function ordered(column: Expression<unknown>, descending: boolean): RawBuilder<unknown> {
+  return descending ? sql`${column} desc` : sql`${column} asc`;
+}

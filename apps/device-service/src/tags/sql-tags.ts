@@ -1,0 +1,102 @@
+import { illegalArgument } from '@gatehouse/api-envelope';
+import type { Selectable } from 'kysely';
+import type { DatabaseEngine, DeviceTagTable } from '../database/database.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import type { OrganizationDatabase } from '../database/organization-scope.ts';
+import { MAX_TAGS, type NewTag, type Tag, type Tags } from './tag.ts';
+
+export function createSqlTags(database: OrganizationDatabase, engine: DatabaseEngine): Tags {
+  return {
+    list: async (deviceId) =>
+      (await deviceExists(database, deviceId)) ? readTags(database, deviceId) : undefined,
+    set: (deviceId, tags, now) =>
+      inTransaction(database, async (transaction) => {
+        // One caller at a time a device, so that together they cannot pass the maximum.
+        if (!(await deviceExists(transaction, deviceId, engine === 'postgres'))) {
+          return undefined;
+        }
+        await upsertTags(transaction, deviceId, tags, now);
+        const all = await readTags(transaction, deviceId);
+        if (all.length > MAX_TAGS) {
+          const message = `the device would have more than ${MAX_TAGS} tags`;
+          throw illegalArgument([{ property: 'body', message }]);
+        }
+        return all;
+      }),
+    remove: async (deviceId, key) => {
+      const removed = await database
+        .deleteFrom('device_tags')
+        .where('device_id', '=', deviceId)
+        .where('tag_key', '=', key)
+        .returning('tag_key')
+        .executeTakeFirst();
+      return removed !== undefined;
+    },
+  };
+}
+
+async function deviceExists(
+  database: OrganizationDatabase,
+  id: string,
+  lock = false,
+): Promise<boolean> {
+  const found = await database
+    .selectFrom('devices')
+    .select('id')
+    .where('id', '=', id)
+    .$if(lock, (query) => query.forUpdate())
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
+async function readTags(database: OrganizationDatabase, deviceId: string): Promise<readonly Tag[]> {
+  const rows = await database
+    .selectFrom('device_tags')
+    .selectAll()
+    .where('device_id', '=', deviceId)
+    .orderBy('tag_key')
+    .execute();
+  return rows.map(toTag);
+}
+
+async function upsertTags(
+  transaction: OrganizationDatabase,
+  deviceId: string,
+  tags: readonly NewTag[],
+  now: number,
+): Promise<void> {
+  await transaction
+    .insertInto('device_tags')
+    .values(
+      tags.map(({ key, name, value, type, description }) => ({
+        device_id: deviceId,
+        tag_key: key,
+        name,
+        value,
+        type,
+        description,
+        create_time: now,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['org_id', 'device_id', 'tag_key']).doUpdateSet((expression) => ({
+        name: expression.ref('excluded.name'),
+        value: expression.ref('excluded.value'),
+        type: expression.ref('excluded.type'),
+        description: expression.ref('excluded.description'),
+      })),
+    )
+    .execute();
+}
+
+export function toTag(row: Selectable<DeviceTagTable>): Tag {
+  return {
+    deviceId: row.device_id,
+    key: row.tag_key,
+    name: row.name,
+    value: row.value,
+    type: row.type,
+    description: row.description,
+    createTime: row.create_time,
+  };
+}

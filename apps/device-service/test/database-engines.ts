@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type PostgresServer, startPostgresServer } from '@gatehouse/testing';
+import type { DatabaseLocation } from '../src/database/database-url.ts';
+
+/** Both, always: `describe.each(databaseEngines)`. */
+export const databaseEngines = ['sqlite', 'postgres'] as const;
+
+export type DatabaseEngineName = (typeof databaseEngines)[number];
+
+/** An empty database of one suite: a file, or a PostgreSQL server. */
+export interface DatabaseEngineForTest {
+  readonly location: DatabaseLocation;
+  /** For `DATABASE_URL`. */
+  readonly url: string;
+  readonly postgres: PostgresServer | undefined;
+  /** A further empty database beside it. */
+  createDatabase(name: string): Promise<DatabaseLocation>;
+  stop(): Promise<void>;
+}
+
+export async function startDatabaseEngine(
+  name: DatabaseEngineName,
+): Promise<DatabaseEngineForTest> {
+  if (name === 'postgres') {
+    const postgres = await startPostgresServer();
+    return {
+      location: { engine: 'postgres', url: postgres.url },
+      url: postgres.url,
+      postgres,
+      createDatabase: async (database) => ({
+        engine: 'postgres',
+        url: await postgres.createDatabase(database),
+      }),
+      stop: postgres.stop,
+    };
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'device-service-'));
+  const path = join(directory, 'devices.sqlite');
+  return {
+    location: { engine: 'sqlite', path },
+    url: `sqlite:${path}`,
+    postgres: undefined,
+    createDatabase: async (database) => ({
+      engine: 'sqlite',
+      path: join(directory, `${database}.sqlite`),
+    }),
+    stop: async () => rmSync(directory, { recursive: true }),
+  };
+}

@@ -1,0 +1,151 @@
+// requires: postgresql
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import type { Tables } from '../src/database/database.ts';
+import type { DatabaseLocation } from '../src/database/database-url.ts';
+import { migrateDatabase } from '../src/database/migrate-database.ts';
+import { createNodeSqliteDialect } from '../src/database/node-sqlite-dialect.ts';
+import { openDatabase } from '../src/database/open-database.ts';
+import { createPostgresPool } from '../src/database/postgres-pool.ts';
+import { deviceSubject } from '../src/devices/device-query.ts';
+import { createInventoryOf } from '../src/inventory.ts';
+import { parseQueryBody } from '../src/query-grammar/query-body.ts';
+import {
+  type DatabaseEngineForTest,
+  databaseEngines,
+  startDatabaseEngine,
+} from './database-engines.ts';
+
+const FIRST_VERSION = '0001-products-and-devices';
+const noHook = async () => undefined;
+
+function connect(location: DatabaseLocation): Kysely<Tables> {
+  return new Kysely<Tables>({
+    dialect:
+      location.engine === 'sqlite'
+        ? createNodeSqliteDialect(new DatabaseSync(location.path))
+        : new PostgresDialect({
+            pool: createPostgresPool({
+              url: location.url,
+              connections: 2,
+              statementTimeoutSeconds: undefined,
+            }),
+          }),
+  });
+}
+
+describe.each(databaseEngines)('migrations on %s', (name) => {
+  let engine: DatabaseEngineForTest;
+
+  beforeAll(async () => {
+    engine = await startDatabaseEngine(name);
+  });
+
+  afterAll(() => engine.stop());
+
+  test('bring an empty database to this version, once, however many start at that moment', async () => {
+    const location = await engine.createDatabase('empty');
+    let created = 0;
+    const databases = await Promise.all(
+      // Within one process SQLite cannot wait for itself: kill.test.ts starts several processes.
+      Array.from({ length: name === 'postgres' ? 4 : 1 }, () =>
+        openDatabase(location, async () => {
+          created += 1;
+        }),
+      ),
+    );
+
+    expect(created).toBe(1);
+    const [first] = databases;
+    const applied = await sql<{ name: string }>`select name from kysely_migration order by name`
+      // biome-ignore lint/style/noNonNullAssertion: at least one was opened
+      .execute(first!.tables);
+    expect(applied.rows.map(({ name: migration }) => migration)).toEqual([
+      FIRST_VERSION,
+      '0002-tags-and-logs',
+      '0003-device-counts',
+    ]);
+    for (const database of databases) {
+      await database.close();
+    }
+  });
+
+  test('take the previous version along: every device stays, and is counted', async () => {
+    const location = await engine.createDatabase('previous');
+    const old = connect(location);
+    await migrateDatabase(old, location.engine, noHook, FIRST_VERSION);
+    await sql`insert into products (org_id, id, name, protocol, transport, metadata, create_time)
+      values ('org-1', 'p', 'P', 'mqtt', 'TCP', '{}', 1), ('org-2', 'p', 'P2', '', '', '{}', 1)`.execute(
+      old,
+    );
+    for (const [org, id, state] of [
+      ['org-1', 'a', 'online'],
+      ['org-1', 'b', 'notActive'],
+      ['org-1', 'B', 'notActive'],
+      ['org-2', 'a', 'offline'],
+    ]) {
+      await sql`insert into devices (org_id, id, product_id, name, device_type, state, address,
+          online_time, offline_time, create_time, register_time, configuration)
+        values (${org}, ${id}, 'p', 'N', 'device', ${state}, '/', 5, 0, 7, 7, '{"k":"v"}')`.execute(
+        old,
+      );
+    }
+    await old.destroy();
+
+    const database = await openDatabase(location);
+    const { devices } = createInventoryOf(database)('org-1');
+    expect(await devices.find('a')).toMatchObject({
+      orgId: 'org-1',
+      productName: 'P',
+      protocol: 'mqtt',
+      transport: 'TCP',
+      deviceType: 'device',
+      state: 'online',
+      onlineTime: 5,
+      createTime: 7,
+      metadata: '{}',
+      configuration: { k: 'v' },
+      tags: [],
+    });
+    const page = await devices.page(parseQueryBody({ orderBy: 'id', pageSize: 2 }, deviceSubject));
+    expect(page.total).toBe(3);
+    expect(page.rows.map(({ id }) => id)).toEqual(['B', 'a']);
+    expect(
+      await devices.count(parseQueryBody({ where: 'state=notActive' }, deviceSubject).condition),
+    ).toBe(2);
+    await devices.remove('b');
+    await devices.undeploy('a');
+    expect(
+      await devices.count(parseQueryBody({ where: 'state=notActive' }, deviceSubject).condition),
+    ).toBe(2);
+    await database.close();
+  });
+
+  test('are refused by a database of a later version, which stays as it is', async () => {
+    const location = await engine.createDatabase('later');
+    const database = await openDatabase(location);
+    await sql`insert into kysely_migration (name, timestamp)
+      values ('9999-from-the-future', '2999-01-01T00:00:00.000Z')`.execute(database.tables);
+    await database.close();
+
+    await expect(openDatabase(location)).rejects.toThrow(
+      'The tables cannot be brought up to this version.',
+    );
+  });
+
+  test('that fail leave nothing behind', async () => {
+    const location = await engine.createDatabase('failing');
+    const failing = openDatabase(location, async () => {
+      throw new Error('no demo');
+    });
+    await expect(failing).rejects.toThrow('no demo');
+
+    let isNew = false;
+    const database = await openDatabase(location, async () => {
+      isNew = true;
+    });
+    await database.close();
+    expect(isNew).toBe(true);
+  });
+});

@@ -1,0 +1,173 @@
+// requires: postgresql
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { inTransaction } from '../src/database/in-transaction.ts';
+import { type OpenDatabase, openDatabase } from '../src/database/open-database.ts';
+import {
+  type OrganizationDatabase,
+  scopeToOrganization,
+} from '../src/database/organization-scope.ts';
+import {
+  type DatabaseEngineForTest,
+  databaseEngines,
+  startDatabaseEngine,
+} from './database-engines.ts';
+
+const product = (id: string, name = id) => ({
+  id,
+  name,
+  device_type: 'device',
+  protocol: '',
+  transport: '',
+  metadata: '{}',
+  create_time: 1,
+});
+
+const device = (id: string, productId: string) => ({
+  id,
+  incarnation: 1,
+  product_id: productId,
+  name: id,
+  state: 'notActive',
+  connected: 0,
+  address: '/',
+  online_time: 0,
+  offline_time: 0,
+  create_time: 1,
+  register_time: 1,
+  configuration: '{}',
+  protocol: null,
+  transport: null,
+  metadata: null,
+});
+
+describe.each(databaseEngines)('a database of one organisation on %s', (name) => {
+  let engine: DatabaseEngineForTest;
+  let database: OpenDatabase;
+  let ours: OrganizationDatabase;
+  let theirs: OrganizationDatabase;
+
+  beforeAll(async () => {
+    engine = await startDatabaseEngine(name);
+    database = await openDatabase(engine.location);
+    ours = scopeToOrganization(database.tables, 'ours');
+    theirs = scopeToOrganization(database.tables, 'theirs');
+    await ours
+      .insertInto('products')
+      .values([product('shared', 'Ours'), product('a')])
+      .execute();
+    await theirs
+      .insertInto('products')
+      .values([product('shared', 'Theirs'), product('b')])
+      .execute();
+    await ours.insertInto('devices').values(device('d', 'shared')).execute();
+    await theirs
+      .insertInto('devices')
+      .values([device('d', 'shared'), device('e', 'b')])
+      .execute();
+  });
+
+  afterAll(async () => {
+    await database.close();
+    await engine.stop();
+  });
+
+  test('shows only its own rows to a query that forgot to ask for them', async () => {
+    const rows = await ours.selectFrom('products').selectAll().orderBy('id').execute();
+    expect(rows.map(({ org_id, id }) => [org_id, id])).toEqual([
+      ['ours', 'a'],
+      ['ours', 'shared'],
+    ]);
+  });
+
+  test('keeps its scope beside a condition that would open it', async () => {
+    const rows = await ours
+      .selectFrom('products as p')
+      .selectAll()
+      .where((either) => either.or([either('p.id', '=', 'b'), sql<boolean>`1 = 1`]))
+      .execute();
+    expect(rows).toHaveLength(2);
+  });
+
+  test('joins only its own rows, and leaves a left join one', async () => {
+    const inner = await ours
+      .selectFrom('devices')
+      .innerJoin('products as p', 'p.id', 'devices.product_id')
+      .select(['devices.id', 'p.name'])
+      .execute();
+    const left = await ours
+      .selectFrom('products')
+      .leftJoin('devices', 'devices.product_id', 'products.id')
+      .select(['products.id', 'devices.id as device_id'])
+      .orderBy('products.id')
+      .execute();
+
+    expect(inner).toEqual([{ id: 'd', name: 'Ours' }]);
+    expect(left).toEqual([
+      { id: 'a', device_id: null },
+      { id: 'shared', device_id: 'd' },
+    ]);
+  });
+
+  test('reaches into queries within queries', async () => {
+    const within = await ours
+      .selectFrom(ours.selectFrom('devices').select('id').as('found'))
+      .select('found.id')
+      .execute();
+    const among = await ours
+      .selectFrom('products')
+      .select('id')
+      .where('id', 'in', (query) => query.selectFrom('devices').select('devices.product_id'))
+      .execute();
+
+    expect(within).toEqual([{ id: 'd' }]);
+    expect(among).toEqual([{ id: 'shared' }]);
+  });
+
+  test('changes and deletes only its own rows, in transactions too', async () => {
+    await inTransaction(ours, async (transaction) => {
+      await transaction.updateTable('products').set({ name: 'Changed' }).execute();
+      await transaction.deleteFrom('products').where('id', '=', 'b').execute();
+    });
+
+    const names = await theirs.selectFrom('products').select('name').orderBy('id').execute();
+    expect(names).toEqual([{ name: 'b' }, { name: 'Theirs' }]);
+  });
+
+  test('inserts into its own, also on conflict with a row of the same id', async () => {
+    await ours
+      .insertInto('products')
+      .values(product('b', 'Our b'))
+      .onConflict((conflict) => conflict.columns(['org_id', 'id']).doUpdateSet({ name: 'Taken' }))
+      .execute();
+
+    const their = await theirs
+      .selectFrom('products')
+      .select('name')
+      .where('id', '=', 'b')
+      .execute();
+    const own = await ours.selectFrom('products').select('name').where('id', '=', 'b').execute();
+    expect(their).toEqual([{ name: 'b' }]);
+    expect(own).toEqual([{ name: 'Our b' }]);
+  });
+
+  test('refuses what it cannot scope, rather than run it', async () => {
+    const refusal = /cannot be scoped to an organisation/;
+
+    await expect(sql`select * from products`.execute(ours)).rejects.toThrow(refusal);
+    await expect(ours.schema.dropTable('products').execute()).rejects.toThrow(refusal);
+    await expect(
+      ours
+        .insertInto('products')
+        .columns(['id', 'name'])
+        .expression((query) => query.selectFrom('products').select(['id', 'name']))
+        .execute(),
+    ).rejects.toThrow(refusal);
+    await expect(
+      ours.updateTable('products').from('devices').set({ name: 'x' }).execute(),
+    ).rejects.toThrow(refusal);
+    await expect(
+      ours.selectFrom(sql<{ id: string }>`products`.as('p')).selectAll().execute(),
+    ).rejects.toThrow(refusal);
+  });
+});

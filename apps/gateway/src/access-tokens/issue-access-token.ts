@@ -1,0 +1,34 @@
+import { ApiError, successEnvelope } from '@gatehouse/api-envelope';
+import type { XAccessTokens } from '@gatehouse/identity';
+import type { LocalOperation } from '../pipeline/local-operation.ts';
+import { protectiveHeaders } from '../pipeline/reply.ts';
+import { type LifetimeLimits, readLifetime } from './read-lifetime.ts';
+
+/** `POST /api/v1/token` (specification: operation 4). Its route lets only signed requests through. */
+export function createAccessTokenOperation(dependencies: {
+  readonly xAccessTokens: XAccessTokens;
+  readonly lifetime: LifetimeLimits;
+  readonly now: () => number;
+}): LocalOperation {
+  const { xAccessTokens, lifetime, now } = dependencies;
+  return async ({ message, caller }) => {
+    if (!isJson(message.headers['content-type'])) {
+      throw new ApiError('unsupported_media_type', { message: 'Send application/json.' });
+    }
+    const text = Buffer.from(caller.body?.bytes ?? []).toString('utf8');
+    const expires = readLifetime(text, lifetime);
+    const token = await xAccessTokens.issue(caller.principal, expires);
+    const { timestamp, ...envelope } = successEnvelope(token, now());
+    return {
+      status: 200,
+      headers: ['Content-Type', 'application/json', ...protectiveHeaders],
+      body: Buffer.from(JSON.stringify({ ...envelope, expires, timestamp })),
+    };
+  };
+}
+
+/** Without one it is taken for JSON: the body is signed either way. */
+function isJson(contentType: string | undefined): boolean {
+  const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
+  return mediaType === undefined || mediaType === 'application/json';
+}

@@ -1,0 +1,103 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Caller } from '../authentication/authenticator.ts';
+import type { Route } from '../routes/route.ts';
+import { forwardedHeaders } from './header-policy.ts';
+import type { InternalTokenIssuer } from './internal-token.ts';
+import type { UpgradedConnection } from './upgrade-call.ts';
+import type { Upstream } from './upstream.ts';
+import { watchCredential } from './watch-credential.ts';
+
+export interface UpgradeRequest {
+  readonly message: IncomingMessage;
+  readonly requestId: string;
+  readonly route: Route;
+  readonly upstream: string;
+  readonly caller: Caller;
+  /** The normalised path. */
+  readonly path: string;
+  readonly clientAddress: string;
+}
+
+/** Opens the WebSocket at the service: with an internal token, as any request. */
+export type UpgradeForwarder = (request: UpgradeRequest) => Promise<UpgradedConnection>;
+
+/** Of the handshake (RFC 6455 §4), what is the endpoints' own business. */
+const handshakeHeaders = [
+  'sec-websocket-key',
+  'sec-websocket-version',
+  'sec-websocket-protocol',
+  'sec-websocket-extensions',
+] as const;
+
+const acceptHeaders = [
+  'sec-websocket-accept',
+  'sec-websocket-protocol',
+  'sec-websocket-extensions',
+] as const;
+
+export function createUpgradeForwarder(dependencies: {
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly issueInternalToken: InternalTokenIssuer;
+  readonly publicUrl: string;
+}): UpgradeForwarder {
+  const { upstreams, issueInternalToken } = dependencies;
+  const { host: publicHost, protocol } = new URL(dependencies.publicUrl);
+  return async ({ message, requestId, route, upstream: name, caller, path, clientAddress }) => {
+    const upstream = upstreams.get(name);
+    if (upstream === undefined) {
+      throw new Error(`Route ${route.operation} names an unknown upstream.`);
+    }
+    const headers = forwardedHeaders(message.headers, {
+      requestId,
+      clientAddress,
+      publicHost,
+      publicScheme: protocol.slice(0, -1),
+      internalToken: await issueInternalToken(caller.principal, name),
+      contentType: undefined,
+    });
+    for (const header of handshakeHeaders) {
+      const value = message.headers[header];
+      if (value !== undefined) {
+        headers.push(header, value);
+      }
+    }
+    return upstream.upgrade({
+      method: 'GET',
+      target: caller.query === '' ? path : `${path}?${caller.query}`,
+      headers,
+      timeoutMilliseconds: route.timeoutMilliseconds,
+    });
+  };
+}
+
+/** Name, value, …: the head of the 101 for the caller. */
+export function switchingHeaders({ headers }: UpgradedConnection): string[] {
+  return [
+    ...['Connection', 'Upgrade', 'Upgrade', 'websocket'],
+    ...acceptHeaders.flatMap((name) => {
+      const value = headers[name];
+      return typeof value === 'string' ? [name, value] : [];
+    }),
+  ];
+}
+
+/** Joins the two connections until one ends, or the credential does. */
+export function joinConnections(
+  caller: Caller,
+  scope: string | undefined,
+  [ofCaller, ofService]: readonly [Duplex, Duplex],
+  head: Buffer,
+): void {
+  for (const [one, other] of [
+    [ofCaller, ofService],
+    [ofService, ofCaller],
+  ] as const) {
+    one.once('close', () => other.destroy());
+    one.on('error', () => other.destroy());
+  }
+  ofService.write(head);
+  ofCaller.pipe(ofService);
+  ofService.pipe(ofCaller);
+  watchCredential(caller, scope, ofCaller);
+}

@@ -1,0 +1,82 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { ApiError, type ErrorCode } from '@gatehouse/api-envelope';
+import type { Dispatcher } from 'undici';
+import { toUpstreamError } from './upstream-errors.ts';
+
+export interface UpgradedConnection {
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: Duplex;
+}
+
+/** What a service answers instead of 101 → what the caller is told. Everything else is `bad_gateway`. */
+const refusals: Readonly<Record<number, ErrorCode>> = {
+  400: 'illegal_argument',
+  403: 'access_denied',
+  404: 'not_found',
+  426: 'illegal_argument',
+  429: 'too_many_requests',
+  503: 'service_unavailable',
+};
+
+/** The opening of one WebSocket, as undici reports it. `settled` runs once, when it failed or is closed. */
+export class UpgradeCall implements Dispatcher.DispatchHandler {
+  readonly upgraded: Promise<UpgradedConnection>;
+  readonly #settled: () => void;
+  #resolve: (connection: UpgradedConnection) => void = () => {};
+  #reject: (error: unknown) => void = () => {};
+  #controller: Dispatcher.DispatchController | undefined;
+  #expired = false;
+  #over = false;
+
+  constructor(settled: () => void) {
+    this.#settled = settled;
+    this.upgraded = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  /** Too late, unless it is over. */
+  expire(): void {
+    this.#expired = true;
+    this.#reject(new ApiError('timeout'));
+    this.#controller?.abort(new ApiError('timeout'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#expired) {
+      controller.abort(new ApiError('timeout'));
+    }
+  }
+
+  onRequestUpgrade(
+    _controller: Dispatcher.DispatchController,
+    _status: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void {
+    socket.once('close', () => this.#finish());
+    this.#resolve({ headers, socket });
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    if (status >= 200) {
+      const cause = new Error(`The service answered ${status} to an upgrade.`);
+      controller.abort(new ApiError(refusals[status] ?? 'bad_gateway', { cause }));
+    }
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#finish();
+    this.#reject(toUpstreamError(error));
+  }
+
+  #finish(): void {
+    if (!this.#over) {
+      this.#over = true;
+      this.#settled();
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '@gatehouse/api-envelope';
+import type { RequestNotes } from '@gatehouse/http-server';
+import { type AddressMatcher, clientAddress } from '../authentication/address.ts';
+import { type Authenticator, authenticate, type Caller } from '../authentication/authenticator.ts';
+import { presentedCredentials } from '../authentication/presented-credentials.ts';
+import type { AppliedLimit } from '../rate-limits/limit-headers.ts';
+import type { RequestLimits } from '../rate-limits/request-limits.ts';
+import { DEFAULT_BODY_LIMIT_BYTES } from '../routes/device-routes.ts';
+import { assertReadableQuery, type RequestTarget } from '../routes/request-target.ts';
+import type { RouteMatch, RouteTable } from '../routes/route-table.ts';
+
+export interface AdmissionDependencies {
+  readonly routes: RouteTable;
+  readonly authenticators: readonly Authenticator[];
+  readonly limits: RequestLimits;
+}
+
+/** What is found out about a request on its way, for its reply and its log line, however it ends. */
+export interface Exchange {
+  readonly message: IncomingMessage;
+  readonly notes: RequestNotes;
+  /** The peer, or who a trusted proxy says it is. */
+  readonly clientAddress: string;
+  /** Once verified. */
+  caller: Caller | undefined;
+  readonly appliedLimits: AppliedLimit[];
+}
+
+export function openExchange(
+  message: IncomingMessage,
+  notes: RequestNotes,
+  isTrustedProxy: AddressMatcher,
+): Exchange {
+  const address = clientAddress(message, isTrustedProxy);
+  return { message, notes, clientAddress: address, caller: undefined, appliedLimits: [] };
+}
+
+export interface Admitted {
+  readonly caller: Caller;
+  readonly match: RouteMatch;
+}
+
+/**
+ * Who calls, and how often they may: match → address limit → authenticate → client limit. The same for
+ * requests and for upgrades.
+ *
+ * @throws ApiError
+ */
+export async function admit(
+  exchange: Exchange,
+  target: RequestTarget,
+  dependencies: AdmissionDependencies,
+): Promise<Admitted> {
+  const { message, notes, appliedLimits } = exchange;
+  const { limits } = dependencies;
+  const match = dependencies.routes.match(message.method ?? '', target);
+  const route = match?.route;
+  notes.operation = route?.operation ?? 'unmatched';
+  limits.assertAddressOpen(exchange.clientAddress, appliedLimits);
+  const credentials = presentedCredentials(message, target.query);
+  if (credentials.signature === undefined) {
+    assertReadableQuery(target.query);
+  }
+  const caller = await authenticate(
+    {
+      message,
+      target,
+      credentials,
+      clientAddress: exchange.clientAddress,
+      bodyLimitBytes: route?.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES,
+    },
+    dependencies.authenticators,
+  );
+  exchange.caller = caller;
+  notes.clientId = caller.principal.clientId;
+  notes.credential = caller.kind;
+  const counting = limits.countClient(caller.principal.clientId, route, appliedLimits);
+  if (counting !== undefined) {
+    await counting;
+  }
+  return { caller, match };
+}
+
+/**
+ * What a refusal costs: a request that was not verified counts against its address. That the address is over
+ * its limit then is the answer.
+ */
+export async function countRefusal(
+  error: ApiError,
+  exchange: Exchange,
+  limits: RequestLimits,
+): Promise<ApiError> {
+  const isCounted =
+    exchange.caller === undefined && error.status < 500 && error.code !== 'too_many_requests';
+  if (isCounted) {
+    try {
+      await limits.countAddress(exchange.clientAddress, exchange.appliedLimits);
+    } catch (overLimit) {
+      if (overLimit instanceof ApiError) {
+        return overLimit;
+      }
+      throw overLimit;
+    }
+  }
+  return error;
+}

@@ -1,0 +1,124 @@
+import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { ApiError } from '@gatehouse/api-envelope';
+import { observedRequest, type UpgradeListener } from '@gatehouse/http-server';
+import {
+  joinConnections,
+  switchingHeaders,
+  type UpgradeForwarder,
+} from '../forwarding/forward-upgrade.ts';
+import { parseRequestTarget, type RequestTarget } from '../routes/request-target.ts';
+import type { Route } from '../routes/route.ts';
+import type { RouteTable } from '../routes/route-table.ts';
+import { admit, countRefusal, type Exchange, openExchange } from './admit.ts';
+import { authorize } from './authorize.ts';
+import type { PipelineDependencies } from './handle-request.ts';
+import { noteRefusal, toRefusal, withChallenge } from './refusal.ts';
+import { refuseEarly } from './refuse-early.ts';
+import { failureReply } from './reply.ts';
+
+export interface UpgradeDependencies extends PipelineDependencies {
+  readonly forwardUpgrade: UpgradeForwarder;
+}
+
+/**
+ * `Upgrade: websocket` on a route that allows it: the same stages as for a request, then two joined
+ * connections. Every other upgrade stays an ordinary request, which `refuseEarly` refuses.
+ *
+ * @param observe gives the request its id and log line
+ */
+export function createUpgradeHandler(
+  dependencies: UpgradeDependencies,
+  observe: (listener: RequestListener) => RequestListener,
+): UpgradeListener {
+  return {
+    accepts: (request) => findWebSocketRoute(request, dependencies.routes) !== undefined,
+    handle(request, socket, head) {
+      // Anything that breaks before somebody listens must not end the process.
+      socket.on('error', () => socket.destroy());
+      if (!(socket instanceof Socket)) {
+        socket.destroy();
+        return;
+      }
+      socket.setTimeout(0);
+      const response = new ServerResponse(request);
+      response.assignSocket(socket);
+      observe((message) => {
+        const exchange = openExchange(
+          message,
+          observedRequest(message).notes,
+          dependencies.isTrustedProxy,
+        );
+        open(exchange, response, [socket, head], dependencies).catch((err: unknown) => {
+          exchange.notes.err = err;
+          socket.destroy();
+        });
+      })(request, response);
+    },
+  };
+}
+
+async function open(
+  exchange: Exchange,
+  response: ServerResponse,
+  [socket, head]: readonly [Duplex, Buffer],
+  dependencies: UpgradeDependencies,
+): Promise<void> {
+  const { message } = exchange;
+  try {
+    refuseEarly(message, { acceptsUpgrade: true });
+    const target = parseRequestTarget(message.url ?? '');
+    const { caller, match } = await admit(exchange, target, dependencies);
+    const route = match?.route;
+    if (route?.upstream === undefined || !route.webSocket) {
+      throw new ApiError('not_found', { message: 'There is no such operation.' });
+    }
+    authorize(caller, route);
+    const { id: requestId } = observedRequest(message);
+    const { clientAddress } = exchange;
+    const connection = await dependencies.forwardUpgrade({
+      ...{ message, requestId, route, caller, clientAddress },
+      ...{ upstream: route.upstream, path: target.path },
+    });
+    if (socket.destroyed) {
+      connection.socket.destroy();
+      return;
+    }
+    response.writeHead(101, switchingHeaders(connection));
+    response.flushHeaders();
+    response.end();
+    joinConnections(caller, route.scope, [socket, connection.socket], head);
+  } catch (thrown) {
+    await refuse(thrown, exchange, response, dependencies);
+  }
+}
+
+async function refuse(
+  thrown: unknown,
+  exchange: Exchange,
+  response: ServerResponse,
+  { limits, protectedResource, now }: UpgradeDependencies,
+): Promise<void> {
+  const error = await countRefusal(toRefusal(thrown), exchange, limits).catch(toRefusal);
+  noteRefusal(error, exchange.notes, response.destroyed);
+  const reply = failureReply(withChallenge(error, protectedResource.metadataUrl), now());
+  const { socket } = response;
+  response.once('finish', () => socket?.end());
+  response.writeHead(reply.status, [...reply.headers, 'Connection', 'close']);
+  response.end(reply.body);
+}
+
+function findWebSocketRoute(request: IncomingMessage, routes: RouteTable): Route | undefined {
+  if (request.headers.upgrade?.toLowerCase() !== 'websocket' || request.method !== 'GET') {
+    return undefined;
+  }
+  let target: RequestTarget;
+  try {
+    target = parseRequestTarget(request.url ?? '');
+  } catch {
+    return undefined;
+  }
+  const route = routes.match('GET', target)?.route;
+  return route?.webSocket === true ? route : undefined;
+}

@@ -1,0 +1,9 @@
+import type { IncomingMessage } from 'node:http';
+import type { Caller } from '../authentication/authenticator.ts';
+import type { Reply } from './reply.ts';
+
+/** An operation that the gateway answers itself, for a caller who is verified and may. */
+export type LocalOperation = (request: {
+  readonly message: IncomingMessage;
+  readonly caller: Caller;
+}) => Promise<Reply>;

@@ -1,0 +1,43 @@
+import { deviceScopes } from '@gatehouse/identity';
+import { protectiveHeaders, type Reply } from '../pipeline/reply.ts';
+
+/** RFC 9728: which authorization server a client asks for a token for this resource. */
+export interface ProtectedResource {
+  /** Of the document, for `resource_metadata` in a challenge (RFC 9728 §5.1). */
+  readonly metadataUrl: string;
+  /** The document, for anybody; undefined for any other request. */
+  answer(method: string, path: string): Reply | undefined;
+}
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+
+export function createProtectedResource(settings: {
+  /** The gateway's own public address: the resource's identifier. */
+  readonly publicUrl: string;
+  readonly authorizationServerUrl: string;
+  readonly acceptQueryToken: boolean;
+}): ProtectedResource {
+  const { publicUrl, authorizationServerUrl, acceptQueryToken } = settings;
+  const { origin, pathname } = new URL(publicUrl);
+  const document = JSON.stringify({
+    resource: publicUrl,
+    authorization_servers: [authorizationServerUrl],
+    scopes_supported: deviceScopes,
+    bearer_methods_supported: acceptQueryToken ? ['header', 'query'] : ['header'],
+    resource_name: 'Device platform API',
+  });
+  const path = `${WELL_KNOWN}${pathname === '/' ? '' : pathname}`;
+  return {
+    metadataUrl: `${origin}${path}`,
+    answer(method, requested) {
+      if ((requested !== WELL_KNOWN && requested !== path) || !['GET', 'HEAD'].includes(method)) {
+        return undefined;
+      }
+      return {
+        status: 200,
+        headers: ['Content-Type', 'application/json', ...protectiveHeaders],
+        body: method === 'HEAD' ? undefined : Buffer.from(document),
+      };
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { ApiError } from '@gatehouse/api-envelope';
+import type { RateLimit, Verdict } from './rate-limiter.ts';
+
+/** One limit that a request was counted against. */
+export interface AppliedLimit {
+  readonly name: string;
+  readonly limit: RateLimit;
+  readonly verdict: Verdict;
+}
+
+/** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-08): quota, window; remaining, time. */
+export function limitHeaders(applied: readonly AppliedLimit[], now: number): readonly string[] {
+  if (applied.length === 0) {
+    return [];
+  }
+  let policies = '';
+  let states = '';
+  for (const { name, limit, verdict } of applied) {
+    const separator = policies === '' ? '' : ', ';
+    policies += `${separator}"${name}";q=${limit.requests};w=${limit.windowSeconds}`;
+    states += `${separator}"${name}";r=${verdict.remaining};t=${secondsLeft(verdict, now)}`;
+  }
+  return ['RateLimit-Policy', policies, 'RateLimit', states];
+}
+
+export function tooManyRequests(verdict: Verdict, now: number): ApiError {
+  return new ApiError('too_many_requests', {
+    headers: { 'Retry-After': String(Math.max(1, secondsLeft(verdict, now))) },
+  });
+}
+
+function secondsLeft({ resetsAt }: Verdict, now: number): number {
+  return Math.max(0, Math.ceil((resetsAt - now) / 1000));
+}

@@ -1,0 +1,156 @@
+/**
+ * How much a caller may ask: verified traffic by client, everything else by address.
+ *
+ *   pipeline ─▶ request-limits (which key, which limit) ─▶ rate-limiter (leases of a count in the store)
+ *                └ limit-headers (RateLimit, Retry-After)       address-group (who counts as one address)
+ *
+ * Deliberately not here: sign-in attempts, which the authorization server counts.
+ */
+import type { Counter, Store } from '@gatehouse/store';
+
+export interface RateLimit {
+  readonly requests: number;
+  readonly windowSeconds: number;
+}
+
+export interface Verdict {
+  readonly allowed: boolean;
+  /** What is left of the window, as far as this process knows. */
+  readonly remaining: number;
+  /** Epoch milliseconds. */
+  readonly resetsAt: number;
+}
+
+export interface RateLimiter {
+  readonly limit: RateLimit;
+  /** Takes one permit. Only where no lease is left does it ask the store, which may throw. */
+  take(key: string): Verdict | Promise<Verdict>;
+  /** The refusal that `take` would give, if this process already knows it. */
+  knownRefusal(key: string): Verdict | undefined;
+}
+
+interface Lease {
+  permits: number;
+  /** How many permits to ask for next time. */
+  size: number;
+  /** What the store had left after the last reply. */
+  left: number;
+  resetsAt: number;
+  waiting: number;
+  refill: Promise<void> | undefined;
+}
+
+/** A lease is at most this part of a limit: what one gateway holds and does not use, others cannot. */
+const LARGEST_LEASE = 1 / 32;
+const MAXIMUM_ENTRIES = 50_000;
+
+/**
+ * Counts in the store, for all gateways together: never more than the limit pass in a window. So that a
+ * request does not cost a round trip, each process takes permits in leases: one at first, twice as many each
+ * time they run out within a window. The error is on the safe side: of the limit, up to 1/32 a gateway may go unused.
+ */
+export function createRateLimiter(
+  name: string,
+  limit: RateLimit,
+  dependencies: { readonly store: Store; readonly now: () => number },
+): RateLimiter {
+  const { store, now } = dependencies;
+  const leases = new Map<string, Lease>();
+  const largestLease = Math.max(1, Math.floor(limit.requests * LARGEST_LEASE));
+
+  function leaseOf(key: string): Lease {
+    let lease = leases.get(key);
+    if (lease === undefined) {
+      makeRoom(leases, now());
+      lease = { permits: 0, size: 1, left: 0, resetsAt: 0, waiting: 0, refill: undefined };
+      leases.set(key, lease);
+    }
+    return lease;
+  }
+
+  async function refill(key: string, lease: Lease): Promise<void> {
+    const isNewWindow = now() >= lease.resetsAt;
+    const amount = Math.max(lease.size, lease.waiting);
+    const counter = await store.increment(`rate:${name}:${key}`, limit.windowSeconds, amount);
+    renew(lease, counter, { amount, isNewWindow, largestLease, requests: limit.requests });
+  }
+
+  async function takeFromStore(key: string): Promise<Verdict> {
+    const lease = leaseOf(key);
+    for (;;) {
+      lease.waiting += 1;
+      lease.refill ??= refill(key, lease).finally(() => {
+        lease.refill = undefined;
+        lease.waiting = 0;
+      });
+      await lease.refill;
+      // Whatever the clocks say: what the store has just granted or refused counts.
+      const verdict = takePermit(lease);
+      if (verdict !== undefined) {
+        return verdict;
+      }
+    }
+  }
+
+  return {
+    limit,
+    take(key) {
+      const lease = leases.get(key);
+      return (lease && takeLocally(lease, now())) ?? takeFromStore(key);
+    },
+    knownRefusal(key) {
+      const lease = leases.get(key);
+      return lease !== undefined && lease.permits === 0 ? takeLocally(lease, now()) : undefined;
+    },
+  };
+}
+
+function takeLocally(lease: Lease, now: number): Verdict | undefined {
+  return now < lease.resetsAt ? takePermit(lease) : undefined;
+}
+
+/** Undefined: none is left here, but perhaps in the store. */
+function takePermit(lease: Lease): Verdict | undefined {
+  const { resetsAt } = lease;
+  if (lease.permits > 0) {
+    lease.permits -= 1;
+    return { allowed: true, remaining: lease.permits + lease.left, resetsAt };
+  }
+  return lease.left === 0 ? { allowed: false, remaining: 0, resetsAt } : undefined;
+}
+
+function renew(
+  lease: Lease,
+  { count, resetsAt }: Counter,
+  {
+    amount,
+    isNewWindow,
+    largestLease,
+    requests,
+  }: Readonly<Record<'amount' | 'largestLease' | 'requests', number>> & {
+    readonly isNewWindow: boolean;
+  },
+): void {
+  const before = count - amount;
+  const granted = Math.max(0, Math.min(amount, requests - before));
+  lease.permits = isNewWindow ? granted : lease.permits + granted;
+  lease.left = Math.max(0, requests - count);
+  lease.resetsAt = resetsAt;
+  const next = isNewWindow ? lease.size / 2 : lease.size * 2;
+  lease.size = Math.max(1, Math.min(largestLease, Math.floor(next)));
+}
+
+/** RL-08: forgetting a lease never lets more through; its permits were counted. */
+function makeRoom(leases: Map<string, Lease>, now: number): void {
+  if (leases.size < MAXIMUM_ENTRIES) {
+    return;
+  }
+  for (const [key, { resetsAt, refill }] of leases) {
+    if (resetsAt <= now && refill === undefined) {
+      leases.delete(key);
+    }
+  }
+  if (leases.size > MAXIMUM_ENTRIES / 2) {
+    leases.clear();
+  }
+}

@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigurationError } from '@gatehouse/configuration';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { deviceRoutes } from './device-routes.ts';
+import { loadRouting } from './route-file.ts';
+
+let directory: string;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'routes-'));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function load(content: unknown) {
+  const path = join(directory, 'routes.json');
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return loadRouting(path, 'http://localhost:8850');
+}
+
+function problemsOf(content: unknown): readonly string[] {
+  try {
+    load(content);
+  } catch (error) {
+    if (error instanceof ConfigurationError) {
+      return error.problems.map(({ name, message }) => `${name}: ${message}`);
+    }
+    throw error;
+  }
+  return [];
+}
+
+const report = { operation: 'report.list', method: 'GET', path: '/reports', scope: 'report:read' };
+
+describe('loadRouting', () => {
+  it('is the built-in table without a file', () => {
+    const { routes, upstreams } = loadRouting(undefined, 'http://localhost:8850');
+    expect(routes).toBe(deviceRoutes);
+    expect([...upstreams]).toEqual([['device-service', 'http://localhost:8850']]);
+  });
+
+  it('adds routes to it, with defaults for what they leave out', () => {
+    const { routes, upstreams } = load({
+      upstreams: { reports: { url: 'http://localhost:9100' } },
+      routes: [{ ...report, upstream: 'reports' }],
+    });
+    expect(upstreams.get('reports')).toBe('http://localhost:9100');
+    expect(routes).toHaveLength(deviceRoutes.length + 1);
+    expect(routes[0]).toEqual({
+      ...report,
+      upstream: 'reports',
+      credentials: ['signature', 'access-token', 'bearer'],
+      timeoutMilliseconds: 15_000,
+      bodyLimitBytes: 1024 * 1024,
+      rateLimit: undefined,
+      streaming: false,
+      webSocket: false,
+    });
+  });
+
+  it('replaces a built-in route that matches the same requests', () => {
+    const { routes } = load({
+      routes: [{ ...report, path: '/api/v1/device/{anything}/_detail', timeoutSeconds: 1 }],
+    });
+    expect(routes).toHaveLength(deviceRoutes.length);
+    expect(routes.map(({ operation }) => operation)).not.toContain('device.detail');
+  });
+
+  it('leaves the built-in ones out where it is told to', () => {
+    expect(load({ builtIn: false, routes: [report] }).routes).toHaveLength(1);
+  });
+
+  it('does not let a streaming route or a WebSocket take signed requests', () => {
+    const { routes } = load({ builtIn: false, routes: [{ ...report, streaming: true }] });
+    expect(routes[0]?.credentials).toEqual(['access-token', 'bearer']);
+    expect(
+      problemsOf({ routes: [{ ...report, webSocket: true, credentials: ['signature'] }] }),
+    ).toEqual([expect.stringContaining('routes.0.credentials')]);
+  });
+
+  it('CF-07 names every problem at once, and none of the values', () => {
+    const problems = problemsOf({
+      upstreams: { Bad: { url: 'ftp://secret-value' } },
+      routes: [
+        { ...report, method: 'get', path: 'no-slash', scope: 'two scopes', timeoutSeconds: 0 },
+        { ...report, path: '/a/../b', credentials: [], typo: true },
+        { ...report, path: '/a/{}/b', rateLimit: { requests: 0, windowSeconds: 1 } },
+      ],
+    });
+    const text = problems.join('\n');
+    for (const place of [
+      ...['upstreams.Bad', 'routes.0.method', 'routes.0.path', 'routes.0.scope'],
+      ...['routes.0.timeoutSeconds', 'routes.1.path', 'routes.1.credentials', 'typo'],
+      ...['routes.2.path', 'routes.2.rateLimit.requests'],
+    ]) {
+      expect(text).toContain(place);
+    }
+    expect(text).not.toContain('secret-value');
+  });
+
+  it.each([
+    ['an upstream nobody named', [{ ...report, upstream: 'nobody' }], 'routes.0.upstream'],
+    [
+      'two routes for the same requests',
+      [
+        { ...report, path: '/a/{x}' },
+        { ...report, path: '/a/{y}' },
+      ],
+      'routes.1',
+    ],
+  ])('refuses %s', (_name, routes, place) => {
+    expect(problemsOf({ routes })).toEqual([expect.stringContaining(`ROUTES_FILE ${place}: `)]);
+  });
+
+  it.each(['', '{', '[]', 'null', '{"routes":{}}'])('refuses a file with %j', (content) => {
+    expect(problemsOf(content)).not.toEqual([]);
+  });
+
+  it('refuses a file that is not there', () => {
+    expect(() => loadRouting(join(directory, 'none.json'), 'http://localhost:1')).toThrow(
+      ConfigurationError,
+    );
+  });
+});

@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import {
+  baseUrl,
+  ConfigurationError,
+  type ConfigurationProblem,
+  toProblems,
+} from '@gatehouse/configuration';
+import { z } from 'zod';
+import { deviceService } from '../forwarding/upstream-names.ts';
+import {
+  DEFAULT_BODY_LIMIT_BYTES,
+  DEFAULT_TIMEOUT_MILLISECONDS,
+  deviceRoutes,
+} from './device-routes.ts';
+import { credentialKinds, type Route, routeMethods } from './route.ts';
+import { pathShape } from './route-table.ts';
+
+/** What the gateway serves, and where the upstreams of its routes are. */
+export interface Routing {
+  readonly routes: readonly Route[];
+  /** Name → base URL. The device service is there without being named. */
+  readonly upstreams: ReadonlyMap<string, string>;
+}
+
+const MEBIBYTE = 1024 * 1024;
+const name = z
+  .string()
+  .regex(/^[a-z][a-z0-9.-]{0,62}$/, 'must be lower-case letters, digits, . or -');
+
+/** Segments that need no percent-encoding, or one parameter each. No dot segments, no slash at the end. */
+const PATH = /^(?:\/(?!\.{1,2}(?:\/|$))(?:[A-Za-z0-9_.~-]+|\{[A-Za-z][A-Za-z0-9]*\}))+$/;
+
+const routeEntry = z
+  .strictObject({
+    operation: name,
+    method: z.enum(routeMethods),
+    path: z.string().regex(PATH, 'must be /segments of plain letters or {parameters}'),
+    scope: z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be one scope (RFC 6749 §3.3)'),
+    credentials: z.array(z.enum(credentialKinds)).min(1).optional(),
+    upstream: name.default(deviceService),
+    timeoutSeconds: z
+      .number()
+      .positive()
+      .max(300)
+      .default(DEFAULT_TIMEOUT_MILLISECONDS / 1000),
+    bodyLimitBytes: z
+      .int()
+      .min(0)
+      .max(1024 * MEBIBYTE)
+      .default(DEFAULT_BODY_LIMIT_BYTES),
+    rateLimit: z
+      .strictObject({ requests: z.int().min(1), windowSeconds: z.int().min(1).max(86_400) })
+      .optional(),
+    streaming: z.boolean().default(false),
+    webSocket: z.boolean().default(false),
+  })
+  .refine((route) => !isOpenEnded(route) || route.credentials?.includes('signature') !== true, {
+    path: ['credentials'],
+    message:
+      'must not have "signature" on a streaming or webSocket route: its reply could not be signed',
+  })
+  .refine((route) => !route.webSocket || (route.method === 'GET' && !route.streaming), {
+    path: ['webSocket'],
+    message: 'must be on a GET route that is not streaming',
+  });
+
+const routeFile = z.strictObject({
+  /** False: only the routes of the file. Otherwise they come to the built-in ones, or replace them. */
+  builtIn: z.boolean().default(true),
+  upstreams: z.record(name, z.strictObject({ url: baseUrl })).default({}),
+  routes: z.array(routeEntry),
+});
+
+type RouteFile = z.infer<typeof routeFile>;
+type RouteEntry = RouteFile['routes'][number];
+
+/**
+ * The routes and upstreams, by the built-in table and the file.
+ *
+ * @throws ConfigurationError with every problem of the file at once
+ */
+export function loadRouting(path: string | undefined, deviceServiceUrl: string): Routing {
+  const builtInUpstream: [string, string] = [deviceService, deviceServiceUrl];
+  if (path === undefined) {
+    return { routes: deviceRoutes, upstreams: new Map([builtInUpstream]) };
+  }
+  const file = readRouteFile(path);
+  const named = Object.entries(file.upstreams).map(([key, { url }]): [string, string] => [
+    key,
+    url,
+  ]);
+  const upstreams = new Map([builtInUpstream, ...named]);
+  const problems = [...unknownUpstreams(file, upstreams), ...repeatedRoutes(file)];
+  if (problems.length > 0) {
+    throw new ConfigurationError(problems);
+  }
+  const own = new Set(file.routes.map(identityOf));
+  const kept = file.builtIn ? deviceRoutes.filter((route) => !own.has(identityOf(route))) : [];
+  return { routes: [...file.routes.map(toRoute), ...kept], upstreams };
+}
+
+function readRouteFile(path: string): RouteFile {
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    throw new ConfigurationError([problem('', 'names a file that cannot be read as JSON')]);
+  }
+  const parsed = routeFile.safeParse(content);
+  if (!parsed.success) {
+    throw new ConfigurationError(
+      toProblems(parsed.error).map((each) => problem(each.name, each.message)),
+    );
+  }
+  return parsed.data;
+}
+
+function unknownUpstreams(file: RouteFile, upstreams: ReadonlyMap<string, string>) {
+  return file.routes.flatMap(({ upstream }, index) =>
+    upstreams.has(upstream) ? [] : [problem(`routes.${index}.upstream`, 'names no upstream')],
+  );
+}
+
+function repeatedRoutes({ routes }: RouteFile): readonly ConfigurationProblem[] {
+  const identities = routes.map(identityOf);
+  return identities.flatMap((identity, index) =>
+    identities.indexOf(identity) === index
+      ? []
+      : [problem(`routes.${index}`, 'matches what an earlier route matches')],
+  );
+}
+
+function identityOf({ method, path }: Pick<Route, 'method' | 'path'>): string {
+  return `${method} ${pathShape(path)}`;
+}
+
+function toRoute(entry: RouteEntry): Route {
+  const { timeoutSeconds, rateLimit, credentials, ...route } = entry;
+  const usual = credentialKinds.filter((kind) => kind !== 'signature' || !isOpenEnded(entry));
+  return {
+    ...route,
+    credentials: credentials ?? usual,
+    timeoutMilliseconds: timeoutSeconds * 1000,
+    rateLimit,
+  };
+}
+
+function isOpenEnded(route: Pick<Route, 'streaming' | 'webSocket'>): boolean {
+  return route.streaming || route.webSocket;
+}
+
+function problem(place: string, message: string): ConfigurationProblem {
+  return { name: place === '' ? 'ROUTES_FILE' : `ROUTES_FILE ${place}`, message };
+}

@@ -1,0 +1,308 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { send, sendRaw } from './http-client.ts';
+
+let booted: BootedGateway;
+let token: string;
+
+beforeAll(async () => {
+  booted = await bootGateway();
+});
+afterAll(() => closeUnharmed(booted));
+beforeEach(async () => {
+  token = await booted.issueToken();
+  booted.upstream.requests.length = 0;
+  booted.upstream.answerWith(undefined);
+});
+
+/** A creation with a good token: only its framing can be what is refused. */
+function post(head: string, body: string): Promise<string> {
+  return sendRaw(
+    booted.port,
+    Buffer.from(
+      `POST /device-instance HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n` +
+        `Content-Type: application/json\r\n${head}\r\n${body}`,
+      'latin1',
+    ),
+  );
+}
+
+async function expectHealthy(): Promise<void> {
+  const reply = await send(booted.port, '/api/device', {
+    headers: { Authorization: `Bearer ${token}` },
+  });
+  expect(reply.status).toBe(200);
+}
+
+describe('the framing of a body', () => {
+  const chunked = '2\r\n{}\r\n0\r\n\r\n';
+  it.each([
+    ['GW-12', 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n', chunked],
+    ['GW-12', 'Transfer-Encoding: chunked\r\nContent-Length: 2\r\n', chunked],
+    ['GW-12', 'Transfer-Encoding: xchunked\r\n', chunked],
+    ['GW-12', 'Transfer-Encoding : chunked\r\n', chunked],
+    ['GW-12', 'Transfer-Encoding: chunked, identity\r\n', chunked],
+    ['GW-12', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', chunked],
+    ['GW-12', 'Transfer-Encoding:\x0bchunked\r\n', chunked],
+    ['GW-12', 'Content-Length: 2\r\nContent-Length: 3\r\n', '{}'],
+    ['GW-12', 'Content-Length: +2\r\n', '{}'],
+    ['GW-12', 'Content-Length: 2, 2\r\n', '{}'],
+    ['GW-12', 'Content-Length: 0x2\r\n', '{}'],
+    ['GW-12', 'Content-Length: -1\r\n', '{}'],
+    ['GW-12', 'Content-Length: 99999999999999999999\r\n', '{}'],
+    ['GW-13', 'Transfer-Encoding: gzip, chunked\r\n', chunked],
+    ['GW-14', 'X-A: b\nX-C: d\r\nContent-Length: 2\r\n', '{}'],
+    ['GW-14', 'X-A: b\rX-C: d\r\nContent-Length: 2\r\n', '{}'],
+    ['GW-14', 'X-A: b\0c\r\nContent-Length: 2\r\n', '{}'],
+    ['GW-14', 'X-A: b\r\n c\r\nContent-Length: 2\r\n', '{}'],
+    ['GW-14', 'X A: b\r\nContent-Length: 2\r\n', '{}'],
+    ['GW-15', 'Transfer-Encoding: chunked\r\n', '2\n{}\r\n0\r\n\r\n'],
+    ['GW-15', 'Transfer-Encoding: chunked\r\n', '-2\r\n{}\r\n0\r\n\r\n'],
+    ['GW-15', 'Transfer-Encoding: chunked\r\n', 'ffffffffffffffffff\r\n{}\r\n0\r\n\r\n'],
+    ['GW-15', 'Transfer-Encoding: chunked\r\n', `2;${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`],
+    ['GW-15', 'Transfer-Encoding: chunked\r\n', '2\r\n{}X\r\n0\r\n\r\n'],
+  ])('%s is refused, and the connection closed: %j', async (_id, head, body) => {
+    const reply = await post(head, body);
+    // Where the head was good, the exchange may be broken off instead: never is there a good answer.
+    expect(reply === '' || /^HTTP\/1\.1 (400|413|501) /.test(reply)).toBe(true);
+    expect(reply.match(/HTTP\/1\.1 /g)?.length ?? 0).toBeLessThanOrEqual(1);
+    expect(booted.upstream.requests).toEqual([]);
+    await expectHealthy();
+  });
+
+  it('GW-15 drops trailers: none of them becomes a header', async () => {
+    const trailers = `X-User-Id: admin\r\nAuthorization: Bearer x\r\nX-Sign: 00\r\n`;
+    const reply = await post(
+      'Transfer-Encoding: chunked\r\nTrailer: X-User-Id\r\n',
+      `2\r\n{}\r\n0\r\n${trailers}\r\n`,
+    );
+    expect(reply).toMatch(/^HTTP\/1\.1 200 /);
+    const seen = booted.upstream.last();
+    expect(JSON.stringify(seen.rawHeaders)).not.toMatch(/x-user-id|x-sign|Bearer x/i);
+    expect(seen.body.toString()).toBe('{}');
+  });
+
+  it('GW-16 never gives one caller what another one asked for', async () => {
+    // Every answer names what was asked, so that a desynchronised pair would show.
+    booted.upstream.answerWith((request, response) => {
+      request.resume();
+      request.on('end', () => response.end(`${request.url} ${request.headers['user-agent']}`));
+    });
+    const smuggled =
+      'GET /api/device?who=smuggled HTTP/1.1\r\nHost: g\r\nUser-Agent: smuggled\r\n\r\n';
+    for (let round = 0; round < 200; round += 1) {
+      const attack = `POST /device-instance HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\nUser-Agent: attacker\r\n`;
+      const [framing, body] =
+        round % 2 === 0
+          ? [`Content-Length: ${smuggled.length}\r\n`, smuggled]
+          : [
+              'Transfer-Encoding: chunked\r\n',
+              `${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`,
+            ];
+      const socket = connect(booted.port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write(`${attack}${framing}\r\n${body}`);
+      const victims = await Promise.all(
+        Array.from({ length: 5 }, (_, index) =>
+          send(booted.port, `/api/device?who=${round}-${index}`, {
+            headers: { Authorization: `Bearer ${token}`, 'User-Agent': `victim-${index}` },
+          }),
+        ),
+      );
+      victims.forEach(({ body: text }, index) => {
+        expect(text.toString()).toBe(`/api/device?who=${round}-${index} victim-${index}`);
+      });
+      socket.destroy();
+    }
+    expect(booted.upstream.requests.map(({ url }) => url)).not.toContain(
+      '/api/device?who=smuggled',
+    );
+  });
+
+  it('GW-37 answers pipelined requests in order, each its own', async () => {
+    booted.upstream.answerWith((request, response) => {
+      const delay = request.url?.includes('slow') ? 50 : 0;
+      setTimeout(() => response.end(String(request.url)), delay);
+    });
+    const one = (path: string) =>
+      `GET ${path} HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+    const replies = await sendRaw(
+      booted.port,
+      one('/api/device?slow') + one('/api/device?a') + one('/api/device?b'),
+    );
+    expect([...replies.matchAll(/\/api\/device\?(slow|a|b)/g)].map(([, name]) => name)).toEqual([
+      'slow',
+      'a',
+      'b',
+    ]);
+  });
+});
+
+describe('the head of a request', () => {
+  it.each([
+    ['g.example:99999999', 'a port that is none'],
+    ['user@g.example', 'user information'],
+    ['g.example/path', 'a path'],
+    ['', 'nothing'],
+    ['g example', 'a space'],
+    ['g.example,h.example', 'a list'],
+  ])('GW-22 with the Host %j (%s) is refused', async (host) => {
+    const reply = await sendRaw(
+      booted.port,
+      `GET /api/device HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    );
+    expect(reply).toMatch(/^HTTP\/1\.1 400 /);
+    expect(booted.upstream.requests).toEqual([]);
+  });
+
+  it.each(['gateway', 'gateway:8844', '127.0.0.1:80', '[::1]:8844', 'g_w.example'])(
+    'with the Host %j is fine',
+    async (host) => {
+      const reply = await sendRaw(
+        booted.port,
+        `GET /api/device HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+      );
+      expect(reply).toMatch(/^HTTP\/1\.1 200 /);
+    },
+  );
+
+  it('GW-22 without a Host is refused in HTTP/1.1', async () => {
+    const reply = await sendRaw(
+      booted.port,
+      `GET /api/device HTTP/1.1\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    );
+    expect(reply).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  it('GW-24 in HTTP/1.0 is answered, and its connection closed', async () => {
+    const one = `GET /api/device HTTP/1.0\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+    const reply = await sendRaw(booted.port, one);
+    expect(reply).toMatch(/^HTTP\/1\.1 200 .*connection: close/is);
+    // What follows on a connection that is to be closed is no request.
+    const two = await sendRaw(booted.port, one + one).catch(() => '');
+    expect(two.match(/HTTP\/1\.1 /g)?.length ?? 0).toBeLessThanOrEqual(1);
+    expect(booted.upstream.requests.length).toBeLessThanOrEqual(2);
+  });
+
+  it.each([
+    ['GET /api/device\r\n\r\n'],
+    ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['GET /api/device HTTP/1.9\r\nHost: g\r\n\r\n'],
+    ['GET /api/device HTTP/2.0\r\nHost: g\r\n\r\n'],
+    ['GET /api/device HTTP/9\r\nHost: g\r\n\r\n'],
+    ['GET  /api/device  HTTP/1.1\r\nHost: g\r\n\r\n'],
+    ['GET /api/device HTTPS/1.1\r\nHost: g\r\n\r\n'],
+  ])('GW-24 that begins with %j is refused', async (text) => {
+    const reply = await sendRaw(booted.port, text);
+    expect(reply === '' || /^HTTP\/1\.1 (400|401|405|505) /.test(reply)).toBe(true);
+    expect(booted.upstream.requests).toEqual([]);
+    await expectHealthy();
+  });
+
+  it('GW-29 with more headers than are counted is never misread', async () => {
+    const many = Array.from({ length: 1100 }, (_, index) => `a${index}: b\r\n`).join('');
+    const signed = Object.entries(booted.signed())
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('');
+    for (const count of [90, 97, 98, 99, 100, 101, 1000]) {
+      const some = many.split('\r\n').slice(0, count).join('\r\n');
+      const reply = await sendRaw(
+        booted.port,
+        `GET /api/device HTTP/1.1\r\nHost: g\r\n${some}\r\n${signed}\r\n`,
+      );
+      expect(reply).toMatch(/^HTTP\/1\.1 (200|401|431) /);
+      if (count >= 100) {
+        expect(reply).not.toMatch(/^HTTP\/1\.1 200 /);
+      }
+    }
+  });
+});
+
+describe('Expect', () => {
+  function expecting(head: string): Promise<string> {
+    return sendRaw(
+      booted.port,
+      `POST /device-instance HTTP/1.1\r\nHost: g\r\n${head}Expect: 100-continue\r\n\r\n`,
+    );
+  }
+
+  it('GW-27 refuses before it asks for the body', async () => {
+    const stranger = await expecting('Content-Length: 104857600\r\n');
+    expect(stranger).toMatch(/^HTTP\/1\.1 401 /);
+    const large = await expecting(
+      `Content-Length: 104857600\r\nAuthorization: Bearer ${token}\r\n`,
+    );
+    expect(large).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it('GW-27 asks for the body of a request that may come in', async () => {
+    const socket = connect(booted.port, '127.0.0.1');
+    socket.write(
+      `POST /device-instance HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n` +
+        'Content-Length: 2\r\nExpect: 100-continue\r\n\r\n',
+    );
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    expect(first.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    socket.write('{}');
+    const [second] = (await once(socket, 'data')) as [Buffer];
+    expect(second.toString()).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+
+  it('GW-27 asks for the body of a signed request to verify it', async () => {
+    const signed = Object.entries(booted.signed({ body: '{}' }));
+    const socket = connect(booted.port, '127.0.0.1');
+    socket.write(
+      `POST /device-instance HTTP/1.1\r\nHost: g\r\nContent-Length: 2\r\nExpect: 100-continue\r\n` +
+        `${signed.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`,
+    );
+    await once(socket, 'data');
+    socket.write('{}');
+    const [reply] = (await once(socket, 'data')) as [Buffer];
+    expect(reply.toString()).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+
+  it('GW-27 answers 417 to an expectation nobody knows', async () => {
+    const reply = await sendRaw(
+      booted.port,
+      `GET /api/device HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\nExpect: magic\r\n\r\n`,
+    );
+    expect(reply).toMatch(/^HTTP\/1\.1 417 /);
+  });
+});
+
+describe('many connections', () => {
+  it('GW-32 are bounded: those over the limit are closed, the others served', async () => {
+    const small = await bootGateway({ maximumConnections: 20 });
+    const idle = Array.from({ length: 60 }, () => connect(small.port, '127.0.0.1').resume());
+    const closed = idle.map((socket) => {
+      socket.on('error', () => {});
+      return new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    });
+    let count = 0;
+    for (const each of closed) {
+      void each.then(() => {
+        count += 1;
+      });
+    }
+    const deadline = Date.now() + 5000;
+    while (count < 40 && Date.now() < deadline) {
+      await sleep(10);
+    }
+    expect(count).toBe(40);
+    for (const socket of idle) {
+      socket.destroy();
+    }
+    await sleep(100);
+    const own = await small.issueToken();
+    const reply = await send(small.port, '/api/device', {
+      headers: { Authorization: `Bearer ${own}` },
+    });
+    expect(reply.status).toBe(200);
+    await small.close();
+  });
+});

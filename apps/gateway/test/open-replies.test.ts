@@ -1,0 +1,270 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, get, type IncomingMessage, request as sendRequest } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { accessTokenKey } from '@gatehouse/identity';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { deviceRoutes } from '../src/routes/device-routes.ts';
+import type { Route } from '../src/routes/route.ts';
+import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { send, sendRaw } from './http-client.ts';
+
+const open: Route = {
+  operation: 'events',
+  method: 'GET',
+  path: '/events',
+  scope: 'device:read',
+  credentials: ['access-token', 'bearer'],
+  upstream: 'device-service',
+  timeoutMilliseconds: 1000,
+  bodyLimitBytes: 1024,
+  rateLimit: undefined,
+  streaming: true,
+  webSocket: false,
+};
+const socketRoute: Route = {
+  ...open,
+  operation: 'socket',
+  path: '/socket',
+  streaming: false,
+  webSocket: true,
+};
+
+let booted: BootedGateway;
+let token: string;
+let sockets: ReturnType<typeof createServer>;
+/** What reached the service as an upgrade. */
+let upgrades: IncomingMessage[] = [];
+
+beforeAll(async () => {
+  sockets = createServer((_request, response) => response.writeHead(404).end());
+  sockets.on('upgrade', (request: IncomingMessage, socket: Duplex) => {
+    upgrades.push(request);
+    if (request.url?.includes('refuse')) {
+      socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+      return;
+    }
+    const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+        `Sec-WebSocket-Accept: ${createHash('sha1').update(key).digest('base64')}\r\n` +
+        'X-Secret: internal\r\n\r\n',
+    );
+    socket.on('error', () => {});
+    socket.pipe(socket);
+  });
+  await new Promise<void>((resolve) => sockets.listen(0, '127.0.0.1', resolve));
+  booted = await bootGateway({
+    routes: [...deviceRoutes, open, socketRoute],
+  });
+});
+afterAll(async () => {
+  await closeUnharmed(booted);
+  sockets.closeAllConnections();
+  sockets.close();
+});
+beforeEach(async () => {
+  token = await booted.issueToken();
+  upgrades = [];
+});
+
+function revoke(): Promise<void> {
+  return booted.identity.store.delete([accessTokenKey(booted.identity.credentialHash(token))]);
+}
+
+function listen(): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get(
+      {
+        ...{ host: '127.0.0.1', port: booted.port, path: '/events', agent: false },
+        headers: { Authorization: `Bearer ${token}`, Accept: 'text/event-stream' },
+      },
+      resolve,
+    ).on('error', reject);
+  });
+}
+
+function answerWithEvents(): { ended: Promise<void> } {
+  const ended = new Promise<void>((resolve) => {
+    booted.upstream.answerWith((_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      response.flushHeaders();
+      let count = 0;
+      const timer = setInterval(() => {
+        count += 1;
+        response.write(`data: ${count}\n\n`);
+      }, 100);
+      response.once('close', () => {
+        clearInterval(timer);
+        resolve();
+      });
+    });
+  });
+  return { ended };
+}
+
+describe('a reply that stays open', () => {
+  it('sends events as they come, past the deadline of the route', async () => {
+    const { ended } = answerWithEvents();
+    const reply = await listen();
+    expect(reply.headers['content-type']).toBe('text/event-stream');
+    const started = performance.now();
+    const [first] = (await once(reply, 'data')) as [Buffer];
+    expect(first.toString()).toBe('data: 1\n\n');
+    expect(performance.now() - started).toBeLessThan(500);
+    await sleep(1300);
+    const [later] = (await once(reply, 'data')) as [Buffer];
+    expect(later.toString()).toMatch(/^data: 1\d\n\n/);
+    reply.destroy();
+    await ended;
+  });
+
+  it('is cut within two seconds after its credential is revoked', async () => {
+    const { ended } = answerWithEvents();
+    const reply = await listen();
+    reply.on('error', () => {});
+    await once(reply, 'data');
+    await revoke();
+    const started = performance.now();
+    reply.resume();
+    await Promise.all([new Promise((resolve) => reply.once('close', resolve)), ended]);
+    expect(performance.now() - started).toBeLessThan(2000);
+    expect(reply.complete).toBe(false);
+  });
+
+  it('refuses signed requests: nobody could sign its end', async () => {
+    const reply = await send(booted.port, '/events', { headers: booted.signed() });
+    expect([reply.status, reply.json.code]).toEqual([401, 'unauthorized']);
+  });
+
+  it('must still begin before the deadline', async () => {
+    booted.upstream.answerWith(() => {});
+    const reply = await send(booted.port, '/events', {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    expect([reply.status, reply.json.code]).toEqual([504, 'timeout']);
+  });
+});
+
+describe('an upgrade', () => {
+  let port: number;
+  let gateway: BootedGateway;
+
+  beforeAll(async () => {
+    const { port: servicePort } = sockets.address() as AddressInfo;
+    gateway = await bootGateway({
+      routes: [open, socketRoute],
+      deviceServiceUrl: `http://127.0.0.1:${servicePort}`,
+    });
+    port = gateway.port;
+  });
+  afterAll(() => gateway.close());
+
+  function handshake(path: string, headers: Record<string, string>) {
+    return new Promise<{ status: number; headers: unknown; socket?: Duplex }>((resolve, reject) => {
+      const outgoing = sendRequest({
+        ...{ host: '127.0.0.1', port, path, agent: false },
+        headers: {
+          Connection: 'Upgrade',
+          Upgrade: 'websocket',
+          'Sec-WebSocket-Version': '13',
+          'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+          ...headers,
+        },
+      });
+      outgoing.on('upgrade', (response, socket) =>
+        resolve({ status: 101, headers: response.headers, socket }),
+      );
+      outgoing.on('response', (response) => {
+        response.resume();
+        resolve({ status: response.statusCode ?? 0, headers: response.headers });
+      });
+      outgoing.on('error', reject);
+      outgoing.end();
+    });
+  }
+
+  it('GW-25 to websocket reaches the service on a route that allows it, verified', async () => {
+    const own = await gateway.issueToken();
+    const { status, headers, socket } = await handshake('/socket?a=1', {
+      Authorization: `Bearer ${own}`,
+      'X-User-Id': 'admin',
+    });
+    expect(status).toBe(101);
+    expect(headers).toMatchObject({ 'sec-websocket-accept': 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=' });
+    expect(headers).not.toHaveProperty('x-secret');
+    expect(upgrades[0]?.url).toBe('/socket?a=1');
+    expect(upgrades[0]?.headers.authorization).toMatch(/^Bearer ey/);
+    expect(upgrades[0]?.headers).not.toHaveProperty('x-user-id');
+    socket?.write('hello');
+    const [echo] = (await once(socket as Duplex, 'data')) as [Buffer];
+    expect(echo.toString()).toBe('hello');
+    socket?.destroy();
+    await sleep(50);
+    expect(gateway.log()).toContain('"msg":"GET socket 101"');
+  });
+
+  it('GW-25 takes the token of a browser, from the query, and does not pass it on', async () => {
+    const own = await gateway.issueToken();
+    const { status, socket } = await handshake(`/socket?access_token=${own}&a=1`, {});
+    expect(status).toBe(101);
+    expect(upgrades[0]?.url).toBe('/socket?a=1');
+    socket?.destroy();
+  });
+
+  it('is cut within two seconds after its credential is revoked', async () => {
+    const own = await gateway.issueToken();
+    const { socket } = await handshake('/socket', { Authorization: `Bearer ${own}` });
+    const { store, credentialHash } = gateway.identity;
+    await store.delete([accessTokenKey(credentialHash(own))]);
+    socket?.on('error', () => {});
+    const started = performance.now();
+    socket?.resume();
+    await new Promise((resolve) => socket?.once('close', resolve));
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+
+  it.each([
+    ['without a credential', '/socket', {}, 401],
+    ['with a bad one', '/socket', { Authorization: 'Bearer unknown' }, 401],
+    ['on a route that does not allow it', '/events', { Authorization: 'good' }, 400],
+    ['on no route', '/none', { Authorization: 'good' }, 400],
+    ['to another protocol', '/socket', { Authorization: 'good', Upgrade: 'h2c' }, 400],
+    ['with a body encoding', '/socket', { Authorization: 'good', 'Content-Encoding': 'gzip' }, 415],
+    ['that the service refuses', '/socket?refuse', { Authorization: 'good' }, 403],
+  ])('GW-25 %s is refused', async (_name, path, headers: Record<string, string>, status) => {
+    const own = await gateway.issueToken();
+    const sent =
+      headers.Authorization === 'good' ? { ...headers, Authorization: `Bearer ${own}` } : headers;
+    expect((await handshake(path, sent)).status).toBe(status);
+    expect(upgrades.length).toBe(path.includes('refuse') ? 1 : 0);
+  });
+
+  it('GW-25 does not let a signed request in', async () => {
+    expect((await handshake('/socket', gateway.signed())).status).toBe(401);
+    expect(upgrades).toEqual([]);
+  });
+
+  it('closes the connection of a refused one, and survives one that leaves at once', async () => {
+    const reply = await sendRaw(
+      port,
+      'GET /socket HTTP/1.1\r\nHost: g\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    );
+    expect(reply).toMatch(/^HTTP\/1\.1 401 .*connection: close/is);
+    const own = await gateway.issueToken();
+    for (let count = 0; count < 20; count += 1) {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write(
+        `GET /socket HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${own}\r\n` +
+          'Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+      );
+      await sleep(count % 4);
+      socket.destroy();
+    }
+    await sleep(100);
+    expect((await handshake('/socket', { Authorization: `Bearer ${own}` })).status).toBe(101);
+  });
+});

@@ -1,0 +1,268 @@
+// requires: redis-server
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createStore } from '@gatehouse/store';
+import {
+  type StoreEngine,
+  startRedisServer,
+  startStoreEngine,
+  storeEngines,
+} from '@gatehouse/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { createRateLimiter } from '../src/rate-limits/rate-limiter.ts';
+import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { type BootedGateway, type BootOptions, bootGateway } from './booted-gateway.ts';
+import { type Received, send } from './http-client.ts';
+
+const booted: BootedGateway[] = [];
+
+async function boot(options: BootOptions): Promise<BootedGateway> {
+  const gateway = await bootGateway(options);
+  booted.push(gateway);
+  return gateway;
+}
+afterEach(async () => {
+  await Promise.all(booted.splice(0).map((gateway) => gateway.close()));
+});
+
+function statuses(replies: readonly Received[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of replies) {
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function bearer(token: string, headers: Record<string, string> = {}) {
+  return { headers: { Authorization: `Bearer ${token}`, ...headers } };
+}
+
+describe('the limit of a client', () => {
+  it('RL-07 answers 429 with Retry-After, JSON and no-store, and says how much is left', async () => {
+    const gateway = await boot({ clientRateLimit: { requests: 3, windowSeconds: 60 } });
+    const token = await gateway.issueToken();
+    const replies: Received[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      replies.push(await send(gateway.port, '/api/device', bearer(token)));
+    }
+
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429]);
+    expect(replies[0]?.headers['ratelimit-policy']).toBe('"client";q=3;w=60');
+    expect(replies.map(({ headers }) => headers.ratelimit)).toEqual(
+      [2, 1, 0, 0, 0].map((left) => expect.stringMatching(`^"client";r=${left};t=(60|59|58)$`)),
+    );
+    const refused = replies[3];
+    expect(refused?.json).toMatchObject({ status: 429, code: 'too_many_requests' });
+    expect(Number(refused?.headers['retry-after'])).toBeGreaterThan(50);
+    expect(refused?.headers['cache-control']).toBe('no-store');
+    expect(gateway.upstream.requests).toHaveLength(3);
+  });
+
+  it('begins anew with the next window', async () => {
+    const gateway = await boot({ clientRateLimit: { requests: 2, windowSeconds: 1 } });
+    const token = await gateway.issueToken();
+    const ask = async () => (await send(gateway.port, '/api/device', bearer(token))).status;
+    expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 429]);
+    await sleep(1100);
+    expect(await ask()).toBe(200);
+  });
+
+  it('is one for all kinds of its credentials, and of its own', async () => {
+    const gateway = await boot({ clientRateLimit: { requests: 2, windowSeconds: 60 } });
+    await gateway.saveClient({ clientId: 'other' });
+    const [own, other] = [
+      await gateway.issueToken(),
+      await gateway.issueToken({ clientId: 'other' }),
+    ];
+    const replies = [
+      await send(gateway.port, '/api/device', { headers: gateway.signed() }),
+      await send(gateway.port, '/api/device', bearer(own)),
+      await send(gateway.port, '/api/device', { headers: gateway.signed({ query: '' }) }),
+      await send(gateway.port, '/api/device', bearer(other)),
+    ];
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 429, 200]);
+    // RS-01: who was verified gets a signature, whatever the status.
+    expect(replies[2]?.headers).toHaveProperty('x-sign');
+  });
+
+  it('RL-05 of a route counts the route, whatever its path looks like', async () => {
+    const routes = deviceRoutes.map((route) => ({
+      ...route,
+      rateLimit:
+        route.operation === 'device.detail' ? { requests: 2, windowSeconds: 60 } : undefined,
+    }));
+    const gateway = await boot({ routes });
+    const token = await gateway.issueToken();
+    const paths = ['/a/_detail', '/b/_detail', '/%63/_detail', '/a/_detail?x=1'];
+    const replies: Received[] = [];
+    for (const path of paths) {
+      replies.push(await send(gateway.port, `/api/v1/device${path}`, bearer(token)));
+    }
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
+    expect(replies[0]?.headers['ratelimit-policy']).toMatch(
+      /^"client";q=\d+;w=60, "device.detail";q=2;w=60$/,
+    );
+    expect((await send(gateway.port, '/api/device', bearer(token))).status).toBe(200);
+  });
+});
+
+describe('the limit of an address', () => {
+  it('counts what is not verified, and stops it before the store is asked', async () => {
+    const gateway = await boot({ addressRateLimit: { requests: 5, windowSeconds: 60 } });
+    const replies: Received[] = [];
+    for (let count = 0; count < 8; count += 1) {
+      replies.push(await send(gateway.port, '/api/device', bearer(`unknown-${count}`)));
+    }
+    expect(statuses(replies)).toEqual({ 401: 5, 429: 3 });
+    expect(replies[0]?.headers.ratelimit).toMatch(/^"address";r=4;t=/);
+    expect(replies[7]?.headers).toMatchObject({ 'retry-after': expect.any(String) });
+  });
+
+  it('counts no verified request', async () => {
+    const gateway = await boot({ addressRateLimit: { requests: 1, windowSeconds: 60 } });
+    const token = await gateway.issueToken();
+    for (let count = 0; count < 5; count += 1) {
+      expect((await send(gateway.port, '/api/device', bearer(token))).status).toBe(200);
+    }
+  });
+
+  it('RL-11 is not given back by a success in between', async () => {
+    const gateway = await boot({ addressRateLimit: { requests: 2, windowSeconds: 60 } });
+    const token = await gateway.issueToken();
+    const ask = async (text: string) =>
+      (await send(gateway.port, '/api/device', bearer(text))).status;
+    expect([await ask('x'), await ask(token), await ask('y'), await ask('z')]).toEqual([
+      401, 200, 401, 429,
+    ]);
+  });
+
+  it.each(['X-Forwarded-For', 'X-Real-IP', 'Forwarded'])(
+    'RL-01 is not escaped by %s from a peer that is no trusted proxy',
+    async (name) => {
+      const gateway = await boot({ addressRateLimit: { requests: 3, windowSeconds: 60 } });
+      const replies: Received[] = [];
+      for (let count = 0; count < 6; count += 1) {
+        replies.push(
+          await send(gateway.port, '/api/device', bearer('x', { [name]: `10.0.0.${count}` })),
+        );
+      }
+      expect(statuses(replies)).toEqual({ 401: 3, 429: 3 });
+    },
+  );
+
+  it('RL-02 is one for a /56 of IPv6 and for a mapped IPv4 address', async () => {
+    const gateway = await boot({
+      addressRateLimit: { requests: 1, windowSeconds: 60 },
+      trustedProxies: ['127.0.0.1'],
+    });
+    const ask = async (address: string) =>
+      (await send(gateway.port, '/api/device', bearer('x', { 'X-Forwarded-For': address }))).status;
+    expect(await ask('2001:db8:1:2200::1')).toBe(401);
+    expect(await ask('2001:db8:1:22ff:ffff::9')).toBe(429);
+    expect(await ask('2001:db8:1:2300::1')).toBe(401);
+    expect(await ask('192.0.2.7')).toBe(401);
+    expect(await ask('::ffff:192.0.2.7')).toBe(429);
+  });
+
+  it.each(['garbage', '[::', '::ffff:999.1.1.1', ',,,', '1.2.3.4, garbage'])(
+    'RL-10 survives X-Forwarded-For: %s',
+    async (value) => {
+      const gateway = await boot({ trustedProxies: ['127.0.0.1'] });
+      const token = await gateway.issueToken();
+      const reply = await send(
+        gateway.port,
+        '/api/device',
+        bearer(token, { 'X-Forwarded-For': value }),
+      );
+      expect(reply.status).toBe(200);
+    },
+  );
+});
+
+describe.each(storeEngines)('limits on %s', (name) => {
+  let engine: StoreEngine;
+
+  beforeAll(async () => {
+    engine = await startStoreEngine(name);
+  });
+  afterAll(() => engine.stop());
+
+  it('RL-03 RL-06 are one for two gateways, and hold against 200 requests at once', async () => {
+    const limit = { requests: 50, windowSeconds: 60 };
+    const masterKey = Buffer.alloc(32, 7);
+    const options = { storeUrl: engine.storeUrl, clientRateLimit: limit, masterKey };
+    const gateways = [await boot(options), await boot(options)];
+    const token = (await gateways[0]?.issueToken()) ?? '';
+    const replies = await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        send(gateways[index % 2]?.port ?? 0, '/api/device', bearer(token)),
+      ),
+    );
+    const counts = statuses(replies);
+    expect((counts[200] ?? 0) + (counts[429] ?? 0)).toBe(200);
+    // Never more; less by no more than what one gateway holds and the other cannot use.
+    expect(counts[200]).toBeLessThanOrEqual(50);
+    expect(counts[200]).toBeGreaterThanOrEqual(48);
+  });
+
+  it('cost a store operation a lease, not one a request', async () => {
+    const store = createStore(engine.storeUrl);
+    let operations = 0;
+    const counting = {
+      ...store,
+      increment: (...parameters: Parameters<typeof store.increment>) => {
+        operations += 1;
+        return store.increment(...parameters);
+      },
+    };
+    const limit = { requests: 100_000, windowSeconds: 60 };
+    const limiter = createRateLimiter('t', limit, { store: counting as never, now: Date.now });
+    let allowed = 0;
+    for (let count = 0; count < 101_000; count += 1) {
+      allowed += (await limiter.take('key')).allowed ? 1 : 0;
+    }
+    expect(allowed).toBe(100_000);
+    expect(operations).toBeLessThan(60);
+    await store.close();
+  });
+});
+
+describe('a limiter', () => {
+  it('RL-08 forgets old keys: a million of them do not fill the memory', async () => {
+    const counter = { count: 1, resetsAt: Date.now() + 60_000 };
+    const store = { increment: async () => counter } as never;
+    const limiter = createRateLimiter(
+      't',
+      { requests: 5, windowSeconds: 60 },
+      { store, now: Date.now },
+    );
+    setFlagsFromString('--expose-gc');
+    const collectGarbage: () => void = runInNewContext('gc');
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let key = 0; key < 1_000_000; key += 1) {
+      await limiter.take(String(key));
+    }
+    collectGarbage();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(50 * 1024 * 1024);
+  });
+});
+
+describe('a store that is away', () => {
+  it('RL-04 is a 503, never a request without a limit', async () => {
+    const redis = await startRedisServer();
+    const gateway = await boot({
+      storeUrl: redis.url,
+      clientRateLimit: { requests: 1000, windowSeconds: 1 },
+    });
+    const token = await gateway.issueToken();
+    expect((await send(gateway.port, '/api/device', bearer(token))).status).toBe(200);
+    await redis.kill();
+    for (const credential of [token, 'unknown']) {
+      const reply = await send(gateway.port, '/api/device', bearer(credential));
+      expect([reply.status, reply.json.code]).toEqual([503, 'service_unavailable']);
+    }
+    await redis.stop();
+  });
+});

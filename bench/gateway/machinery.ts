@@ -1,0 +1,120 @@
+/** Processes pinned to cores, and one measurement: wrk on core 1, the CPU time of what is measured beside it. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const CORE_MEASURED = 0;
+export const CORE_LOAD = 1;
+
+const children: ChildProcess[] = [];
+
+export function start(
+  core: number,
+  command: string,
+  args: readonly string[],
+  options: { readonly env?: Record<string, string>; readonly log?: string } = {},
+): ChildProcess {
+  const output = options.log === undefined ? 'ignore' : openSync(options.log, 'w');
+  const child = spawn('taskset', ['-c', String(core), command, ...args], {
+    stdio: ['ignore', output, 'inherit', 'ipc'],
+    env: { PATH: process.env.PATH ?? '', ...options.env },
+  });
+  children.push(child);
+  return child;
+}
+
+export async function startNode(
+  script: string,
+  args: readonly string[],
+  options: { readonly env?: Record<string, string>; readonly log?: string } = {},
+): Promise<ChildProcess> {
+  const child = start(CORE_MEASURED, process.execPath, [script, ...args], options);
+  await once(child, 'message');
+  return child;
+}
+
+/** One nginx with one worker, in the foreground. */
+export function startNginx(core: number, directory: string, server: string): ChildProcess {
+  mkdirSync(directory, { recursive: true });
+  const file = join(directory, 'nginx.conf');
+  writeFileSync(
+    file,
+    `daemon off; worker_processes 1; pid ${directory}/pid; error_log ${directory}/error.log;
+events { worker_connections 4096; }
+http {
+  access_log off; keepalive_requests 100000000;
+  client_body_temp_path ${directory}/a; proxy_temp_path ${directory}/b; fastcgi_temp_path ${directory}/c;
+  uwsgi_temp_path ${directory}/d; scgi_temp_path ${directory}/e;
+  ${server}
+}`,
+  );
+  return start(core, 'nginx', ['-p', directory, '-c', file]);
+}
+
+export function stopAll(): void {
+  for (const child of children) {
+    child.kill('SIGTERM');
+  }
+}
+
+export interface Measured {
+  readonly requestsPerSecond: number;
+  readonly cpuMicroseconds: number;
+  readonly p99Milliseconds: number;
+}
+
+/** @param pids all processes whose CPU time counts */
+export function measure(
+  url: string,
+  requests: string,
+  pids: readonly number[],
+  seconds: number,
+): Measured {
+  const before = cpuSeconds(pids);
+  const script = join(import.meta.dirname, 'requests.lua');
+  const output = execFileSync(
+    'taskset',
+    [
+      ...['-c', String(CORE_LOAD), 'wrk', '-t1', '-c64', `-d${seconds}s`, '--latency'],
+      ...['-s', script, url, '--', requests],
+    ],
+    { encoding: 'utf8' },
+  );
+  if (/Non-2xx|Socket errors/.test(output)) {
+    throw new Error(output);
+  }
+  const count = Number(/(\d+) requests in/.exec(output)?.[1]);
+  const [, p99 = '0', unit = 'ms'] = /99%\s+([\d.]+)(us|ms|s)/.exec(output) ?? [];
+  return {
+    requestsPerSecond: Math.round(Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1])),
+    cpuMicroseconds: ((cpuSeconds(pids) - before) * 1e6) / count,
+    p99Milliseconds: Number(p99) * ({ us: 0.001, ms: 1, s: 1000 }[unit] ?? 1),
+  };
+}
+
+/** User and system time of processes and their children; the kernel counts in hundredths. */
+function cpuSeconds(pids: readonly number[]): number {
+  return pids
+    .flatMap((pid) => [pid, ...childrenOf(pid)])
+    .map((pid) => {
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+      return (Number(fields[11]) + Number(fields[12])) / 100;
+    })
+    .reduce((sum, each) => sum + each, 0);
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')
+      .trim()
+      .split(' ')
+      .filter((each) => each !== '')
+      .map(Number),
+  );
+}
+
+export function residentMebibytes(pid: number): number {
+  const kibibytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kibibytes) / 1024;
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import type { Store } from '@gatehouse/store';
+import { z } from 'zod';
+import type { AccessTokenVerifier } from './access-tokens.ts';
+import type { Client } from './client.ts';
+import { clientPrincipal } from './client-principal.ts';
+import type { CredentialHash } from './credential-hash.ts';
+import { xAccessTokenKey } from './credential-keys.ts';
+import type { FindLiveHolder } from './live-holder.ts';
+import { parseRecord } from './parse-record.ts';
+import { MAXIMUM_RECORD_AGE_MILLISECONDS } from './record-cache.ts';
+
+/** The tokens of Method B: asked for by a signed request, presented in `X-Access-Token`. */
+export interface XAccessTokens {
+  /** The token is nowhere but in the answer. Its lifetime is absolute. */
+  issue(client: Pick<Client, 'clientId'>, lifetimeSeconds: number): Promise<string>;
+  /** The client with its device scopes as they are now. */
+  readonly verify: AccessTokenVerifier;
+}
+
+const TOKEN_BYTES = 32;
+const DEFAULT_MAXIMUM_LIVE_TOKENS = 1000;
+
+/** A kind and a key prefix of its own: such a token is never found as a bearer token, nor the other way round. */
+const KIND = 'XAccessToken';
+const indexKeyOf = (clientId: string) => `x-access-tokens:${clientId}`;
+
+const storedToken = z.object({
+  kind: z.literal(KIND),
+  clientId: z.string(),
+  /** Epoch seconds, to be compared with the client's `notBefore`. */
+  issuedAt: z.int(),
+  /** Epoch milliseconds. */
+  expiresAt: z.int(),
+});
+
+/**
+ * @param dependencies.maximumLiveTokens of one client. One more ends the one that would have expired first, so
+ *   that what a client can fill of the store is bounded, and only its own tokens pay for it.
+ */
+export function createXAccessTokens(dependencies: {
+  readonly store: Store;
+  readonly credentialHash: CredentialHash;
+  readonly findLiveHolder: FindLiveHolder;
+  readonly now: () => number;
+  readonly maximumLiveTokens?: number;
+}): XAccessTokens {
+  const { store, credentialHash, findLiveHolder, now } = dependencies;
+  const maximumLiveTokens = dependencies.maximumLiveTokens ?? DEFAULT_MAXIMUM_LIVE_TOKENS;
+
+  async function endSurplus(indexKey: string, newest: string): Promise<void> {
+    const others = (await store.members(indexKey)).filter((member) => member !== newest);
+    const surplus = others.slice(0, Math.max(0, others.length + 1 - maximumLiveTokens));
+    await store.delete(surplus.map(xAccessTokenKey));
+    await Promise.all(surplus.map((member) => store.removeFromIndex(indexKey, member)));
+  }
+
+  return {
+    async issue({ clientId }, lifetimeSeconds) {
+      const token = randomBytes(TOKEN_BYTES).toString('base64url');
+      const hashed = credentialHash(token);
+      const expiresAt = now() + lifetimeSeconds * 1000;
+      const indexKey = indexKeyOf(clientId);
+      // As old as the copy of the client that the request was verified with may be: a `notBefore` that was
+      // written since then ends this token, too.
+      const issuedAt = Math.floor((now() - MAXIMUM_RECORD_AGE_MILLISECONDS) / 1000);
+      await store.addToIndex(indexKey, hashed, expiresAt);
+      await store.set(
+        xAccessTokenKey(hashed),
+        JSON.stringify({ kind: KIND, clientId, issuedAt, expiresAt }),
+        lifetimeSeconds,
+      );
+      await endSurplus(indexKey, hashed);
+      return token;
+    },
+    async verify(token) {
+      const text = await store.get(xAccessTokenKey(credentialHash(token)));
+      const stored = text === undefined ? undefined : parseRecord(storedToken, text);
+      if (stored === undefined || stored.expiresAt <= now()) {
+        return undefined;
+      }
+      const { issuedAt, clientId } = stored;
+      const client = (await findLiveHolder({ issuedAt, clientId }))?.client;
+      return client !== undefined && client.sealedSecureKeys.length > 0
+        ? clientPrincipal(client)
+        : undefined;
+    },
+  };
+}

@@ -1,0 +1,132 @@
+// requires: redis-server
+import { expect, test } from '@jest/globals';
+import { accessTokenKey, createXAccessTokens } from '../src/index.ts';
+import { describeOnBothEngines, newClient } from './on-both-engines.ts';
+
+/** Half a second past a full one. Indexes end by the store's own clock, so that it must be about now. */
+const START = Math.floor(Date.now() / 1000) * 1000 + 500;
+
+describeOnBothEngines('tokens of Method B', ({ openIdentity, openStore, storedText }) => {
+  async function prepare(maximumLiveTokens = 1000) {
+    let now = START;
+    const identity = openIdentity(() => now);
+    const secureKey = 'a secure key of some length';
+    const client = await identity.clients.save(
+      newClient({ scopes: ['device:read', 'openid'] }),
+      secureKey,
+    );
+    const tokens = createXAccessTokens({ ...identity, now: () => now, maximumLiveTokens });
+    return {
+      ...{ identity, client, secureKey, tokens },
+      advance: (milliseconds: number) => {
+        now += milliseconds;
+      },
+    };
+  }
+
+  test('a token speaks for its client, with its device scopes and no others', async () => {
+    const { client, tokens } = await prepare();
+    expect(await tokens.verify(await tokens.issue(client, 60))).toEqual({
+      clientId: client.clientId,
+      orgId: client.orgId,
+      userId: undefined,
+      subject: client.clientId,
+      scopes: new Set(['device:read']),
+    });
+  });
+
+  test('AT-03 a token lives until its last second and not longer', async () => {
+    const { client, tokens, advance } = await prepare();
+    const token = await tokens.issue(client, 60);
+    advance(59_000);
+    expect(await tokens.verify(token)).toBeDefined();
+    advance(2_000);
+    expect(await tokens.verify(token)).toBeUndefined();
+  });
+
+  test('AT-08 neither kind of token is found as the other one', async () => {
+    const { identity, client, tokens } = await prepare();
+    const token = await tokens.issue(client, 60);
+    expect(await identity.verifyAccessToken(token)).toBeUndefined();
+    const record = { kind: 'AccessToken', clientId: client.clientId, iat: START, exp: START };
+    await identity.store.set(
+      accessTokenKey(identity.credentialHash('bearer')),
+      JSON.stringify(record),
+    );
+    expect(await tokens.verify('bearer')).toBeUndefined();
+    // Not even where its record lies under the other one's key.
+    await identity.store.set(
+      `x-access-token:${identity.credentialHash('moved')}`,
+      JSON.stringify(record),
+    );
+    expect(await tokens.verify('moved')).toBeUndefined();
+  });
+
+  test.each([
+    ['is disabled', { enabled: false }],
+    ['has all credentials revoked', { notBefore: Math.floor(START / 1000) }],
+    ['has no secureKey left', { public: true }],
+  ])('a token dies when its client %s', async (_name, change) => {
+    const { identity, client, tokens, advance } = await prepare();
+    const token = await tokens.issue(client, 60);
+    expect(await tokens.verify(token)).toBeDefined();
+    await identity.clients.save({ ...client, ...change });
+    advance(50);
+    expect(await tokens.verify(token)).toBeUndefined();
+  });
+
+  test('a token that was issued on a copy of the client from before its revocation is dead, too', async () => {
+    const { identity, client, tokens, advance } = await prepare();
+    advance(499);
+    await openIdentity(() => START + 499).clients.save({
+      ...client,
+      notBefore: Math.floor((START + 499) / 1000),
+    });
+    advance(40);
+    const token = await tokens.issue(client, 60);
+    advance(60);
+    expect((await identity.clients.find(client.clientId))?.notBefore).toBe(
+      Math.floor(START / 1000),
+    );
+    expect(await tokens.verify(token)).toBeUndefined();
+  });
+
+  test('AT-10 one token more than a client may have ends the one that would expire first', async () => {
+    const { client, tokens } = await prepare(3);
+    const [long, short, middle] = [
+      await tokens.issue(client, 300),
+      await tokens.issue(client, 100),
+      await tokens.issue(client, 200),
+    ];
+    // The new one is never the one that ends, however short its life.
+    const newest = await tokens.issue(client, 10);
+    const alive = await Promise.all([long, short, middle, newest].map(tokens.verify));
+    expect(alive.map((principal) => principal !== undefined)).toEqual([true, false, true, true]);
+  });
+
+  test('AT-10 what one client leaves in the store is bounded', async () => {
+    const { client, tokens, identity } = await prepare(20);
+    for (let round = 0; round < 10; round += 1) {
+      await Promise.all(Array.from({ length: 30 }, () => tokens.issue(client, 600)));
+    }
+    await tokens.issue(client, 600);
+    const index = await identity.store.members(`x-access-tokens:${client.clientId}`);
+    expect(index).toHaveLength(20);
+  });
+
+  test('SL-01 the token itself is nowhere in the store', async () => {
+    const { client, tokens } = await prepare();
+    const token = await tokens.issue(client, 60);
+    expect(await openStore().get(`x-access-token:${token}`)).toBeUndefined();
+    expect(await storedText()).not.toContain(token);
+  });
+
+  test.each(['', 'null', '[]', '{"kind":"XAccessToken"}', '{'])(
+    'CG-18 a damaged record %j is no token',
+    async (text) => {
+      const { identity, tokens } = await prepare();
+      await identity.store.set(`x-access-token:${identity.credentialHash('x')}`, text);
+      expect(await tokens.verify('x')).toBeUndefined();
+    },
+  );
+});

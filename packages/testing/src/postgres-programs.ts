@@ -1,0 +1,86 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Also the operating system's user that Debian's package makes. */
+export const USER = 'postgres';
+
+/** PostgreSQL's programs on this machine, and how to run them. */
+export interface PostgresPrograms {
+  readonly folder: string;
+  /** What goes before a program so that it does not run as root. */
+  readonly asUser: readonly string[];
+}
+
+/** Debian keeps them below /usr/lib/postgresql, one folder a version; others have them on the PATH. */
+export async function findPostgresPrograms(): Promise<PostgresPrograms> {
+  const root = '/usr/lib/postgresql';
+  const versions = await readdir(root).catch(() => []);
+  const [newest] = versions.sort((one, other) => Number(other) - Number(one));
+  const onPath = spawnSync('sh', ['-c', 'dirname "$(command -v postgres)"'], { encoding: 'utf8' });
+  const folder = newest === undefined ? onPath.stdout.trim() : join(root, newest, 'bin');
+  const isRoot = process.getuid?.() === 0;
+  const asUser = ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups'];
+  return { folder, asUser: isRoot ? asUser : [] };
+}
+
+/** Makes the folders, and a new cluster in the first. */
+export async function initializeCluster(
+  programs: PostgresPrograms,
+  [data = '', smallDisk = '']: readonly string[],
+): Promise<void> {
+  const script =
+    programs.asUser.length === 0
+      ? `mkdir -m 700 ${data} ${smallDisk}`
+      : `install -d -m 700 -o ${USER} -g ${USER} ${data} ${smallDisk}`;
+  await run('sh', ['-c', script]);
+  const [program = '', ...rest] = [...programs.asUser, join(programs.folder, 'initdb')];
+  const parameters = [
+    '-D',
+    data,
+    '-U',
+    USER,
+    '-A',
+    'trust',
+    '--no-sync',
+    '--locale=C',
+    '-E',
+    'UTF8',
+  ];
+  await run(program, [...rest, ...parameters]);
+}
+
+/** Resolves to what the statements print, unaligned and without headers. */
+export function runPsql(
+  programs: PostgresPrograms,
+  port: number,
+  database: string,
+  statements: string,
+): Promise<string> {
+  const connection = ['-h', '127.0.0.1', '-p', String(port), '-U', USER, '-d', database];
+  const format = ['-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1'];
+  return run(join(programs.folder, 'psql'), [...connection, ...format], statements);
+}
+
+async function run(
+  program: string,
+  parameters: readonly string[],
+  input: string = '',
+): Promise<string> {
+  const child = spawn(program, parameters);
+  let output = '';
+  let errors = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  child.stdin.end(input);
+  const [code] = await once(child, 'close');
+  if (code !== 0) {
+    throw new Error(`${program} ended with ${code}: ${errors}`);
+  }
+  return output.trim();
+}

@@ -1,0 +1,19 @@
+/** `npm run test:slow`: the suites that take minutes (kill -9 in numbers, statistics of timing, random input). */
+import { spawnSync } from 'node:child_process';
+import { installMissingServices } from './services.ts';
+
+installMissingServices(['redis-server', 'postgresql', 'python3']);
+const { status } = spawnSync(
+  process.execPath,
+  [
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    'node_modules/jest/bin/jest.js',
+    '--runInBand',
+    '--testPathPatterns',
+    '\\.slow\\.test\\.ts$',
+    ...process.argv.slice(2),
+  ],
+  { stdio: 'inherit', env: { ...process.env, SLOW_TESTS: '1' } },
+);
+process.exitCode = status === 0 ? 0 : 1;
