@@ -197,6 +197,7 @@ try {
         rate: median(all.map((each) => each.requestsPerSecond)),
         cpu: median(all.map((each) => each.cpuMicroseconds)),
         p99: median(all.map((each) => each.p99Milliseconds)),
+        refused: all.reduce((sum, each) => sum + each.refused, 0),
       },
     ]),
   );
@@ -204,10 +205,12 @@ try {
   console.log(
     '| Subject | requests/s | CPU µs a request | p99 ms | rate ÷ undici | CPU: undici ÷ this |',
   );
-  console.log('|---|---|---|---|---|---|');
-  for (const [name, { rate, cpu, p99 }] of medians) {
+  console.log('|---|---|---|---|---|---|---|');
+  for (const [name, { rate, cpu, p99, refused }] of medians) {
     const ratios = base ? [(rate / base.rate).toFixed(2), (base.cpu / cpu).toFixed(2)] : ['', ''];
-    console.log(`| ${[name, rate, cpu.toFixed(1), p99.toFixed(1), ...ratios].join(' | ')} |`);
+    console.log(
+      `| ${[name, rate, cpu.toFixed(1), p99.toFixed(1), refused, ...ratios].join(' | ')} |`,
+    );
   }
 } finally {
   stopAll();

@@ -13,7 +13,7 @@ import {
   type SigningKeyPolicy,
 } from '@gatehouse/identity';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
-import { holdersWithAccountClient, withAccountClient } from './account/account-client.ts';
+import { withAccountClient } from './account/account-client.ts';
 import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
 import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-page.ts';
 import { thisServer } from './audit/request-origin.ts';
@@ -28,6 +28,7 @@ import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
+import { refuseAbsoluteForm } from './http/refuse-absolute-form.ts';
 import { refuseCrossSite } from './http/refuse-cross-site.ts';
 import { serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
 import { createCsrfTokens } from './pages/csrf-token.ts';
@@ -67,10 +68,8 @@ export interface AppDependencies {
 /** @throws StoreUnavailable when the signing key cannot be read or made */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { issuer } = dependencies;
-  const { audit } = dependencies.identity;
-  const clients = withAccountClient(dependencies.identity.clients, issuer);
-  const findLiveHolder = holdersWithAccountClient(dependencies.identity.findLiveHolder);
-  const identity: Identity = { ...dependencies.identity, clients, findLiveHolder };
+  const identity = withAccountClient(dependencies.identity, issuer);
+  const { audit } = identity;
   const signIn = createSignIn({
     ...identity,
     isAllowed: (user, clientId) => isUserAllowed(user.orgId, clientId, identity),
@@ -112,7 +111,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const csrfTokens = createCsrfTokens(dependencies.masterKey);
   const cookie = cookieOptions(issuer.startsWith('https:'));
   addPages(app, serve, { provider, identity, csrfTokens, signIn, issuer, cookie });
-  return app;
+  return refuseAbsoluteForm(app);
 }
 
 /** What people look at: each of them closed, kept nowhere, and an error among them a page, too. */
@@ -145,7 +144,7 @@ function addPages(app: Express, serve: RequestHandler, pages: AccountDependencie
   app.post(`${at.end_session}/confirm`, operation('logout-confirm'), formRefused, asPage, serve);
   app.get(`${at.end_session}/success`, operation('logged-out'), asPage, serve);
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
-  app.use([...clientEndpointPaths, PLATFORM_TOKEN_PATH], answerClientEndpointErrors);
+  app.use([...clientEndpointPaths, PLATFORM_TOKEN_PATH, at.userinfo], answerClientEndpointErrors);
   app.use(handlePageError);
 }
 

@@ -76,7 +76,16 @@ const ACCESS_TOKEN_DEFAULT_SECONDS = 7200;
 
 export function createGateway(dependencies: GatewayDependencies): Gateway {
   const { identity, now, logger, publicUrl, routing } = dependencies;
-  const signingKeys = openSigningKeys(dependencies);
+  const signingKeys = keepSigningKeys('gateway', 'EdDSA', {
+    ...identity,
+    now,
+    ...(dependencies.signingKeyPolicy && { policy: dependencies.signingKeyPolicy }),
+    onMade: (kid) =>
+      identity.audit.record(
+        { event: 'signing_key_made', purpose: 'gateway', kid },
+        { actor: 'gateway' },
+      ),
+  });
   const upstreams = openUpstreams(dependencies);
   const xAccessTokens = createXAccessTokens({ ...identity, now });
   const forwarding = {
@@ -129,7 +138,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       claim: dependencies.strict ? claimReplies(dependencies) : undefined,
     }),
   };
-  const observe = (listener: RequestListener) => observeRequests(listener, logger);
+  const observe = (listener: RequestListener) =>
+    observeRequests(listener, logger, { leavesHeaderToListener: true });
   return {
     listener: observe(createRequestHandler(pipeline)),
     upgrades: createUpgradeHandler(pipeline, observe),
@@ -138,19 +148,6 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
     },
   };
-}
-
-function openSigningKeys({ identity, now, signingKeyPolicy: policy }: GatewayDependencies) {
-  return keepSigningKeys('gateway', 'EdDSA', {
-    ...identity,
-    now,
-    ...(policy && { policy }),
-    onMade: (kid) =>
-      identity.audit.record(
-        { event: 'signing_key_made', purpose: 'gateway', kid },
-        { actor: 'gateway' },
-      ),
-  });
 }
 
 function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, Upstream> {

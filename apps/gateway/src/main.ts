@@ -22,6 +22,7 @@ async function start(): Promise<RunningApp> {
     app: 'gateway',
     level: configuration.logLevel,
     pretty: process.stdout.isTTY === true,
+    buffered: true,
   });
   exitOnUnhandledErrors(logger);
 

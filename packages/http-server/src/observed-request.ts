@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from './logger.ts';
+import { createRequestLineWriter, type RequestLine } from './request-line.ts';
 
 /** What the request's one log line says about it beyond method, status and duration. Never a secret. */
 export interface RequestNotes {
@@ -32,44 +33,59 @@ export function observedRequest(request: IncomingMessage): ObservedRequest {
   return found;
 }
 
+export interface ObservationOptions {
+  /** The listener writes `X-Request-Id` itself: with the other headers, in one go, it costs less. */
+  readonly leavesHeaderToListener?: boolean;
+}
+
 /** Gives every request an id, sends it back as `X-Request-Id`, and logs one line when the reply is over. */
-export function observeRequests(listener: RequestListener, logger: Logger): RequestListener {
+export function observeRequests(
+  listener: RequestListener,
+  logger: Logger,
+  options: ObservationOptions = {},
+): RequestListener {
+  const writeLine = createRequestLineWriter(logger);
   return (request, response) => {
     const started = performance.now();
     const entry: ObservedRequest = { id: requestId(request), receivedAt: Date.now(), notes: {} };
     observed.set(request, entry);
-    response.setHeader('X-Request-Id', entry.id);
+    if (options.leavesHeaderToListener !== true) {
+      response.setHeader('X-Request-Id', entry.id);
+    }
     response.once('close', () => {
-      logRequest(logger, request, response, entry, performance.now() - started);
+      const line = describe(request, response, entry, performance.now() - started);
+      if (entry.notes.err === undefined) {
+        writeLine(line);
+      } else {
+        const { operation = 'unmatched', err } = entry.notes;
+        logger.error(
+          { ...line, aborted: line.aborted || undefined, err },
+          `${request.method} ${operation} ${line.status ?? 'aborted'}`,
+        );
+      }
     });
     listener(request, response);
   };
 }
 
-function logRequest(
-  logger: Logger,
+function describe(
   request: IncomingMessage,
   response: ServerResponse,
-  entry: ObservedRequest,
+  { id, notes }: ObservedRequest,
   milliseconds: number,
-): void {
-  // A caller who left before the reply began got no status.
-  const status = response.headersSent ? response.statusCode : undefined;
-  const line = {
-    requestId: entry.id,
+): RequestLine {
+  return {
+    requestId: id,
     method: request.method,
-    status,
-    aborted: response.writableFinished ? undefined : true,
+    // A caller who left before the reply began got no status.
+    status: response.headersSent ? response.statusCode : undefined,
+    aborted: !response.writableFinished,
     durationMs: Math.round(milliseconds * 10) / 10,
-    ...entry.notes,
+    operation: notes.operation,
+    clientId: notes.clientId,
+    credential: notes.credential,
+    code: notes.code,
   };
-  const operation = entry.notes.operation ?? 'unmatched';
-  const message = `${request.method} ${operation} ${status ?? 'aborted'}`;
-  if (entry.notes.err !== undefined) {
-    logger.error(line, message);
-  } else {
-    logger.info(line, message);
-  }
 }
 
 /** A caller's id is taken only where it is plain, so that it cannot forge log lines or headers. */

@@ -57,7 +57,7 @@ export function openIdentity(dependencies: {
     findLiveHolder,
     revocations: createRevocations({ store, clients, users, notBefore, credentialHash, now }),
     audit: createAuditTrail({ store, now, onLost: onAuditLost }),
-    replayGuard: createReplayGuard({ store, credentialHash, now }),
+    replayGuard: createReplayGuard({ store, now }),
     credentialHash,
     sealer,
   };

@@ -81,9 +81,8 @@ export function createXAccessTokens(dependencies: {
       }
       const { issuedAt, clientId } = stored;
       const client = (await findLiveHolder({ issuedAt, clientId }))?.client;
-      return client !== undefined && client.sealedSecureKeys.length > 0
-        ? clientPrincipal(client)
-        : undefined;
+      const hasCredentials = client !== undefined && client.sealedSecureKeys.length > 0;
+      return hasCredentials ? clientPrincipal(client) : undefined;
     },
   };
 }

@@ -134,7 +134,9 @@ export class OidcAdapter implements Adapter {
   async consume(id: string): Promise<void> {
     const secondsToLive = lifetimes[this.#model as keyof typeof lifetimes];
     if (!(await this.#singleUse.claim({ id, key: this.#key(id) }, secondsToLive))) {
-      throw new errors.InvalidGrant('already used');
+      throw this.#model === 'PushedAuthorizationRequest'
+        ? new errors.InvalidRequestUri('request_uri was already used')
+        : new errors.InvalidGrant('already used');
     }
   }
 

@@ -1,6 +1,11 @@
 import type { AccessTokenVerifier, ClientRegistry } from '@gatehouse/identity';
 import { assertAllowedAddress } from './allowed-address.ts';
-import { type Authenticator, tokenRefused } from './authenticator.ts';
+import {
+  type AuthenticationRequest,
+  type Authenticator,
+  type Caller,
+  tokenRefused,
+} from './authenticator.ts';
 import { isTokenText } from './token-text.ts';
 
 /** Method B: a token that a signed request asked for, in `X-Access-Token` and nowhere else. */
@@ -9,26 +14,28 @@ export function createAccessTokenAuthenticator(dependencies: {
   readonly clients: ClientRegistry;
 }): Authenticator {
   const { verifyXAccessToken: verify, clients } = dependencies;
+
+  async function verifyToken(token: string, request: AuthenticationRequest): Promise<Caller> {
+    const principal = isTokenText(token) ? await verify(token) : undefined;
+    const client = principal && (await clients.find(principal.clientId));
+    if (principal === undefined || client === undefined) {
+      throw tokenRefused();
+    }
+    assertAllowedAddress(client, request.clientAddress);
+    return {
+      kind: 'access-token',
+      principal,
+      signer: undefined,
+      token: { text: token, verify },
+      query: request.credentials.query,
+      body: undefined,
+    };
+  }
+
   return {
-    async authenticate({ credentials, clientAddress }) {
-      const { accessToken: token, query } = credentials;
-      if (token === undefined) {
-        return undefined;
-      }
-      const principal = isTokenText(token) ? await verify(token) : undefined;
-      const client = principal && (await clients.find(principal.clientId));
-      if (principal === undefined || client === undefined) {
-        throw tokenRefused();
-      }
-      assertAllowedAddress(client, clientAddress);
-      return {
-        kind: 'access-token',
-        principal,
-        signer: undefined,
-        token: { text: token, verify },
-        query,
-        body: undefined,
-      };
+    authenticate(request) {
+      const { accessToken } = request.credentials;
+      return accessToken === undefined ? undefined : verifyToken(accessToken, request);
     },
   };
 }

@@ -5,6 +5,9 @@ import { BlockList, isIP } from 'node:net';
 export type AddressMatcher = (address: string) => boolean;
 
 export function createAddressMatcher(entries: readonly string[]): AddressMatcher {
+  if (entries.length === 0) {
+    return () => false;
+  }
   const list = new BlockList();
   for (const entry of entries) {
     const [network = '', prefix] = entry.split('/');

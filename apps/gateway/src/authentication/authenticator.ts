@@ -55,17 +55,17 @@ export interface VerifiedBody {
 
 /** Verifies one kind of credential. */
 export interface Authenticator {
-  /** Undefined: none of my kind was sent. Throws ApiError: one was, and it is bad. */
-  authenticate(request: AuthenticationRequest): Promise<Caller | undefined>;
+  /** Undefined: none of my kind was sent. Rejects with an ApiError: one was, and it is bad. */
+  authenticate(request: AuthenticationRequest): Promise<Caller> | undefined;
 }
 
 /** @throws ApiError `unauthorized` when no authenticator finds a credential of its kind */
-export async function authenticate(
+export function authenticate(
   request: AuthenticationRequest,
   authenticators: readonly Authenticator[],
 ): Promise<Caller> {
   for (const authenticator of authenticators) {
-    const caller = await authenticator.authenticate(request);
+    const caller = authenticator.authenticate(request);
     if (caller !== undefined) {
       return caller;
     }

@@ -1,7 +1,8 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import type { AccessTokenVerifier } from '@gatehouse/identity';
-import { type Authenticator, tokenRefused } from './authenticator.ts';
+import { type Authenticator, type Caller, tokenRefused } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
+import type { PresentedCredentials } from './presented-credentials.ts';
 import { isTokenText } from './token-text.ts';
 
 /** Scheme in any case, then exactly one space (RFC 6750 §2.1). */
@@ -15,29 +16,33 @@ export function createBearerTokenAuthenticator(dependencies: {
   readonly acceptQueryToken: boolean;
 }): Authenticator {
   const { verifyAccessToken, acceptQueryToken } = dependencies;
+
+  async function verifyToken(credentials: PresentedCredentials): Promise<Caller> {
+    const { authorization, queryToken, query } = credentials;
+    const token = authorization === undefined ? queryToken : readHeader(authorization);
+    const accepted = authorization !== undefined || acceptQueryToken;
+    if (!accepted || token === undefined || !isTokenText(token)) {
+      throw tokenRefused();
+    }
+    const principal = await verifyAccessToken(token);
+    if (principal === undefined) {
+      throw tokenRefused();
+    }
+    return {
+      kind: 'bearer',
+      principal,
+      signer: undefined,
+      token: { text: token, verify: verifyAccessToken },
+      query,
+      body: undefined,
+    };
+  }
+
   return {
-    async authenticate({ credentials }) {
-      const { authorization, queryToken, query } = credentials;
-      if (authorization === undefined && queryToken === undefined) {
-        return undefined;
-      }
-      const token = authorization === undefined ? queryToken : readHeader(authorization);
-      const accepted = authorization !== undefined || acceptQueryToken;
-      if (!accepted || token === undefined || !isTokenText(token)) {
-        throw tokenRefused();
-      }
-      const principal = await verifyAccessToken(token);
-      if (principal === undefined) {
-        throw tokenRefused();
-      }
-      return {
-        kind: 'bearer',
-        principal,
-        signer: undefined,
-        token: { text: token, verify: verifyAccessToken },
-        query,
-        body: undefined,
-      };
+    authenticate({ credentials }) {
+      const { authorization, queryToken } = credentials;
+      const isMine = authorization !== undefined || queryToken !== undefined;
+      return isMine ? verifyToken(credentials) : undefined;
     },
   };
 }

@@ -1,6 +1,8 @@
 import { createHash, hash } from 'node:crypto';
 import type { Digest } from '@gatehouse/request-signature';
 
+const JOINED_BYTES = 16 * 1024;
+
 const names = { MD5: 'md5', 'SHA-256': 'sha256' } as const;
 
 /** The digest of request signatures, by Node's own crypto. */
@@ -8,6 +10,12 @@ export const nodeDigest: Digest = (algorithm, parts) => {
   const name = names[algorithm];
   if (parts.every((part) => typeof part === 'string')) {
     return hash(name, parts.join(''), 'hex');
+  }
+  const size = parts.reduce((sum, part) => sum + part.length, 0);
+  if (size <= JOINED_BYTES) {
+    // One call into OpenSSL costs a third of three, and small bytes are copied in no time.
+    const bytes = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
+    return hash(name, Buffer.concat(bytes), 'hex');
   }
   const running = createHash(name);
   for (const part of parts) {

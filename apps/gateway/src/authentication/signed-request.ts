@@ -15,10 +15,13 @@ import {
   type SignatureInput,
 } from '@gatehouse/request-signature';
 import { assertAllowedAddress } from './allowed-address.ts';
-import type { AuthenticationRequest, Authenticator } from './authenticator.ts';
+import type { AuthenticationRequest, Authenticator, Caller } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
 import { nodeDigest } from './node-digest.ts';
+import type { PresentedCredentials } from './presented-credentials.ts';
 import { readSignedText, type SignedText } from './signed-text.ts';
+
+type PresentedSignature = NonNullable<PresentedCredentials['signature']>;
 
 const MAXIMUM_ACTIVE_KEYS = 2;
 const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
@@ -49,58 +52,62 @@ export function createSignedRequestAuthenticator(
     return usable ? client : undefined;
   }
 
-  return {
-    async authenticate(request) {
-      const presented = request.credentials.signature;
-      if (presented === undefined) {
-        return undefined;
-      }
-      const timestamp = readTimestamp(presented.timestamp, now(), toleranceMilliseconds);
-      const text = await readUnambiguously(request);
-      const client = await findClient(presented.clientId);
-      const input: SignatureInput = {
-        algorithm: client?.signatureAlgorithm ?? 'SHA-256',
-        signedText: text.signedText,
-        timestamp: presented.timestamp,
-      };
-      const ownKeys = client === undefined ? [] : clients.secureKeys(client);
-      const candidates = [...ownKeys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
-      const secureKey = findSigningKey(input, presented.sign, candidates, nodeDigest);
-      if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
-        // A refusal costs both digests, so that its time does not tell which one the client has, if any.
-        findSigningKey(
-          { ...input, algorithm: otherThan(input.algorithm) },
-          '',
-          decoyKeys,
-          nodeDigest,
-        );
-        throw new ApiError('invalid_signature', { headers: bearerChallenge() });
-      }
-      // Before the first use is bound: who replays from elsewhere must not use the signature up.
-      assertAllowedAddress(client, request.clientAddress);
-      const use = await replayGuard.bind({
+  async function verify(
+    presented: PresentedSignature,
+    request: AuthenticationRequest,
+  ): Promise<Caller> {
+    const timestamp = readTimestamp(presented.timestamp, now(), toleranceMilliseconds);
+    const text = await readUnambiguously(request);
+    const client = await findClient(presented.clientId);
+    const input: SignatureInput = {
+      algorithm: client?.signatureAlgorithm ?? 'SHA-256',
+      signedText: text.signedText,
+      timestamp: presented.timestamp,
+    };
+    const ownKeys = client === undefined ? [] : clients.secureKeys(client);
+    const candidates = [...ownKeys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
+    const secureKey = findSigningKey(input, presented.sign, candidates, nodeDigest);
+    if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
+      // A refusal costs both digests, so that its time does not tell which one the client has, if any.
+      findSigningKey(
+        { ...input, algorithm: otherThan(input.algorithm) },
+        '',
+        decoyKeys,
+        nodeDigest,
+      );
+      throw new ApiError('invalid_signature', { headers: bearerChallenge() });
+    }
+    // Before the first use is bound: who replays from elsewhere must not use the signature up.
+    assertAllowedAddress(client, request.clientAddress);
+    const use = await replayGuard.bind({
+      clientId: client.clientId,
+      signature: presented.sign,
+      method: request.message.method ?? '',
+      target: text.query === '' ? request.target.path : `${request.target.path}?${text.query}`,
+      repeatable: text.part === 'query' && !strict,
+      liveUntil: timestamp + toleranceMilliseconds,
+    });
+    if (use === 'replayed') {
+      throw new ApiError('replayed_request', { headers: bearerChallenge() });
+    }
+    return {
+      kind: 'signature',
+      principal: clientPrincipal(client),
+      signer: {
         clientId: client.clientId,
-        signature: presented.sign,
-        method: request.message.method ?? '',
-        target: text.query === '' ? request.target.path : `${request.target.path}?${text.query}`,
-        repeatable: text.part === 'query' && !strict,
-        liveUntil: timestamp + toleranceMilliseconds,
-      });
-      if (use === 'replayed') {
-        throw new ApiError('replayed_request', { headers: bearerChallenge() });
-      }
-      return {
-        kind: 'signature',
-        principal: clientPrincipal(client),
-        signer: {
-          clientId: client.clientId,
-          algorithm: client.signatureAlgorithm,
-          secureKey,
-        },
-        token: undefined,
-        query: text.query,
-        body: text.body,
-      };
+        algorithm: client.signatureAlgorithm,
+        secureKey,
+      },
+      token: undefined,
+      query: text.query,
+      body: text.body,
+    };
+  }
+
+  return {
+    authenticate(request) {
+      const { signature } = request.credentials;
+      return signature === undefined ? undefined : verify(signature, request);
     },
   };
 }

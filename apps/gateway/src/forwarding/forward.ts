@@ -75,6 +75,7 @@ export function createForwarder(dependencies: {
     const reply = toReply(await exchange.reply, message.method === 'HEAD');
     if (route.streaming) {
       watchCredential(caller, route.scope, response);
+      return { ...reply, isOpenEnded: true };
     }
     return reply;
   };

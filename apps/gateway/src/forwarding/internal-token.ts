@@ -19,14 +19,14 @@ export function createInternalTokenIssuer(dependencies: {
   const cache = new Map<string, { readonly token: string; readonly freshUntil: number }>();
 
   return async (principal, audience) => {
-    const scope = [...principal.scopes].join(' ');
-    const { clientId, subject, orgId } = principal;
-    const cacheKey = JSON.stringify([audience, clientId, subject, orgId, scope]);
+    const cacheKey = `${audience} ${identify(principal)}`;
     const issuedAt = now();
     const cached = cache.get(cacheKey);
     if (cached !== undefined && issuedAt < cached.freshUntil) {
       return cached.token;
     }
+    const scope = [...principal.scopes].join(' ');
+    const { clientId, subject, orgId } = principal;
     const { kid, privateKey } = await signingKey();
     const issuedAtSeconds = Math.floor(issuedAt / 1000);
     const token = await new SignJWT({ client_id: clientId, org: orgId, scope })
@@ -44,4 +44,17 @@ export function createInternalTokenIssuer(dependencies: {
     cache.set(cacheKey, { token, freshUntil: issuedAt + REUSE_MILLISECONDS });
     return token;
   };
+}
+
+const identities = new WeakMap<Principal, string>();
+
+/** The same text for principals that are the same; computed once for requests that share a verification. */
+function identify(principal: Principal): string {
+  let identity = identities.get(principal);
+  if (identity === undefined) {
+    const { clientId, subject, orgId, scopes } = principal;
+    identity = JSON.stringify([clientId, subject, orgId, ...scopes]);
+    identities.set(principal, identity);
+  }
+  return identity;
 }

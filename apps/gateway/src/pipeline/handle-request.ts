@@ -12,7 +12,7 @@ import type { AddressMatcher } from '../authentication/address.ts';
 import type { CrossOrigin } from '../cross-origin/cross-origin.ts';
 import type { Forwarder } from '../forwarding/forward.ts';
 import type { ProtectedResource } from '../public-documents/protected-resource.ts';
-import { limitHeaders } from '../rate-limits/limit-headers.ts';
+import { addLimitHeaders } from '../rate-limits/limit-headers.ts';
 import { parseRequestTarget, type RequestTarget } from '../routes/request-target.ts';
 import type { RouteMatch } from '../routes/route-table.ts';
 import type { SealReply } from '../sealing/seal-reply.ts';
@@ -71,13 +71,14 @@ async function handle(
       return dependencies.sealReply(refusal, signer).catch(() => refusal);
     });
   }
-  const extra = [...limitHeaders(exchange.appliedLimits, dependencies.now())];
+  const headers = [...reply.headers, 'X-Request-Id', observedRequest(message).id];
+  addLimitHeaders(headers, exchange.appliedLimits, dependencies.now());
   const { origin } = message.headers;
   if (origin !== undefined) {
     const clientId = exchange.caller?.principal.clientId;
-    extra.push(...(await dependencies.crossOrigin.replyHeaders(origin, clientId)));
+    headers.push(...(await dependencies.crossOrigin.replyHeaders(origin, clientId)));
   }
-  await writeReply({ ...reply, headers: [...reply.headers, ...extra] }, message, response);
+  await writeReply(reply, headers, message, response);
 }
 
 async function answer(

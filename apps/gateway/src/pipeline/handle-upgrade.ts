@@ -105,7 +105,8 @@ async function refuse(
   const reply = failureReply(withChallenge(error, protectedResource.metadataUrl), now());
   const { socket } = response;
   response.once('finish', () => socket?.end());
-  response.writeHead(reply.status, [...reply.headers, 'Connection', 'close']);
+  const { id } = observedRequest(exchange.message);
+  response.writeHead(reply.status, [...reply.headers, 'X-Request-Id', id, 'Connection', 'close']);
   response.end(reply.body);
 }
 

@@ -8,6 +8,8 @@ export interface Reply {
   readonly headers: readonly string[];
   /** Undefined: the reply has none (204, 304, the reply to a HEAD). */
   readonly body: Buffer | UpstreamBody | undefined;
+  /** It may stay open for long: server-sent events. */
+  readonly isOpenEnded?: boolean;
 }
 
 /** On every reply: what the gateway answers is for this caller only, and is what it says it is. */

@@ -4,22 +4,29 @@ import type { UpstreamBody } from '../forwarding/upstream-body.ts';
 import { lingerBeforeClose } from './linger.ts';
 import type { Reply } from './reply.ts';
 
+/** A body up to here goes out in one write with its head: as text, since Node joins no Buffer to a head. */
+const JOINED_BYTES = 16 * 1024;
+
 /**
  * Writes a reply whose stages are all over. A body that broke off breaks the connection too, so that nobody
  * takes half of it for the whole.
+ *
+ * @param headers of the reply, to be completed here
  */
 export async function writeReply(
-  reply: Reply,
+  { status, body, isOpenEnded }: Reply,
+  headers: string[],
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { status, body } = reply;
   if (response.destroyed) {
     return;
   }
   // What is left of an unread body must never be parsed as the next request (CWE-444).
   const unread = hasBody(request) && !request.complete;
-  const headers = unread ? [...reply.headers, 'Connection', 'close'] : [...reply.headers];
+  if (unread) {
+    headers.push('Connection', 'close');
+  }
   const whole = Buffer.isBuffer(body) ? body : body?.arrived();
   if (whole !== undefined) {
     headers.push('Content-Length', String(whole.length));
@@ -28,8 +35,10 @@ export async function writeReply(
       response.write(whole);
       await lingerBeforeClose(request);
       response.end();
-    } else {
+    } else if (whole.length > JOINED_BYTES) {
       response.end(whole);
+    } else {
+      response.end(whole.toString('latin1'), 'latin1');
     }
   } else if (body === undefined || Buffer.isBuffer(body)) {
     response.writeHead(status, headers);
@@ -39,8 +48,10 @@ export async function writeReply(
       headers.push('Content-Length', body.announcedLength);
     }
     response.writeHead(status, headers);
-    // A stream may have nothing to say for a while: its head must not wait for that.
-    response.flushHeaders();
+    if (isOpenEnded === true) {
+      // It may have nothing to say for a while: its head must not wait for that.
+      response.flushHeaders();
+    }
     stream(body, response);
   }
 }

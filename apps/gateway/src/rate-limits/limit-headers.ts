@@ -9,9 +9,13 @@ export interface AppliedLimit {
 }
 
 /** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-08): quota, window; remaining, time. */
-export function limitHeaders(applied: readonly AppliedLimit[], now: number): readonly string[] {
+export function addLimitHeaders(
+  headers: string[],
+  applied: readonly AppliedLimit[],
+  now: number,
+): void {
   if (applied.length === 0) {
-    return [];
+    return;
   }
   let policies = '';
   let states = '';
@@ -20,7 +24,7 @@ export function limitHeaders(applied: readonly AppliedLimit[], now: number): rea
     policies += `${separator}"${name}";q=${limit.requests};w=${limit.windowSeconds}`;
     states += `${separator}"${name}";r=${verdict.remaining};t=${secondsLeft(verdict, now)}`;
   }
-  return ['RateLimit-Policy', policies, 'RateLimit', states];
+  headers.push('RateLimit-Policy', policies, 'RateLimit', states);
 }
 
 export function tooManyRequests(verdict: Verdict, now: number): ApiError {

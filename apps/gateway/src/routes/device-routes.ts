@@ -10,7 +10,7 @@ export const DEFAULT_TIMEOUT_MILLISECONDS: number = 15 * SECOND;
 
 export const issueAccessTokenOperation = 'access-token.issue';
 
-const base = {
+const shared: Omit<Route, 'operation' | 'method' | 'path' | 'scope'> = {
   credentials: ['signature', 'access-token', 'bearer'],
   upstream: deviceService,
   timeoutMilliseconds: DEFAULT_TIMEOUT_MILLISECONDS,
@@ -18,75 +18,68 @@ const base = {
   rateLimit: undefined,
   streaming: false,
   webSocket: false,
-} as const;
+};
 
-const read = { ...base, scope: 'device:read' } as const;
-const write = { ...base, scope: 'device:write' } as const;
-const log = { ...base, scope: 'device:log' } as const;
-const report = { ...base, scope: 'device:report' } as const;
+type Scope = 'device:read' | 'device:write' | 'device:log' | 'device:report';
 
-/** The specification's operations (Endpoints: Service operations). */
-const operations: readonly Route[] = [
-  { ...log, operation: 'log.list', method: 'GET', path: '/api/v1/device/{deviceId}/log/_query' },
-  { ...read, operation: 'device.list', method: 'GET', path: '/api/device' },
-  { ...write, operation: 'device.create', method: 'POST', path: '/device-instance' },
-  {
-    ...base,
-    operation: issueAccessTokenOperation,
-    method: 'POST',
-    path: '/api/v1/token',
-    scope: undefined,
-    credentials: ['signature'],
-    upstream: undefined,
-    bodyLimitBytes: 4096,
-  },
-  { ...read, operation: 'device.detail', method: 'GET', path: '/api/v1/device/{deviceId}/_detail' },
-  { ...read, operation: 'device.query', method: 'POST', path: '/device/instance/_query' },
+/** One operation may have several paths: the specification's, and what clients of such platforms call it. */
+function route(
+  operation: string,
+  scope: Scope,
+  method: Route['method'],
+  paths: readonly string[],
+): readonly Route[] {
+  return paths.map((path) => ({ ...shared, operation, scope, method, path }));
+}
+
+const collections = ['/device/instance', '/device-instance'];
+const items = [
+  '/api/v1/device/{deviceId}',
+  '/device/instance/{deviceId}',
+  '/device-instance/{deviceId}',
 ];
 
-/** What the device service serves besides. */
-const extensions: readonly Route[] = [
-  { ...read, operation: 'device.query', method: 'GET', path: '/device/instance/_query' },
-  { ...read, operation: 'device.count', method: 'POST', path: '/device/instance/_count' },
-  { ...read, operation: 'device.count', method: 'GET', path: '/device/instance/_count' },
-  { ...write, operation: 'device.create', method: 'POST', path: '/device/instance' },
-  {
-    ...write,
-    operation: 'device.create-many',
-    method: 'POST',
-    path: '/api/v1/device',
+function below(paths: readonly string[], ...suffixes: readonly string[]): readonly string[] {
+  return suffixes.flatMap((suffix) => paths.map((path) => path + suffix));
+}
+
+const issueAccessToken: Route = {
+  ...shared,
+  operation: issueAccessTokenOperation,
+  method: 'POST',
+  path: '/api/v1/token',
+  scope: undefined,
+  credentials: ['signature'],
+  upstream: undefined,
+  bodyLimitBytes: 4096,
+};
+
+/** The built-in table: what the gateway serves without a `ROUTES_FILE`. A test holds it to the device service's. */
+export const deviceRoutes: readonly Route[] = [
+  issueAccessToken,
+  route('device.list', 'device:read', 'GET', ['/api/device']),
+  route('device.query', 'device:read', 'POST', below(collections, '/_query')),
+  route('device.query', 'device:read', 'GET', below(collections, '/_query')),
+  route('device.count', 'device:read', 'POST', below(collections, '/_count')),
+  route('device.count', 'device:read', 'GET', below(collections, '/_count')),
+  route('device.detail', 'device:read', 'GET', below(items, '/_detail', '/detail', '')),
+  route('device.create', 'device:write', 'POST', collections),
+  route('device.create-batch', 'device:write', 'POST', ['/api/v1/device']).map((batch) => ({
+    ...batch,
     bodyLimitBytes: 16 * MEBIBYTE,
-  },
-  { ...write, operation: 'device.change', method: 'PATCH', path: '/api/v1/device/{deviceId}' },
-  { ...write, operation: 'device.delete', method: 'DELETE', path: '/api/v1/device/{deviceId}' },
-  {
-    ...write,
-    operation: 'device.deploy',
-    method: 'POST',
-    path: '/api/v1/device/{deviceId}/_deploy',
-  },
-  {
-    ...write,
-    operation: 'device.undeploy',
-    method: 'POST',
-    path: '/api/v1/device/{deviceId}/_unDeploy',
-  },
-  { ...log, operation: 'log.query', method: 'POST', path: '/api/v1/device/{deviceId}/log/_query' },
-  { ...report, operation: 'log.report', method: 'POST', path: '/api/v1/device/{deviceId}/log' },
-  { ...read, operation: 'tag.list', method: 'GET', path: '/api/v1/device/{deviceId}/tags' },
-  { ...write, operation: 'tag.save', method: 'PUT', path: '/api/v1/device/{deviceId}/tags' },
-  {
-    ...write,
-    operation: 'tag.delete',
-    method: 'DELETE',
-    path: '/api/v1/device/{deviceId}/tags/{key}',
-  },
-  { ...read, operation: 'product.list', method: 'GET', path: '/api/v1/product' },
-  { ...read, operation: 'product.detail', method: 'GET', path: '/api/v1/product/{productId}' },
-  { ...write, operation: 'product.create', method: 'POST', path: '/api/v1/product' },
-  { ...write, operation: 'product.change', method: 'PATCH', path: '/api/v1/product/{productId}' },
-  { ...write, operation: 'product.delete', method: 'DELETE', path: '/api/v1/product/{productId}' },
-];
-
-/** The built-in table: what the gateway serves without a `ROUTES_FILE`. */
-export const deviceRoutes: readonly Route[] = [...operations, ...extensions];
+  })),
+  route('device.update', 'device:write', 'PATCH', items),
+  route('device.delete', 'device:write', 'DELETE', items),
+  route('device.deploy', 'device:write', 'POST', below(items, '/_deploy', '/deploy')),
+  route('device.undeploy', 'device:write', 'POST', below(items, '/_unDeploy', '/undeploy')),
+  route('tag.list', 'device:read', 'GET', below(items, '/tags')),
+  route('tag.set', 'device:write', 'PATCH', below(items, '/tag')),
+  route('tag.remove', 'device:write', 'DELETE', below(items, '/tag/{tagId}')),
+  route('log.list', 'device:log', 'GET', below(items, '/log/_query')),
+  route('log.query', 'device:log', 'POST', below(items, '/log/_query')),
+  route('log.report', 'device:report', 'POST', below(items, '/log')),
+  route('product.query', 'device:read', 'POST', ['/device/product/_query']),
+  route('product.query', 'device:read', 'GET', ['/device/product/_query']),
+  route('product.detail', 'device:read', 'GET', ['/device/product/{productId}']),
+  route('product.update', 'device:write', 'PATCH', ['/device/product/{productId}']),
+].flat();

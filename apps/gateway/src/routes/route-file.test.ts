@@ -64,7 +64,7 @@ describe('loadRouting', () => {
       routes: [{ ...report, path: '/api/v1/device/{anything}/_detail', timeoutSeconds: 1 }],
     });
     expect(routes).toHaveLength(deviceRoutes.length);
-    expect(routes.map(({ operation }) => operation)).not.toContain('device.detail');
+    expect(routes.map(({ path }) => path)).not.toContain('/api/v1/device/{deviceId}/_detail');
   });
 
   it('leaves the built-in ones out where it is told to', () => {

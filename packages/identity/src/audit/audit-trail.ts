@@ -5,7 +5,7 @@
  *   write  (operators: throws when it was not stored) ───────────┴▶ one log a trail ─▶ read (newest first, filtered)
  *
  * Deliberately not here: who decides that something happened (the apps), and keeping entries for longer than
- * the cap: ship them elsewhere for that. Why servers do not wait: docs/decisions/0030-audit.md.
+ * the cap: ship them elsewhere for that. Why servers do not wait: docs/decisions/0020-audit.md.
  */
 import { randomBytes } from 'node:crypto';
 import type { Store } from '@gatehouse/store';

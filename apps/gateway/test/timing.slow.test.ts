@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { findSigningKey } from '@gatehouse/request-signature';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { nodeDigest } from '../src/authentication/node-digest.ts';
+import { type BootedGateway, bootGateway } from './booted-gateway.ts';
+
+const median = (values: readonly number[]) =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+
+describe('the time of a refusal', () => {
+  it('SG-14 does not grow with how much of a signature is right', () => {
+    const secureKey = 'k'.repeat(32);
+    const input = { algorithm: 'SHA-256', signedText: 'a=1', timestamp: '1574993804802' } as const;
+    const right = createHash('sha256').update(`a=11574993804802${secureKey}`).digest('hex');
+    const guesses = Array.from({ length: 33 }, (_, length) => {
+      const next = right[length] === 'f' ? '0' : 'f';
+      return (right.slice(0, length) + next).padEnd(64, '0');
+    });
+    const samples = guesses.map((): number[] => []);
+    // Interleaved, so that a busy moment hits all of them; a thousand each.
+    for (let round = 0; round < 1000; round += 1) {
+      guesses.forEach((guess, index) => {
+        const started = process.hrtime.bigint();
+        for (let repeat = 0; repeat < 20; repeat += 1) {
+          findSigningKey(input, guess, [secureKey], nodeDigest);
+        }
+        samples[index]?.push(Number(process.hrtime.bigint() - started));
+      });
+    }
+    const medians = samples.map(median);
+    const center = (medians.length - 1) / 2;
+    const mean = medians.reduce((sum, each) => sum + each, 0) / medians.length;
+    const covariance = medians.reduce(
+      (sum, each, index) => sum + (index - center) * (each - mean),
+      0,
+    );
+    const variance = medians.reduce((sum, _each, index) => sum + (index - center) ** 2, 0);
+    // Over all 32 characters, a comparison that stops early would differ by far more than a hundredth.
+    expect(Math.abs((covariance / variance) * 32) / mean).toBeLessThan(0.02);
+  });
+
+  describe('over HTTP', () => {
+    let booted: BootedGateway;
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+    beforeAll(async () => {
+      booted = await bootGateway();
+      await booted.saveClient(
+        { clientId: 'md5-', signatureAlgorithm: 'MD5' },
+        'another key of another',
+      );
+    });
+    afterAll(async () => {
+      agent.destroy();
+      await booted.close();
+    });
+
+    function timed(headers: Record<string, string>, body: Buffer): Promise<number> {
+      return new Promise((resolve, reject) => {
+        const started = process.hrtime.bigint();
+        const outgoing = request(
+          {
+            ...{ host: '127.0.0.1', port: booted.port, path: '/device-instance', method: 'POST' },
+            ...{ agent, headers: { ...headers, 'Content-Length': body.length } },
+          },
+          (response) => {
+            expect(response.statusCode).toBe(401);
+            response.resume();
+            response.on('end', () => resolve(Number(process.hrtime.bigint() - started)));
+          },
+        );
+        outgoing.on('error', reject);
+        outgoing.end(body);
+      });
+    }
+
+    it('SG-36 is the same for an unknown client and for a wrong signature, with either digest', async () => {
+      const body = Buffer.alloc(512 * 1024, 'a');
+      const classes = ['demo', 'nobd', 'md5-'];
+      const samples = classes.map((): number[] => []);
+      for (let round = 0; round < 250; round += 1) {
+        for (const [index, clientId] of classes.entries()) {
+          const headers = {
+            ...booted.signed({ body: 'x', secureKey: 'wrong' }),
+            'X-Client-Id': clientId,
+          };
+          samples[index]?.push(await timed(headers, body));
+        }
+      }
+      const [known = 0, unknown = 0, md5 = 0] = samples.map((each) => median(each.slice(20)));
+      expect(Math.abs(known / unknown - 1)).toBeLessThan(0.05);
+      expect(Math.abs(md5 / unknown - 1)).toBeLessThan(0.05);
+    });
+  });
+});
