@@ -225,6 +225,47 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     ]);
   });
 
+  it('SL-09 records what people do on their account page and how they sign out, each once', async () => {
+    const visitor = createPageVisitor();
+    const open = async (path: string) => {
+      let page = await visitor.get(`${issuer}${path}`);
+      while (page.location !== undefined) {
+        page = await visitor.get(page.location);
+      }
+      return page;
+    };
+    const signIn = async () => {
+      let page = await visitor.submit(await open('/account'), alice);
+      while (page.location !== undefined) {
+        page = await visitor.get(page.location);
+      }
+      return page;
+    };
+    const press = (page: Awaited<ReturnType<typeof open>>, action: string, fields = {}) => {
+      const form = page.body.slice(
+        page.body.search(new RegExp(`<form[^>]* action="[^"]*${action}"`)),
+      );
+      return visitor.submit({ ...page, body: form.slice(0, form.indexOf('</form>')) }, fields);
+    };
+    await signIn();
+    await press(await open('/account/password'), '/account/password', {
+      ...{ current: 'not my password', wanted: 'another password', repeated: 'another password' },
+    });
+    await press(await open('/logout'), '/logout/confirm', { logout: 'yes' });
+    await press(await signIn(), '/account/sign-out-everywhere');
+    const entries = await recorded(5);
+    expect(entries).toMatchObject([
+      { event: 'sign_in_succeeded', userId, clientId: 'gatehouse:account' },
+      { event: 'sign_in_failed', userId, reason: 'credentials' },
+      { event: 'sign_out', userId, everywhere: false },
+      { event: 'sign_in_succeeded', userId },
+      { event: 'sign_out', userId, everywhere: true },
+    ]);
+    expect(entries).toHaveLength(5);
+    // Sign-ins count in whole seconds: one in the second of the sign-out would not last.
+    await sleep(1100);
+  });
+
   it('SL-09 records failed client authentication once, naming registered clients only', async () => {
     const grant = { grant_type: 'client_credentials' };
     await requestToken(issuer, grant, { authorization: basic(web.clientId, 'wrong') });

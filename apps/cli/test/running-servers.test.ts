@@ -269,7 +269,12 @@ describe.each(storeEngines)(
         output += String(chunk);
       });
       const shows = async (text: string) => {
+        const deadline = Date.now() + 15_000;
         while (!output.includes(text)) {
+          if (Date.now() > deadline) {
+            child.kill();
+            throw new Error(`The trail does not show ${text}:\n${output}`);
+          }
           await sleep(20);
         }
       };

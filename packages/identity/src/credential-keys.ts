@@ -13,6 +13,9 @@ export function accessTokenKey(hashedToken: string): string {
   return `token:${hashedToken}`;
 }
 
+/** Tokens of Method B. */
+export const xAccessTokenKey = (hashedToken: string): string => `x-access-token:${hashedToken}`;
+
 export const grantKey = (grantId: string): string => `grant:${grantId}`;
 /** The index of what was issued under a grant. */
 export const grantMembersKey = (grantId: string): string => `grant-members:${grantId}`;

@@ -9,6 +9,7 @@ import {
   grantKey,
   grantMembersKey,
   grantTombstoneKey,
+  xAccessTokenKey,
 } from './credential-keys.ts';
 import type { NotBefore } from './not-before.ts';
 import { parseRecord } from './parse-record.ts';
@@ -66,7 +67,8 @@ export function createRevocations(dependencies: {
       users.update(userId, (user) => ({ ...user, notBefore: nextNotBefore(now()) })),
     async token(value) {
       const hashed = credentialHash(value);
-      for (const key of kinds.map((kind) => credentialKey(kind, hashed))) {
+      const keys = kinds.map((kind) => credentialKey(kind, hashed));
+      for (const key of [...keys, xAccessTokenKey(hashed)]) {
         const text = await store.get(key);
         const found = text === undefined ? undefined : parseRecord(storedCredential, text);
         if (found !== undefined) {

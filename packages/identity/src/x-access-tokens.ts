@@ -5,6 +5,7 @@ import type { AccessTokenVerifier } from './access-tokens.ts';
 import type { Client } from './client.ts';
 import { clientPrincipal } from './client-principal.ts';
 import type { CredentialHash } from './credential-hash.ts';
+import { xAccessTokenKey } from './credential-keys.ts';
 import type { FindLiveHolder } from './live-holder.ts';
 import { parseRecord } from './parse-record.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from './record-cache.ts';
@@ -22,7 +23,6 @@ const DEFAULT_MAXIMUM_LIVE_TOKENS = 1000;
 
 /** A kind and a key prefix of its own: such a token is never found as a bearer token, nor the other way round. */
 const KIND = 'XAccessToken';
-const keyOf = (hashedToken: string) => `x-access-token:${hashedToken}`;
 const indexKeyOf = (clientId: string) => `x-access-tokens:${clientId}`;
 
 const storedToken = z.object({
@@ -51,7 +51,7 @@ export function createXAccessTokens(dependencies: {
   async function endSurplus(indexKey: string, newest: string): Promise<void> {
     const others = (await store.members(indexKey)).filter((member) => member !== newest);
     const surplus = others.slice(0, Math.max(0, others.length + 1 - maximumLiveTokens));
-    await store.delete(surplus.map(keyOf));
+    await store.delete(surplus.map(xAccessTokenKey));
     await Promise.all(surplus.map((member) => store.removeFromIndex(indexKey, member)));
   }
 
@@ -66,7 +66,7 @@ export function createXAccessTokens(dependencies: {
       const issuedAt = Math.floor((now() - MAXIMUM_RECORD_AGE_MILLISECONDS) / 1000);
       await store.addToIndex(indexKey, hashed, expiresAt);
       await store.set(
-        keyOf(hashed),
+        xAccessTokenKey(hashed),
         JSON.stringify({ kind: KIND, clientId, issuedAt, expiresAt }),
         lifetimeSeconds,
       );
@@ -74,7 +74,7 @@ export function createXAccessTokens(dependencies: {
       return token;
     },
     async verify(token) {
-      const text = await store.get(keyOf(credentialHash(token)));
+      const text = await store.get(xAccessTokenKey(credentialHash(token)));
       const stored = text === undefined ? undefined : parseRecord(storedToken, text);
       if (stored === undefined || stored.expiresAt <= now()) {
         return undefined;

@@ -1,7 +1,13 @@
 // requires: redis-server
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { credentialKey, grantKey, grantMembersKey, grantTombstoneKey } from '../src/index.ts';
+import {
+  createXAccessTokens,
+  credentialKey,
+  grantKey,
+  grantMembersKey,
+  grantTombstoneKey,
+} from '../src/index.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
 const START = 1_800_000_000_500;
@@ -115,6 +121,22 @@ describeOnBothEngines('revocation by operators', ({ openIdentity, openStore }) =
     expect([await isAlive(one), await isAlive(two)]).toEqual([false, true]);
     expect(await operator.revocations.token('never issued')).toBeUndefined();
     expect(await operator.revocations.token('')).toBeUndefined();
+  });
+
+  test('G1 a token of Method B is revoked by its value, and by every not-before', async () => {
+    const { operator, server, clientId, advance } = await prepare();
+    await operator.clients.save(newClient({ clientId }), 'someKey0123456789');
+    const now = () => START;
+    const { issue, verify } = createXAccessTokens({ ...server, now });
+    advance(1000);
+    const [one, two] = [await issue({ clientId }, 600), await issue({ clientId }, 600)];
+    expect(await verify(one)).toBeDefined();
+    expect(await operator.revocations.token(one)).toMatchObject({ kind: 'XAccessToken', clientId });
+    expect(await verify(one)).toBeUndefined();
+    expect(await verify(two)).toBeDefined();
+    await operator.revocations.everything();
+    advance(50);
+    expect(await verify(two)).toBeUndefined();
   });
 
   test('all clients, users and organisations can be listed', async () => {

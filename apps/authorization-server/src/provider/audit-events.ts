@@ -92,14 +92,6 @@ function auditRevocations(
   provider.on('refresh_token.destroyed', auditToken);
   provider.on('client_credentials.destroyed', auditToken);
 
-  // At /revoke and after a replay, the grant goes as part of what is audited already.
-  provider.on('grant.revoked', (context) => {
-    const { route, client, session } = context.oidc;
-    if (route !== 'revocation' && route !== 'token') {
-      const userId = session?.accountId;
-      record(context, { event: 'grant_revoked', clientId: client?.clientId, userId });
-    }
-  });
   provider.on('end_session.success', (context) => {
     const { session, params, client } = context.oidc;
     const userId = session?.accountId;

@@ -60,33 +60,32 @@ const tail: Command = {
     const isJson = flag(input.options.json) === true;
     const format = (entry: AuditEntry) =>
       isJson ? JSON.stringify(entry) : cells(entry).join('  ').trimEnd();
-    const latest = (await identity.audit.read({ ...filter, limit: TAIL_ENTRIES })).toReversed();
+    const seen = await identity.audit.read({ ...filter, limit: FOLLOWED_ENTRIES });
+    const latest = seen.slice(0, TAIL_ENTRIES).toReversed();
     if (flag(input.options.follow) === false) {
       return { json: { entries: latest }, text: latest.map(format).join('\n') };
     }
     for (const entry of latest) {
       terminal.write(format(entry));
     }
-    return follow(filter, latest, identity, (entry) => terminal.write(format(entry)));
+    return follow(filter, seen, identity, (entry) => terminal.write(format(entry)));
   },
 };
 
 /** Looks again every second, a little back in time: entries of several processes may arrive out of order. */
 async function follow(
   filter: Omit<AuditFilter, 'limit'>,
-  latest: readonly AuditEntry[],
+  known: readonly AuditEntry[],
   { audit }: Identity,
   write: (entry: AuditEntry) => void,
 ): Promise<never> {
-  let newest = latest.at(-1)?.at ?? filter.since ?? new Date().toISOString();
-  const lookBack = () => {
-    const since = new Date(Date.parse(newest) - OVERLAP_MILLISECONDS).toISOString();
-    return audit.read({ ...filter, since, limit: FOLLOWED_ENTRIES });
-  };
-  let shown = new Set((await lookBack()).map(({ id }) => id));
+  let newest = known[0]?.at ?? filter.since ?? new Date().toISOString();
+  let shown = new Set(known.map(({ id }) => id));
   for (;;) {
     await sleep(FOLLOW_MILLISECONDS);
-    const seen = await lookBack();
+    const back = new Date(Date.parse(newest) - OVERLAP_MILLISECONDS).toISOString();
+    const since = filter.since !== undefined && filter.since > back ? filter.since : back;
+    const seen = await audit.read({ ...filter, since, limit: FOLLOWED_ENTRIES });
     for (const entry of seen.toReversed()) {
       if (!shown.has(entry.id)) {
         write(entry);
