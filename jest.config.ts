@@ -21,6 +21,8 @@ const config: Config = {
       },
     ],
   },
+  // The tests wait for processes more than they compute: one worker a core, not one fewer.
+  maxWorkers: '100%',
   testTimeout: 30_000,
 };
 

@@ -6,17 +6,22 @@ import type { RequestListener } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
 import {
   createRegisteredOrigins,
+  defaultSigningKeyPolicy,
   type Identity,
-  loadSigningKey,
+  keepSigningKeys,
   type MasterKey,
+  type SigningKeyPolicy,
 } from '@gatehouse/identity';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { withAccountClient } from './account/account-client.ts';
 import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
 import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-page.ts';
+import { thisServer } from './audit/request-origin.ts';
+import { createSignInAudit } from './audit/sign-in-audit.ts';
 import { defaultParameters } from './authorize/default-parameters.ts';
 import { redirectPostedRequest } from './authorize/form-post.ts';
 import { answerClientEndpointErrors } from './client-endpoints/answer-errors.ts';
+import { auditedEndpoint } from './client-endpoints/audited-endpoint.ts';
 import { clientEndpoint, writeRefusal } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins } from './cors/registered-origins.ts';
@@ -54,30 +59,30 @@ export interface AppDependencies {
   readonly trustedProxies?: readonly string[];
   /** From one address, to the client endpoints. */
   readonly clientRequestsPerMinute?: number;
+  readonly signingKeyPolicy?: SigningKeyPolicy;
+  /** Of the signing keys. Epoch milliseconds. */
+  readonly now?: () => number;
 }
 
 /** @throws StoreUnavailable when the signing key cannot be read or made */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { issuer } = dependencies;
-  const clients = withAccountClient(dependencies.identity.clients, issuer);
-  const identity: Identity = { ...dependencies.identity, clients };
+  const identity = withAccountClient(dependencies.identity, issuer);
+  const { audit } = identity;
   const signIn = createSignIn({
     ...identity,
     isAllowed: (user, clientId) => isUserAllowed(user.orgId, clientId, identity),
+    observer: createSignInAudit(identity),
   });
   const provider = await openProvider({ ...dependencies, identity }, signIn);
   const callback = provider.callback();
   const serve: RequestHandler = (request, response) => callback(request, response);
 
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.set('trust proxy', [...(dependencies.trustedProxies ?? [])]);
-  app.enable('case sensitive routing');
-  app.enable('strict routing');
+  const app = createExactRouting(dependencies.trustedProxies ?? []);
   app.use(fixOrigin(issuer), noSniff);
 
   const origins = createRegisteredOrigins(identity.clients);
+  const forClients = auditedEndpoint(audit, clientEndpoint);
   const browserForm = allowRegisteredOrigins(origins, 'POST');
   app.get('/.well-known/openid-configuration', operation('discovery'), serve);
   app.get('/.well-known/oauth-authorization-server', operation('discovery'), serve);
@@ -86,19 +91,19 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     requestsPerMinute: dependencies.clientRequestsPerMinute ?? DEFAULT_CLIENT_REQUESTS_PER_MINUTE,
     refuse: refuseTooMany,
   });
-  app.all(at.token, operation('token'), browserForm, limit, clientEndpoint, serve);
+  app.all(at.token, operation('token'), browserForm, limit, forClients, serve);
   app.all(
     PLATFORM_TOKEN_PATH,
     operation('platform-token'),
     fromPlatform,
     limit,
-    platformEndpoint,
+    auditedEndpoint(audit, platformEndpoint),
     serve,
   );
-  app.all(at.revocation, operation('revoke'), browserForm, limit, clientEndpoint, serve);
-  app.all(at.introspection, operation('introspect'), clientEndpoint, serve);
-  app.all(at.pushed_authorization_request, operation('par'), limit, clientEndpoint, serve);
-  app.all(at.device_authorization, operation('device-authorization'), limit, clientEndpoint, serve);
+  app.all(at.revocation, operation('revoke'), browserForm, limit, forClients, serve);
+  app.all(at.introspection, operation('introspect'), forClients, serve);
+  app.all(at.pushed_authorization_request, operation('par'), limit, forClients, serve);
+  app.all(at.device_authorization, operation('device-authorization'), limit, forClients, serve);
   const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
   app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 
@@ -138,8 +143,18 @@ function addPages(app: Express, serve: RequestHandler, pages: AccountDependencie
   app.post(`${at.end_session}/confirm`, operation('logout-confirm'), formRefused, asPage, serve);
   app.get(`${at.end_session}/success`, operation('logged-out'), asPage, serve);
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
-  app.use([...clientEndpointPaths, PLATFORM_TOKEN_PATH], answerClientEndpointErrors);
+  app.use([...clientEndpointPaths, PLATFORM_TOKEN_PATH, at.userinfo], answerClientEndpointErrors);
   app.use(handlePageError);
+}
+
+function createExactRouting(trustedProxies: readonly string[]): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('trust proxy', [...trustedProxies]);
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  return app;
 }
 
 async function openProvider(
@@ -147,10 +162,21 @@ async function openProvider(
   signIn: SignIn,
 ): Promise<ReturnType<typeof createProvider>> {
   const { identity, issuer, masterKey, cookieKeys, securityProfile } = dependencies;
+  const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
+    ...identity,
+    now: dependencies.now ?? Date.now,
+    policy: dependencies.signingKeyPolicy ?? defaultSigningKeyPolicy,
+    onMade: (kid) =>
+      identity.audit.record(
+        { event: 'signing_key_made', purpose: 'authorization-server', kid },
+        thisServer,
+      ),
+  });
   return createProvider(issuer, {
     identity,
     masterKey,
-    signingKey: await loadSigningKey('authorization-server', 'RS256', identity),
+    keptSigningKeys,
+    signingKeys: await keptSigningKeys.load(),
     cookieKeys,
     secureCookies: issuer.startsWith('https:'),
     securityProfile,

@@ -5,15 +5,20 @@ import {
   baseUrl,
   ConfigurationError,
   commonVariables,
+  createProblemCollector,
   type Environment,
+  type ProblemCollector,
   parseEnvironment,
   port,
   readOrCreateSecretFile,
 } from '@gatehouse/configuration';
 import {
+  type BootstrapDefinition,
+  bootstrapDefinition,
   type IdentitySettings,
   identityVariables,
   isLoopbackUrl,
+  productionProblems,
   resolveIdentitySettings,
 } from '@gatehouse/identity';
 import { z } from 'zod';
@@ -46,36 +51,81 @@ export interface Configuration {
   /** Sign the browser's cookies; the first signs, all verify. */
   readonly cookieKeys: readonly string[];
   readonly trustedProxies: readonly string[];
+  /** What the store is filled with at start. */
+  readonly bootstrap: BootstrapDefinition | undefined;
   /** From one address, to the endpoints that clients call. */
   readonly clientRequestsPerMinute: number;
 }
 
 /** @throws ConfigurationError with every problem at once */
 export function loadConfiguration(environment: Environment): Configuration {
-  const read = parseEnvironment(variables, environment);
+  const problems = createProblemCollector();
+  const read = readVariables(environment, problems);
+  const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies = [] } = read;
   const issuer =
     read.AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`;
   if (!isLoopbackUrl(issuer) && !issuer.startsWith('https:')) {
-    throw new ConfigurationError([
-      {
-        name: 'AUTHORIZATION_SERVER_URL',
-        message: 'must be https unless it is a loopback address',
-      },
-    ]);
+    const message = 'must be https unless it is a loopback address';
+    problems.add([{ name: 'AUTHORIZATION_SERVER_URL', message }]);
   }
-  const identity = resolveIdentitySettings(read);
+  const embedded = read.STORE_URL === undefined;
+  const identity = problems.attempt(() => resolveIdentitySettings(read));
+  const cookieKeys = problems.attempt(() =>
+    loadCookieKeys(read.COOKIE_KEYS_FILE, dataDirectory, embedded),
+  );
+  const bootstrap = problems.attempt(() =>
+    bootstrapDefinition({
+      bootstrapFile: read.BOOTSTRAP_FILE,
+      dataDirectory,
+      embedded,
+      publicUrl: issuer,
+    }),
+  );
+  const masterKey = identity?.masterKey;
+  const subject = { publicUrl: issuer, dataDirectory, masterKey, cookieKeys, trustedProxies };
+  problems.add(productionProblems({ ...subject, bootstrap }));
+  problems.throwIfAny();
+  if (identity === undefined || cookieKeys === undefined) {
+    throw new Error('A step of the configuration failed without a problem.');
+  }
   return {
     host: read.HOST,
     port: read.AUTHORIZATION_SERVER_PORT,
     operationsPort: read.OPERATIONS_PORT ?? read.AUTHORIZATION_SERVER_PORT + 100,
-    dataDirectory: read.DATA_DIR,
+    dataDirectory,
     logLevel: read.LOG_LEVEL,
     issuer,
     identity,
-    cookieKeys: loadCookieKeys(read.COOKIE_KEYS_FILE, read.DATA_DIR, identity.embedded),
-    trustedProxies: read.TRUSTED_PROXIES ?? [],
+    cookieKeys,
+    trustedProxies,
+    bootstrap,
     clientRequestsPerMinute: read.CLIENT_REQUESTS_PER_MINUTE,
   };
+}
+
+/** Reads on without what is malformed, so that it is reported together with what is missing or forbidden. */
+function readVariables(environment: Environment, problems: ProblemCollector) {
+  const read = problems.attempt(() => parseEnvironment(variables, environment));
+  if (read !== undefined) {
+    return read;
+  }
+  const wellFormed = Object.entries(environment).filter(([name, value]) => {
+    const own = variables.keyof().safeParse(name).data;
+    return own === undefined || value === '' || variables.shape[own].safeParse(value).success;
+  });
+  const { AUTHORIZATION_SERVER_URL: url, ...rest } = Object.fromEntries(wellFormed);
+  if (environment.AUTHORIZATION_SERVER_URL !== url) {
+    // Without its address nobody knows which rules apply.
+    problems.throwIfAny();
+  }
+  const readOn = problems.attempt(() =>
+    parseEnvironment(variables, { ...rest, AUTHORIZATION_SERVER_URL: url }),
+  );
+  if (readOn === undefined) {
+    problems.throwIfAny();
+    throw new Error('Reading the variables failed without a problem.');
+  }
+  return readOn;
 }
 
 /** One key a line, newest first, so that keys can be rotated without signing everybody out. */

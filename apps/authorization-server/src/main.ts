@@ -8,16 +8,16 @@ import {
   serve,
   serveOperations,
 } from '@gatehouse/http-server';
-import { applyBootstrap, bootstrapDefinition, openIdentity } from '@gatehouse/identity';
+import { applyBootstrap, demoProblems, isLoopbackUrl, openIdentity } from '@gatehouse/identity';
 import { createStore, StoreUnavailable } from '@gatehouse/store';
 import { createApp } from './app.ts';
 import { loadConfiguration } from './config.ts';
+import { refuseAbsoluteForm } from './http/refuse-absolute-form.ts';
 
 async function start() {
   const configuration = loadConfiguration(process.env);
-  const { host, port, issuer, identity: settings, cookieKeys } = configuration;
-  const { masterKey, securityProfile } = settings;
-  const { trustedProxies, clientRequestsPerMinute } = configuration;
+  const { host, port, issuer, bootstrap, identity: settings } = configuration;
+  const { masterKey, securityProfile, signingKeyPolicy } = settings;
   const logger = createLogger({
     app: 'authorization-server',
     level: configuration.logLevel,
@@ -25,29 +25,37 @@ async function start() {
   });
   exitOnUnhandledErrors(logger);
 
-  const bootstrap = bootstrapDefinition({ ...settings, ...configuration, publicUrl: issuer });
   const store = createStore(settings.storeUrl, {
     onStateChange: (state) => logger.warn({ state }, `store ${state}`),
   });
-  const identity = openIdentity({ store, masterKey });
+  const identity = openIdentity({
+    store,
+    masterKey,
+    onAuditLost: (entries, err) =>
+      logger.error({ err, audit: entries }, 'audit entries not stored'),
+  });
   const application = await deferListener(
     async () => {
       if (bootstrap !== undefined) {
         await applyBootstrap(bootstrap, identity);
       }
+      if (!isLoopbackUrl(issuer)) {
+        const problems = await demoProblems(identity);
+        if (problems.length > 0) {
+          throw new ConfigurationError(problems);
+        }
+      }
       return createApp({
+        ...configuration,
         identity,
         masterKey,
-        issuer,
-        cookieKeys,
         securityProfile,
-        trustedProxies,
-        clientRequestsPerMinute,
+        signingKeyPolicy,
       });
     },
     (error) => error instanceof StoreUnavailable,
   );
-  const server = await serve(observeRequests(application.listener, logger), { host, port });
+  const server = await serve(observeRequests(refuseAbsoluteForm(application.listener), logger), { host, port });
   const operations = await serveOperations({
     host,
     port: configuration.operationsPort,
@@ -59,6 +67,7 @@ async function start() {
     async close() {
       application.close();
       await Promise.all([server.close(), operations.close()]);
+      await identity.audit.flush();
       await store.close();
     },
   };

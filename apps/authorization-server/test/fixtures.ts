@@ -72,6 +72,16 @@ export const bootstrap = {
       scopes: ['device:read', 'device:write'],
     },
     {
+      clientId: 'scopeless',
+      secureKey: 'scopelessKey0123456789',
+      name: 'First party without scopes',
+      orgId: 'org-1',
+      firstParty: true,
+      grantTypes: ['authorization_code'],
+      redirectUris: ['https://scopeless.example/callback'],
+      scopes: [],
+    },
+    {
       clientId: resourceServer.clientId,
       secureKey: resourceServer.secureKey,
       name: 'Resource server',

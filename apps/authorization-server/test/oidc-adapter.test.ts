@@ -27,6 +27,7 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
       credentialHash: (value) => createHash('sha256').update(value).digest('base64url'),
       sealer: {} as Sealer,
       singleUse: createRedemptions(over),
+      findLiveHolder: async () => ({ client: undefined, user: undefined }),
     });
 
   /** The store, with something that happens right before one of its operations. */

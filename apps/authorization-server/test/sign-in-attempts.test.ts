@@ -64,6 +64,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
       isAllowed: async (_user, clientId) => clientId !== 'elsewhere',
     });
   const attempt = (password: string, clientId = 'client') => ({
+    method: 'page' as const,
     username,
     password,
     address: `198.51.100.${people}`,
@@ -133,6 +134,34 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     }
     await expect(signIn(attempt(RIGHT, client))).rejects.toThrow(TooManyAttempts);
     expect(await signIn(attempt(RIGHT))).toBe(user);
+  });
+
+  it('tells who observes of every attempt once, and of the lock with the failure that locks', async () => {
+    const seen: string[] = [];
+    const signIn = createSignIn({
+      store,
+      users,
+      credentialHash: (value) => `hash-of-${value}`,
+      isAllowed: async (_user, clientId) => clientId !== 'elsewhere',
+      observer: {
+        succeeded: (_attempt, userId) => seen.push(userId),
+        failed: (_attempt, reason) => seen.push(reason),
+        locked: () => seen.push('locked'),
+      },
+    });
+    await signIn(attempt(RIGHT));
+    await signIn(attempt(RIGHT, 'elsewhere'));
+    for (let i = 1; i < accountLimit.attempts + 2; i += 1) {
+      await signIn(attempt('wrong'));
+    }
+    expect(seen).toEqual([
+      'user-1',
+      'not_allowed',
+      ...Array(accountLimit.attempts - 1).fill('credentials'),
+      'locked',
+      'throttled',
+      'throttled',
+    ]);
   });
 
   it('RL-04 evaluates nothing while the store is away', async () => {

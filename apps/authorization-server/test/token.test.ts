@@ -46,7 +46,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       });
     });
 
-    it('narrows to the requested scope and refuses what is not allowed', async () => {
+    it('TE-17 narrows to the requested scope, says so, and refuses what is not allowed', async () => {
       const grant = { grant_type: 'client_credentials' };
       const narrow = await requestToken(issuer, { ...grant, scope: 'device:log' });
       expect(narrow.body.scope).toBe('device:log');

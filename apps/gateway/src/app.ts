@@ -14,8 +14,9 @@ import {
   createRegisteredOrigins,
   createXAccessTokens,
   type Identity,
-  loadSigningKey,
+  keepSigningKeys,
   type SigningKey,
+  type SigningKeyPolicy,
   type XAccessTokens,
 } from '@gatehouse/identity';
 import { createAccessTokenOperation } from './access-tokens/issue-access-token.ts';
@@ -54,6 +55,7 @@ export interface GatewayDependencies {
   readonly addressRateLimit: RateLimit;
   readonly accessTokenMaximumSeconds: number;
   readonly strict: boolean;
+  readonly signingKeyPolicy?: SigningKeyPolicy | undefined;
   readonly upstreamConnections?: number;
   readonly upstreamStreams?: number;
   readonly upstreamMaximumRequests?: number;
@@ -74,12 +76,25 @@ const ACCESS_TOKEN_DEFAULT_SECONDS = 7200;
 
 export function createGateway(dependencies: GatewayDependencies): Gateway {
   const { identity, now, logger, publicUrl, routing } = dependencies;
-  const signingKey = rememberOnce(() => loadSigningKey('gateway', 'EdDSA', identity));
+  const signingKeys = keepSigningKeys('gateway', 'EdDSA', {
+    ...identity,
+    now,
+    ...(dependencies.signingKeyPolicy && { policy: dependencies.signingKeyPolicy }),
+    onMade: (kid) =>
+      identity.audit.record(
+        { event: 'signing_key_made', purpose: 'gateway', kid },
+        { actor: 'gateway' },
+      ),
+  });
   const upstreams = openUpstreams(dependencies);
   const xAccessTokens = createXAccessTokens({ ...identity, now });
   const forwarding = {
     upstreams,
-    issueInternalToken: createInternalTokenIssuer({ issuer: publicUrl, signingKey, now }),
+    issueInternalToken: createInternalTokenIssuer({
+      issuer: publicUrl,
+      signingKey: signingKeys.current,
+      now,
+    }),
     publicUrl,
   };
   const pipeline: UpgradeDependencies = {
@@ -128,7 +143,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   return {
     listener: observe(createRequestHandler(pipeline)),
     upgrades: createUpgradeHandler(pipeline, observe),
-    jwks: async () => ({ keys: [(await signingKey()).publicJwk] }),
+    jwks: signingKeys.jwks,
     close: async () => {
       await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
     },
@@ -180,17 +195,5 @@ function claimReplies(dependencies: GatewayDependencies) {
       ...{ clientId, signature, method: 'reply', target: '', repeatable: false },
       liveUntil: timestamp + signatureToleranceMilliseconds,
     });
-  };
-}
-
-/** The first success is kept; a failure is tried again by the next caller: the store may be back. */
-function rememberOnce<Value>(load: () => Promise<Value>): () => Promise<Value> {
-  let loaded: Promise<Value> | undefined;
-  return () => {
-    loaded ??= load().catch((error: unknown) => {
-      loaded = undefined;
-      throw error;
-    });
-    return loaded;
   };
 }

@@ -30,7 +30,12 @@ async function start(): Promise<RunningApp> {
   const store = createStore(settings.storeUrl, {
     onStateChange: (state) => logger.warn({ state }, `store ${state}`),
   });
-  const identity = openIdentity({ store, masterKey: settings.masterKey });
+  const identity = openIdentity({
+    store,
+    masterKey: settings.masterKey,
+    onAuditLost: (entries, err) =>
+      logger.error({ err, audit: entries }, 'audit entries not stored'),
+  });
   const bootstrap = await startBootstrap(definition, identity);
   const gateway = createGateway({
     ...configuration,
@@ -38,6 +43,7 @@ async function start(): Promise<RunningApp> {
     logger,
     now: Date.now,
     strict: settings.securityProfile === 'strict',
+    signingKeyPolicy: settings.signingKeyPolicy,
   });
   const server = await serve(gateway.listener, {
     host,
@@ -60,6 +66,7 @@ async function start(): Promise<RunningApp> {
       await server.close();
       await operations.close();
       await gateway.close();
+      await identity.audit.flush();
       await store.close();
     },
   };

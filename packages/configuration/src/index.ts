@@ -11,3 +11,4 @@ export {
   toProblems,
 } from './environment.ts';
 export { readOrCreateSecretFile } from './key-file.ts';
+export { createProblemCollector, type ProblemCollector } from './problem-collector.ts';

@@ -1,7 +1,7 @@
 import type { Store } from '@gatehouse/store';
-import type { ClientRegistry } from './clients.ts';
 import type { CredentialHash } from './credential-hash.ts';
-import type { UserRegistry } from './users.ts';
+import { accessTokenKey, accessTokenKinds } from './credential-keys.ts';
+import type { FindLiveHolder } from './live-holder.ts';
 
 /** Who a verified credential speaks for, and what it may do. */
 export interface Principal {
@@ -16,13 +16,6 @@ export interface Principal {
 
 /** Undefined: unknown, expired, revoked, or not an access token. A store that is away throws. */
 export type AccessTokenVerifier = (token: string) => Promise<Principal | undefined>;
-
-/** The kinds that are access tokens: both live under one key prefix, so that a token costs one read. */
-export const accessTokenKinds: ReadonlySet<string> = new Set(['AccessToken', 'ClientCredentials']);
-
-export function accessTokenKey(hashedToken: string): string {
-  return `token:${hashedToken}`;
-}
 
 /** What the authorization server stores of an access token, as far as a verifier needs it. */
 interface StoredAccessToken {
@@ -39,26 +32,21 @@ interface StoredAccessToken {
 export function createAccessTokenVerifier(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
-  readonly clients: ClientRegistry;
-  readonly users: UserRegistry;
+  readonly findLiveHolder: FindLiveHolder;
   readonly now: () => number;
 }): AccessTokenVerifier {
-  const { store, credentialHash, clients, users, now } = dependencies;
+  const { store, credentialHash, findLiveHolder, now } = dependencies;
   return async (token) => {
     const stored = parseStoredToken(await store.get(accessTokenKey(credentialHash(token))));
     if (stored === undefined || stored.exp * 1000 <= now()) {
       return undefined;
     }
-    const client = await clients.find(stored.clientId);
-    if (client === undefined || !client.enabled || stored.iat <= client.notBefore) {
+    const { clientId, accountId: userId, iat: issuedAt } = stored;
+    const holder = await findLiveHolder({ issuedAt, clientId, userId });
+    if (holder?.client === undefined) {
       return undefined;
     }
-    const user = stored.accountId === undefined ? undefined : await users.find(stored.accountId);
-    if (stored.accountId !== undefined) {
-      if (user === undefined || !user.enabled || stored.iat <= user.notBefore) {
-        return undefined;
-      }
-    }
+    const { client, user } = holder;
     return {
       clientId: client.clientId,
       orgId: user?.orgId ?? client.orgId,

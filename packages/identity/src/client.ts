@@ -25,6 +25,10 @@ export interface Client {
   readonly notBefore: number;
   /** Newest first, sealed; at most two are active at a time. */
   readonly sealedSecureKeys: readonly string[];
+  /** Epoch seconds by key id. */
+  readonly secureKeyCreatedAt: Readonly<Record<string, number>>;
+  /** Ids of the keys that an operator removed: a bootstrap file that still names one does not revive it. */
+  readonly removedKeyIds: readonly string[];
 }
 
 /** A member that a later version adds needs a default here, or older records no longer count. */
@@ -47,6 +51,8 @@ const storedClient: z.ZodType<Client> = z.object({
   enabled: z.boolean(),
   notBefore: z.number(),
   sealedSecureKeys: z.array(z.string()),
+  secureKeyCreatedAt: z.record(z.string(), z.number()).default({}),
+  removedKeyIds: z.array(z.string()).default([]),
 });
 
 /** The client a stored text describes, or undefined when it is damaged. */

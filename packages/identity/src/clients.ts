@@ -1,13 +1,23 @@
 import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
 import { type Client, parseClient } from './client.ts';
+import {
+  createClientKeys,
+  decoyKeys,
+  type KeyMembers,
+  noKeys,
+  type RotatedKey,
+  type SecureKeyDescription,
+} from './client-keys.ts';
+import type { CredentialHash } from './credential-hash.ts';
 import { readForUpdate } from './parse-record.ts';
 import { createRecordCache } from './record-cache.ts';
 import { withRecordLock } from './record-lock.ts';
+import { RefusedChange } from './refused-change.ts';
 import type { Sealer } from './seal.ts';
 import { matchesAnySecret } from './secret-comparison.ts';
-import { generateSecureKey, isAcceptableSecureKey, secureKeyRule } from './secure-key.ts';
+import { isAcceptableSecureKey, secureKeyRule } from './secure-key.ts';
 
-export interface NewClient extends Omit<Client, 'sealedSecureKeys' | 'enabled' | 'notBefore'> {
+export interface NewClient extends Omit<Client, keyof KeyMembers | 'enabled' | 'notBefore'> {
   /** Undefined leaves it as it is; a client that is new is enabled. */
   readonly enabled?: boolean | undefined;
   /** Epoch seconds. Only ever moves forward: saving a client never revives what was revoked. */
@@ -29,47 +39,62 @@ export interface ClientRegistry {
    * @throws TypeError when the secureKey is not 16 to 256 printable ASCII characters
    */
   save(client: NewClient, secureKey?: string): Promise<Client>;
+  /**
+   * Changes an existing client under its lock. The not-before only ever moves forward.
+   *
+   * @throws RefusedChange when there is no such client, or `change` throws it
+   */
+  update(clientId: string, change: (client: Client) => Client): Promise<Client>;
+  /** The active keys without themselves, newest first. */
+  describeKeys(client: Client): readonly SecureKeyDescription[];
+  /**
+   * A new random key becomes the newest.
+   *
+   * @throws RefusedChange for a public client, and where two are active and the oldest shall stay
+   */
+  rotateKey(clientId: string, options: { readonly replaceOldest: boolean }): Promise<RotatedKey>;
+  /** @throws RefusedChange for a key the client does not have, and for its last one */
+  removeKey(clientId: string, keyId: string): Promise<Client>;
 }
 
-const MAXIMUM_ACTIVE_KEYS = 2;
 const INDEX_KEY = 'clients';
 const keyOf = (clientId: string) => `client:${clientId}`;
-const sealContext = (clientId: string) => `client:${clientId}:secureKey`;
 
 export function createClientRegistry(dependencies: {
   readonly store: Store;
   readonly sealer: Sealer;
+  readonly credentialHash: CredentialHash;
   readonly now: () => number;
 }): ClientRegistry {
-  const { store, sealer, now } = dependencies;
+  const { store, now } = dependencies;
   const cache = createRecordCache(store, parseClient, now);
-  const openedKeys = new WeakMap<Client, readonly string[]>();
-  /** Compared with in place of the keys a client does not have. In the clear, as opened keys are. */
-  const decoyKeys = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () => generateSecureKey());
+  const keys = createClientKeys(dependencies);
 
-  function secureKeys(client: Client): readonly string[] {
-    let keys = openedKeys.get(client);
-    if (keys === undefined) {
-      const context = sealContext(client.clientId);
-      keys = client.sealedSecureKeys.map((sealed) => sealer.open(sealed, context));
-      openedKeys.set(client, keys);
-    }
-    return keys;
+  async function write(
+    clientId: string,
+    toSaved: (existing: Client | undefined) => Client,
+  ): Promise<Client> {
+    const key = keyOf(clientId);
+    return withRecordLock(store, key, async (assertHeld) => {
+      const existing = await readForUpdate(store, key, parseClient);
+      const wanted = toSaved(existing);
+      const notBefore = Math.max(wanted.notBefore, existing?.notBefore ?? 0);
+      const saved: Client = { ...wanted, clientId, notBefore };
+      assertHeld();
+      await store.set(key, JSON.stringify(saved));
+      cache.forget(key);
+      await store.addToIndex(INDEX_KEY, clientId, NEVER_EXPIRES);
+      return saved;
+    });
   }
 
-  function sealedKeys(client: NewClient, existing: Client | undefined, secureKey?: string) {
-    if (client.public) {
-      return [];
-    }
-    const sealed = existing?.sealedSecureKeys ?? [];
-    const active = existing === undefined ? [] : secureKeys(existing);
-    return secureKey === undefined || active.includes(secureKey)
-      ? sealed
-      : [sealer.seal(secureKey, sealContext(client.clientId)), ...sealed].slice(
-          0,
-          MAXIMUM_ACTIVE_KEYS,
-        );
-  }
+  const update: ClientRegistry['update'] = (clientId, change) =>
+    write(clientId, (existing) => {
+      if (existing === undefined) {
+        throw new RefusedChange(`There is no client ${clientId}.`);
+      }
+      return change(existing);
+    });
 
   return {
     find: (clientId) => cache.read(keyOf(clientId)),
@@ -78,32 +103,53 @@ export function createClientRegistry(dependencies: {
       const found = await Promise.all(ids.map((id) => cache.read(keyOf(id))));
       return found.filter((client) => client !== undefined);
     },
-    secureKeys,
+    secureKeys: keys.open,
     verifySecret(client, presented) {
-      const keys = client === undefined ? [] : secureKeys(client);
-      const matches = matchesAnySecret(presented, keys);
-      matchesAnySecret(presented, decoyKeys.slice(keys.length));
+      const active = client === undefined ? [] : keys.open(client);
+      const matches = matchesAnySecret(presented, active);
+      matchesAnySecret(presented, decoyKeys.slice(active.length));
       return matches && client?.enabled === true;
     },
     async save(client, secureKey) {
       if (secureKey !== undefined && !isAcceptableSecureKey(secureKey)) {
         throw new TypeError(`A secureKey ${secureKeyRule}.`);
       }
-      const key = keyOf(client.clientId);
-      return withRecordLock(store, key, async (assertHeld) => {
-        const existing = await readForUpdate(store, key, parseClient);
-        const saved: Client = {
-          ...client,
-          enabled: client.enabled ?? existing?.enabled ?? true,
-          notBefore: Math.max(client.notBefore ?? 0, existing?.notBefore ?? 0),
-          sealedSecureKeys: sealedKeys(client, existing, secureKey),
-        };
-        assertHeld();
-        await store.set(key, JSON.stringify(saved));
-        cache.forget(key);
-        await store.addToIndex(INDEX_KEY, client.clientId, NEVER_EXPIRES);
-        return saved;
+      return write(client.clientId, (existing) => {
+        const held = { ...noKeys, ...pickKeys(existing) };
+        const enabled = client.enabled ?? existing?.enabled ?? true;
+        const saved: Client = { ...client, enabled, notBefore: client.notBefore ?? 0, ...held };
+        if (client.public) {
+          return { ...saved, ...noKeys, removedKeyIds: held.removedKeyIds };
+        }
+        return secureKey === undefined ? saved : { ...saved, ...keys.withKey(saved, secureKey) };
       });
     },
+    update,
+    describeKeys: keys.describe,
+    async rotateKey(clientId, { replaceOldest }) {
+      let rotated: Omit<RotatedKey, 'client'> | undefined;
+      const client = await update(clientId, (existing) => {
+        if (existing.public) {
+          throw new RefusedChange(`${clientId} is a public client: it has no secureKey.`);
+        }
+        const { secureKey, keyId, ...members } = keys.rotate(existing, replaceOldest);
+        rotated = { secureKey, keyId };
+        return { ...existing, ...members };
+      });
+      if (rotated === undefined) {
+        throw new Error('The client was updated without its change.');
+      }
+      return { client, ...rotated };
+    },
+    removeKey: (clientId, keyId) =>
+      update(clientId, (existing) => ({ ...existing, ...keys.remove(existing, keyId) })),
   };
+}
+
+function pickKeys(client: Client | undefined): Partial<KeyMembers> {
+  if (client === undefined) {
+    return {};
+  }
+  const { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds } = client;
+  return { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds };
 }

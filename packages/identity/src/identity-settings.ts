@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { ConfigurationError } from '@gatehouse/configuration';
 import { z } from 'zod';
 import { loadMasterKey, type MasterKey } from './master-key.ts';
+import { defaultSigningKeyPolicy, type SigningKeyPolicy } from './signing-keys.ts';
 
 /** The variables of every process that opens the identity store. */
 export const identityVariables = {
@@ -11,7 +12,14 @@ export const identityVariables = {
   SECURITY_PROFILE: z
     .enum(['compatible', 'strict'], { message: 'must be compatible or strict' })
     .default('compatible'),
+  SIGNING_KEY_ROTATION_DAYS: z
+    .string()
+    .regex(/^[1-9]\d{0,3}$/, 'must be a number of days, 1 to 9999')
+    .transform(Number)
+    .optional(),
 } as const;
+
+const DAY_SECONDS = 24 * 60 * 60;
 
 export interface IdentitySettings {
   readonly storeUrl: string;
@@ -20,6 +28,7 @@ export interface IdentitySettings {
   readonly masterKey: MasterKey;
   readonly bootstrapFile: string | undefined;
   readonly securityProfile: 'compatible' | 'strict';
+  readonly signingKeyPolicy: SigningKeyPolicy;
 }
 
 /** @throws ConfigurationError when the store is not embedded and no master key file is named */
@@ -29,8 +38,9 @@ export function resolveIdentitySettings(variables: {
   readonly MASTER_KEY_FILE?: string | undefined;
   readonly BOOTSTRAP_FILE?: string | undefined;
   readonly SECURITY_PROFILE: 'compatible' | 'strict';
+  readonly SIGNING_KEY_ROTATION_DAYS?: number | undefined;
 }): IdentitySettings {
-  const { DATA_DIR, STORE_URL, MASTER_KEY_FILE } = variables;
+  const { DATA_DIR, STORE_URL, MASTER_KEY_FILE, SIGNING_KEY_ROTATION_DAYS: days } = variables;
   const embedded = STORE_URL === undefined;
   if (!embedded && MASTER_KEY_FILE === undefined) {
     throw new ConfigurationError([
@@ -44,5 +54,9 @@ export function resolveIdentitySettings(variables: {
     masterKey: loadMasterKey(masterKeyFile, MASTER_KEY_FILE === undefined),
     bootstrapFile: variables.BOOTSTRAP_FILE,
     securityProfile: variables.SECURITY_PROFILE,
+    signingKeyPolicy:
+      days === undefined
+        ? defaultSigningKeyPolicy
+        : { ...defaultSigningKeyPolicy, rotateAfterSeconds: days * DAY_SECONDS },
   };
 }

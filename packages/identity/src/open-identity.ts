@@ -1,16 +1,21 @@
 /**
  * What the authorization server, the gateway and the command line all speak, written once over the Store:
  * who exists (organisations, clients, users), what a credential means (access tokens, replay guard), and
- * how secrets rest (master key → pepper, seal, signing keys). Bootstrap fills it from a file.
+ * how secrets rest (master key → pepper, seal, signing keys), what was taken back (revocations) and what
+ * happened (audit/). Bootstrap fills it from a file.
  * Not here: issuing tokens (the authorization server) and anything that knows HTTP.
  */
 import type { Store } from '@gatehouse/store';
 import { type AccessTokenVerifier, createAccessTokenVerifier } from './access-tokens.ts';
+import { type AuditTrail, createAuditTrail, type OnAuditLost } from './audit/audit-trail.ts';
 import { type ClientRegistry, createClientRegistry } from './clients.ts';
 import { type CredentialHash, createCredentialHash } from './credential-hash.ts';
+import { createLiveHolders, type FindLiveHolder } from './live-holder.ts';
 import type { MasterKey } from './master-key.ts';
+import { createNotBefore } from './not-before.ts';
 import { createOrganizationRegistry, type OrganizationRegistry } from './organizations.ts';
 import { createReplayGuard, type ReplayGuard } from './replay-guard.ts';
+import { createRevocations, type Revocations } from './revocations.ts';
 import { createSealer, type Sealer } from './seal.ts';
 import { createUserRegistry, type UserRegistry } from './users.ts';
 
@@ -20,6 +25,10 @@ export interface Identity {
   readonly clients: ClientRegistry;
   readonly users: UserRegistry;
   readonly verifyAccessToken: AccessTokenVerifier;
+  /** Whether what was issued then, to them, still counts: asked wherever a credential is verified. */
+  readonly findLiveHolder: FindLiveHolder;
+  readonly revocations: Revocations;
+  readonly audit: AuditTrail;
   readonly replayGuard: ReplayGuard;
   readonly credentialHash: CredentialHash;
   readonly sealer: Sealer;
@@ -30,18 +39,24 @@ export function openIdentity(dependencies: {
   readonly masterKey: MasterKey;
   /** Epoch milliseconds. */
   readonly now?: () => number;
+  readonly onAuditLost?: OnAuditLost;
 }): Identity {
-  const { store, masterKey, now = Date.now } = dependencies;
+  const { store, masterKey, now = Date.now, onAuditLost } = dependencies;
   const credentialHash = createCredentialHash(masterKey);
   const sealer = createSealer(masterKey);
-  const clients = createClientRegistry({ store, sealer, now });
+  const clients = createClientRegistry({ store, sealer, credentialHash, now });
   const users = createUserRegistry({ store, now });
+  const notBefore = createNotBefore({ store, now });
+  const findLiveHolder = createLiveHolders({ clients, users, notBefore });
   return {
     store,
     organizations: createOrganizationRegistry(store),
     clients,
     users,
-    verifyAccessToken: createAccessTokenVerifier({ store, credentialHash, clients, users, now }),
+    verifyAccessToken: createAccessTokenVerifier({ store, credentialHash, findLiveHolder, now }),
+    findLiveHolder,
+    revocations: createRevocations({ store, clients, users, notBefore, credentialHash, now }),
+    audit: createAuditTrail({ store, now, onLost: onAuditLost }),
     replayGuard: createReplayGuard({ store, now }),
     credentialHash,
     sealer,

@@ -1,68 +1,155 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  hash,
-  type JsonWebKey,
-  type KeyObject,
-} from 'node:crypto';
+/**
+ * The signing keys of one purpose: one signs, the next is published before it does, the last stays published
+ * until what it signed is dead.
+ *
+ *   made ── publishAhead ──▶ signs ── rotateAfter ──▶ (successor made, published, signs) ── longestToken ──▶ gone
+ *
+ * All of it lies sealed under one store key and changes under its lock, so that any number of processes agree.
+ */
+import type { JsonWebKey } from 'node:crypto';
 import type { Store } from '@gatehouse/store';
+import { withRecordLock } from './record-lock.ts';
 import type { Sealer } from './seal.ts';
-
-/** A private key that all processes of one role share through the store, sealed at rest. */
-export interface SigningKey {
-  /** RFC 7638 thumbprint of the public key. */
-  readonly kid: string;
-  readonly algorithm: SigningAlgorithm;
-  readonly privateKey: KeyObject;
-  readonly privateJwk: JsonWebKey;
-  /** With `kid`, `alg` and `use`, ready for a JWKS document. */
-  readonly publicJwk: JsonWebKey;
-}
-
-export type SigningAlgorithm = 'EdDSA' | 'RS256';
+import {
+  generatePrivateJwk,
+  type SigningAlgorithm,
+  type SigningKey,
+  toSigningKey,
+} from './signing-key.ts';
 
 /** Who signs: the provider its ID tokens, the gateway what it tells the services behind it. */
 export type SigningPurpose = 'authorization-server' | 'gateway';
 
-/** Makes the key at first start. Several processes may start at once: the claim lets one key win. */
+export interface SigningKeyPolicy {
+  /** Age at which a key gets a successor. */
+  readonly rotateAfterSeconds: number;
+  /** How long a key is published before it signs, so that no verifier meets it unprepared. */
+  readonly publishAheadSeconds: number;
+  /** How long what a key signed is valid, at most. */
+  readonly longestTokenSeconds: number;
+}
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+export const defaultSigningKeyPolicy: SigningKeyPolicy = {
+  rotateAfterSeconds: 90 * DAY,
+  publishAheadSeconds: HOUR,
+  longestTokenSeconds: HOUR,
+};
+
+/** Processes look for changes this often; a key is kept this much longer for the last of them to notice. */
+export const KEY_RELOAD_SECONDS: number = MINUTE;
+
+export interface SigningKeys {
+  readonly current: SigningKey;
+  /** The current one first; all of them belong in the JWKS document. */
+  readonly all: readonly SigningKey[];
+}
+
+export interface SigningKeyDependencies {
+  readonly store: Store;
+  readonly sealer: Sealer;
+  /** Epoch milliseconds. */
+  readonly now?: () => number;
+  readonly policy?: SigningKeyPolicy;
+  /** Called by the one process that made a key. */
+  readonly onMade?: (kid: string) => void;
+}
+
+/** Where the keys of a purpose lie; also what they are sealed for. */
+export function signingKeyRecord(purpose: SigningPurpose, algorithm: SigningAlgorithm): string {
+  return `signing-key:${purpose}:${algorithm}`;
+}
+
+/** Newest first. */
+type Ring = readonly { readonly jwk: JsonWebKey; readonly createdAt: number }[];
+
+/** Makes the first key, a successor that is due, and lets go of what is over; else reads what is there. */
+export async function loadSigningKeys(
+  purpose: SigningPurpose,
+  algorithm: SigningAlgorithm,
+  dependencies: SigningKeyDependencies,
+): Promise<SigningKeys> {
+  const { store, sealer, now = Date.now, policy = defaultSigningKeyPolicy, onMade } = dependencies;
+  const storeKey = signingKeyRecord(purpose, algorithm);
+  const read = async () => openRing(await store.get(storeKey), storeKey, sealer);
+  const stored = await read();
+  const ring = toRing(stored, now());
+  if (!isSingleKey(stored) && !needsChange(ring, now(), policy)) {
+    return select(ring, algorithm, now(), policy);
+  }
+  return withRecordLock(store, storeKey, async (assertHeld) => {
+    const before = toRing(await read(), now());
+    const isDue = needsSuccessor(before, now(), policy);
+    const made = isDue
+      ? [{ jwk: await generatePrivateJwk(algorithm), createdAt: now() }, ...before]
+      : before;
+    const after = made.filter((_key, i) => !isOver(made, i, now(), policy));
+    assertHeld();
+    await store.set(storeKey, sealer.seal(JSON.stringify({ keys: after }), storeKey));
+    const keys = select(after, algorithm, now(), policy);
+    if (isDue && after[0] !== undefined) {
+      onMade?.(toSigningKey(after[0].jwk, algorithm).kid);
+    }
+    return keys;
+  });
+}
+
+/** The key that signs now. */
 export async function loadSigningKey(
   purpose: SigningPurpose,
   algorithm: SigningAlgorithm,
-  dependencies: { readonly store: Store; readonly sealer: Sealer },
+  dependencies: SigningKeyDependencies,
 ): Promise<SigningKey> {
-  const { store, sealer } = dependencies;
-  const storeKey = `signing-key:${purpose}:${algorithm}`;
-  const sealed =
-    (await store.get(storeKey)) ??
-    (await store.claim(storeKey, sealer.seal(JSON.stringify(generate(algorithm)), storeKey)));
-  const privateJwk = JSON.parse(sealer.open(sealed, storeKey)) as JsonWebKey;
-  const privateKey = createPrivateKey({ key: privateJwk, format: 'jwk' });
-  const bare = createPublicKey(privateKey).export({ format: 'jwk' });
-  const kid = thumbprint(bare);
-  const description = { kid, alg: algorithm, use: 'sig' };
-  return {
-    kid,
-    algorithm,
-    privateKey,
-    privateJwk: { ...privateJwk, ...description },
-    publicJwk: { ...bare, ...description },
-  };
+  return (await loadSigningKeys(purpose, algorithm, dependencies)).current;
 }
 
-function generate(algorithm: SigningAlgorithm): JsonWebKey {
-  const { privateKey } =
-    algorithm === 'EdDSA'
-      ? generateKeyPairSync('ed25519')
-      : generateKeyPairSync('rsa', { modulusLength: 2048 });
-  return privateKey.export({ format: 'jwk' });
+type StoredKeys = { readonly keys: Ring } | JsonWebKey;
+
+function openRing(text: string | undefined, storeKey: string, sealer: Sealer): StoredKeys {
+  return text === undefined ? { keys: [] } : JSON.parse(sealer.open(text, storeKey));
 }
 
-/** RFC 7638 §3.2: the required members, in lexical order, without white space. */
-function thumbprint(jwk: JsonWebKey): string {
-  const members =
-    jwk.kty === 'RSA'
-      ? { e: jwk.e, kty: jwk.kty, n: jwk.n }
-      : { crv: jwk.crv, kty: jwk.kty, x: jwk.x };
-  return hash('sha256', JSON.stringify(members), 'base64url');
+/** As the first version stored it: without its age, which therefore begins now. */
+function isSingleKey(stored: StoredKeys): stored is JsonWebKey {
+  return 'kty' in stored;
+}
+
+function toRing(stored: StoredKeys, now: number): Ring {
+  return isSingleKey(stored) ? [{ jwk: stored, createdAt: now }] : stored.keys;
+}
+
+function needsChange(ring: Ring, now: number, policy: SigningKeyPolicy): boolean {
+  return needsSuccessor(ring, now, policy) || ring.some((_key, i) => isOver(ring, i, now, policy));
+}
+
+function needsSuccessor([newest]: Ring, now: number, policy: SigningKeyPolicy): boolean {
+  return newest === undefined || now - newest.createdAt >= policy.rotateAfterSeconds * 1000;
+}
+
+/** Whether everything a key can have signed is dead: its successor took over long enough ago. */
+function isOver(ring: Ring, index: number, now: number, policy: SigningKeyPolicy): boolean {
+  const successor = ring[index - 1];
+  const seconds = policy.publishAheadSeconds + policy.longestTokenSeconds + 2 * KEY_RELOAD_SECONDS;
+  return successor !== undefined && now >= successor.createdAt + seconds * 1000;
+}
+
+function select(
+  ring: Ring,
+  algorithm: SigningAlgorithm,
+  now: number,
+  policy: SigningKeyPolicy,
+): SigningKeys {
+  const publishedBefore = now - policy.publishAheadSeconds * 1000;
+  const ready = ring.findIndex(({ createdAt }) => createdAt <= publishedBefore);
+  // None was published long enough: the first start, where nobody holds an older set.
+  const index = ready === -1 ? ring.length - 1 : ready;
+  const keys = ring.map(({ jwk }) => toSigningKey(jwk, algorithm));
+  const current = keys[index];
+  if (current === undefined) {
+    throw new Error('The record of the signing keys in the store is empty.');
+  }
+  return { current, all: [current, ...keys.filter((key) => key !== current)] };
 }

@@ -1,4 +1,4 @@
-import type { Store } from '@gatehouse/store';
+import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { parseRecord, readForUpdate } from './parse-record.ts';
 import {
@@ -10,6 +10,7 @@ import {
 } from './password-hash.ts';
 import { createRecordCache } from './record-cache.ts';
 import { withRecordLock } from './record-lock.ts';
+import { RefusedChange } from './refused-change.ts';
 import { generateId } from './secure-key.ts';
 
 /** A person who signs in. */
@@ -49,10 +50,11 @@ export interface UserRegistry {
   refuse(username: string): Promise<void>;
   /** Creates the user, or brings name, organisation, state and a changed bootstrap password up to date. */
   ensure(user: BootstrapUser): Promise<User>;
+  list(): Promise<readonly User[]>;
   /**
    * Changes an existing user under its lock. The not-before only ever moves forward.
    *
-   * @throws Error when there is no such user
+   * @throws RefusedChange when there is no such user
    */
   update(userId: string, change: (user: User) => User): Promise<User>;
 }
@@ -66,6 +68,7 @@ export interface BootstrapUser {
   readonly enabled?: boolean | undefined;
 }
 
+const INDEX_KEY = 'users';
 const keyOf = (userId: string) => `user:${userId}`;
 const usernameKeyOf = (username: string) => `username:${canonicalUsername(username)}`;
 
@@ -119,15 +122,21 @@ export function createUserRegistry(dependencies: {
         assertHeld();
         await store.set(key, JSON.stringify(user));
         cache.forget(key);
+        await store.addToIndex(INDEX_KEY, userId, NEVER_EXPIRES);
         return user;
       });
+    },
+    async list() {
+      const ids = await store.members(INDEX_KEY);
+      const found = await Promise.all(ids.map((id) => cache.read(keyOf(id))));
+      return found.filter((user) => user !== undefined);
     },
     async update(userId, change) {
       const key = keyOf(userId);
       return withRecordLock(store, key, async (assertHeld) => {
         const existing = await readForUpdate(store, key, parseUser);
         if (existing === undefined) {
-          throw new Error(`There is no user ${userId}.`);
+          throw new RefusedChange(`There is no user ${userId}.`);
         }
         const changed = change(existing);
         const notBefore = Math.max(changed.notBefore, existing.notBefore);

@@ -4,8 +4,9 @@ import { z } from 'zod';
 import type { AccessTokenVerifier } from './access-tokens.ts';
 import type { Client } from './client.ts';
 import { clientPrincipal } from './client-principal.ts';
-import type { ClientRegistry } from './clients.ts';
 import type { CredentialHash } from './credential-hash.ts';
+import { xAccessTokenKey } from './credential-keys.ts';
+import type { FindLiveHolder } from './live-holder.ts';
 import { parseRecord } from './parse-record.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from './record-cache.ts';
 
@@ -22,7 +23,6 @@ const DEFAULT_MAXIMUM_LIVE_TOKENS = 1000;
 
 /** A kind and a key prefix of its own: such a token is never found as a bearer token, nor the other way round. */
 const KIND = 'XAccessToken';
-const keyOf = (hashedToken: string) => `x-access-token:${hashedToken}`;
 const indexKeyOf = (clientId: string) => `x-access-tokens:${clientId}`;
 
 const storedToken = z.object({
@@ -41,17 +41,17 @@ const storedToken = z.object({
 export function createXAccessTokens(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
-  readonly clients: ClientRegistry;
+  readonly findLiveHolder: FindLiveHolder;
   readonly now: () => number;
   readonly maximumLiveTokens?: number;
 }): XAccessTokens {
-  const { store, credentialHash, clients, now } = dependencies;
+  const { store, credentialHash, findLiveHolder, now } = dependencies;
   const maximumLiveTokens = dependencies.maximumLiveTokens ?? DEFAULT_MAXIMUM_LIVE_TOKENS;
 
   async function endSurplus(indexKey: string, newest: string): Promise<void> {
     const others = (await store.members(indexKey)).filter((member) => member !== newest);
     const surplus = others.slice(0, Math.max(0, others.length + 1 - maximumLiveTokens));
-    await store.delete(surplus.map(keyOf));
+    await store.delete(surplus.map(xAccessTokenKey));
     await Promise.all(surplus.map((member) => store.removeFromIndex(indexKey, member)));
   }
 
@@ -66,7 +66,7 @@ export function createXAccessTokens(dependencies: {
       const issuedAt = Math.floor((now() - MAXIMUM_RECORD_AGE_MILLISECONDS) / 1000);
       await store.addToIndex(indexKey, hashed, expiresAt);
       await store.set(
-        keyOf(hashed),
+        xAccessTokenKey(hashed),
         JSON.stringify({ kind: KIND, clientId, issuedAt, expiresAt }),
         lifetimeSeconds,
       );
@@ -74,17 +74,15 @@ export function createXAccessTokens(dependencies: {
       return token;
     },
     async verify(token) {
-      const text = await store.get(keyOf(credentialHash(token)));
+      const text = await store.get(xAccessTokenKey(credentialHash(token)));
       const stored = text === undefined ? undefined : parseRecord(storedToken, text);
       if (stored === undefined || stored.expiresAt <= now()) {
         return undefined;
       }
-      const client = await clients.find(stored.clientId);
-      const isAlive =
-        client?.enabled === true &&
-        client.sealedSecureKeys.length > 0 &&
-        stored.issuedAt > client.notBefore;
-      return isAlive ? clientPrincipal(client) : undefined;
+      const { issuedAt, clientId } = stored;
+      const client = (await findLiveHolder({ issuedAt, clientId }))?.client;
+      const hasCredentials = client !== undefined && client.sealedSecureKeys.length > 0;
+      return hasCredentials ? clientPrincipal(client) : undefined;
     },
   };
 }

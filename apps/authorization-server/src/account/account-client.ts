@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { Client, ClientRegistry } from '@gatehouse/identity';
+import type { Client, Identity } from '@gatehouse/identity';
 import { providerRoutes } from '../provider/routes.ts';
 
 export const ACCOUNT_CLIENT_ID = 'gatehouse:account';
@@ -9,7 +9,8 @@ export const SIGNED_IN_PATH = '/account/signed-in';
  * The account page as a client of this server: it signs people in through the ordinary flow, throttle and session
  * included. It is built in, so that there is nothing to register, to disable or to lose.
  */
-export function withAccountClient(clients: ClientRegistry, issuer: string): ClientRegistry {
+export function withAccountClient(identity: Identity, issuer: string): Identity {
+  const { clients, findLiveHolder } = identity;
   const account: Client = {
     clientId: ACCOUNT_CLIENT_ID,
     name: 'Account',
@@ -29,10 +30,18 @@ export function withAccountClient(clients: ClientRegistry, issuer: string): Clie
     enabled: true,
     notBefore: 0,
     sealedSecureKeys: [],
+    secureKeyCreatedAt: {},
+    removedKeyIds: [],
   };
   return {
-    ...clients,
-    find: async (clientId) => (clientId === ACCOUNT_CLIENT_ID ? account : clients.find(clientId)),
+    ...identity,
+    clients: {
+      ...clients,
+      find: async (clientId) => (clientId === ACCOUNT_CLIENT_ID ? account : clients.find(clientId)),
+    },
+    // It has no record that could be revoked: what it was given lives as long as its user.
+    findLiveHolder: ({ clientId, ...credential }) =>
+      findLiveHolder(clientId === ACCOUNT_CLIENT_ID ? credential : { ...credential, clientId }),
   };
 }
 

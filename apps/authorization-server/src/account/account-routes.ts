@@ -7,6 +7,7 @@
 import type { Identity } from '@gatehouse/identity';
 import { type Request, type Response, Router } from 'express';
 import type Provider from 'oidc-provider';
+import { requestOrigin } from '../audit/request-origin.ts';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
 import { sendErrorPage } from '../pages/error-page.ts';
 import { formField, parseForm } from '../pages/form-field.ts';
@@ -63,7 +64,13 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
     '/revoke',
     parseForm,
     pages.form(async (request, response, who) => {
-      await applications.revoke(who.user.userId, formField(request, 'client'));
+      const { userId } = who.user;
+      const clientId = formField(request, 'client');
+      const held = (await applications.list(userId)).some((each) => each.clientId === clientId);
+      await applications.revoke(userId, clientId);
+      if (held) {
+        identity.audit.record({ event: 'grant_revoked', userId, clientId }, requestOrigin(request));
+      }
       response.redirect(303, '/account?done=revoked');
     }),
   );
@@ -74,6 +81,11 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
     pages.form(async (request, response, { user, session }) => {
       await endEverything(user.userId);
       await sessions.end(request, response, session);
+      const { userId } = user;
+      identity.audit.record(
+        { event: 'sign_out', userId, everywhere: true },
+        requestOrigin(request),
+      );
       response.redirect(303, '/account/signed-out');
     }),
   );

@@ -1,5 +1,6 @@
 import type { Identity } from '@gatehouse/identity';
 import type { Request, Response, Router } from 'express';
+import { requestOrigin } from '../audit/request-origin.ts';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
 import { formField, parseForm } from '../pages/form-field.ts';
 import { pageLanguage } from '../pages/language.ts';
@@ -50,7 +51,10 @@ export function addPasswordRoutes(
         wanted: formField(request, 'wanted'),
         repeated: formField(request, 'repeated'),
       });
+      const { userId } = who.user;
       if (outcome.kind === 'changed') {
+        const event = { event: 'user_changed', userId, change: 'password_changed' } as const;
+        identity.audit.record(event, requestOrigin(request));
         await sessions.renew(request, response, outcome.user, who.session);
         response.redirect(303, '/account?done=password');
         return;
@@ -60,6 +64,10 @@ export function addPasswordRoutes(
         response.status(429).set('Retry-After', String(outcome.seconds));
         show(request, response, who, { problem: fill(texts.passwordTooMany, { minutes }) });
         return;
+      }
+      if (outcome.problem === 'passwordWrong') {
+        const event = { event: 'sign_in_failed', method: 'page', reason: 'credentials' } as const;
+        identity.audit.record({ ...event, userId }, requestOrigin(request));
       }
       response.status(422);
       const wrongField = outcome.problem === 'passwordWrong' ? 'current' : 'wanted';

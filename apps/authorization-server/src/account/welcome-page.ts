@@ -15,7 +15,7 @@ export const serveWelcomePage: RequestHandler = (request, response) => {
   const content = html`<h1>${texts.welcomeTitle}</h1>
 <p class="lead">${texts.welcomeLead}</p>
 <p class="actions"><a class="button primary" href="/account">${texts.openAccount}</a> <a class="button" href="/device">${texts.connectDevice}</a></p>`;
-  const title = texts.signInTitle;
+  const title = texts.welcomeTitle;
   response.set('Content-Security-Policy', contentSecurityPolicy({ script: true }));
   response
     .type('html')

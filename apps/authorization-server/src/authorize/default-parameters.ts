@@ -12,11 +12,14 @@ export function defaultParameters(clients: ClientRegistry): RequestHandler {
     const client =
       clientId === undefined || others.length > 0 ? undefined : await clients.find(clientId);
     const [redirectUri, ...otherUris] = client?.redirectUris ?? [];
-    if (!url.searchParams.has('scope') && client !== undefined && client.scopes.length > 0) {
+    // A pushed request names everything itself (RFC 9126 §4).
+    const isPushed = url.searchParams.has('request_uri');
+    if (!isPushed && scopeIsOmitted(url) && client !== undefined && client.scopes.length > 0) {
       url.searchParams.set('scope', client.scopes.join(' '));
     }
     if (
       !url.searchParams.has('redirect_uri') &&
+      !isPushed &&
       redirectUri !== undefined &&
       otherUris.length === 0
     ) {
@@ -30,4 +33,10 @@ export function defaultParameters(clients: ClientRegistry): RequestHandler {
     request.url = `${url.pathname}${url.search}`;
     next();
   };
+}
+
+/** RFC 6749 §3.1: a parameter without a value is as good as none. Sent twice, it is the library's to refuse. */
+function scopeIsOmitted({ searchParams }: URL): boolean {
+  const values = searchParams.getAll('scope');
+  return values.length === 0 || (values.length === 1 && values[0] === '');
 }

@@ -13,7 +13,7 @@ export const redirectReply: ProviderMiddleware = async (context, next) => {
   const [address = '', ...answer] = location.split(/([?#])/);
   const rest = answer.join('').replaceAll('+', '%20');
   context.set('Location', address + rest + emptyFragment(rest));
-  if (context.status === 303 && context.method === 'GET') {
+  if (context.status === 303 && ['GET', 'HEAD'].includes(context.method)) {
     context.status = 302;
   }
 };

@@ -11,6 +11,10 @@ export const answerClientEndpointErrors: ErrorRequestHandler = (error, request, 
     next(error);
     return;
   }
+  if (request.socket.destroyed) {
+    // The caller left in the middle of the body: not our failure, and nobody to answer.
+    return;
+  }
   const unavailable = error instanceof StoreUnavailable;
   const status = unavailable ? 503 : 500;
   const failure = {

@@ -5,7 +5,8 @@ import type { Redemptions } from '../provider/redemptions.ts';
 export function completeRedemption(redemptions: Redemptions): ProviderMiddleware {
   return async (context, next) => {
     await next();
-    if (context.status === 200) {
+    // A pushed request is used up by a redirect.
+    if (context.status < 400) {
       await redemptions.complete(context.req);
     }
   };

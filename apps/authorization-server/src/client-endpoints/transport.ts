@@ -9,6 +9,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { failureBody } from '../platform/failure-body.ts';
 import { isPlatformRequest } from '../platform/platform-requests.ts';
 import { isMalformedBasic } from './basic-credentials.ts';
+import { endAfterRequest } from './end-after-request.ts';
 import { limitBody, MAXIMUM_BODY_BYTES } from './limit-body.ts';
 import { challengeClient, replyHeaders } from './reply.ts';
 
@@ -136,9 +137,8 @@ export function writeRefusal(request: Request, response: Response, refusal: Refu
     response.set('WWW-Authenticate', challengeClient);
   }
   const failure = { error, error_description: description };
-  response.end(
-    JSON.stringify(isPlatformRequest(request) ? failureBody(status, failure, Date.now()) : failure),
-  );
+  const body = isPlatformRequest(request) ? failureBody(status, failure, Date.now()) : failure;
+  endAfterRequest(request, response, JSON.stringify(body));
 }
 
 function countHeader(request: Request, name: string): number {

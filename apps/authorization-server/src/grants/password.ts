@@ -40,8 +40,14 @@ async function signInByPassword(
     registered: client.scope,
     excluded: [],
   });
-  const address = clientAddress(context.req);
-  const user = await signIn({ username, password, address, clientId: client.clientId });
+  const user = await signIn({
+    method: 'password_grant',
+    username,
+    password,
+    address: clientAddress(context.req),
+    clientId: client.clientId,
+    request: context.req,
+  });
   if (user === undefined) {
     throw new errors.InvalidGrant('the username or password is wrong');
   }

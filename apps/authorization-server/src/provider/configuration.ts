@@ -1,4 +1,4 @@
-import { type Identity, knownScopes, type SigningKey } from '@gatehouse/identity';
+import { type Identity, knownScopes, type SigningKeys } from '@gatehouse/identity';
 import type { Configuration, JWKS } from 'oidc-provider';
 import { deviceFlow } from '../device-sign-in/device-pages.ts';
 import { logout } from '../logout/logout-pages.ts';
@@ -23,7 +23,8 @@ import { failClosed } from './unavailable-adapter.ts';
 
 export interface ProviderSettings {
   readonly identity: Identity;
-  readonly signingKey: SigningKey;
+  /** Those of the start; later ones come through keep-jwks-current.ts. */
+  readonly signingKeys: SigningKeys;
   readonly cookieKeys: readonly string[];
   /** https issuers get `Secure` cookies with name prefixes. */
   readonly secureCookies: boolean;
@@ -34,7 +35,7 @@ export interface ProviderSettings {
 
 /** Everything the library leaves open, said explicitly: its defaults are for development. */
 export function providerConfiguration(settings: ProviderSettings): Configuration {
-  const { identity, signingKey, singleUseOf } = settings;
+  const { identity, signingKeys, singleUseOf } = settings;
   const strict = settings.securityProfile === 'strict';
   return {
     adapter: (model) =>
@@ -43,7 +44,7 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
           ? new ClientAdapter(identity.clients, supportedGrantTypes(settings.securityProfile))
           : new OidcAdapter(model, { ...identity, singleUse: singleUseOf(model) }),
       ),
-    jwks: { keys: [signingKey.privateJwk] } as JWKS,
+    jwks: { keys: signingKeys.all.map((key) => key.privateJwk) } as JWKS,
     cookies: cookieSettings(settings),
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     enabledJWA: { idTokenSigningAlgValues: ['RS256'] },

@@ -3,7 +3,7 @@
  * things are kept (adapters), who clients and accounts are, how long things live, and how it fails.
  * What stands before its endpoints is in authorize/ and client-endpoints/; the pages are in sign-in/.
  */
-import type { Identity, MasterKey } from '@gatehouse/identity';
+import type { Identity, KeptSigningKeys, MasterKey } from '@gatehouse/identity';
 import Provider from 'oidc-provider';
 import { redirectReply } from '../authorize/redirect-reply.ts';
 import { completeRedemption } from '../client-endpoints/complete-redemption.ts';
@@ -18,11 +18,12 @@ import { skipLogoutQuestion } from '../logout/skip-logout-question.ts';
 import { platformReply } from '../platform/platform-reply.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
-
+import { auditEvents } from './audit-events.ts';
 import { refuseUnauthorizedClients } from './client-permissions.ts';
 import { type ProviderSettings, providerConfiguration } from './configuration.ts';
 import { completeDeviceCodes } from './device-codes.ts';
 import { enableImplicit } from './enable-implicit.ts';
+import { keepJwksCurrent } from './keep-jwks-current.ts';
 import { limitFailedSecrets } from './limit-failed-secrets.ts';
 import { noteOutcomes } from './note-outcomes.ts';
 import { recordKey } from './record-key.ts';
@@ -38,9 +39,11 @@ import { nameServedResponseModes } from './response-modes.ts';
 import { clientEndpointPaths } from './routes.ts';
 import { endGrantsWithSession } from './sessions.ts';
 import { answerUnexpectedErrors } from './unexpected-errors.ts';
+import { watchChallenges } from './watch-challenges.ts';
 
 export interface ProviderDependencies extends Omit<ProviderSettings, 'singleUseOf'> {
   readonly masterKey: MasterKey;
+  readonly keptSigningKeys: KeptSigningKeys;
   readonly signIn: SignIn;
   readonly failedSecrets: FailedSecrets;
 }
@@ -75,7 +78,10 @@ export function createProvider(issuer: string, dependencies: ProviderDependencie
   provider.use(completeRedemption(redemptions));
   provider.use(limitUserCodes(identity.store));
   provider.use(skipLogoutQuestion);
+  provider.use(keepJwksCurrent(provider, dependencies.keptSigningKeys));
   noteOutcomes(provider);
+  auditEvents(provider, identity);
+  watchChallenges(provider, identity);
   return provider;
 }
 

@@ -12,7 +12,7 @@ export function createInteractionPolicy(identity: Identity) {
   const checks = policy.get('login')?.checks;
   checks?.add(
     new Check('foreign_scope', 'a scope was requested that is not registered', (context) =>
-      refuseForeignScopes(context, identity),
+      settleScope(context, identity),
     ),
   );
   checks?.add(
@@ -27,20 +27,25 @@ export function createInteractionPolicy(identity: Identity) {
 
 /**
  * The library grants what it knows and drops the rest in silence, and takes a client without scopes for one
- * with all of them. RFC 6749 §3.3: what is not registered is refused, and said.
+ * with all of them. RFC 6749 §3.3: what is not registered is refused, and said; what is not named is all that is
+ * registered, also in a pushed request (RFC 9126), whose address names nothing.
  */
-async function refuseForeignScopes(
-  context: KoaContextWithOIDC,
-  { clients }: Identity,
-): Promise<false> {
-  const { client, requestParamScopes } = context.oidc;
+async function settleScope(context: KoaContextWithOIDC, { clients }: Identity): Promise<false> {
+  const { client, params, requestParamScopes } = context.oidc;
   const registered = (await clients.find(client?.clientId ?? ''))?.scopes ?? [];
   // The library has already dropped unknown ones from its parameters; the address still has them.
-  const { scope: asked } = context.query;
-  const requested = typeof asked === 'string' ? asked.split(' ') : [...requestParamScopes];
-  const refused = requested.find((scope) => scope !== '' && !registered.includes(scope));
+  const { scope: inAddress } = context.query;
+  const asked = typeof inAddress === 'string' ? inAddress.split(' ') : [];
+  const requested = [...requestParamScopes, ...asked].filter((scope) => scope !== '');
+  const refused = requested.find((scope) => !registered.includes(scope));
   if (refused !== undefined) {
     throw new errors.InvalidScope('requested scope is not allowed', refused);
+  }
+  if (registered.length === 0) {
+    throw new errors.InvalidScope('this client is registered for no scope', '');
+  }
+  if (requestParamScopes.size === 0 && params !== undefined) {
+    params.scope = registered.join(' ');
   }
   return false;
 }

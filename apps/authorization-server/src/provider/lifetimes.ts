@@ -1,3 +1,5 @@
+import { GRANT_LIFETIME_SECONDS } from '@gatehouse/identity';
+
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -13,7 +15,7 @@ export const lifetimes = {
   IdToken: HOUR,
   Interaction: HOUR,
   Session: 14 * DAY,
-  Grant: 60 * DAY,
+  Grant: GRANT_LIFETIME_SECONDS,
 } as const;
 
 /** Called by the library as `ttl.RefreshToken`: a successor ends when the first of its family would have. */

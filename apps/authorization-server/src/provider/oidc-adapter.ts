@@ -1,4 +1,10 @@
-import type { CredentialHash, Sealer } from '@gatehouse/identity';
+import {
+  type CredentialHash,
+  type FindLiveHolder,
+  grantMembersKey,
+  grantTombstoneKey,
+  type Sealer,
+} from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { lifetimes } from './lifetimes.ts';
@@ -13,6 +19,7 @@ import type { SingleUse } from './single-use.ts';
  *   payloads that carry other secrets are sealed whole.
  * - Single use is one `claim`; the loser of a race gets `invalid_grant` and revokes nothing. What was redeemed
  *   before this request came is found as consumed, and the library then kills what it gave.
+ * - What was issued at or before the not-before of its client, its user or the installation is not found.
  * - Nothing outlives its grant: index, write, then look for the grant's tombstone, and take back.
  */
 export interface AdapterDependencies {
@@ -21,6 +28,7 @@ export interface AdapterDependencies {
   readonly sealer: Sealer;
   /** How this model is used up, where it is. */
   readonly singleUse: SingleUse;
+  readonly findLiveHolder: FindLiveHolder;
 }
 
 /** Their payloads carry session ids, user codes or return addresses that work like credentials. */
@@ -39,9 +47,7 @@ const consumableModels = new Set([
 /** Kept this much longer, so that device and person hear that it expired (RFC 8628 §3.5 `expired_token`). */
 const EXPIRED_DEVICE_CODE_SECONDS = 600;
 
-const membersKey = (grantId: string) => `grant-members:${grantId}`;
 const expiryOf = (expiresIn: number) => Date.now() + expiresIn * 1000;
-const tombstoneKey = (grantId: string) => `grant-tombstone:${grantId}`;
 
 /** The ids of what a user has granted; those that were revoked since are found to be gone. */
 export const userGrantsKey = (userId: string) => `user-grants:${userId}`;
@@ -52,6 +58,7 @@ export class OidcAdapter implements Adapter {
   readonly #credentialHash: CredentialHash;
   readonly #sealer: Sealer;
   readonly #singleUse: SingleUse;
+  readonly #findLiveHolder: FindLiveHolder;
 
   constructor(model: string, dependencies: AdapterDependencies) {
     this.#model = model;
@@ -59,6 +66,7 @@ export class OidcAdapter implements Adapter {
     this.#credentialHash = dependencies.credentialHash;
     this.#sealer = dependencies.sealer;
     this.#singleUse = dependencies.singleUse;
+    this.#findLiveHolder = dependencies.findLiveHolder;
   }
 
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
@@ -66,7 +74,7 @@ export class OidcAdapter implements Adapter {
     const { grantId } = payload;
     const belongsToGrant = grantId !== undefined && this.#model !== 'Interaction';
     if (belongsToGrant) {
-      await this.#store.addToIndex(membersKey(grantId), key, expiryOf(expiresIn));
+      await this.#store.addToIndex(grantMembersKey(grantId), key, expiryOf(expiresIn));
     }
     if (this.#model === GRANT && payload.accountId !== undefined) {
       await this.#store.addToIndex(userGrantsKey(payload.accountId), id, expiryOf(expiresIn));
@@ -79,7 +87,7 @@ export class OidcAdapter implements Adapter {
     if (payload.userCode !== undefined) {
       await this.#point('userCode', payload.userCode, id, kept);
     }
-    if (belongsToGrant && (await this.#store.get(tombstoneKey(grantId))) !== undefined) {
+    if (belongsToGrant && (await this.#store.get(grantTombstoneKey(grantId))) !== undefined) {
       await this.#store.delete([key]);
       throw new errors.InvalidGrant('the grant was revoked');
     }
@@ -104,6 +112,9 @@ export class OidcAdapter implements Adapter {
       return undefined;
     }
     const payload = this.#decode(key, text, id);
+    if (!(await this.#isAlive(payload))) {
+      return undefined;
+    }
     if (!consumableModels.has(this.#model)) {
       return payload;
     }
@@ -123,25 +134,34 @@ export class OidcAdapter implements Adapter {
   async consume(id: string): Promise<void> {
     const secondsToLive = lifetimes[this.#model as keyof typeof lifetimes];
     if (!(await this.#singleUse.claim({ id, key: this.#key(id) }, secondsToLive))) {
-      throw new errors.InvalidGrant('already used');
+      throw this.#model === 'PushedAuthorizationRequest'
+        ? new errors.InvalidRequestUri('request_uri was already used')
+        : new errors.InvalidGrant('already used');
     }
   }
 
   async destroy(id: string): Promise<void> {
     if (this.#model === GRANT) {
-      await this.#store.set(tombstoneKey(id), '', lifetimes.Grant);
+      await this.#store.set(grantTombstoneKey(id), '', lifetimes.Grant);
       await this.revokeByGrantId(id);
     }
     await this.#store.delete([this.#key(id)]);
   }
 
   async revokeByGrantId(grantId: string): Promise<void> {
-    const keys = await this.#store.members(membersKey(grantId));
-    await this.#store.delete([...keys, membersKey(grantId)]);
+    const keys = await this.#store.members(grantMembersKey(grantId));
+    await this.#store.delete([...keys, grantMembersKey(grantId)]);
   }
 
   #key(id: string): string {
     return recordKey(this.#model, id, this.#credentialHash);
+  }
+
+  /** A session is as old as its sign-in: it may have begun before, with nobody in it. */
+  async #isAlive(payload: AdapterPayload): Promise<boolean> {
+    const issuedAt = payload.loginTs ?? payload.iat ?? 0;
+    const { clientId, accountId: userId } = payload;
+    return (await this.#findLiveHolder({ issuedAt, clientId, userId })) !== undefined;
   }
 
   #encode(key: string, payload: AdapterPayload): string {

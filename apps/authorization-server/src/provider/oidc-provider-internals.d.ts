@@ -1,4 +1,4 @@
-/** What enable-implicit.ts and wrap-grant-type.ts reach for; nothing else may. */
+/** What enable-implicit.ts, keep-jwks-current.ts and wrap-grant-type.ts reach for; nothing else may. */
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   import type Provider from 'oidc-provider';
   import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -9,6 +9,8 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
           readonly responseTypes: string[];
           readonly grantTypes: Set<string>;
         };
+        readonly keystore: { clear(): void; add(key: object): void };
+        jwks: { readonly keys: readonly object[] };
         readonly grantTypeHandlers: Map<string, (context: KoaContextWithOIDC) => Promise<void>>;
       }
     | undefined;

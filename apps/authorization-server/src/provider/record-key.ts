@@ -1,13 +1,9 @@
-import { accessTokenKey, accessTokenKinds, type CredentialHash } from '@gatehouse/identity';
+import { type CredentialHash, credentialKey, grantKey } from '@gatehouse/identity';
 
 /** A Grant's id is no credential: it stays readable, so that an operator can name it. */
 export const GRANT = 'Grant';
 
 /** Where a record of the provider's is kept: a credential under its HMAC, its value is nowhere. */
 export function recordKey(model: string, id: string, credentialHash: CredentialHash): string {
-  if (model === GRANT) {
-    return `grant:${id}`;
-  }
-  const hashed = credentialHash(id);
-  return accessTokenKinds.has(model) ? accessTokenKey(hashed) : `oidc:${model}:${hashed}`;
+  return model === GRANT ? grantKey(id) : credentialKey(model, credentialHash(id));
 }

@@ -7,5 +7,7 @@ export function formTargets(redirectUri: unknown): readonly string[] {
   if (url === null) {
     return [];
   }
-  return [url.origin === 'null' ? url.protocol : url.origin];
+  // Browsers know no IPv6 address as a source: the scheme has to do.
+  const hasOrigin = url.origin !== 'null' && !url.hostname.startsWith('[');
+  return [hasOrigin ? url.origin : url.protocol];
 }

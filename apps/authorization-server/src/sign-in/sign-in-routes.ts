@@ -51,10 +51,12 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
     }
     const username = field(request, 'username');
     const user = await signIn({
+      method: 'page',
       username,
       password: field(request, 'password'),
       address: clientAddress(request),
       clientId: String(interaction.params.client_id),
+      request,
     });
     if (user === undefined) {
       await showSignIn(request, response, interaction, dependencies, { username, failed: true });

@@ -1,4 +1,4 @@
-/** How much is too much, and for how long. docs/decisions/0021-sign-in-throttle.md says why these numbers. */
+/** How much is too much, and for how long. docs/decisions/0019-sign-in-throttle.md says why these numbers. */
 export interface Limit {
   readonly attempts: number;
   readonly windowSeconds: number;

@@ -11,6 +11,7 @@
  * evaluated, on however many processes. Deliberately not here: anything that lasts longer than its window, and
  * anything that ends sessions or tokens: locking somebody else out is an attack, too.
  */
+import type { IncomingMessage } from 'node:http';
 import {
   type CredentialHash,
   canonicalUsername,
@@ -23,12 +24,23 @@ import { accountLimit, addressLimit, clientLimit, type Limit } from './limits.ts
 import { TooManyAttempts } from './too-many-attempts.ts';
 
 export interface SignInAttempt {
+  readonly method: 'page' | 'password_grant';
   readonly username: string;
   readonly password: string;
   /** From `clientAddress`. */
   readonly address: string;
   /** The application the person signs in for, where there is one. */
   readonly clientId?: string | undefined;
+  /** Where it came in: for who observes; nothing here looks at it. */
+  readonly request?: IncomingMessage;
+}
+
+/** Hears of every attempt once, for the audit trail. */
+export interface SignInObserver {
+  succeeded(attempt: SignInAttempt, userId: string): void;
+  failed(attempt: SignInAttempt, reason: 'credentials' | 'not_allowed' | 'throttled'): void;
+  /** With the failure that locks the account, not with those that follow. */
+  locked(attempt: SignInAttempt): void;
 }
 
 /**
@@ -46,53 +58,79 @@ export interface SignInDependencies {
   readonly credentialHash: CredentialHash;
   /** Whether this client signs in users of this organisation. */
   readonly isAllowed: (user: User, clientId: string) => Promise<boolean>;
+  readonly observer?: SignInObserver;
   readonly now?: () => number;
 }
 
 export function createSignIn(dependencies: SignInDependencies): SignIn {
-  const { store, users, credentialHash, isAllowed, now = Date.now } = dependencies;
+  const { store, users, credentialHash, isAllowed, observer, now = Date.now } = dependencies;
   // People type passwords into the wrong field: a username is no text for a key.
   const accountKey = (name: string) =>
     `sign-ins:account:${credentialHash(canonicalUsername(name))}`;
+  const clientKey = (clientId: string) => `sign-ins:client:${clientId}`;
 
-  async function count(key: string, limit: Limit): Promise<void> {
-    const { count: attempts, resetsAt } = await store.increment(key, limit.windowSeconds);
-    if (attempts > limit.attempts) {
-      throw new TooManyAttempts(resetsAt, now());
+  /** @throws TooManyAttempts */
+  async function countOrigin(attempt: SignInAttempt): Promise<void> {
+    const { address, clientId } = attempt;
+    const counts: (readonly [key: string, limit: Limit])[] = [
+      [`sign-ins:address:${address}`, addressLimit],
+    ];
+    if (clientId !== undefined) {
+      counts.push([clientKey(clientId), clientLimit]);
+    }
+    for (const [key, limit] of counts) {
+      const { count, resetsAt } = await store.increment(key, limit.windowSeconds);
+      if (count > limit.attempts) {
+        observer?.failed(attempt, 'throttled');
+        throw new TooManyAttempts(resetsAt, now());
+      }
     }
   }
 
-  async function verify({ username, password, clientId }: SignInAttempt) {
+  async function giveBack({ username, clientId }: SignInAttempt): Promise<void> {
+    const keys = [accountKey(username), ...(clientId === undefined ? [] : [clientKey(clientId)])];
+    await Promise.all(keys.map((key) => store.decrement(key)));
+  }
+
+  async function evaluate(attempt: SignInAttempt): Promise<User | undefined> {
+    const { username, password, clientId } = attempt;
     const user = await users.verify(username, password);
     const allowed =
       user !== undefined && (clientId === undefined || (await isAllowed(user, clientId)));
-    return allowed ? user : undefined;
+    if (!allowed) {
+      observer?.failed(attempt, user === undefined ? 'credentials' : 'not_allowed');
+      return undefined;
+    }
+    return user;
   }
 
   return async (attempt) => {
-    const { username, password, address, clientId } = attempt;
-    if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
+    if (Buffer.byteLength(attempt.password) > MAXIMUM_PASSWORD_BYTES) {
+      observer?.failed(attempt, 'credentials');
       return undefined;
     }
-    await count(`sign-ins:address:${address}`, addressLimit);
-    const returned = [accountKey(username)];
-    if (clientId !== undefined) {
-      await count(`sign-ins:client:${clientId}`, clientLimit);
-      returned.push(`sign-ins:client:${clientId}`);
-    }
-    const counter = await store.increment(accountKey(username), accountLimit.windowSeconds);
-    let evaluatedAndFailed = false;
+    await countOrigin(attempt);
+    const key = accountKey(attempt.username);
+    const { count } = await store.increment(key, accountLimit.windowSeconds);
+    let isGuess = false;
     try {
-      if (counter.count > accountLimit.attempts) {
-        await users.refuse(username);
+      if (count > accountLimit.attempts) {
+        observer?.failed(attempt, 'throttled');
+        await users.refuse(attempt.username);
         return undefined;
       }
-      const user = await verify(attempt);
-      evaluatedAndFailed = user === undefined;
+      const user = await evaluate(attempt);
+      isGuess = user === undefined;
+      if (isGuess && count === accountLimit.attempts) {
+        observer?.locked(attempt);
+      }
+      if (user !== undefined) {
+        observer?.succeeded(attempt, user.userId);
+      }
       return user;
     } finally {
-      if (!evaluatedAndFailed) {
-        await Promise.all(returned.map((key) => store.decrement(key)));
+      if (!isGuess) {
+        await giveBack(attempt);
       }
     }
   };

@@ -37,16 +37,16 @@ const addressOrRange = z.string().refine(isAddressOrRange, 'must be an address o
 
 const redirectingGrantTypes: ReadonlySet<string> = new Set(['authorization_code', 'implicit']);
 
-const organization = z.strictObject({ id: identifier, name: text(200) });
+export const organizationSchema = z.strictObject({ id: identifier, name: text(200) });
 
 const redirectUri = z
   .string()
   .refine(
     (value) => isAllowedRedirectUri(value, 'native'),
-    'must be https, loopback http, or a native app scheme, in normal form, without fragment',
+    'must be https, loopback http, or a native app scheme, in normal form, without fragment and without code, state or the like in its query',
   );
 
-const client = z
+export const clientSchema = z
   .strictObject({
     clientId: identifier,
     secureKey: secureKey.optional(),
@@ -100,7 +100,7 @@ export function isAcceptablePassword(password: string): boolean {
   return [...password].length >= 8 && Buffer.byteLength(password) <= MAXIMUM_PASSWORD_BYTES;
 }
 
-const user = z.strictObject({
+export const userSchema = z.strictObject({
   username: text(128)
     .refine((value) => value.trim() === value, 'must not start or end blank')
     .refine((value) => !/\p{Cf}/u.test(value), 'must not contain invisible characters'),
@@ -112,9 +112,9 @@ const user = z.strictObject({
 
 /** `BOOTSTRAP_FILE`: unknown members are refused, so that a typo does not pass as a default. */
 export const bootstrapSchema = z.strictObject({
-  organizations: distinct(organization, 'id', (entry) => entry.id).default([]),
-  clients: distinct(client, 'clientId', (entry) => entry.clientId).default([]),
-  users: distinct(user, 'username', (entry) => canonicalUsername(entry.username)).default([]),
+  organizations: distinct(organizationSchema, 'id', (entry) => entry.id).default([]),
+  clients: distinct(clientSchema, 'clientId', (entry) => entry.clientId).default([]),
+  users: distinct(userSchema, 'username', (entry) => canonicalUsername(entry.username)).default([]),
 });
 
 /** Of two entries with one name the later would silently win, and undo the earlier at every start. */

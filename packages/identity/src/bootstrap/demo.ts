@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/configuration';
 import { z } from 'zod';
@@ -55,6 +56,12 @@ export function readOrCreateDemo(
     throw new ConfigurationError([{ name: 'DATA_DIR', message }]);
   }
   return demo;
+}
+
+/** To recognise the demo's secrets elsewhere. */
+export function readDemoIfPresent(dataDirectory: string): Demo | undefined {
+  const path = demoFile(dataDirectory);
+  return existsSync(path) ? parseRecord(storedDemo, readFileSync(path, 'utf8')) : undefined;
 }
 
 /** The demo as a bootstrap definition: one organisation, one application with every ordinary grant, one user. */

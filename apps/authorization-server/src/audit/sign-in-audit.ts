@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http';
+import type { AuditEvent, Identity, SignInMethod } from '@gatehouse/identity';
+import { requestOrigin, thisServer } from './request-origin.ts';
+
+/** One attempt to sign in, however it was made. */
+export interface AuditedAttempt {
+  readonly method: SignInMethod;
+  /** As it was typed: looked up, and never stored. It may be a password in the wrong field. */
+  readonly username: string;
+  readonly clientId?: string | undefined;
+  /** Where it came in. */
+  readonly request?: IncomingMessage | undefined;
+}
+
+type Failure = Extract<AuditEvent, { readonly event: 'sign_in_failed' }>['reason'];
+
+/** For the sign-in page, the password grant and the throttle they share. Each call is one entry. */
+export interface SignInAudit {
+  succeeded(attempt: AuditedAttempt, userId: string): void;
+  failed(attempt: AuditedAttempt, reason: Failure): void;
+  /** When an account becomes locked, not for every attempt while it is: those are failures, `throttled`. */
+  locked(attempt: AuditedAttempt): void;
+}
+
+export function createSignInAudit({
+  audit,
+  users,
+}: Pick<Identity, 'audit' | 'users'>): SignInAudit {
+  /** The account a name belongs to. The reply does not wait for it, so its timing does not tell who exists. */
+  function withUser(username: string, then: (userId: string | undefined) => void): void {
+    users.findByUsername(username).then(
+      (user) => then(user?.userId),
+      () => then(undefined),
+    );
+  }
+
+  const originOf = ({ request }: AuditedAttempt) =>
+    request === undefined ? thisServer : requestOrigin(request);
+
+  return {
+    succeeded(attempt, userId) {
+      const { method, clientId } = attempt;
+      audit.record({ event: 'sign_in_succeeded', method, clientId, userId }, originOf(attempt));
+    },
+    failed(attempt, reason) {
+      const { method, username, clientId } = attempt;
+      const origin = originOf(attempt);
+      withUser(username, (userId) => {
+        audit.record({ event: 'sign_in_failed', method, reason, clientId, userId }, origin);
+      });
+    },
+    locked(attempt) {
+      const { username, clientId } = attempt;
+      const origin = originOf(attempt);
+      withUser(username, (userId) => {
+        audit.record({ event: 'account_locked', clientId, userId }, origin);
+      });
+    },
+  };
+}

@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openIdentity, readOrCreateDemo } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import { freePort } from '@gatehouse/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+const main = join(import.meta.dirname, '..', 'src', 'main.ts');
+let directory: string;
+let port: number;
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'gatehouse-production-'));
+  port = await freePort();
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+function file(name: string, content: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** A deployment as it should be; each test spoils something. */
+function production(): Record<string, string> {
+  return {
+    DATA_DIR: directory,
+    AUTHORIZATION_SERVER_PORT: String(port),
+    OPERATIONS_PORT: '0',
+    AUTHORIZATION_SERVER_URL: 'https://auth.example',
+    STORE_URL: `sqlite:${join(directory, 'store.sqlite')}`,
+    MASTER_KEY_FILE: file('master.key', randomBytes(32).toString('hex')),
+    COOKIE_KEYS_FILE: file('cookie.keys', randomBytes(32).toString('hex')),
+  };
+}
+
+/** Runs the real process: its exit code and words where it ends, code 'started' where it does not. */
+function run(environment: Record<string, string>): Promise<{ code: unknown; words: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [main], {
+      env: { PATH: process.env.PATH, ...environment },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    let words = '';
+    child.stderr?.on('data', (chunk) => {
+      words += String(chunk);
+    });
+    let started = false;
+    child.once('message', () => {
+      started = true;
+      child.kill('SIGTERM');
+    });
+    child.once('close', (code) => resolve({ code: started ? 'started' : code, words }));
+  });
+}
+
+const bootstrapWith = (secureKey: string, password: string) =>
+  JSON.stringify({
+    organizations: [{ id: 'org-1', name: 'Example' }],
+    clients: [{ clientId: 'app', secureKey, name: 'App', orgId: 'org-1' }],
+    users: [{ username: 'bob', password, name: 'Bob', orgId: 'org-1' }],
+  });
+
+describe('a public address', () => {
+  it('starts with random keys behind named proxies', async () => {
+    const { code, words } = await run({ ...production(), TRUSTED_PROXIES: '10.0.0.0/8, ::1' });
+    expect({ code, words }).toEqual({ code: 'started', words: '' });
+  });
+
+  it('CF-01 SL-07 CF-07 refuses to start and names every reason at once, without values', async () => {
+    const demo = readOrCreateDemo(directory);
+    const { code, words } = await run({
+      ...production(),
+      AUTHORIZATION_SERVER_URL: 'http://auth.example',
+      MASTER_KEY_FILE: file('zeros', '0'.repeat(64)),
+      COOKIE_KEYS_FILE: file('cookies', 'my-secret-cookie-key-that-is-long-enough'),
+      TRUSTED_PROXIES: '0.0.0.0/0',
+      LOG_LEVEL: 'shouting',
+      BOOTSTRAP_FILE: file('bootstrap.json', bootstrapWith(demo.secureKey, 'changeme123')),
+    });
+    expect(code).toBe(1);
+    const names = words
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split(': ')[0]);
+    expect(names.filter(Boolean).sort()).toEqual([
+      'AUTHORIZATION_SERVER_URL',
+      'BOOTSTRAP_FILE clients.0.secureKey',
+      'BOOTSTRAP_FILE users.0.password',
+      'COOKIE_KEYS_FILE',
+      'LOG_LEVEL',
+      'MASTER_KEY_FILE',
+      'TRUSTED_PROXIES',
+    ]);
+    for (const value of [demo.secureKey, 'changeme123', 'my-secret', '0000', 'shouting']) {
+      expect(words).not.toContain(value);
+    }
+  });
+
+  it('CF-01 refuses missing key files and proxies in two halves of the internet', async () => {
+    const { MASTER_KEY_FILE: _m, COOKIE_KEYS_FILE: _c, ...rest } = production();
+    const { code, words } = await run({ ...rest, TRUSTED_PROXIES: '0.0.0.0/1,128.0.0.0/1' });
+    expect(code).toBe(1);
+    expect(words).toMatch(/MASTER_KEY_FILE: is required/);
+    expect(words).toMatch(/COOKIE_KEYS_FILE: is required/);
+    expect(words).toMatch(/TRUSTED_PROXIES: trusts more/);
+  });
+
+  it('SL-07 refuses the embedded demo, and a store that the demo was in until it is disabled', async () => {
+    const demo = readOrCreateDemo(directory);
+    const {
+      STORE_URL: storeUrl = '',
+      MASTER_KEY_FILE: _m,
+      COOKIE_KEYS_FILE: _c,
+      ...embedded
+    } = production();
+    const refused = await run(embedded);
+    expect(refused.code).toBe(1);
+    expect(refused.words).toContain('DATA_DIR: holds the demo client and user');
+
+    const masterKey = randomBytes(32);
+    const environment = {
+      ...production(),
+      MASTER_KEY_FILE: file('master.key', masterKey.toString('hex')),
+    };
+    const store = createStore(storeUrl);
+    const { clients, users } = openIdentity({ store, masterKey });
+    await clients.save(
+      {
+        ...{ clientId: 'demo', name: 'Demo', orgId: 'demo', signatureAlgorithm: 'SHA-256' },
+        ...{ grantTypes: [], redirectUris: [], postLogoutRedirectUris: [], scopes: [] },
+        ...{ applicationType: 'web', public: false, firstParty: false, resourceServer: false },
+        ...{ ownOrganizationOnly: false, corsOrigins: [], ipAllowList: [] },
+      },
+      demo.secureKey,
+    );
+    const { userId } = await users.ensure({ ...demo, name: 'Alice', orgId: 'demo' });
+    const left = await run(environment);
+    expect(left.code).toBe(1);
+    expect(left.words).toContain('gatehouse -- clients disable demo');
+    expect(left.words).toContain('gatehouse -- users disable alice');
+
+    await clients.update('demo', (client) => ({ ...client, enabled: false }));
+    await users.update(userId, (user) => ({ ...user, enabled: false }));
+    await store.close();
+    expect((await run(environment)).code).toBe('started');
+  });
+});

@@ -1,0 +1,108 @@
+import {
+  authorizeAsUser,
+  type Constellation,
+  createPageVisitor,
+  startConstellation,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { alice, authorizationUrl, basic, bootstrap, requestToken, web } from './fixtures.ts';
+
+describe('a pushed authorization request (RFC 9126)', () => {
+  let system: Constellation;
+  let issuer: string;
+
+  beforeAll(async () => {
+    system = await startConstellation({
+      engine: 'sqlite',
+      bootstrap,
+      apps: ['authorization-server'],
+    });
+    issuer = system.authorizationServerUrl;
+  });
+  afterAll(() => system.stop());
+
+  const scopeless = { clientId: 'scopeless', secureKey: 'scopelessKey0123456789' };
+
+  async function push(
+    client: { readonly clientId: string; readonly secureKey: string },
+    parameters: Record<string, string>,
+  ) {
+    const reply = await fetch(`${issuer}/par`, {
+      method: 'POST',
+      headers: { authorization: basic(client.clientId, client.secureKey) },
+      body: new URLSearchParams({
+        response_type: 'code',
+        client_id: client.clientId,
+        ...parameters,
+      }),
+    });
+    const { request_uri: requestUri = '' } = (await reply.json()) as Record<string, string>;
+    return (extra = '') =>
+      `${issuer}/authorize?client_id=${client.clientId}&request_uri=${encodeURIComponent(requestUri)}${extra}`;
+  }
+
+  it('without a scope is given all the client is registered for', async () => {
+    const address = await push(web, { redirect_uri: web.redirectUri });
+    const landing = await authorizeAsUser(address(), alice);
+    const { body } = await requestToken(issuer, {
+      grant_type: 'authorization_code',
+      code: landing.searchParams.get('code') ?? '',
+      redirect_uri: web.redirectUri,
+    });
+    expect(body.scope).toContain('device:write');
+  });
+
+  it.each(['', '&scope=', '&scope=device%3Aread'])(
+    'AZ-09 opens no scope that the client is not registered for, whatever the address adds: %s',
+    async (extra) => {
+      const visitor = createPageVisitor();
+      await authorizeAsUser(authorizationUrl(issuer), alice, visitor);
+      const address = await push(scopeless, {
+        redirect_uri: 'https://scopeless.example/callback',
+        scope: 'openid device:read device:write',
+      });
+      const reply = await visitor.get(address(extra));
+      expect(reply.location ?? '').toContain('error=invalid_scope');
+      expect(reply.location ?? '').not.toContain('code=');
+    },
+  );
+
+  it('is good for one use', async () => {
+    const address = await push(web, { redirect_uri: web.redirectUri, scope: 'device:read' });
+    await authorizeAsUser(address(), alice);
+    const again = await createPageVisitor().get(address());
+    expect(again.status).toBe(400);
+    expect(again.body).toContain('invalid_request_uri');
+  });
+});
+
+describe('requests that are no paths', () => {
+  it('GW-01 are refused before they mean anything', async () => {
+    const { connect } = await import('node:net');
+    const system = await startConstellation({
+      engine: 'sqlite',
+      bootstrap,
+      apps: ['authorization-server'],
+    });
+    const { port } = new URL(system.authorizationServerUrl);
+    for (const target of [
+      'http://x:99999/token',
+      'http://[/authorize',
+      'http://evil.example/',
+      '*',
+    ]) {
+      const reply = await new Promise<string>((resolve) => {
+        let text = '';
+        const socket = connect(Number(port), 'localhost', () =>
+          socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
+        );
+        socket.on('data', (chunk) => {
+          text += chunk.toString('utf8');
+        });
+        socket.on('close', () => resolve(text));
+      });
+      expect([target, reply.slice(0, 12)]).toEqual([target, 'HTTP/1.1 400']);
+    }
+    await system.stop();
+  });
+});

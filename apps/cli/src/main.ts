@@ -1,0 +1,8 @@
+import { runCli } from './cli.ts';
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  environment: process.env,
+  input: process.stdin,
+  output: process.stdout,
+  errors: process.stderr,
+});

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  ConfigurationError,
+  commonVariables,
+  type Environment,
+  parseEnvironment,
+} from '@gatehouse/configuration';
+import {
+  assertMasterKeyFits,
+  type Identity,
+  identityVariables,
+  openIdentity,
+  resolveIdentitySettings,
+} from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import { z } from 'zod';
+
+const variables = z.object({ DATA_DIR: commonVariables.DATA_DIR, ...identityVariables });
+
+/**
+ * The store that the servers use, by the same variables.
+ *
+ * @throws ConfigurationError also where no server has made a store yet: an operator in the wrong folder would
+ *   otherwise work on an empty one
+ */
+export async function openIdentityStore(
+  environment: Environment,
+): Promise<{ readonly identity: Identity; close(): Promise<void> }> {
+  const read = parseEnvironment(variables, environment);
+  const { DATA_DIR, STORE_URL } = read;
+  if (STORE_URL === undefined && !existsSync(join(DATA_DIR, 'master.key'))) {
+    const message =
+      'holds no store yet. Start the servers once, or name the folder or STORE_URL they use';
+    throw new ConfigurationError([{ name: 'DATA_DIR', message }]);
+  }
+  const settings = resolveIdentitySettings(read);
+  const store = openStore(settings.storeUrl);
+  try {
+    const identity = openIdentity({ store, masterKey: settings.masterKey });
+    await assertMasterKeyFits(identity);
+    return { identity, close: () => store.close() };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function openStore(url: string) {
+  try {
+    return createStore(url);
+  } catch (error) {
+    if (error instanceof TypeError) {
+      throw new ConfigurationError([{ name: 'STORE_URL', message: error.message }]);
+    }
+    throw error;
+  }
+}

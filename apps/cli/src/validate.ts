@@ -1,0 +1,29 @@
+import { toProblems } from '@gatehouse/configuration';
+import { type Identity, RefusedChange } from '@gatehouse/identity';
+import type { z } from 'zod';
+import { UsageError } from './command.ts';
+
+/**
+ * The same rules as for a bootstrap file.
+ *
+ * @throws UsageError with every problem at once, without the values
+ */
+export function validate<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+): z.infer<Schema> {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) {
+    const problems = toProblems(parsed.error).map(({ name, message }) => `${name}: ${message}`);
+    throw new UsageError('That is not possible:', problems);
+  }
+  return parsed.data;
+}
+
+export async function assertOrganizationExists(orgId: string, identity: Identity): Promise<void> {
+  if ((await identity.organizations.find(orgId)) === undefined) {
+    throw new RefusedChange(
+      `There is no organisation ${orgId}. Add it first: gatehouse organizations add ${orgId}`,
+    );
+  }
+}

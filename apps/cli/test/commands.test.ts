@@ -1,0 +1,318 @@
+// requires: redis-server
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadSigningKey, openIdentity } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { commands } from '../src/cli.ts';
+import { runGatehouse } from './run-gatehouse.ts';
+
+describe.each(storeEngines)('gatehouse on %s', (engineName) => {
+  let engine: StoreEngine;
+  let directory: string;
+  let environment: Record<string, string>;
+  const masterKey = randomBytes(32);
+  const gatehouse = (words: string, stdin?: Parameters<typeof runGatehouse>[2]) =>
+    runGatehouse(environment, words.split(' '), stdin);
+
+  beforeAll(async () => {
+    engine = await startStoreEngine(engineName);
+    directory = mkdtempSync(join(tmpdir(), 'gatehouse-cli-'));
+    const MASTER_KEY_FILE = join(directory, 'master.key');
+    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'));
+    environment = { STORE_URL: engine.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
+    await gatehouse('organizations add org-1 --name Example');
+  });
+  afterAll(async () => {
+    await engine.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  async function withIdentity<Result>(
+    work: (identity: ReturnType<typeof openIdentity>) => Promise<Result>,
+  ): Promise<Result> {
+    const store = createStore(engine.storeUrl);
+    try {
+      return await work(openIdentity({ store, masterKey }));
+    } finally {
+      await store.close();
+    }
+  }
+
+  describe('organizations', () => {
+    it('are added once and listed', async () => {
+      expect((await gatehouse('organizations list --json')).json).toEqual({
+        organizations: [{ id: 'org-1', name: 'Example' }],
+      });
+      expect(await gatehouse('organizations add org-1')).toMatchObject({ code: 1 });
+      expect(await gatehouse('organizations add')).toMatchObject({ code: 2 });
+    });
+  });
+
+  describe('clients', () => {
+    it('are added with a key that is shown once, works, and is shown by no other command', async () => {
+      const added = await gatehouse('clients add app-1 --org org-1 --scope device:read --json');
+      expect(added.code).toBe(0);
+      const { secureKey, client } = added.json;
+      expect(secureKey).toMatch(/^[A-Za-z0-9]{32}$/);
+      expect(client).toMatchObject({
+        ...{ clientId: 'app-1', orgId: 'org-1', enabled: true, scopes: ['device:read'] },
+        ...{ signatureAlgorithm: 'SHA-256', grantTypes: ['client_credentials'] },
+        keys: [{ keyId: expect.any(String), createdAt: expect.any(Number) }],
+      });
+      const isRight = await withIdentity(async ({ clients }) =>
+        clients.verifySecret(await clients.find('app-1'), secureKey),
+      );
+      expect(isRight).toBe(true);
+      for (const words of [
+        'clients list',
+        'clients list --json',
+        'clients show app-1',
+        'clients show app-1 --json',
+        'audit list --json',
+      ]) {
+        const { output } = await gatehouse(words);
+        expect(output).toContain('app-1');
+        expect(output).not.toContain(secureKey);
+        expect(output).not.toMatch(/sealed|passwordHash/);
+      }
+    });
+
+    it('take a key of their own from standard input, and no key when they are public', async () => {
+      const own = await gatehouse(
+        'clients add own --org org-1 --secure-key-stdin',
+        'ownKey0123456789abc\n',
+      );
+      expect(own).toMatchObject({ code: 0, output: 'Added the client own.\n' });
+      const weak = await gatehouse('clients add weak --org org-1 --secure-key-stdin', 'short\n');
+      expect(weak.code).toBe(2);
+      expect(weak.errors).toContain('secureKey: must be 16 to 256');
+      expect(weak.errors).not.toContain('short\n');
+      const spa = await gatehouse(
+        'clients add spa --org org-1 --public --grant-type authorization_code --redirect-uri https://spa.example/cb --json',
+      );
+      expect(spa.json).toMatchObject({ client: { public: true, keys: [] } });
+      expect(spa.json).not.toHaveProperty('secureKey');
+    });
+
+    it.each([
+      'https://rp.example/cb?code=1',
+      'https://rp.example/cb?state=1',
+      'https://*.rp.example/cb',
+      'https://rp.example/cb#f',
+      'javascript:alert(1)',
+      'http://rp.example/cb',
+    ])('RU-16 RU-17 may not be registered for %s', async (uri) => {
+      const refused = await gatehouse(
+        `clients add bad --org org-1 --grant-type authorization_code --redirect-uri ${uri}`,
+      );
+      expect(refused.code).toBe(2);
+      expect(refused.errors).toContain('redirectUris.0: must be https');
+      const changed = await gatehouse(`clients change own --redirect-uri ${uri}`);
+      expect(changed.code).toBe(2);
+    });
+
+    it('are changed in what is named and in nothing else', async () => {
+      await gatehouse('clients add changing --org org-1 --scope device:read --scope device:log');
+      const before = (await gatehouse('clients show changing --json')).json.client;
+      const after = (
+        await gatehouse('clients change changing --scope device:write --first-party --json')
+      ).json.client;
+      expect(after).toEqual({ ...before, scopes: ['device:write'], firstParty: true });
+      const back = await runGatehouse(environment, [
+        ...['clients', 'change', 'changing', '--no-first-party', '--scope', '', '--json'],
+      ]);
+      expect(back.json.client).toEqual({ ...before, scopes: [] });
+      expect(await gatehouse('clients change changing')).toMatchObject({ code: 2 });
+      expect(await gatehouse('clients change nobody --name x')).toMatchObject({ code: 1 });
+      expect(await gatehouse('clients change changing --org nowhere')).toMatchObject({ code: 1 });
+      expect(await gatehouse('clients add changing --org org-1')).toMatchObject({ code: 1 });
+    });
+
+    it('CA-14 are disabled for good as far as what they had goes, and enabled again', async () => {
+      await gatehouse('clients add off --org org-1');
+      const { json } = await gatehouse('clients disable off --json');
+      expect(json.client).toMatchObject({ enabled: false, notBefore: expect.any(Number) });
+      expect(json.client.notBefore).toBeGreaterThan(Date.now() / 1000 - 60);
+      const { client } = (await gatehouse('clients enable off --json')).json;
+      expect(client).toMatchObject({ enabled: true, notBefore: json.client.notBefore });
+      expect(await gatehouse('clients disable nobody')).toMatchObject({ code: 1 });
+    });
+
+    it('have their keys rotated and removed by id', async () => {
+      const added = (await gatehouse('clients add keys --org org-1 --json')).json;
+      const rotated = (await gatehouse('clients rotate-key keys --json')).json;
+      expect(rotated.secureKey).not.toBe(added.secureKey);
+      expect(rotated.client.keys).toHaveLength(2);
+      const third = await gatehouse('clients rotate-key keys');
+      expect(third).toMatchObject({ code: 1, output: '' });
+      const [{ keyId: oldest }] = added.client.keys;
+      expect(third.errors).toContain(oldest);
+      const removed = await gatehouse(`clients remove-key keys ${oldest} --json`);
+      expect(removed.json.client).toMatchObject({ notBefore: 0, keys: [{ keyId: rotated.keyId }] });
+      await gatehouse('clients rotate-key keys');
+      const revoked = await gatehouse(`clients remove-key keys ${rotated.keyId} --revoke --json`);
+      expect(revoked.json.client.notBefore).toBeGreaterThan(0);
+    });
+  });
+
+  describe('users', () => {
+    it('are added with a password from standard input that is shown nowhere', async () => {
+      const password = 'a password with spaces ';
+      const added = await gatehouse('users add alice --org org-1 --json', `${password}\n`);
+      expect(added.json.user).toMatchObject({ username: 'alice', orgId: 'org-1', enabled: true });
+      expect(added.output + added.errors).not.toContain(password);
+      expect(await withIdentity(({ users }) => users.verify('alice', password))).toBeDefined();
+      expect(await gatehouse('users add ALICE --org org-1', 'another password')).toMatchObject({
+        code: 1,
+      });
+      const list = await gatehouse('users list');
+      expect(list.output).toContain(added.json.user.userId);
+      expect(list.output).not.toContain('argon2');
+    });
+
+    it('take a password that is typed twice, without showing it', async () => {
+      const typed = { typed: ['typed password 1', 'typed password 1'] };
+      const added = await gatehouse('users add typist --org org-1', typed);
+      expect(added).toMatchObject({ code: 0 });
+      expect(added.output + added.errors).not.toContain('typed password');
+      expect(added.errors).toContain('Password: ');
+      expect(
+        await withIdentity(({ users }) => users.verify('typist', 'typed password 1')),
+      ).toBeDefined();
+      const differ = { typed: ['typed password 1', 'typed password 2'] };
+      expect(await gatehouse('users password typist', differ)).toMatchObject({ code: 2 });
+    });
+
+    it('get a new password, made or given, which signs them out', async () => {
+      await gatehouse('users add bob --org org-1', 'first password');
+      const { json } = await gatehouse('users password bob --generate --json');
+      expect(json.password).toMatch(/^[A-Za-z0-9]{20}$/);
+      expect(json.user.notBefore).toBeGreaterThan(0);
+      expect(await withIdentity(({ users }) => users.verify('bob', json.password))).toBeDefined();
+      expect(
+        await withIdentity(({ users }) => users.verify('bob', 'first password')),
+      ).toBeUndefined();
+      expect(await gatehouse('users password bob', 'short')).toMatchObject({ code: 2 });
+      expect(await gatehouse('users password bob', '')).toMatchObject({ code: 2 });
+      expect(await gatehouse('users password nobody', 'a password')).toMatchObject({ code: 1 });
+    });
+
+    it('are disabled, enabled and signed out, by name or id', async () => {
+      const { json } = await gatehouse('users add carol --org org-1 --generate --json');
+      const { userId } = json.user;
+      expect((await gatehouse('users disable carol --json')).json.user.enabled).toBe(false);
+      expect((await gatehouse(`users enable ${userId} --json`)).json.user.enabled).toBe(true);
+      expect((await gatehouse('users sign-out CAROL --json')).json.user.notBefore).toBeGreaterThan(
+        0,
+      );
+    });
+  });
+
+  describe('the audit', () => {
+    it('SL-09 has every change once, by whom, and filters', async () => {
+      await gatehouse('clients add audited --org org-1');
+      const { keyId } = (await gatehouse('clients rotate-key audited --json')).json;
+      await gatehouse(`clients remove-key audited ${keyId} --revoke`);
+      await gatehouse('clients disable audited');
+      const list = await gatehouse('audit list --client audited --since 5m --json');
+      const entries = list.json.entries.toReversed();
+      expect(entries.map(({ change }: { change: string }) => change)).toEqual([
+        ...['added', 'key_added', 'key_removed', 'revoked', 'disabled'],
+      ]);
+      expect(entries[1]).toEqual({
+        ...{ id: expect.any(String), at: expect.any(String), event: 'client_changed' },
+        ...{ outcome: 'success', clientId: 'audited', change: 'key_added', keyId },
+        ...{ actor: 'cli', operator: expect.any(String) },
+      });
+      const byUser = await gatehouse(
+        'audit list --user carol --event user_changed --limit 2 --json',
+      );
+      expect(byUser.json.entries).toMatchObject([{ change: 'revoked' }, { change: 'enabled' }]);
+      const tail = await gatehouse('audit tail --client audited --no-follow');
+      expect(tail.output.split('\n')[0]).toContain('change=added');
+    });
+
+    it('RD-20 records that everything was revoked, which needs a word of confirmation', async () => {
+      expect(await gatehouse('revoke all')).toMatchObject({ code: 1 });
+      expect(await gatehouse('revoke all --yes')).toMatchObject({ code: 0 });
+      const { json } = await gatehouse('audit list --event everything_revoked --json');
+      expect(json.entries).toHaveLength(1);
+    });
+  });
+
+  it('a master key that does not fit the store is refused before anything is changed', async () => {
+    await withIdentity((identity) => loadSigningKey('gateway', 'EdDSA', identity));
+    const other = join(directory, 'other.key');
+    writeFileSync(other, randomBytes(32).toString('hex'));
+    const refused = await runGatehouse({ ...environment, MASTER_KEY_FILE: other }, [
+      ...['clients', 'add', 'wrong', '--org', 'org-1'],
+    ]);
+    expect(refused.code).toBe(1);
+    expect(refused.errors).toContain('MASTER_KEY_FILE: names another key');
+  });
+});
+
+describe('calling gatehouse', () => {
+  const nowhere = { DATA_DIR: join(tmpdir(), 'no-such-gatehouse') };
+
+  it.each(commands.map(({ name }) => name))('%s explains itself without a store', async (name) => {
+    const { code, output } = await runGatehouse(nowhere, [...name.split(' '), '--help']);
+    expect(code).toBe(0);
+    expect(output).toContain(`Usage: npm run gatehouse -- ${name}`);
+  });
+
+  it('without a command, or with a group alone and --help, lists what there is', async () => {
+    expect((await runGatehouse(nowhere, [])).output).toContain('clients rotate-key <clientId>');
+    const { output } = await runGatehouse(nowhere, ['users', '--help']);
+    expect(output).toContain('users sign-out');
+    expect(output).not.toContain('clients');
+  });
+
+  it.each([
+    [['clients']],
+    [['clients', 'explode']],
+    [['clients', 'show']],
+    [['clients', 'show', 'a', 'b']],
+    [['clients', 'list', '--explode']],
+    [['clients', 'list', '--json=yes']],
+    [['audit', 'list', '--since', 'yesterday']],
+    [['revoke', 'token', 'marker']],
+  ])('CF-07 %j is a mistake of the caller: 2, and no value in the words', async (words) => {
+    const { code, errors, output } = await runGatehouse({ ...nowhere, ...keyFiles() }, words);
+    expect(code).toBe(2);
+    expect(errors).not.toMatch(/marker|yesterday/);
+    expect(output).toBe('');
+  });
+
+  it('says what to do where there is no store, and makes none', async () => {
+    const { code, errors } = await runGatehouse(nowhere, ['clients', 'list']);
+    expect(code).toBe(1);
+    expect(errors).toContain('DATA_DIR: holds no store yet. Start the servers once');
+  });
+
+  it('says that the store is away, as JSON where that is asked for', async () => {
+    const { code, json } = await runGatehouse(
+      { ...nowhere, ...keyFiles(), STORE_URL: 'redis://127.0.0.1:1' },
+      ['clients', 'list', '--json'],
+    );
+    expect(code).toBe(1);
+    expect(json.error.message).toContain('The store does not answer');
+  });
+
+  let temporary: string | undefined;
+  function keyFiles() {
+    temporary ??= mkdtempSync(join(tmpdir(), 'gatehouse-cli-key-'));
+    const MASTER_KEY_FILE = join(temporary, 'master.key');
+    writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'));
+    return { MASTER_KEY_FILE, STORE_URL: `sqlite:${join(temporary, 'store.sqlite')}` };
+  }
+  afterAll(() => {
+    if (temporary !== undefined) {
+      rmSync(temporary, { recursive: true });
+    }
+  });
+});

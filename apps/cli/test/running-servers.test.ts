@@ -1,0 +1,294 @@
+// requires: redis-server
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openIdentity } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import {
+  authorizeAsUser,
+  type Constellation,
+  createPageVisitor,
+  type PageVisitor,
+  startConstellation,
+  storeEngines,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runGatehouse } from './run-gatehouse.ts';
+
+const main = join(import.meta.dirname, '..', 'src', 'main.ts');
+const redirectUri = 'https://app.example/callback';
+const secureKey = 'webKey0123456789abcdef';
+const client = (clientId: string) => ({
+  ...{ clientId, secureKey, name: clientId, orgId: 'org-1', redirectUris: [redirectUri] },
+  ...{ grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'] },
+  ...{ scopes: ['device:read', 'openid'] },
+});
+const user = (username: string) => ({
+  ...{ username, password: 'correct horse battery', name: username, orgId: 'org-1' },
+});
+
+/** G1: on every process, always. */
+const REVOKED_WITHIN_MILLISECONDS = 1000;
+
+describe.each(storeEngines)(
+  'operators revoke on %s, and two authorization servers and a gateway',
+  (engine) => {
+    let directory: string;
+    let system: Constellation;
+    let environment: Record<string, string>;
+    const masterKey = randomBytes(32);
+
+    beforeAll(async () => {
+      directory = mkdtempSync(join(tmpdir(), 'gatehouse-operators-'));
+      const MASTER_KEY_FILE = join(directory, 'master.key');
+      writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'));
+      const names = ['by-client', 'by-user', 'by-token', 'by-all', 'by-disable', 'keys'];
+      system = await startConstellation({
+        engine,
+        apps: ['authorization-server', 'authorization-server', 'gateway'],
+        bootstrap: {
+          organizations: [{ id: 'org-1', name: 'Example' }],
+          clients: names.map(client),
+          users: names.map(user),
+        },
+        environment: { MASTER_KEY_FILE },
+      });
+      environment = { STORE_URL: system.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
+    });
+    afterAll(async () => {
+      await system.stop();
+      rmSync(directory, { recursive: true });
+    });
+
+    /** The command in this process, which costs no start. */
+    const here = (words: readonly string[]) => runGatehouse(environment, words);
+
+    /** The command as an operator runs it: a process of its own. */
+    function gatehouse(
+      words: readonly string[],
+      stdin = '',
+    ): Promise<{ code: number | null; output: string }> {
+      return new Promise((resolve) => {
+        const child = spawn(process.execPath, [main, ...words], {
+          env: { PATH: process.env.PATH, ...environment },
+          stdio: ['pipe', 'pipe', 'pipe'],
+        });
+        let output = '';
+        child.stdout.on('data', (chunk) => {
+          output += String(chunk);
+        });
+        child.stderr.on('data', (chunk) => {
+          output += String(chunk);
+        });
+        child.once('close', (code) => resolve({ code, output }));
+        child.stdin.end(stdin);
+      });
+    }
+
+    const authorization = (clientId: string, key = secureKey) =>
+      `Basic ${btoa(`${clientId}:${key}`)}`;
+
+    async function post(
+      path: string,
+      clientId: string,
+      parameters: Record<string, string>,
+      server = 0,
+    ) {
+      const reply = await fetch(`${system.authorizationServerUrls[server]}${path}`, {
+        method: 'POST',
+        headers: { authorization: authorization(clientId) },
+        body: new URLSearchParams(parameters),
+      });
+      // biome-ignore lint/suspicious/noExplicitAny: a reply under test may hold anything
+      return { status: reply.status, body: (await reply.json()) as any };
+    }
+
+    const authorizationUrl = (clientId: string, more: Record<string, string> = {}) =>
+      `${system.authorizationServerUrl}/authorize?${new URLSearchParams({
+        ...{ response_type: 'code', client_id: clientId, redirect_uri: redirectUri, ...more },
+      })}`;
+
+    async function newCode(name: string, visitor?: PageVisitor): Promise<string> {
+      const landing = await authorizeAsUser(authorizationUrl(name), user(name), visitor);
+      return landing.searchParams.get('code') ?? '';
+    }
+
+    const redemption = (code: string) => ({
+      ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri },
+    });
+
+    /** A browser session, a code, and tokens that both kinds of servers have accepted. */
+    async function credentialsOf(name: string) {
+      const visitor = createPageVisitor();
+      const { body } = await post('/token', name, redemption(await newCode(name, visitor)));
+      const machine = await post('/token', name, { grant_type: 'client_credentials' });
+      const code = await newCode(name, visitor);
+      const tokens = [body.access_token, machine.body.access_token];
+      for (const token of tokens) {
+        expect(await gatewayAccepts(token)).toBe(true);
+        expect(await isActive(name, token, 1)).toBe(true);
+      }
+      return { visitor, code, refreshToken: String(body.refresh_token), tokens };
+    }
+
+    /** No device service runs: what is accepted ends in 502. */
+    async function gatewayAccepts(token: string): Promise<boolean> {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await fetch(`${system.gatewayUrl}/api/device`, { headers })).status !== 401;
+    }
+
+    async function isActive(name: string, token: string, server: number): Promise<boolean> {
+      return (await post('/introspect', name, { token }, server)).body.active;
+    }
+
+    async function isSignedIn(name: string, visitor: PageVisitor): Promise<boolean> {
+      const url = authorizationUrl(name, { prompt: 'none', scope: 'device:read' });
+      const { location = '' } = await visitor.get(url);
+      return new URL(location).searchParams.has('code');
+    }
+
+    async function expectDead(name: string, dead: Awaited<ReturnType<typeof credentialsOf>>) {
+      for (const token of dead.tokens) {
+        expect(await gatewayAccepts(token)).toBe(false);
+        expect(await isActive(name, token, 0)).toBe(false);
+        expect(await isActive(name, token, 1)).toBe(false);
+      }
+      for (const server of [0, 1]) {
+        const refresh = { grant_type: 'refresh_token', refresh_token: dead.refreshToken };
+        expect((await post('/token', name, refresh, server)).body.error).toBe('invalid_grant');
+        expect((await post('/token', name, redemption(dead.code), server)).body.error).toBe(
+          'invalid_grant',
+        );
+      }
+    }
+
+    it('G1 RD-20 revoking a client, a user, or everything ends just that at once, and life goes on', async () => {
+      const ofClient = await credentialsOf('by-client');
+      const { tokens, ...ofUser } = await credentialsOf('by-user');
+      const [userToken = '', machineToken = ''] = tokens;
+      const bystander = await credentialsOf('by-all');
+      expect(await isSignedIn('by-user', ofUser.visitor)).toBe(true);
+      expect(await here(['revoke', 'client', 'by-client'])).toMatchObject({ code: 0 });
+      expect(await here(['users', 'sign-out', 'by-user'])).toMatchObject({ code: 0 });
+      await sleep(60);
+      await expectDead('by-client', ofClient);
+      await expectDead('by-user', { ...ofUser, tokens: [userToken] });
+      expect(await isSignedIn('by-user', ofUser.visitor)).toBe(false);
+      expect(await gatewayAccepts(machineToken)).toBe(true);
+      expect(await isActive('by-all', bystander.tokens[0], 1)).toBe(true);
+      expect(await isSignedIn('by-all', bystander.visitor)).toBe(true);
+
+      expect(await here(['revoke', 'all', '--yes'])).toMatchObject({ code: 0 });
+      await sleep(60);
+      await expectDead('by-all', bystander);
+      expect(await gatewayAccepts(machineToken)).toBe(false);
+      expect(await isSignedIn('by-all', bystander.visitor)).toBe(false);
+
+      await sleep(2000);
+      const code = await newCode('by-user', ofUser.visitor);
+      const { body } = await post('/token', 'by-user', redemption(code), 1);
+      expect(await gatewayAccepts(body.access_token)).toBe(true);
+      const machine = await post('/token', 'by-client', { grant_type: 'client_credentials' });
+      expect(await gatewayAccepts(machine.body.access_token)).toBe(true);
+    });
+
+    it('G1 a token is revoked by its value on standard input, with its refresh token', async () => {
+      const { tokens, refreshToken } = await credentialsOf('by-token');
+      const [token = '', machineToken = ''] = tokens;
+      const { code, output } = await gatehouse(['revoke', 'token', '--json'], `${token}\n`);
+      expect({ code, output: JSON.parse(output) }).toMatchObject({
+        ...{ code: 0, output: { revoked: { kind: 'AccessToken', clientId: 'by-token' } } },
+      });
+      expect(await gatewayAccepts(token)).toBe(false);
+      expect(await gatewayAccepts(machineToken)).toBe(true);
+      const refresh = { grant_type: 'refresh_token', refresh_token: refreshToken };
+      expect((await post('/token', 'by-token', refresh, 1)).body.error).toBe('invalid_grant');
+    });
+
+    it('G1 CA-14 a disabled client is refused on every process within the second, whatever it holds', async () => {
+      const given = await credentialsOf('by-disable');
+      const store = createStore(system.storeUrl);
+      const { clients } = openIdentity({ store, masterKey });
+      const started = performance.now();
+      await clients.update('by-disable', (existing) => ({ ...existing, enabled: false }));
+      await store.close();
+      const refused = async (what: () => Promise<boolean>) => {
+        while (!(await what())) {
+          await sleep(2);
+        }
+        return performance.now() - started;
+      };
+      const times = await Promise.all([
+        refused(async () => !(await gatewayAccepts(given.tokens[0]))),
+        ...[0, 1].map((server) =>
+          refused(async () => {
+            const grant = { grant_type: 'client_credentials' };
+            return (await post('/token', 'by-disable', grant, server)).status === 401;
+          }),
+        ),
+      ]);
+      expect(Math.max(...times)).toBeLessThan(REVOKED_WITHIN_MILLISECONDS);
+    });
+
+    it('a rotated key works at once beside the old one, and a removed one no longer, on every process', async () => {
+      const status = async (key: string, server: number) =>
+        (
+          await fetch(`${system.authorizationServerUrls[server]}/token`, {
+            method: 'POST',
+            headers: { authorization: authorization('keys', key) },
+            body: new URLSearchParams({ grant_type: 'client_credentials' }),
+          })
+        ).status;
+      const rotated = JSON.parse((await here(['clients', 'rotate-key', 'keys', '--json'])).output);
+      await sleep(60);
+      const [, old] = rotated.client.keys;
+      for (const server of [0, 1]) {
+        expect(await status(secureKey, server)).toBe(200);
+        expect(await status(rotated.secureKey, server)).toBe(200);
+      }
+      expect(await here(['clients', 'remove-key', 'keys', old.keyId])).toMatchObject({
+        code: 0,
+      });
+      await sleep(60);
+      for (const server of [0, 1]) {
+        expect(await status(secureKey, server)).toBe(401);
+        expect(await status(rotated.secureKey, server)).toBe(200);
+      }
+    });
+
+    it('the trail can be followed while the servers work, across processes', async () => {
+      const child = spawn(process.execPath, [main, 'audit', 'tail', '--client', 'keys', '--json'], {
+        env: { PATH: process.env.PATH, ...environment },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      let output = '';
+      child.stdout.on('data', (chunk) => {
+        output += String(chunk);
+      });
+      const shows = async (text: string) => {
+        const deadline = Date.now() + 15_000;
+        while (!output.includes(text)) {
+          if (Date.now() > deadline) {
+            child.kill();
+            throw new Error(`The trail does not show ${text}:\n${output}`);
+          }
+          await sleep(20);
+        }
+      };
+      await shows('key_removed');
+      await here(['clients', 'disable', 'keys']);
+      await shows('"disabled"');
+      child.kill();
+      const lines = output
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(new Set(lines.map(({ id }) => id)).size).toBe(lines.length);
+      expect(lines.filter(({ change }) => change === 'disabled')).toHaveLength(1);
+      expect(output).not.toContain(secureKey);
+    });
+  },
+);

@@ -1,0 +1,7 @@
+/** A change that an operator asked for and that is not made, with the reason and what to do instead. */
+export class RefusedChange extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'RefusedChange';
+  }
+}

@@ -1,0 +1,149 @@
+// requires: redis-server
+import { randomUUID } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import {
+  createXAccessTokens,
+  credentialKey,
+  grantKey,
+  grantMembersKey,
+  grantTombstoneKey,
+} from '../src/index.ts';
+import { describeOnBothEngines, newClient } from './on-both-engines.ts';
+
+const START = 1_800_000_000_500;
+
+describeOnBothEngines('revocation by operators', ({ openIdentity, openStore }) => {
+  async function prepare() {
+    let now = START;
+    const clock = () => now;
+    const operator = openIdentity(clock);
+    const server = openIdentity(clock);
+    await operator.store.delete(['not-before']);
+    const { clientId } = await operator.clients.save(newClient());
+    const { userId } = await operator.users.ensure({
+      ...{ username: randomUUID(), password: 'some password', name: 'A', orgId: 'org-1' },
+    });
+    const issue = async (kind: string, members: object = {}) => {
+      const value = randomUUID();
+      const record = { kind, clientId, iat: Math.floor(now / 1000), exp: now / 1000 + 7200 };
+      const text = JSON.stringify({ ...record, exp: Math.floor(record.exp), ...members });
+      await server.store.set(credentialKey(kind, server.credentialHash(value)), text);
+      return value;
+    };
+    const isAlive = async (token: string) => (await server.verifyAccessToken(token)) !== undefined;
+    const advance = (milliseconds: number) => {
+      now += milliseconds;
+    };
+    return { operator, server, clientId, userId, issue, isAlive, advance };
+  }
+
+  test.each(['client', 'user', 'everything'] as const)(
+    'RD-20 G1 what was issued before the not-before of %s is refused 50 ms later elsewhere, and what comes later is not',
+    async (what) => {
+      const { operator, clientId, userId, issue, isAlive, advance } = await prepare();
+      const before = await issue('AccessToken', { accountId: userId });
+      expect(await isAlive(before)).toBe(true);
+      await {
+        client: () => operator.revocations.client(clientId),
+        user: () => operator.revocations.user(userId),
+        everything: () => operator.revocations.everything(),
+      }[what]();
+      advance(50);
+      expect(await isAlive(before)).toBe(false);
+      // A request in flight may still issue within the same second or the next.
+      advance(500);
+      expect(await isAlive(await issue('AccessToken', { accountId: userId }))).toBe(false);
+      advance(1000);
+      expect(await isAlive(await issue('AccessToken', { accountId: userId }))).toBe(true);
+      expect(await isAlive(before)).toBe(false);
+    },
+  );
+
+  test('revoking one client leaves others alone', async () => {
+    const { operator, issue, isAlive, advance } = await prepare();
+    const token = await issue('ClientCredentials');
+    const other = await operator.clients.save(newClient());
+    await operator.revocations.client(other.clientId);
+    advance(50);
+    expect(await isAlive(token)).toBe(true);
+    await expect(operator.revocations.client('nobody')).rejects.toThrow('There is no client');
+    await expect(operator.revocations.user('nobody')).rejects.toThrow('There is no user');
+  });
+
+  test('a not-before never moves back, and a damaged one opens nothing', async () => {
+    const { operator, issue, isAlive, advance } = await prepare();
+    advance(10_000_000);
+    await operator.revocations.everything();
+    const epoch = await operator.store.get('not-before');
+    advance(-10_000_000);
+    await operator.revocations.everything();
+    expect(await operator.store.get('not-before')).toBe(epoch);
+    advance(20_000_000);
+    const token = await issue('ClientCredentials');
+    expect(await isAlive(token)).toBe(true);
+    await openStore().set('not-before', 'garbage');
+    advance(50);
+    expect(await isAlive(token)).toBe(false);
+    await operator.revocations.everything();
+    advance(2050);
+    expect(await isAlive(await issue('ClientCredentials'))).toBe(true);
+  });
+
+  test('a token is revoked by its value, with everything of its grant', async () => {
+    const { operator, server, clientId, userId, issue, isAlive } = await prepare();
+    const grantId = randomUUID();
+    const members = { accountId: userId, grantId };
+    const access = await issue('AccessToken', members);
+    const refresh = await issue('RefreshToken', members);
+    for (const [kind, value] of [
+      ['AccessToken', access],
+      ['RefreshToken', refresh],
+    ] as const) {
+      const key = credentialKey(kind, server.credentialHash(value));
+      await server.store.addToIndex(grantMembersKey(grantId), key, Date.now() + 100_000);
+    }
+    await server.store.set(grantKey(grantId), '{}');
+    expect(await operator.revocations.token(refresh)).toEqual({
+      kind: 'RefreshToken',
+      clientId,
+      userId,
+    });
+    expect(await isAlive(access)).toBe(false);
+    expect(await server.store.get(grantKey(grantId))).toBeUndefined();
+    expect(await server.store.get(grantTombstoneKey(grantId))).toBe('');
+    expect(await operator.revocations.token(refresh)).toBeUndefined();
+  });
+
+  test('a token without a grant is revoked alone; one that never was is said to be unknown', async () => {
+    const { operator, issue, isAlive } = await prepare();
+    const [one, two] = [await issue('ClientCredentials'), await issue('ClientCredentials')];
+    expect(await operator.revocations.token(one)).toMatchObject({ kind: 'ClientCredentials' });
+    expect([await isAlive(one), await isAlive(two)]).toEqual([false, true]);
+    expect(await operator.revocations.token('never issued')).toBeUndefined();
+    expect(await operator.revocations.token('')).toBeUndefined();
+  });
+
+  test('G1 a token of Method B is revoked by its value, and by every not-before', async () => {
+    const { operator, server, clientId, advance } = await prepare();
+    await operator.clients.save(newClient({ clientId }), 'someKey0123456789');
+    const now = () => START;
+    const { issue, verify } = createXAccessTokens({ ...server, now });
+    advance(1000);
+    const [one, two] = [await issue({ clientId }, 600), await issue({ clientId }, 600)];
+    expect(await verify(one)).toBeDefined();
+    expect(await operator.revocations.token(one)).toMatchObject({ kind: 'XAccessToken', clientId });
+    expect(await verify(one)).toBeUndefined();
+    expect(await verify(two)).toBeDefined();
+    await operator.revocations.everything();
+    advance(50);
+    expect(await verify(two)).toBeUndefined();
+  });
+
+  test('all clients, users and organisations can be listed', async () => {
+    const { operator, clientId, userId } = await prepare();
+    await operator.organizations.save({ id: 'listed', name: 'Listed' });
+    expect((await operator.clients.list()).map((each) => each.clientId)).toContain(clientId);
+    expect((await operator.users.list()).map((each) => each.userId)).toContain(userId);
+    expect(await operator.organizations.list()).toContainEqual({ id: 'listed', name: 'Listed' });
+  });
+});

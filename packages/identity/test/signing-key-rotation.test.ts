@@ -1,0 +1,165 @@
+// requires: redis-server
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Store } from '@gatehouse/store';
+import { StoreUnavailable } from '@gatehouse/store';
+import { beforeEach, expect, test } from '@jest/globals';
+import { createLocalJWKSet, type JWK, jwtVerify, SignJWT } from 'jose';
+import { keepSigningKeys, loadSigningKey, loadSigningKeys, type SigningKey } from '../src/index.ts';
+import { describeOnBothEngines } from './on-both-engines.ts';
+
+const DAY = 24 * 60 * 60 * 1000;
+const MINUTE = 60 * 1000;
+const START = 1_800_000_000_000;
+const policy = {
+  rotateAfterSeconds: 90 * 86_400,
+  publishAheadSeconds: 600,
+  longestTokenSeconds: 3600,
+};
+const RECORD = 'signing-key:gateway:EdDSA';
+
+describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText }) => {
+  let now = START;
+  const clock = () => now;
+  beforeEach(async () => {
+    now = START;
+    await openIdentity().store.delete([RECORD]);
+  });
+  const load = (onMade?: (kid: string) => void) =>
+    loadSigningKeys('gateway', 'EdDSA', {
+      ...openIdentity(),
+      now: clock,
+      policy,
+      ...(onMade && { onMade }),
+    });
+  const kids = (keys: readonly SigningKey[]) => keys.map(({ kid }) => kid);
+
+  test('a key gets a successor, which is published before it signs; it goes when its tokens are dead', async () => {
+    const first = (await load()).current;
+    now += 90 * DAY - 1;
+    expect(kids((await load()).all)).toEqual([first.kid]);
+
+    now += 1;
+    const announced = await load();
+    expect(announced.current.kid).toBe(first.kid);
+    expect(announced.all).toHaveLength(2);
+    const second = announced.all[1]?.kid;
+
+    now += 10 * MINUTE;
+    const taken = await load();
+    expect(kids(taken.all)).toEqual([second, first.kid]);
+    expect(
+      (await loadSigningKey('gateway', 'EdDSA', { ...openIdentity(), now: clock, policy })).kid,
+    ).toBe(second);
+
+    now += 61 * MINUTE;
+    expect(kids((await load()).all)).toEqual([second, first.kid]);
+    now += MINUTE;
+    expect(kids((await load()).all)).toEqual([second]);
+  });
+
+  test('a token signed in the last moment of a key verifies until it is dead, by whoever reads the set', async () => {
+    const kept = keepSigningKeys('gateway', 'EdDSA', { ...openIdentity(), now: clock, policy });
+    await kept.load();
+    now += 90 * DAY;
+    await kept.load();
+    // A process reads anew once a minute: it may sign with the old key for that long.
+    now += 10 * MINUTE + MINUTE - 1;
+    const seconds = Math.floor(now / 1000);
+    const { kid, privateKey } = await keepSigningKeys('gateway', 'EdDSA', {
+      ...openIdentity(),
+      now: () => now - MINUTE,
+      policy,
+    }).current();
+    const token = await new SignJWT({})
+      .setProtectedHeader({ alg: 'EdDSA', kid })
+      .setIssuedAt(seconds)
+      .setExpirationTime(seconds + 3600)
+      .sign(privateKey);
+    const verify = async () => {
+      const { keys } = await keepSigningKeys('gateway', 'EdDSA', {
+        ...openIdentity(),
+        now: clock,
+        policy,
+      }).jwks();
+      return jwtVerify(token, createLocalJWKSet({ keys: [...keys] as JWK[] }), {
+        currentDate: new Date(now),
+      });
+    };
+    await verify();
+    now += 3600 * 1000 - 2000;
+    await verify();
+    now += 3 * MINUTE;
+    await expect(verify()).rejects.toThrow('no applicable key');
+  });
+
+  test('20 rotations at once over many connections make one new key', async () => {
+    await load();
+    now += 90 * DAY;
+    const made: string[] = [];
+    const loaded = await Promise.all(
+      Array.from({ length: 20 }, () => load((kid) => made.push(kid))),
+    );
+    expect(new Set(loaded.map(({ all }) => kids(all).join())).size).toBe(1);
+    expect(loaded[0]?.all).toHaveLength(2);
+    expect(made).toEqual([loaded[0]?.all[1]?.kid]);
+  });
+
+  test('a key of the first version, stored without its age, is kept and starts to age', async () => {
+    const { sealer, store } = openIdentity();
+    const { current } = await load();
+    const { kid, alg: _alg, use: _use, ...jwk } = current.privateJwk as Record<string, unknown>;
+    await store.set(RECORD, sealer.seal(JSON.stringify(jwk), RECORD));
+    expect((await load()).current.kid).toBe(kid);
+    now += 90 * DAY;
+    expect((await load()).all).toHaveLength(2);
+  });
+
+  test('a running process notices within a minute, and lives on with its keys while the store is away', async () => {
+    const identity = openIdentity();
+    let isAway = false;
+    const store: Store = new Proxy(identity.store, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name, target);
+        return typeof member !== 'function'
+          ? member
+          : async (...parameters: unknown[]) => {
+              if (isAway) {
+                throw new StoreUnavailable(String(name), undefined);
+              }
+              return member.apply(target, parameters);
+            };
+      },
+    });
+    const kept = keepSigningKeys('gateway', 'EdDSA', {
+      store,
+      sealer: identity.sealer,
+      now: clock,
+      policy,
+    });
+    isAway = true;
+    await expect(kept.current()).rejects.toThrow(StoreUnavailable);
+    isAway = false;
+    const { kid } = await kept.current();
+    isAway = true;
+    now += 90 * DAY;
+    expect((await kept.current()).kid).toBe(kid);
+    isAway = false;
+    now += MINUTE;
+    expect((await kept.jwks()).keys).toHaveLength(2);
+    now += 10 * MINUTE;
+    expect((await kept.current()).kid).not.toBe(kid);
+  });
+
+  test('IR-09 SL-02 no rotation publishes or stores a private member', async () => {
+    const { current } = await load();
+    now += 90 * DAY;
+    const kept = keepSigningKeys('gateway', 'EdDSA', { ...openIdentity(), now: clock, policy });
+    const { keys } = await kept.jwks();
+    expect(keys).toHaveLength(2);
+    for (const key of keys) {
+      expect(Object.keys(key).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x']);
+    }
+    await sleep(1);
+    expect(await storedText()).not.toContain(String(current.privateJwk.d));
+  });
+});
