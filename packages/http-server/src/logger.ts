@@ -14,8 +14,8 @@ export interface LoggerOptions {
   /** Coloured lines for a person instead of JSON for a machine. */
   readonly pretty: boolean;
   /**
-   * Lines are collected for up to 100 ms, which costs a busy server a fifth of writing each. The end of the
-   * process writes what is left; a kill -9 loses it.
+   * Lines are collected for up to 100 ms, instead of a system call for each. The end of the process
+   * writes what is left; a kill -9 loses it.
    */
   readonly buffered?: boolean;
   /** Where the lines go instead of standard output. */

@@ -24,7 +24,7 @@ export interface ObservedRequest {
   whenClosed: (() => void) | undefined;
 }
 
-/** On the request itself: a WeakMap of short-lived requests costs the garbage collector more than the rest of it. */
+/** On the request itself: a WeakMap would be one more table for the garbage collector to look through. */
 const observation = Symbol('observation');
 
 type Observable = IncomingMessage & { [observation]?: ObservedRequest };
