@@ -18,7 +18,12 @@ export function start(
   const output = options.log === undefined ? 'ignore' : openSync(options.log, 'w');
   const child = spawn('taskset', ['-c', String(core), command, ...args], {
     stdio: ['ignore', output, 'inherit', 'ipc'],
-    env: { PATH: process.env.PATH ?? '', ...options.env },
+    env: {
+      PATH: process.env.PATH ?? '',
+      // For a profile: --cpu-prof --cpu-prof-dir=…
+      ...(process.env.CHILD_OPTIONS && { NODE_OPTIONS: process.env.CHILD_OPTIONS }),
+      ...options.env,
+    },
   });
   children.push(child);
   return child;

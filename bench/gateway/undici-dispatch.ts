@@ -63,3 +63,4 @@ const server = createServer((request, response) => {
   );
 });
 server.listen(Number(process.argv[2]), '127.0.0.1', () => process.send?.('ready'));
+process.once('SIGTERM', () => process.exit());

@@ -8,6 +8,12 @@ import { type BootedGateway, bootGateway } from './booted-gateway.ts';
 const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
+/**
+ * Of the median, on a busy machine. Leaving out the digest would change it by 40 %, a digest of the other kind
+ * in its place by 20 %.
+ */
+const TOLERANCE = 0.12;
+
 describe('the time of a refusal', () => {
   it('SG-14 does not grow with how much of a signature is right', () => {
     const secureKey = 'k'.repeat(32);
@@ -80,7 +86,10 @@ describe('the time of a refusal', () => {
       const classes = ['demo', 'nobd', 'md5-'];
       const samples = classes.map((): number[] => []);
       for (let round = 0; round < 250; round += 1) {
-        for (const [index, clientId] of classes.entries()) {
+        for (const offset of classes.keys()) {
+          // Another one goes first each round.
+          const index = (round + offset) % classes.length;
+          const clientId = classes[index] ?? '';
           const headers = {
             ...booted.signed({ body: 'x', secureKey: 'wrong' }),
             'X-Client-Id': clientId,
@@ -89,8 +98,8 @@ describe('the time of a refusal', () => {
         }
       }
       const [known = 0, unknown = 0, md5 = 0] = samples.map((each) => median(each.slice(20)));
-      expect(Math.abs(known / unknown - 1)).toBeLessThan(0.05);
-      expect(Math.abs(md5 / unknown - 1)).toBeLessThan(0.05);
+      expect(Math.abs(known / unknown - 1)).toBeLessThan(TOLERANCE);
+      expect(Math.abs(md5 / unknown - 1)).toBeLessThan(TOLERANCE);
     });
   });
 });

@@ -20,13 +20,18 @@ export interface ObservedRequest {
   /** Epoch milliseconds. */
   readonly receivedAt: number;
   readonly notes: RequestNotes;
+  /** Called when the reply is over or the caller left: cheaper than one more listener on the response. */
+  whenClosed: (() => void) | undefined;
 }
 
-const observed = new WeakMap<IncomingMessage, ObservedRequest>();
+/** On the request itself: a WeakMap of short-lived requests costs the garbage collector more than the rest of it. */
+const observation = Symbol('observation');
+
+type Observable = IncomingMessage & { [observation]?: ObservedRequest };
 
 /** The id and notes of a request that came through `observeRequests`. */
 export function observedRequest(request: IncomingMessage): ObservedRequest {
-  const found = observed.get(request);
+  const found = (request as Observable)[observation];
   if (found === undefined) {
     throw new Error('This request did not come through observeRequests.');
   }
@@ -47,12 +52,20 @@ export function observeRequests(
   const writeLine = createRequestLineWriter(logger);
   return (request, response) => {
     const started = performance.now();
-    const entry: ObservedRequest = { id: requestId(request), receivedAt: Date.now(), notes: {} };
-    observed.set(request, entry);
+    const entry: ObservedRequest = {
+      id: requestId(request),
+      receivedAt: Date.now(),
+      notes: {},
+      whenClosed: undefined,
+    };
+    (request as Observable)[observation] = entry;
     if (options.leavesHeaderToListener !== true) {
       response.setHeader('X-Request-Id', entry.id);
     }
-    response.once('close', () => {
+    // It closes once; `on` spares the wrapper that `once` makes.
+    response.on('close', () => {
+      entry.whenClosed?.();
+      entry.whenClosed = undefined;
       const line = describe(request, response, entry, performance.now() - started);
       if (entry.notes.err === undefined) {
         writeLine(line);

@@ -26,6 +26,9 @@ const credentialHeaders: ReadonlySet<string> = new Set([
   'authorization',
 ]);
 
+/** Most headers need no closer look. */
+const lengths: ReadonlySet<number> = new Set([...credentialHeaders].map((name) => name.length));
+
 const signatureHeaders = ['x-sign', 'x-client-id', 'x-timestamp'] as const;
 
 /**
@@ -42,8 +45,8 @@ export function presentedCredentials(
   const { token: queryToken, rest: query } = splitQueryToken(rawQuery);
   const accessToken = headers.get('x-access-token');
   const authorization = headers.get('authorization');
-  const tokens = [accessToken, authorization, queryToken].filter((token) => token !== undefined);
-  if (tokens.length > 1 || (tokens.length === 1 && headers.has('x-sign'))) {
+  const tokens = count(accessToken) + count(authorization) + count(queryToken);
+  if (tokens > 1 || (tokens === 1 && headers.has('x-sign'))) {
     throw multipleCredentials();
   }
   return {
@@ -59,7 +62,11 @@ export function presentedCredentials(
 function readCredentialHeaders(rawHeaders: readonly string[]): ReadonlyMap<Kind, string> {
   const found = new Map<Kind, string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]?.toLowerCase() ?? '';
+    const given = rawHeaders[index] ?? '';
+    if (!lengths.has(given.length)) {
+      continue;
+    }
+    const name = given.toLowerCase();
     if (isCredentialHeader(name)) {
       if (found.has(name)) {
         throw name === 'authorization' || name === 'x-access-token'
@@ -91,4 +98,8 @@ function readSignature(headers: ReadonlyMap<Kind, string>): PresentedCredentials
 
 export function multipleCredentials(): ApiError {
   return new ApiError('multiple_credentials', { headers: bearerChallenge('invalid_request') });
+}
+
+function count(credential: string | undefined): number {
+  return credential === undefined ? 0 : 1;
 }

@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
+import type { ObservedRequest } from '@gatehouse/http-server';
 import type { Caller } from '../authentication/authenticator.ts';
 import { assertAnnouncedSize, hasBody } from '../authentication/request-body.ts';
 import { protectiveHeaders, type Reply } from '../pipeline/reply.ts';
@@ -19,7 +20,7 @@ import { watchCredential } from './watch-credential.ts';
 export interface ForwardRequest {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
-  readonly requestId: string;
+  readonly observed: ObservedRequest;
   readonly route: Route;
   /** The route's, which has one. */
   readonly upstream: string;
@@ -56,7 +57,7 @@ export function createForwarder(dependencies: {
     }
     assertForwardableBody(message, route);
     const headers = forwardedHeaders(message.headers, {
-      requestId: request.requestId,
+      requestId: request.observed.id,
       clientAddress: request.clientAddress,
       publicHost,
       publicScheme,
@@ -71,7 +72,7 @@ export function createForwarder(dependencies: {
       timeoutMilliseconds: route.timeoutMilliseconds,
       streaming: route.streaming,
     });
-    response.once('close', () => exchange.cancel(callerLeft));
+    request.observed.whenClosed = () => exchange.cancel(callerLeft);
     const reply = toReply(await exchange.reply, message.method === 'HEAD');
     if (route.streaming) {
       watchCredential(caller, route.scope, response);

@@ -18,8 +18,18 @@ export function createInternalTokenIssuer(dependencies: {
   const { issuer, signingKey, now } = dependencies;
   const cache = new Map<string, { readonly token: string; readonly freshUntil: number }>();
 
+  // Requests that share a verification share its principal, one after the other.
+  let last: { principal: Principal | undefined; audience: string; key: string } = {
+    principal: undefined,
+    audience: '',
+    key: '',
+  };
+
   return async (principal, audience) => {
-    const cacheKey = `${audience} ${identify(principal)}`;
+    if (principal !== last.principal || audience !== last.audience) {
+      last = { principal, audience, key: keyOf(principal, audience) };
+    }
+    const cacheKey = last.key;
     const issuedAt = now();
     const cached = cache.get(cacheKey);
     if (cached !== undefined && issuedAt < cached.freshUntil) {
@@ -46,15 +56,7 @@ export function createInternalTokenIssuer(dependencies: {
   };
 }
 
-const identities = new WeakMap<Principal, string>();
-
-/** The same text for principals that are the same; computed once for requests that share a verification. */
-function identify(principal: Principal): string {
-  let identity = identities.get(principal);
-  if (identity === undefined) {
-    const { clientId, subject, orgId, scopes } = principal;
-    identity = JSON.stringify([clientId, subject, orgId, ...scopes]);
-    identities.set(principal, identity);
-  }
-  return identity;
+/** The same text for principals that are the same. */
+function keyOf({ clientId, subject, orgId, scopes }: Principal, audience: string): string {
+  return JSON.stringify([audience, clientId, subject, orgId, ...scopes]);
 }

@@ -17,7 +17,7 @@ const BUFFER_LIMIT_BYTES = 64 * 1024;
 export class UpstreamBody {
   /** The reply's Content-Length, where it has one. */
   readonly announcedLength: string | undefined;
-  readonly #controller: Dispatcher.DispatchController;
+  #controller: Dispatcher.DispatchController | undefined;
   #chunks: Buffer[] = [];
   #size = 0;
   #ended = false;
@@ -51,19 +51,19 @@ export class UpstreamBody {
     } else if (this.#ended) {
       sink.end();
     } else if (wantsMore) {
-      this.#controller.resume();
+      this.#controller?.resume();
     } else {
-      this.#controller.pause();
+      this.#controller?.pause();
     }
   }
 
   resume(): void {
-    this.#controller.resume();
+    this.#controller?.resume();
   }
 
   /** Ends the exchange with the upstream; the sink fails with the error. */
   cancel(error: Error): void {
-    this.#controller.abort(error);
+    this.#controller?.abort(error);
   }
 
   push(chunk: Buffer): void {
@@ -71,20 +71,22 @@ export class UpstreamBody {
       this.#chunks.push(chunk);
       this.#size += chunk.length;
       if (this.#size > BUFFER_LIMIT_BYTES) {
-        this.#controller.pause();
+        this.#controller?.pause();
       }
     } else if (!this.#sink.write(chunk)) {
-      this.#controller.pause();
+      this.#controller?.pause();
     }
   }
 
   end(): void {
     this.#ended = true;
+    this.#controller = undefined;
     this.#sink?.end();
   }
 
   fail(error: unknown): void {
     this.#failure = { error };
+    this.#controller = undefined;
     this.#sink?.fail(error);
   }
 }

@@ -16,6 +16,8 @@ export interface UpstreamCallEvents {
   settled(): void;
 }
 
+const nothing = () => {};
+
 /**
  * One exchange with an upstream, as undici reports it. `reply` resolves with the head or rejects with an
  * ApiError; what happens later shows in the body.
@@ -23,8 +25,8 @@ export interface UpstreamCallEvents {
 export class UpstreamCall implements Dispatcher.DispatchHandler {
   readonly reply: Promise<UpstreamReply>;
   readonly #events: UpstreamCallEvents;
-  #resolve: (reply: UpstreamReply) => void = () => {};
-  #reject: (error: unknown) => void = () => {};
+  #resolve: (reply: UpstreamReply) => void = nothing;
+  #reject: (error: unknown) => void = nothing;
   #controller: Dispatcher.DispatchController | undefined;
   #cancelled: Error | undefined;
   #body: UpstreamBody | undefined;
@@ -82,15 +84,19 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#finish();
     const failure = toUpstreamError(error);
     this.#reject(failure);
+    this.#finish();
     this.#body?.fail(failure);
   }
 
   #finish(): void {
     if (!this.#over) {
       this.#over = true;
+      // What undici knows of the exchange is large, and this object may live on until the reply is written.
+      this.#controller = undefined;
+      this.#resolve = nothing;
+      this.#reject = nothing;
       this.#events.settled();
     }
   }

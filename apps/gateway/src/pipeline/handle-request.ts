@@ -103,7 +103,7 @@ async function answer(
     return dependencies.forward({
       message,
       response,
-      requestId: observedRequest(message).id,
+      observed: observedRequest(message),
       route,
       upstream: route.upstream,
       caller,
