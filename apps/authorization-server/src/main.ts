@@ -55,7 +55,10 @@ async function start() {
     },
     (error) => error instanceof StoreUnavailable,
   );
-  const server = await serve(observeRequests(refuseAbsoluteForm(application.listener), logger), { host, port });
+  const server = await serve(observeRequests(refuseAbsoluteForm(application.listener), logger), {
+    host,
+    port,
+  });
   const operations = await serveOperations({
     host,
     port: configuration.operationsPort,

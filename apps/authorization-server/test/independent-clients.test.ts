@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { alice, bootstrap, browserApp, web } from './fixtures.ts';
+import { connectDevice, bootstrap as pagesBootstrap, tv } from './page-fixtures.ts';
 
 /** Software that others wrote and certified, against a running server. */
 describe.each(storeEngines)('independent clients over %s', (engine) => {
@@ -150,3 +151,49 @@ describe.each(storeEngines)('independent clients over %s', (engine) => {
     expect(await oauth.processRevocationResponse(revoked)).toBeUndefined();
   });
 });
+
+describe.each(storeEngines)(
+  'independent clients on devices without a browser, over %s',
+  (engine) => {
+    let system: Constellation;
+    let issuer: URL;
+
+    beforeAll(async () => {
+      system = await startConstellation({
+        engine,
+        bootstrap: pagesBootstrap,
+        apps: ['authorization-server'],
+      });
+      issuer = new URL(system.authorizationServerUrl);
+    });
+    afterAll(() => system.stop());
+
+    it('openid-client gets a device’s tokens once a person allowed it', async () => {
+      const config = await openid.discovery(issuer, tv.clientId, undefined, openid.None(), {
+        execute: [openid.allowInsecureRequests],
+      });
+      const device = await openid.initiateDeviceAuthorization(config, { scope: 'device:read' });
+      await connectDevice(device);
+      const tokens = await openid.pollDeviceAuthorizationGrant(config, device);
+      expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'device:read' });
+    });
+
+    it('oauth4webapi does the same by the letter', async () => {
+      const insecure = { [oauth.allowInsecureRequests]: true };
+      const discovered = await oauth.discoveryRequest(issuer, { ...insecure, algorithm: 'oauth2' });
+      const server = await oauth.processDiscoveryResponse(issuer, discovered);
+      const client: oauth.Client = { client_id: tv.clientId };
+      const scope = new URLSearchParams({ scope: 'device:read' });
+      const asked = await oauth.deviceAuthorizationRequest(
+        ...([server, client, oauth.None(), scope, insecure] as const),
+      );
+      const device = await oauth.processDeviceAuthorizationResponse(server, client, asked);
+      await connectDevice(device);
+      const polled = await oauth.deviceCodeGrantRequest(
+        ...([server, client, oauth.None(), device.device_code, insecure] as const),
+      );
+      const tokens = await oauth.processDeviceCodeResponse(server, client, polled);
+      expect(tokens.scope).toBe('device:read');
+    });
+  },
+);

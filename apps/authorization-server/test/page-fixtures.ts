@@ -199,7 +199,7 @@ export async function pollDevice(server: string, device: DeviceAuthorization) {
 
 /** What a person does with a code: enters it, confirms, signs in if asked, and allows or denies. */
 export async function connectDevice(
-  device: DeviceAuthorization,
+  device: Pick<DeviceAuthorization, 'user_code' | 'verification_uri'>,
   options: {
     readonly visitor?: PageVisitor;
     readonly decision?: 'allow' | 'deny';

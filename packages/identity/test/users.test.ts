@@ -109,15 +109,16 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
       [randomUUID(), 'first password'],
     ] as const;
     const samples = attempts.map((): number[] => []);
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < 7; round += 1) {
       for (const [kind, [username, password]] of attempts.entries()) {
         const started = performance.now();
         expect(await users.verify(username, password)).toBeUndefined();
         samples[kind]?.push(performance.now() - started);
       }
     }
-    const medians = samples.map((times) => times.sort((a, b) => a - b)[2] ?? 0);
-    expect(Math.min(...medians)).toBeGreaterThan(Math.max(...medians) / 2);
+    // The fastest of each kind: what a busy machine adds to single ones does not count.
+    const fastest = samples.map((times) => Math.min(...times));
+    expect(Math.min(...fastest)).toBeGreaterThan(Math.max(...fastest) / 2);
   });
 
   test('PW-08 a password over the limit is refused without looking anybody up', async () => {

@@ -77,6 +77,8 @@ async function run(
   child.stderr.on('data', (chunk) => {
     errors += chunk;
   });
+  // A program that ends without reading its input says why by its exit code.
+  child.stdin.on('error', () => undefined);
   child.stdin.end(input);
   const [code] = await once(child, 'close');
   if (code !== 0) {
