@@ -1,4 +1,5 @@
 import type { Store } from '@gatehouse/store';
+import type { Client } from './client.ts';
 import type { CredentialHash } from './credential-hash.ts';
 import { accessTokenKey, accessTokenKinds } from './credential-keys.ts';
 import type { FindLiveHolder } from './live-holder.ts';
@@ -52,9 +53,14 @@ export function createAccessTokenVerifier(dependencies: {
       orgId: user?.orgId ?? client.orgId,
       userId: user?.userId,
       subject: user?.userId ?? client.clientId,
-      scopes: new Set(stored.scope?.split(' ').filter((scope) => scope !== '')),
+      // What was taken from the client since is taken from its tokens, too.
+      scopes: new Set(stored.scope?.split(' ').filter((scope) => isRegistered(client, scope))),
     };
   };
+}
+
+function isRegistered(client: Client, scope: string): boolean {
+  return client.scopes.includes(scope);
 }
 
 /** A record that is damaged or of another kind is no access token: fail closed. */

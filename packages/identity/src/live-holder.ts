@@ -19,7 +19,8 @@ export interface LiveHolder {
 
 /**
  * Undefined when the credential is dead: its client or user is unknown, disabled or has a later not-before,
- * or the whole installation has. From copies at most 50 ms old.
+ * or the whole installation has, or the client signs in its own organisation's users only and this is none. From
+ * copies at most 50 ms old.
  */
 export type FindLiveHolder = (credential: IssuedCredential) => Promise<LiveHolder | undefined>;
 
@@ -39,6 +40,8 @@ export function createLiveHolders(dependencies: {
       holder?.enabled === true && issuedAt > holder.notBefore;
     const isDead =
       (clientId !== undefined && !isAlive(client)) || (userId !== undefined && !isAlive(user));
-    return isDead ? undefined : { client, user };
+    const isForeign =
+      client?.ownOrganizationOnly === true && user !== undefined && user.orgId !== client.orgId;
+    return isDead || isForeign ? undefined : { client, user };
   };
 }

@@ -90,6 +90,15 @@ export function createUserRegistry(dependencies: {
     return userId === undefined ? undefined : cache.read(keyOf(userId));
   }
 
+  /** Hashing takes its time: a password that was changed, or an account that was ended meanwhile, signs nobody in. */
+  async function stillSignsIn(verified: User | undefined): Promise<User | undefined> {
+    const text = verified === undefined ? undefined : await store.get(keyOf(verified.userId));
+    const user = text === undefined ? undefined : parseUser(text);
+    const isUnchanged =
+      user?.passwordHash === verified?.passwordHash && user?.notBefore === verified?.notBefore;
+    return user?.enabled === true && isUnchanged ? user : undefined;
+  }
+
   return {
     find: (userId) => cache.read(keyOf(userId)),
     findByUsername,
@@ -99,7 +108,7 @@ export function createUserRegistry(dependencies: {
       }
       const user = await findByUsername(username);
       const matches = await verifyPassword(password, user?.passwordHash ?? decoyPasswordHash);
-      return matches && user?.enabled === true ? user : undefined;
+      return matches ? stillSignsIn(user) : undefined;
     },
     async refuse(username) {
       await findByUsername(username);

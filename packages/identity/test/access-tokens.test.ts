@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { StoreUnavailable } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
 import { accessTokenKey, type Identity, type User } from '../src/index.ts';
+import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../src/record-cache.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
 const ISSUED_AT = 1_700_000_000;
@@ -13,7 +14,9 @@ describeOnBothEngines('access tokens', ({ openIdentity }) => {
   async function prepare() {
     let now = START;
     const identity = openIdentity(() => now);
-    const client = await identity.clients.save(newClient({ orgId: 'org-of-client' }));
+    const client = await identity.clients.save(
+      newClient({ orgId: 'org-of-client', scopes: ['openid', 'device:read', 'device:write'] }),
+    );
     // Written as it is: hashing a password for every test would take longer than the tests.
     const user: User = {
       userId: randomUUID(),
@@ -45,6 +48,23 @@ describeOnBothEngines('access tokens', ({ openIdentity }) => {
     await identity.store.set(accessTokenKey(identity.credentialHash(token)), text);
     return token;
   }
+
+  test('a scope that was taken from the client is gone from its tokens', async () => {
+    const { identity, client, record, advance } = await prepare();
+    const token = await store(identity, record);
+    await identity.clients.save({ ...client, scopes: ['openid'] });
+    advance(MAXIMUM_RECORD_AGE_MILLISECONDS + 1);
+    expect((await identity.verifyAccessToken(token))?.scopes).toEqual(new Set(['openid']));
+  });
+
+  test('a client that now signs in its own users only has no live token of another’s', async () => {
+    const { identity, client, record, advance } = await prepare();
+    const token = await store(identity, record);
+    expect(await identity.verifyAccessToken(token)).toBeDefined();
+    await identity.clients.save({ ...client, ownOrganizationOnly: true });
+    advance(MAXIMUM_RECORD_AGE_MILLISECONDS + 1);
+    expect(await identity.verifyAccessToken(token)).toBeUndefined();
+  });
 
   test('a token of a user speaks for the user and the user’s organisation', async () => {
     const { identity, client, user, record } = await prepare();

@@ -1,4 +1,5 @@
-import type { Identity, User } from '@gatehouse/identity';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Identity, nextNotBefore, type User } from '@gatehouse/identity';
 import type { GrantedApplications } from './applications.ts';
 
 export type EndEverything = (
@@ -15,9 +16,11 @@ export function createEndEverything(
   applications: GrantedApplications,
 ): EndEverything {
   return async (userId, changes = {}) => {
-    const notBefore = Math.floor(Date.now() / 1000);
+    const notBefore = nextNotBefore(Date.now());
     const user = await users.update(userId, (known) => ({ ...known, ...changes, notBefore }));
     await applications.revokeAll(userId);
+    // What is issued until then is dead, too: who signs in right after the answer must not meet that.
+    await sleep(Math.max(0, (notBefore + 1) * 1000 - Date.now()));
     return user;
   };
 }

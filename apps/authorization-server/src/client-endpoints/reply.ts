@@ -13,6 +13,9 @@ export const challengeClient = 'Basic realm="gatehouse", charset="UTF-8"';
 export function clientEndpointReply(paths: readonly string[]): ProviderMiddleware {
   return async (context, next) => {
     await next();
+    if (context.status === 503) {
+      context.set('Retry-After', '1');
+    }
     if (!paths.includes(context.path)) {
       return;
     }
@@ -22,9 +25,6 @@ export function clientEndpointReply(paths: readonly string[]): ProviderMiddlewar
     }
     if (context.status === 413) {
       context.set('Connection', 'close');
-    }
-    if (context.status === 503) {
-      context.set('Retry-After', '1');
     }
   };
 }

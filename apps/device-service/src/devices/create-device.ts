@@ -26,7 +26,11 @@ export const devicePayload = z.object(
       .regex(deviceIdPattern, 'must be 1 to 64 characters of 0-9, A-Z, a-z, _ and -')
       .nullish(),
     name: text(MAX_NAME_LENGTH),
-    productId: text(MAX_PRODUCT_ID_LENGTH),
+    // It is a segment of the product's address: what no path can name would be out of reach for ever.
+    productId: text(MAX_PRODUCT_ID_LENGTH).refine(
+      (id) => !/[/\\]/.test(id) && id !== '.' && id !== '..',
+      'must not contain / or \\, nor be . or ..',
+    ),
     productName: text(MAX_NAME_LENGTH).nullish(),
     configuration: configuration.nullish(),
     protocol: modelName.nullish(),

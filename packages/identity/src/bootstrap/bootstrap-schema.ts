@@ -48,7 +48,10 @@ const redirectUri = z
 
 export const clientSchema = z
   .strictObject({
-    clientId: identifier,
+    clientId: identifier.refine(
+      (id) => !id.startsWith('gatehouse:'),
+      'must not start with gatehouse:, which is the server’s own',
+    ),
     secureKey: secureKey.optional(),
     name: text(200),
     orgId: identifier,
