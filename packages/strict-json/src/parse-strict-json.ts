@@ -78,7 +78,8 @@ function assertDepth(depth: number, position: number): void {
 
 /** Names are compared decoded: `"\u0061"` is `"a"`. */
 function addName(names: Set<string> | undefined, literal: string, position: number): void {
-  const name = JSON.parse(literal) as string;
+  // A million names of a large body are plain, and slicing is much faster.
+  const name = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
   if (name === '__proto__') {
     throw new StrictJsonError(`has a forbidden member name at character ${position}`);
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError, illegalArgument } from '@gatehouse/api-envelope';
+import { parseStrictJson, StrictJsonError } from '@gatehouse/strict-json';
 import { readBody } from './read-body.ts';
-import { parseStrictJson, StrictJsonError } from './strict-json.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const DEFAULT_LIMIT_BYTES = MEBIBYTE;
