@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createStore } from '@gatehouse/store';
+import { createRateLimiter, createStore } from '@gatehouse/store';
 import {
   type StoreEngine,
   startRedisServer,
@@ -10,7 +10,6 @@ import {
   storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { createRateLimiter } from '../src/rate-limits/rate-limiter.ts';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
 import { type BootedGateway, type BootOptions, bootGateway } from './booted-gateway.ts';
 import { type Received, send } from './http-client.ts';
