@@ -258,7 +258,12 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       ]);
       for (const origin of [browserApp.origin, 'https://evil.example']) {
         const other = await requestToken(issuer, grant, { ...asWeb, origin });
-        expect(other.headers.get('access-control-allow-origin')).toBeNull();
+        expect([origin, other.status, other.headers.get('access-control-allow-origin')]).toEqual([
+          origin,
+          200,
+          null,
+        ]);
+        expect(other.headers.get('access-control-expose-headers')).toBeNull();
       }
     });
   });
