@@ -113,7 +113,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
         'grant_type=client_credentials',
       );
       expect(reply.status).toBe(400);
-      expect(system.output()).not.toContain(web.secureKey);
+      expect(await system.output()).not.toContain(web.secureKey);
     });
 
     it('CA-18 refuses client assertions, and does not advertise them', async () => {
