@@ -135,4 +135,15 @@ describe.each(storeEngines)('client_credentials the short way on %s', (engine) =
     expect(short).toMatchObject({ active: true, client_id: web.clientId });
     expect(Number(short.exp) - Number(short.iat)).toBe(7200);
   });
+
+  it('writes its log line: who and by which credential, no secret and no token', async () => {
+    const { token } = await ask({ body: secretInBody });
+    const output = await system.output();
+    expect(output).toMatch(
+      /"status":200,[^\n]*"operation":"token","clientId":"web","credential":"body"/,
+    );
+    for (const secret of [String(token), web.secureKey]) {
+      expect(output).not.toContain(secret);
+    }
+  });
 });

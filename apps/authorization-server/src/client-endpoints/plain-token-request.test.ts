@@ -10,10 +10,16 @@ const read = readPlainTokenRequest;
 
 describe('a plain token request', () => {
   it('names its client by Basic or in the body, and perhaps a scope', () => {
-    const plain = { clientId: 'web', clientSecret: 'secret', scope: undefined };
+    const plain = {
+      ...{ clientId: 'web', clientSecret: 'secret', scope: undefined },
+      credential: 'basic',
+    };
     expect(read(web, GRANT)).toEqual(plain);
     expect(read(web.replace('Basic', 'bASIC'), `client_id=web&${GRANT}`)).toEqual(plain);
-    expect(read(undefined, `${GRANT}&client_id=web&client_secret=secret`)).toEqual(plain);
+    expect(read(undefined, `${GRANT}&client_id=web&client_secret=secret`)).toEqual({
+      ...plain,
+      credential: 'body',
+    });
     for (const scope of ['device:read device:log', 'device%3Aread+device%3alog']) {
       expect(read(web, `${GRANT}&scope=${scope.replace(' ', '%20')}`)).toEqual({
         ...plain,
@@ -91,6 +97,7 @@ describe('a plain token request', () => {
           clientId: header === undefined ? form.client_id : id,
           clientSecret: header === undefined ? form.client_secret : secret,
           scope: form.scope,
+          credential: header === undefined ? 'body' : 'basic',
         });
         expect(form.grant_type).toBe('client_credentials');
         expect(form.client_id ?? request.clientId).toBe(request.clientId);

@@ -5,6 +5,8 @@ export interface PlainTokenRequest {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scope: string | undefined;
+  /** Where the credentials were. */
+  readonly credential: 'basic' | 'body';
 }
 
 const MAXIMUM_PLAIN_BYTES = 2048;
@@ -70,7 +72,7 @@ function readForm(body: string): ReadonlyMap<string, string> | undefined {
 function readCredentials(
   authorization: string | undefined,
   form: ReadonlyMap<string, string>,
-): Pick<PlainTokenRequest, 'clientId' | 'clientSecret'> | undefined {
+): Omit<PlainTokenRequest, 'scope'> | undefined {
   let clientId = form.get('client_id');
   let clientSecret = form.get('client_secret');
   if (authorization !== undefined) {
@@ -88,6 +90,6 @@ function readCredentials(
     clientSecret !== undefined &&
     PLAIN.test(clientId) &&
     PLAIN.test(clientSecret)
-    ? { clientId, clientSecret }
+    ? { clientId, clientSecret, credential: authorization === undefined ? 'body' : 'basic' }
     : undefined;
 }

@@ -36,8 +36,8 @@ export function serveMachineTokens(
       next();
       return;
     }
-    const { clientId } = plain;
-    observedRequest(request).notes.clientId = clientId;
+    const { clientId, credential } = plain;
+    Object.assign(observedRequest(request).notes, { clientId, credential });
     audit.record(
       { event: 'token_issued', grant: 'client_credentials', clientId, scope: reply.scope },
       requestOrigin(request),

@@ -3,7 +3,6 @@ import { type Client, errors } from 'oidc-provider';
 import type { PlainTokenRequest } from '../client-endpoints/plain-token-request.ts';
 import { TemporarilyUnavailable } from '../provider/unavailable-adapter.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
-import { TooManyAttempts } from '../throttle/too-many-attempts.ts';
 import { type ClientCredentialsReply, machineScope, saveToken } from './client-credentials.ts';
 
 /**
@@ -21,12 +20,13 @@ export function createMachineTokenIssuer(
   provider: Provider,
   failedSecrets: FailedSecrets,
 ): MachineTokenIssuer {
-  /** @throws TooManyAttempts */
   async function authenticate(
     { clientId, clientSecret }: PlainTokenRequest,
     address: string,
   ): Promise<Client | undefined> {
-    await failedSecrets.assertMayTry(clientId, address);
+    if (!(await failedSecrets.mayTry(clientId, address))) {
+      return undefined;
+    }
     const client = await provider.Client.find(clientId);
     const isAuthentic =
       client !== undefined &&
@@ -44,7 +44,7 @@ export function createMachineTokenIssuer(
       const scope = machineScope(client, request.scope);
       return await saveToken(new provider.ClientCredentials({ client, scope }), scope);
     } catch (error) {
-      if (error instanceof TooManyAttempts || error instanceof errors.InvalidScope) {
+      if (error instanceof errors.InvalidScope) {
         return undefined;
       }
       throw error instanceof TemporarilyUnavailable ? error.cause : error;

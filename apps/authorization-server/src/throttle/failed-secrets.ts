@@ -5,6 +5,8 @@ import { TooManyAttempts } from './too-many-attempts.ts';
 
 /** Wrong client secrets, counted for (client, address): a guesser must not lock out the client itself. */
 export interface FailedSecrets {
+  /** Whether `assertMayTry` would let the attempt be made. */
+  mayTry(clientId: string, address: string): Promise<boolean>;
   /** @throws TooManyAttempts when this address guessed too often for this client */
   assertMayTry(clientId: string, address: string): Promise<void>;
   record(clientId: string, address: string): Promise<void>;
@@ -46,11 +48,14 @@ export function createFailedSecrets(dependencies: {
       : remember(party, await store.counter(keyOf(party)));
   }
 
+  const isOver = ({ count, resetsAt }: Counter) => count >= attempts && resetsAt > now();
+
   return {
+    mayTry: async (clientId, address) => !isOver(await read(partyOf(clientId, address))),
     async assertMayTry(clientId, address) {
-      const { count, resetsAt } = await read(partyOf(clientId, address));
-      if (count >= attempts && resetsAt > now()) {
-        throw new TooManyAttempts(resetsAt, now());
+      const counter = await read(partyOf(clientId, address));
+      if (isOver(counter)) {
+        throw new TooManyAttempts(counter.resetsAt, now());
       }
     },
     async record(clientId, address) {
