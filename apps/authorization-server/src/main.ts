@@ -58,6 +58,8 @@ async function start() {
   const server = await serve(observeRequests(refuseAbsoluteForm(application.listener), logger), {
     host,
     port,
+    logger,
+    maximumConnections: configuration.maximumConnections,
   });
   const operations = await serveOperations({
     host,
