@@ -8,7 +8,13 @@ import {
   serve,
   serveOperations,
 } from '@gatehouse/http-server';
-import { applyBootstrap, demoProblems, isLoopbackUrl, openIdentity } from '@gatehouse/identity';
+import {
+  applyBootstrap,
+  assertMasterKeyFits,
+  demoProblems,
+  isLoopbackUrl,
+  openIdentity,
+} from '@gatehouse/identity';
 import { createStore, StoreUnavailable } from '@gatehouse/store';
 import { createApp } from './app.ts';
 import { loadConfiguration } from './config.ts';
@@ -36,6 +42,7 @@ async function start() {
   });
   const application = await deferListener(
     async () => {
+      await assertMasterKeyFits(identity);
       if (bootstrap !== undefined) {
         await applyBootstrap(bootstrap, identity);
       }
