@@ -15,6 +15,7 @@ const services: Readonly<Record<string, { readonly package: string; readonly pro
   'redis-cli': { package: 'redis-tools', probe: 'command -v redis-cli' },
   nginx: { package: 'nginx', probe: 'command -v nginx' },
   caddy: { package: 'caddy', probe: 'command -v caddy' },
+  slowhttptest: { package: 'slowhttptest', probe: 'command -v slowhttptest' },
   curl: { package: 'curl', probe: 'command -v curl' },
 };
 
