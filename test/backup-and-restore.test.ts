@@ -17,8 +17,11 @@ import {
   startPostgresServer,
   startRedisServer,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { commandsNamed, commandsUnder, runCommands } from './operators-commands.ts';
+
+// A dozen commands, each a process of its own.
+jest.setTimeout(90_000);
 
 const engines = ['sqlite', 'redis and postgres'] as const;
 
@@ -70,7 +73,7 @@ describe.each(engines)('an installation on %s', (engine) => {
       writeFileSync(join(data, 'cookie.keys'), randomBytes(32).toString('hex'));
     }
     await start();
-  }, 60_000);
+  });
   afterAll(async () => {
     await stop();
     await Promise.all([redis?.stop(), postgres?.stop()]);
