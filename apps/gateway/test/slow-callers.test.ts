@@ -12,7 +12,11 @@ let token: string;
 let slow: Socket[] = [];
 
 beforeAll(async () => {
-  booted = await bootGateway({ upstreamConnections: CONNECTIONS, upstreamMaximumRequests: 64 });
+  booted = await bootGateway({
+    upstreamConnections: CONNECTIONS,
+    upstreamStreams: CONNECTIONS,
+    upstreamMaximumRequests: 64,
+  });
   token = await booted.issueToken();
 });
 afterEach(() => {
@@ -57,6 +61,12 @@ describe('GW-30 more slow callers than there are connections to the service leav
     await sleep(300);
     expect(await answerOthers(8)).toBeLessThan(1000);
     expect(booted.upstream.requests.map(({ method }) => method)).toEqual(Array(8).fill('GET'));
+    const whole = await send(booted.port, '/device-instance', {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: '{"id":"whole"}',
+    });
+    expect(whole.status).toBe(200);
     const [first] = slow;
     first?.write('}');
     const [reply] = (await once(first as Socket, 'data')) as [Buffer];

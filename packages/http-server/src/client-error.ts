@@ -29,22 +29,13 @@ export function createClientErrorHandler(connections: Connections) {
 }
 
 function replyTo(cause: string | undefined): string {
-  const { status, headers, body } = refusalBody(cause);
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}Connection: close\r\n\r\n${body}`;
-}
-
-/** The envelope that says what a server refuses by itself, before any application sees it. */
-export function refusalBody(cause: string | undefined) {
   const { status, code, message } = clientErrorReply(cause);
   const body = JSON.stringify({ status, code, message, timestamp: Date.now() });
-  const headers = {
-    'Content-Type': 'application/json',
-    'Content-Length': String(Buffer.byteLength(body)),
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-  };
-  return { status, headers, body };
+  return (
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\n` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\n` +
+    `X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`
+  );
 }
 
 function clientErrorReply(cause: string | undefined) {

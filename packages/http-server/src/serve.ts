@@ -2,7 +2,7 @@
  * What every server process of Gatehouse is made of.
  *
  *   run-process (start, end) ─▶ serve (drain) ── connections (who is idle), client-error (not HTTP)
- *                               ├ server-limits ── too-many-headers, slow-readers, dropped-connections
+ *                               ├ server-limits ── slow-readers, dropped-connections
  *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
  *                               ├ continue (100 only for a body that is wanted)
  *                               ├ deferred-listener (503 until the application could be built)
@@ -20,7 +20,6 @@ import { countDroppedConnections } from './dropped-connections.ts';
 import type { Logger } from './logger.ts';
 import { serverLimits } from './server-limits.ts';
 import { cutSlowReaders } from './slow-readers.ts';
-import { hasTooManyHeaders, refuseTooManyHeaders } from './too-many-headers.ts';
 
 /** A request may be on its way down a connection that looks idle: it is answered, not cut (CF-02). */
 const IDLE_GRACE_MILLISECONDS = 250;
@@ -64,16 +63,14 @@ export async function serve(
     connectionsCheckingInterval: serverLimits.connectionsCheckingInterval,
     maxHeaderSize: serverLimits.maxHeaderSize,
     ...(upgrades && {
-      shouldUpgradeCallback: (request: IncomingMessage) =>
-        !hasTooManyHeaders(request, serverLimits.maxHeadersCount) && upgrades.accepts(request),
+      shouldUpgradeCallback: (request: IncomingMessage) => upgrades.accepts(request),
     }),
   });
   const connections = trackConnections(server);
   server.maxRequestsPerSocket = serverLimits.maxRequestsPerSocket;
-  // One more than is allowed, so that one too many can be seen: Node drops what is over without a word.
-  server.maxHeadersCount = serverLimits.maxHeadersCount + 1;
+  server.maxHeadersCount = serverLimits.maxHeadersCount;
   cutSlowReaders(server, serverLimits);
-  server.on('request', refuseTooManyHeaders(listener, serverLimits.maxHeadersCount));
+  server.on('request', listener);
   if (options.maximumConnections !== undefined) {
     server.maxConnections = options.maximumConnections;
     countDroppedConnections(server, (dropped) =>
