@@ -236,6 +236,8 @@ describe.each([
     expect((await send(`${gateway}/api/device?access_token=${token}`)).status).toBe(200);
     await system.processes[1]?.stop();
     expect((await send(`${gateway}/api/device?access_token=${token}`)).status).toBe(502);
+    const headers = { 'X-Access-Token': token };
+    expect((await send(`${gateway}/api/device`, { headers })).status).toBe(502);
     expect(proxy.logged()).not.toContain(token);
     expect(proxy.logged()).not.toMatch(/access_token|[?&]code=/);
   });

@@ -17,6 +17,11 @@ const CONNECTIONS = 500;
 const CONNECTIONS_PER_SECOND = 250;
 const MOST = 2;
 
+// What it started ends with it, also at Ctrl-C.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => process.exit(1));
+}
+
 const client = { clientId: 'bench', secureKey: 'benchKey0123456789abcdef' };
 const basic = `Basic ${btoa(`${client.clientId}:${client.secureKey}`)}`;
 
@@ -96,11 +101,14 @@ function startSlowClients(parameters: readonly string[]) {
     { stdio: 'ignore' },
   );
   const ended = once(child, 'close');
+  const killOnExit = () => child.kill('SIGKILL');
+  process.once('exit', killOnExit);
   return {
     async end() {
       if (child.exitCode !== null) {
         throw new Error(`slowhttptest ended by itself with ${child.exitCode}.`);
       }
+      process.off('exit', killOnExit);
       child.kill('SIGKILL');
       await ended;
     },
