@@ -186,7 +186,7 @@ describe('GW-30 a peer that reads slowly', () => {
       response.end('the end');
     });
     cutSlowReaders(server, {
-      replyGrace: 400,
+      replyGrace: 1500,
       replyBytesPerSecond: 64 * MEBIBYTE,
       connectionsCheckingInterval: 50,
     });
@@ -199,14 +199,14 @@ describe('GW-30 a peer that reads slowly', () => {
     socket.on('data', (data) => {
       received += data.length;
       socket.pause();
-      setTimeout(() => socket.resume(), 2);
+      setTimeout(() => socket.resume(), 5);
     });
     const started = performance.now();
     while (received < 40 * MEBIBYTE && !socket.destroyed) {
       await sleep(10);
     }
     expect(received).toBeGreaterThan(40 * MEBIBYTE);
-    expect(performance.now() - started).toBeGreaterThan(800);
+    expect(performance.now() - started).toBeGreaterThan(2000);
     socket.destroy();
   });
 
