@@ -18,18 +18,14 @@ export interface PresentedCredentials {
 
 type Kind = 'x-sign' | 'x-client-id' | 'x-timestamp' | 'x-access-token' | 'authorization';
 
-const credentialHeaders: ReadonlySet<string> = new Set([
-  'x-sign',
-  'x-client-id',
-  'x-timestamp',
-  'x-access-token',
-  'authorization',
-]);
+type CredentialHeaders = Record<Kind, string | undefined>;
 
 /** Most headers need no closer look. */
-const lengths: ReadonlySet<number> = new Set([...credentialHeaders].map((name) => name.length));
-
-const signatureHeaders = ['x-sign', 'x-client-id', 'x-timestamp'] as const;
+const lengths: ReadonlySet<number> = new Set(
+  ['x-sign', 'x-client-id', 'x-timestamp', 'x-access-token', 'authorization'].map(
+    (name) => name.length,
+  ),
+);
 
 /**
  * Collects the credentials of a request and insists on at most one kind (RFC 6750 §2). A request with two
@@ -43,10 +39,9 @@ export function presentedCredentials(
 ): PresentedCredentials {
   const headers = readCredentialHeaders(request.rawHeaders);
   const { token: queryToken, rest: query } = splitQueryToken(rawQuery);
-  const accessToken = headers.get('x-access-token');
-  const authorization = headers.get('authorization');
+  const { 'x-access-token': accessToken, authorization } = headers;
   const tokens = count(accessToken) + count(authorization) + count(queryToken);
-  if (tokens > 1 || (tokens === 1 && headers.has('x-sign'))) {
+  if (tokens > 1 || (tokens === 1 && headers['x-sign'] !== undefined)) {
     throw multipleCredentials();
   }
   return {
@@ -59,8 +54,14 @@ export function presentedCredentials(
 }
 
 /** Raw headers, because Node keeps the first of two Authorization headers and joins two of any other. */
-function readCredentialHeaders(rawHeaders: readonly string[]): ReadonlyMap<Kind, string> {
-  const found = new Map<Kind, string>();
+function readCredentialHeaders(rawHeaders: readonly string[]): CredentialHeaders {
+  const found: CredentialHeaders = {
+    'x-sign': undefined,
+    'x-client-id': undefined,
+    'x-timestamp': undefined,
+    'x-access-token': undefined,
+    authorization: undefined,
+  };
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const given = rawHeaders[index] ?? '';
     if (!lengths.has(given.length)) {
@@ -68,28 +69,35 @@ function readCredentialHeaders(rawHeaders: readonly string[]): ReadonlyMap<Kind,
     }
     const name = given.toLowerCase();
     if (isCredentialHeader(name)) {
-      if (found.has(name)) {
+      if (found[name] !== undefined) {
         throw name === 'authorization' || name === 'x-access-token'
           ? multipleCredentials()
           : new ApiError('ambiguous_request', { message: 'A signature header was sent twice.' });
       }
-      found.set(name, rawHeaders[index + 1] ?? '');
+      found[name] = rawHeaders[index + 1] ?? '';
     }
   }
   return found;
 }
 
 function isCredentialHeader(name: string): name is Kind {
-  return credentialHeaders.has(name);
+  switch (name) {
+    case 'x-sign':
+    case 'x-client-id':
+    case 'x-timestamp':
+    case 'x-access-token':
+    case 'authorization':
+      return true;
+    default:
+      return false;
+  }
 }
 
-function readSignature(headers: ReadonlyMap<Kind, string>): PresentedCredentials['signature'] {
-  if (!signatureHeaders.some((name) => headers.has(name))) {
+function readSignature(headers: CredentialHeaders): PresentedCredentials['signature'] {
+  const { 'x-sign': sign, 'x-client-id': clientId, 'x-timestamp': timestamp } = headers;
+  if (sign === undefined && clientId === undefined && timestamp === undefined) {
     return undefined;
   }
-  const sign = headers.get('x-sign');
-  const clientId = headers.get('x-client-id');
-  const timestamp = headers.get('x-timestamp');
   if (!sign || !clientId || !timestamp) {
     throw new ApiError('missing_signature');
   }
