@@ -53,6 +53,17 @@ export function presentedCredentials(
   };
 }
 
+/** Whether there is anything to verify. */
+export function isPresent(credentials: PresentedCredentials): boolean {
+  const { signature, accessToken, authorization, queryToken } = credentials;
+  return (
+    authorization !== undefined ||
+    signature !== undefined ||
+    accessToken !== undefined ||
+    queryToken !== undefined
+  );
+}
+
 /** Raw headers, because Node keeps the first of two Authorization headers and joins two of any other. */
 function readCredentialHeaders(rawHeaders: readonly string[]): CredentialHeaders {
   const found: CredentialHeaders = {

@@ -17,6 +17,7 @@ import {
 import { assertAllowedAddress } from './allowed-address.ts';
 import type { AuthenticationRequest, Authenticator, Caller } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
+import type { HeldBody } from './held-bodies.ts';
 import { nodeDigest } from './node-digest.ts';
 import type { PresentedCredentials } from './presented-credentials.ts';
 import { readSignedText, type SignedText } from './signed-text.ts';
@@ -29,6 +30,8 @@ const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
 export interface SignedRequestDependencies {
   readonly clients: ClientRegistry;
   readonly replayGuard: ReplayGuard;
+  /** Opens an account for the body of one request, by the caller's address. */
+  readonly holdBody: (address: string) => HeldBody;
   readonly now: () => number;
   readonly toleranceMilliseconds: number;
   /** No MD5, and no signature twice. */
@@ -42,7 +45,7 @@ export interface SignedRequestDependencies {
 export function createSignedRequestAuthenticator(
   dependencies: SignedRequestDependencies,
 ): Authenticator {
-  const { clients, replayGuard, now, toleranceMilliseconds, strict } = dependencies;
+  const { clients, replayGuard, holdBody, now, toleranceMilliseconds, strict } = dependencies;
   // Tried where a key is missing, so that every refusal costs two digests, known client or not.
   const decoyKeys = [generateSecureKey(), generateSecureKey()];
 
@@ -55,9 +58,10 @@ export function createSignedRequestAuthenticator(
   async function verify(
     presented: PresentedSignature,
     request: AuthenticationRequest,
+    held: HeldBody,
   ): Promise<Caller> {
     const timestamp = readTimestamp(presented.timestamp, now(), toleranceMilliseconds);
-    const text = await readUnambiguously(request);
+    const text = await readUnambiguously(request, held);
     const client = await findClient(presented.clientId);
     const input: SignatureInput = {
       algorithm: client?.signatureAlgorithm ?? 'SHA-256',
@@ -107,7 +111,11 @@ export function createSignedRequestAuthenticator(
   return {
     authenticate(request) {
       const { signature } = request.credentials;
-      return signature === undefined ? undefined : verify(signature, request);
+      if (signature === undefined) {
+        return undefined;
+      }
+      const held = holdBody(request.clientAddress);
+      return verify(signature, request, held).finally(() => held.release());
     },
   };
 }
@@ -123,9 +131,12 @@ function readTimestamp(text: string, now: number, toleranceMilliseconds: number)
   return timestamp;
 }
 
-async function readUnambiguously(request: AuthenticationRequest): Promise<SignedText> {
+async function readUnambiguously(
+  request: AuthenticationRequest,
+  held: HeldBody,
+): Promise<SignedText> {
   try {
-    return await readSignedText(request);
+    return await readSignedText(request, held);
   } catch (error) {
     if (error instanceof AmbiguousText) {
       throw new ApiError('ambiguous_request', { message: error.message });

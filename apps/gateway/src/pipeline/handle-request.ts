@@ -135,7 +135,7 @@ function answerAnybody(
   const answerAs = async (operation: string, reply: Reply | undefined) => {
     if (reply !== undefined) {
       notes.operation = operation;
-      await limits.countAddress(clientAddress, appliedLimits);
+      await limits.countAddress(clientAddress, false, appliedLimits);
     }
     return reply;
   };
