@@ -4,7 +4,7 @@ import { serializeError } from './serialize-error.ts';
 
 export type Logger = pino.Logger;
 
-const BUFFER_CHARACTERS = 8192;
+const BUFFER_CHARACTERS = 32 * 1024;
 const FLUSH_MILLISECONDS = 100;
 
 export interface LoggerOptions {
