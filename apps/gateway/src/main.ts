@@ -50,6 +50,7 @@ async function start(): Promise<RunningApp> {
     port,
     maximumConnections: configuration.maximumConnections,
     answersContinue: true,
+    readsAnnouncedBodiesOnly: true,
     upgrades: gateway.upgrades,
   });
   const operations = await serveOperations({

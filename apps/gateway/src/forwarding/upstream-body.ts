@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici';
+import type { ReplyController } from './http1/connection.ts';
 
 /** Takes the body of an upstream's reply as it arrives. */
 export interface BodySink {
@@ -17,14 +17,14 @@ const BUFFER_LIMIT_BYTES = 64 * 1024;
 export class UpstreamBody {
   /** The reply's Content-Length, where it has one. */
   readonly announcedLength: string | undefined;
-  #controller: Dispatcher.DispatchController | undefined;
+  #controller: ReplyController | undefined;
   #chunks: Buffer[] = [];
   #size = 0;
   #ended = false;
   #failure: { readonly error: unknown } | undefined;
   #sink: BodySink | undefined;
 
-  constructor(controller: Dispatcher.DispatchController, announcedLength: string | undefined) {
+  constructor(controller: ReplyController, announcedLength: string | undefined) {
     this.#controller = controller;
     this.announcedLength = announcedLength;
   }

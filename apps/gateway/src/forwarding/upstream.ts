@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream';
-import { ApiError, serviceUnavailable } from '@gatehouse/api-envelope';
-import { type Dispatcher, Pool } from 'undici';
+import { serviceUnavailable } from '@gatehouse/api-envelope';
+import { Pool } from 'undici';
+import { Deadlines } from './deadlines.ts';
+import { ConnectionPool } from './http1/connection-pool.ts';
 import { UpgradeCall, type UpgradedConnection } from './upgrade-call.ts';
-import { UpstreamCall, type UpstreamReply } from './upstream-call.ts';
+import { UpstreamCall, type UpstreamCallEvents, type UpstreamReply } from './upstream-call.ts';
 
 export interface UpstreamRequest {
   readonly method: string;
@@ -46,72 +48,47 @@ const CONNECT_TIMEOUT_MILLISECONDS = 900;
 const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 
 /**
- * A bounded pool of connections to one service. Nothing is ever sent twice: after a lost reply only the
- * caller can know whether the operation may be repeated.
+ * Bounded pools of connections to one service. Nothing is ever sent twice: after a lost reply only the caller
+ * can know whether the operation may be repeated.
  */
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const { origin, pathname } = new URL(options.url);
-  const prefix = pathname === '/' ? '' : pathname;
-  const brief = createPool(origin, options.connections);
-  const open = createPool(origin, options.streamConnections);
+  const pools = openPools(options);
+  const deadlines = new Deadlines();
   let running = 0;
   let streaming = 0;
+  const ofBrief: UpstreamCallEvents = {
+    answered: () => {},
+    settled(call) {
+      deadlines.end(call);
+      running -= 1;
+    },
+  };
+  const ofStream: UpstreamCallEvents = {
+    answered: (call) => deadlines.end(call),
+    settled(call) {
+      deadlines.end(call);
+      streaming -= 1;
+    },
+  };
 
-  function dispatch(
-    pool: Pool,
-    request: Omit<UpstreamRequest, 'streaming'>,
-    extra: Pick<Dispatcher.DispatchOptions, 'upgrade' | 'bodyTimeout'>,
-    handler: Dispatcher.DispatchHandler,
-  ): void {
-    pool.dispatch(
-      {
-        method: request.method,
-        path: prefix + request.target,
-        headers: request.headers as string[],
-        body: request.body ?? null,
-        ...extra,
-      },
-      handler,
-    );
+  function openCall(isStream: boolean): UpstreamCall {
+    if (isStream ? streaming >= options.streamConnections : running >= options.maximumRequests) {
+      throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
+    }
+    if (isStream) {
+      streaming += 1;
+      return new UpstreamCall(ofStream);
+    }
+    running += 1;
+    return new UpstreamCall(ofBrief);
   }
 
   return {
     send(request) {
-      const isFull = request.streaming
-        ? streaming >= options.streamConnections
-        : running >= options.maximumRequests;
-      if (isFull) {
-        throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
-      }
-      if (request.streaming) {
-        streaming += 1;
-      } else {
-        running += 1;
-      }
-      const call = new UpstreamCall({
-        answered: () => request.streaming && clearTimeout(deadline),
-        settled() {
-          clearTimeout(deadline);
-          if (request.streaming) {
-            streaming -= 1;
-          } else {
-            running -= 1;
-          }
-        },
-      });
-      const deadline = setTimeout(
-        () => call.cancel(() => new ApiError('timeout')),
-        request.timeoutMilliseconds,
-      );
-      if (request.streaming) {
-        dispatch(open, request, { bodyTimeout: STREAM_IDLE_MILLISECONDS }, call);
-      } else {
-        dispatch(brief, request, {}, call);
-      }
-      return {
-        reply: call.reply,
-        cancel: (reason) => call.cancel(reason),
-      };
+      const call = openCall(request.streaming);
+      deadlines.start(call, request.timeoutMilliseconds);
+      pools.send(request, call);
+      return call;
     },
     async upgrade(request) {
       if (streaming >= options.streamConnections) {
@@ -122,11 +99,48 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         streaming -= 1;
       });
       const deadline = setTimeout(() => call.expire(), request.timeoutMilliseconds);
-      dispatch(open, { ...request, body: undefined }, { upgrade: 'websocket' }, call);
+      pools.upgrade(request, call);
       return call.upgraded.finally(() => clearTimeout(deadline));
     },
+    close: pools.close,
+  };
+}
+
+/** Our own connections for requests without a body, undici's for all others and for what needs TLS. */
+function openPools({ url: text, connections, streamConnections }: UpstreamOptions) {
+  const url = new URL(text);
+  const prefix = url.pathname === '/' ? '' : url.pathname;
+  const plain =
+    url.protocol === 'http:'
+      ? new ConnectionPool({
+          ...{ url, connections },
+          connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS,
+        })
+      : undefined;
+  const brief = createPool(url.origin, connections);
+  const open = createPool(url.origin, streamConnections);
+  const toOptions = (request: Omit<UpstreamRequest, 'streaming'>) => ({
+    method: request.method,
+    path: prefix + request.target,
+    headers: request.headers as string[],
+    body: request.body ?? null,
+  });
+  return {
+    send(request: UpstreamRequest, call: UpstreamCall): void {
+      if (request.streaming) {
+        open.dispatch({ ...toOptions(request), bodyTimeout: STREAM_IDLE_MILLISECONDS }, call);
+      } else if (plain !== undefined && request.body === undefined) {
+        const { method, target, headers } = request;
+        plain.dispatch({ method, path: prefix + target, headers }, call);
+      } else {
+        brief.dispatch(toOptions(request), call);
+      }
+    },
+    upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>, call: UpgradeCall): void {
+      open.dispatch({ ...toOptions({ ...request, body: undefined }), upgrade: 'websocket' }, call);
+    },
     close: async () => {
-      await Promise.all([brief.close(), open.destroy()]);
+      await Promise.all([plain?.close(), brief.close(), open.destroy()]);
     },
   };
 }
