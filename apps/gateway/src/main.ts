@@ -51,6 +51,7 @@ async function start(): Promise<RunningApp> {
     logger,
     maximumConnections: configuration.maximumConnections,
     answersContinue: true,
+    readsAnnouncedBodiesOnly: true,
     upgrades: gateway.upgrades,
   });
   const operations = await serveOperations({

@@ -14,13 +14,15 @@ import { type AppliedLimit, tooManyRequests } from './limit-headers.ts';
 
 export interface RequestLimits {
   /**
-   * Before anything is verified: an address that is known to be over its limit costs no store read more.
+   * Before anything is verified: an address that is known to be over its limit costs no store read more. But
+   * a request that brings a credential is still verified, so that the noise of others behind an address does
+   * not shut out its good clients, until too many credentials of that address were bad.
    *
    * @throws ApiError `too_many_requests`
    */
-  assertAddressOpen(address: string, applied: AppliedLimit[]): void;
+  assertAddressOpen(address: string, hasCredential: boolean, applied: AppliedLimit[]): void;
   /** Counts a request that was not verified. @throws ApiError `too_many_requests` */
-  countAddress(address: string, applied: AppliedLimit[]): Promise<void>;
+  countAddress(address: string, hasCredential: boolean, applied: AppliedLimit[]): Promise<void>;
   /** Counts a verified request, for its client and, where the route has a limit, its operation. @throws likewise */
   countClient(
     clientId: string,
@@ -28,6 +30,9 @@ export interface RequestLimits {
     applied: AppliedLimit[],
   ): Promise<void> | undefined;
 }
+
+/** Of an address, this many times its limit of requests. */
+const BAD_CREDENTIALS_FACTOR = 10;
 
 export function createRequestLimits(dependencies: {
   readonly store: Store;
@@ -41,6 +46,10 @@ export function createRequestLimits(dependencies: {
     createRateLimiter(name, limit, dependencies);
   const clients = limiterOf('client', dependencies.client);
   const addresses = limiterOf('address', dependencies.address);
+  const badCredentials = limiterOf('address-credentials', {
+    ...dependencies.address,
+    requests: dependencies.address.requests * BAD_CREDENTIALS_FACTOR,
+  });
   const ofRoute = new Map(
     routes.flatMap((route): [Route, RateLimiter][] =>
       route.rateLimit === undefined
@@ -69,14 +78,20 @@ export function createRequestLimits(dependencies: {
   }
 
   return {
-    assertAddressOpen(address, applied) {
-      const refused = addresses.knownRefusal(addressGroup(address));
-      if (refused !== undefined) {
+    assertAddressOpen(address, hasCredential, applied) {
+      const group = addressGroup(address);
+      const refused = addresses.knownRefusal(group);
+      const isShut = !hasCredential || badCredentials.knownRefusal(group) !== undefined;
+      if (refused !== undefined && isShut) {
         note(addresses, 'address', refused, applied);
       }
     },
-    async countAddress(address, applied) {
-      note(addresses, 'address', await addresses.take(addressGroup(address)), applied);
+    async countAddress(address, hasCredential, applied) {
+      const group = addressGroup(address);
+      if (hasCredential) {
+        await badCredentials.take(group);
+      }
+      note(addresses, 'address', await addresses.take(group), applied);
     },
     countClient(clientId, route, applied) {
       const verdict = clients.take(clientId);
