@@ -179,12 +179,12 @@ async function prepare(): Promise<Map<string, Subject>> {
 /** How much memory a subject holds while it works: every 10 s, after a first warm 10 s. */
 function soak(subjects: ReadonlyMap<string, Subject>, duration: number): void {
   for (const [name, { url, requests, pids }] of subjects) {
-    const sizes: number[] = [];
+    console.log(`${name}: resident MiB every 10 s, and requests so far`);
+    let count = 0;
     for (let second = -10; second < duration; second += 10) {
-      measure(url, requests, pids, 10);
-      sizes.push(Math.round(residentMebibytes(pids[0] ?? 0)));
+      count += measure(url, requests, pids, 10, { refusedPart: 1 }).requestsPerSecond * 10;
+      console.log(`${second + 10} s: ${Math.round(residentMebibytes(pids[0] ?? 0))} ${count}`);
     }
-    console.log(`${name}: resident MiB every 10 s: ${sizes.join(' ')}`);
   }
 }
 
