@@ -22,11 +22,12 @@ async function start() {
     app: 'authorization-server',
     level: configuration.logLevel,
     pretty: process.stdout.isTTY === true,
+    buffered: true,
   });
   exitOnUnhandledErrors(logger);
 
   const store = createStore(settings.storeUrl, {
-    onStateChange: (state) => logger.warn({ state }, `store ${state}`),
+    onStateChange: (state, reason) => logger.warn({ state, reason }, `store ${state}`),
   });
   const identity = openIdentity({
     store,

@@ -1,4 +1,10 @@
 export type { StoreState } from './availability.ts';
 export { createStore, type StoreOptions } from './create-store.ts';
+export {
+  createRateLimiter,
+  type RateLimit,
+  type RateLimiter,
+  type Verdict,
+} from './rate-limiter.ts';
 export { type Counter, NEVER_EXPIRES, type Store, StoreUnavailable } from './store.ts';
 export { parseStoreUrl, type StoreLocation } from './store-url.ts';
