@@ -10,7 +10,7 @@
 import { createRateLimiter, type RateLimit, type RateLimiter, type Store } from '@gatehouse/store';
 import type { Route } from '../routes/route.ts';
 import { addressGroup } from './address-group.ts';
-import { type AppliedLimit, tooManyRequests } from './limit-headers.ts';
+import { type AppliedLimit, limitPolicy, tooManyRequests } from './limit-headers.ts';
 
 export interface RequestLimits {
   /**
@@ -31,6 +31,8 @@ export interface RequestLimits {
   ): Promise<void> | undefined;
 }
 
+interface NamedLimiter extends RateLimiter, Pick<AppliedLimit, 'name' | 'policy'> {}
+
 /** Of an address, this many times its limit of requests. */
 const BAD_CREDENTIALS_FACTOR = 10;
 
@@ -42,8 +44,11 @@ export function createRequestLimits(dependencies: {
   readonly routes: readonly Route[];
 }): RequestLimits {
   const { now, routes } = dependencies;
-  const limiterOf = (name: string, limit: RateLimit) =>
-    createRateLimiter(name, limit, dependencies);
+  const limiterOf = (key: string, limit: RateLimit, name = key): NamedLimiter => ({
+    ...createRateLimiter(key, limit, dependencies),
+    name: `"${name}"`,
+    policy: limitPolicy(name, limit),
+  });
   const clients = limiterOf('client', dependencies.client);
   const addresses = limiterOf('address', dependencies.address);
   const badCredentials = limiterOf('address-credentials', {
@@ -51,20 +56,19 @@ export function createRequestLimits(dependencies: {
     requests: dependencies.address.requests * BAD_CREDENTIALS_FACTOR,
   });
   const ofRoute = new Map(
-    routes.flatMap((route): [Route, RateLimiter][] =>
+    routes.flatMap((route): [Route, NamedLimiter][] =>
       route.rateLimit === undefined
         ? []
-        : [[route, limiterOf(`operation:${route.operation}`, route.rateLimit)]],
+        : [[route, limiterOf(`operation:${route.operation}`, route.rateLimit, route.operation)]],
     ),
   );
 
   function note(
-    { limit }: RateLimiter,
-    name: string,
+    { name, policy }: NamedLimiter,
     verdict: AppliedLimit['verdict'],
     applied: AppliedLimit[],
   ): void {
-    applied.push({ name, limit, verdict });
+    applied.push({ name, policy, verdict });
     if (!verdict.allowed) {
       throw tooManyRequests(verdict, now());
     }
@@ -73,7 +77,7 @@ export function createRequestLimits(dependencies: {
   async function countRoute(clientId: string, route: Route, applied: AppliedLimit[]) {
     const limiter = ofRoute.get(route);
     if (limiter !== undefined) {
-      note(limiter, route.operation, await limiter.take(clientId), applied);
+      note(limiter, await limiter.take(clientId), applied);
     }
   }
 
@@ -83,7 +87,7 @@ export function createRequestLimits(dependencies: {
       const refused = addresses.knownRefusal(group);
       const isShut = !hasCredential || badCredentials.knownRefusal(group) !== undefined;
       if (refused !== undefined && isShut) {
-        note(addresses, 'address', refused, applied);
+        note(addresses, refused, applied);
       }
     },
     async countAddress(address, hasCredential, applied) {
@@ -91,18 +95,18 @@ export function createRequestLimits(dependencies: {
       if (hasCredential) {
         await badCredentials.take(group);
       }
-      note(addresses, 'address', await addresses.take(group), applied);
+      note(addresses, await addresses.take(group), applied);
     },
     countClient(clientId, route, applied) {
       const verdict = clients.take(clientId);
       const hasOwn = route !== undefined && ofRoute.has(route);
       if (verdict instanceof Promise) {
         return verdict.then((late) => {
-          note(clients, 'client', late, applied);
+          note(clients, late, applied);
           return hasOwn ? countRoute(clientId, route, applied) : undefined;
         });
       }
-      note(clients, 'client', verdict, applied);
+      note(clients, verdict, applied);
       return hasOwn ? countRoute(clientId, route, applied) : undefined;
     },
   };

@@ -105,7 +105,7 @@ export class ReplyReader {
         return next;
       }
       case 'until-close':
-        this.#listener.onData(Buffer.from(bytes.subarray(at, length)));
+        this.#listener.onData(copyOf(bytes, at, length));
         return length;
       case 'chunk': {
         const next = this.#readData(bytes, at, length);
@@ -165,7 +165,7 @@ export class ReplyReader {
   #readData(bytes: Buffer, at: number, length: number): number {
     const end = Math.min(length, at + this.#missing);
     this.#missing -= end - at;
-    this.#listener.onData(Buffer.from(bytes.subarray(at, end)));
+    this.#listener.onData(copyOf(bytes, at, end));
     return end;
   }
 
@@ -212,4 +212,11 @@ export class ReplyReader {
       }
     }
   }
+}
+
+/** Without the view that `Buffer.from` would need. */
+function copyOf(bytes: Buffer, from: number, to: number): Buffer {
+  const copy = Buffer.allocUnsafe(to - from);
+  bytes.copy(copy, 0, from, to);
+  return copy;
 }
