@@ -10,6 +10,8 @@ export interface Connections {
   cutAll(): void;
   /** The oldest request on this connection whose reply is not over. */
   inFlight(socket: Socket): Exchange | undefined;
+  /** How many connections are open, and how many requests are in flight on them. */
+  load(): { readonly connections: number; readonly requests: number };
 }
 
 export interface Exchange {
@@ -66,6 +68,13 @@ export function trackConnections(server: Server): Connections {
       }
     },
     inFlight: (socket) => exchanges.get(socket)?.[0],
+    load() {
+      let requests = 0;
+      for (const open of exchanges.values()) {
+        requests += open.length;
+      }
+      return { connections: exchanges.size, requests };
+    },
   };
 }
 

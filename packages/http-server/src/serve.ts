@@ -5,16 +5,20 @@
  *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
  *                               ├ continue (100 only for a body that is wanted)
  *                               ├ deferred-listener (503 until the application could be built)
- *                               └ operations-server (/live, /ready)
+ *                               ├ operations-server (/live, /ready, /metrics) ── metrics/
+ *                               └ deny-debugging (no inspector, no memory in a core dump)
  *
  * Deliberately not here: routing, authentication, and the answers of an application.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createClientErrorHandler } from './client-error.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { deferContinue } from './continue.ts';
+import type { MetricsRegistry } from './metrics/metrics-registry.ts';
+import { addServerMetrics } from './metrics/server-metrics.ts';
 
 const SECOND = 1000;
 
@@ -39,6 +43,13 @@ export interface ListenOptions {
   readonly port: number;
   /** How long `close` waits for requests in flight. */
   readonly drainMilliseconds?: number;
+  /**
+   * How long `close` still accepts connections, each for one request: who spreads requests over several
+   * processes needs this long to notice that this one is no longer ready.
+   */
+  readonly shutdownDelayMilliseconds?: number;
+  /** Where connections and what is no request are counted. */
+  readonly metrics?: MetricsRegistry;
   /** Further connections are closed at once. */
   readonly maximumConnections?: number;
   /** The listener answers `Expect: 100-continue` itself, with `sendContinue`, when it wants the body. */
@@ -84,13 +95,21 @@ export async function serve(
   if (upgrades !== undefined) {
     server.on('upgrade', (request, socket, head) => upgrades.handle(request, socket, head));
   }
-  server.on('clientError', createClientErrorHandler(connections));
+  const countMalformed =
+    options.metrics && addServerMetrics(options.metrics, server, connections);
+  server.on(
+    'clientError',
+    createClientErrorHandler(connections, (code) => countMalformed?.(code)),
+  );
   await listen(server, options);
   let closed: Promise<void> | undefined;
   return {
     port: (server.address() as AddressInfo).port,
     close() {
-      closed ??= drain(server, connections, options.drainMilliseconds ?? DRAIN_TIMEOUT);
+      closed ??= drain(server, connections, {
+        limit: options.drainMilliseconds ?? DRAIN_TIMEOUT,
+        delay: options.shutdownDelayMilliseconds ?? 0,
+      });
       return closed;
     },
   };
@@ -106,10 +125,18 @@ function listen(server: Server, options: ListenOptions): Promise<void> {
   });
 }
 
-function drain(server: Server, connections: Connections, milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    const grace = setTimeout(() => connections.cutIdle(), Math.min(IDLE_GRACE, milliseconds));
-    const cut = setTimeout(() => connections.cutAll(), milliseconds);
+async function drain(
+  server: Server,
+  connections: Connections,
+  { limit, delay }: { readonly limit: number; readonly delay: number },
+): Promise<void> {
+  connections.startDraining();
+  const cut = setTimeout(() => connections.cutAll(), limit);
+  if (delay > 0) {
+    await sleep(Math.min(delay, limit));
+  }
+  await new Promise<void>((resolve) => {
+    const grace = setTimeout(() => connections.cutIdle(), Math.min(IDLE_GRACE, limit));
     // Not server.close(): it cuts idle connections at once, and with them requests on their way.
     NetServer.prototype.close.call(server, () => {
       clearTimeout(grace);
@@ -118,6 +145,5 @@ function drain(server: Server, connections: Connections, milliseconds: number): 
       server.close();
       resolve();
     });
-    connections.startDraining();
   });
 }
