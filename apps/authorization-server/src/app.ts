@@ -27,8 +27,10 @@ import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
 import { fixOrigin } from './http/fix-origin.ts';
+import type { OperationName } from './http/operation-names.ts';
 import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
 import { refuseCrossSite } from './http/refuse-cross-site.ts';
+import type { ThrottledLimit } from './metrics/authorization-server-metrics.ts';
 import { serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
 import { createCsrfTokens } from './pages/csrf-token.ts';
 import { handlePageError, sendErrorPage } from './pages/error-page.ts';
@@ -60,6 +62,8 @@ export interface AppDependencies {
   /** From one address, to the client endpoints. */
   readonly clientRequestsPerMinute?: number;
   readonly signingKeyPolicy?: SigningKeyPolicy;
+  /** Hears of what is refused because a limit was reached, for metrics. */
+  readonly onThrottled?: (limit: ThrottledLimit) => void;
   /** Of the signing keys. Epoch milliseconds. */
   readonly now?: () => number;
 }
@@ -89,7 +93,10 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.get(at.jwks, operation('jwks'), serve);
   const limit = limitRequests(identity.store, {
     requestsPerMinute: dependencies.clientRequestsPerMinute ?? DEFAULT_CLIENT_REQUESTS_PER_MINUTE,
-    refuse: refuseTooMany,
+    refuse(request, response) {
+      dependencies.onThrottled?.('requests');
+      refuseTooMany(request, response);
+    },
   });
   app.all(at.token, operation('token'), browserForm, limit, forClients, serve);
   app.all(
@@ -181,12 +188,15 @@ async function openProvider(
     secureCookies: issuer.startsWith('https:'),
     securityProfile,
     signIn,
-    failedSecrets: createFailedSecrets(identity),
+    failedSecrets: createFailedSecrets({
+      ...identity,
+      onRefused: () => dependencies.onThrottled?.('client_secrets'),
+    }),
   });
 }
 
 /** The request's name in log and metrics. */
-function operation(name: string): RequestHandler {
+function operation(name: OperationName): RequestHandler {
   return (request, _response, next) => {
     observedRequest(request).notes.operation = name;
     next();

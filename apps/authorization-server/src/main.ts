@@ -1,6 +1,8 @@
 import { ConfigurationError } from '@gatehouse/configuration';
 import {
   createLogger,
+  createMetricsRegistry,
+  createStoreMetrics,
   deferListener,
   exitOnUnhandledErrors,
   observeRequests,
@@ -9,10 +11,11 @@ import {
   serveOperations,
 } from '@gatehouse/http-server';
 import { applyBootstrap, demoProblems, isLoopbackUrl, openIdentity } from '@gatehouse/identity';
-import { createStore, StoreUnavailable } from '@gatehouse/store';
+import { createStore, parseStoreUrl, StoreUnavailable, storeOperations } from '@gatehouse/store';
 import { createApp } from './app.ts';
 import { loadConfiguration } from './config.ts';
 import { refuseAbsoluteForm } from './http/refuse-absolute-form.ts';
+import { createAuthorizationServerMetrics } from './metrics/authorization-server-metrics.ts';
 
 async function start() {
   const configuration = loadConfiguration(process.env);
@@ -25,14 +28,25 @@ async function start() {
   });
   exitOnUnhandledErrors(logger);
 
+  const registry = createMetricsRegistry();
+  const metrics = createAuthorizationServerMetrics(registry);
+  const storeMetrics = createStoreMetrics(registry, {
+    engine: parseStoreUrl(settings.storeUrl).engine,
+    operations: storeOperations,
+  });
   const store = createStore(settings.storeUrl, {
-    onStateChange: (state) => logger.warn({ state }, `store ${state}`),
+    onStateChange: (state) => {
+      storeMetrics.changedTo(state);
+      logger.warn({ state }, `store ${state}`);
+    },
+    observer: storeMetrics.observed,
   });
   const identity = openIdentity({
     store,
     masterKey,
     onAuditLost: (entries, err) =>
       logger.error({ err, audit: entries }, 'audit entries not stored'),
+    onAuditEvent: metrics.audited,
   });
   const application = await deferListener(
     async () => {
@@ -51,25 +65,31 @@ async function start() {
         masterKey,
         securityProfile,
         signingKeyPolicy,
+        onThrottled: metrics.throttled,
       });
     },
     (error) => error instanceof StoreUnavailable,
   );
-  const server = await serve(observeRequests(refuseAbsoluteForm(application.listener), logger), {
-    host,
-    port,
+  const listener = observeRequests(refuseAbsoluteForm(application.listener), logger, {
+    observer: metrics.requested,
+  });
+  const server = await serve(listener, {
+    ...{ host, port, metrics: registry },
+    shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
   });
   const operations = await serveOperations({
-    host,
-    port: configuration.operationsPort,
+    ...{ host, port: configuration.operationsPort, metrics: registry },
     checks: { store: () => store.ping(), application: application.ready },
   });
   logger.debug({ port: server.port }, 'listening');
 
   return {
+    // The operations port goes after the drain: a liveness probe must not end it early.
     async close() {
+      operations.startDraining();
       application.close();
-      await Promise.all([server.close(), operations.close()]);
+      await server.close();
+      await operations.close();
       await identity.audit.flush();
       await store.close();
     },

@@ -1,34 +1,49 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { applyBootstrap, type BootstrapDefinition, type Identity } from '@gatehouse/identity';
+import { ConfigurationError } from '@gatehouse/configuration';
+import {
+  applyBootstrap,
+  type BootstrapDefinition,
+  demoProblems,
+  type Identity,
+} from '@gatehouse/identity';
 import { StoreUnavailable } from '@gatehouse/store';
 
 const RETRY_MILLISECONDS = 250;
 
 export interface Bootstrap {
-  /** Rejects until the definition is applied: a readiness check. */
+  /** Rejects until the store is as it is to be: a readiness check. */
   ready(): Promise<void>;
   close(): void;
 }
 
 /**
- * Applies the bootstrap definition, and tries again while the store is away: the gateway listens meanwhile
- * and answers 503.
+ * Applies the bootstrap definition, and looks that a public address serves no demo (SL-07). Tries again while the
+ * store is away: the gateway listens meanwhile and answers 503.
  *
- * @throws ConfigurationError when the definition does not fit the store
+ * @throws ConfigurationError when the definition does not fit the store, or the store not the address. What is found
+ *   out at a later attempt is an unhandled rejection, which ends the process
  */
 export async function startBootstrap(
   definition: BootstrapDefinition | undefined,
   identity: Identity,
+  { allowsDemo }: { readonly allowsDemo: boolean },
 ): Promise<Bootstrap> {
-  let applied = definition === undefined;
+  let applied = false;
   let closed = false;
 
-  async function attempt(): Promise<void> {
-    if (definition === undefined) {
-      return;
-    }
-    try {
+  async function prepare(): Promise<void> {
+    if (definition !== undefined) {
       await applyBootstrap(definition, identity);
+    }
+    const problems = allowsDemo ? [] : await demoProblems(identity);
+    if (problems.length > 0) {
+      throw new ConfigurationError(problems);
+    }
+  }
+
+  async function attempt(): Promise<void> {
+    try {
+      await prepare();
       applied = true;
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) {
@@ -49,7 +64,7 @@ export async function startBootstrap(
   return {
     async ready() {
       if (!applied) {
-        throw new Error('The bootstrap definition is not applied yet.');
+        throw new Error('The store was not prepared yet.');
       }
     },
     close() {

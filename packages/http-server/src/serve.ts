@@ -95,8 +95,7 @@ export async function serve(
   if (upgrades !== undefined) {
     server.on('upgrade', (request, socket, head) => upgrades.handle(request, socket, head));
   }
-  const countMalformed =
-    options.metrics && addServerMetrics(options.metrics, server, connections);
+  const countMalformed = options.metrics && addServerMetrics(options.metrics, server, connections);
   server.on(
     'clientError',
     createClientErrorHandler(connections, (code) => countMalformed?.(code)),

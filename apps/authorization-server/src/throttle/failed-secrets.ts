@@ -17,9 +17,11 @@ const MAXIMUM_REMEMBERED = 10_000;
 export function createFailedSecrets(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
+  /** Hears of every attempt that may not be made. */
+  readonly onRefused?: () => void;
   readonly now?: () => number;
 }): FailedSecrets {
-  const { store, credentialHash, now = Date.now } = dependencies;
+  const { store, credentialHash, onRefused, now = Date.now } = dependencies;
   const remembered = new Map<string, { count: number; resetsAt: number; readAt: number }>();
   const { attempts, windowSeconds } = failedSecretLimit;
   // What comes as a client id may be anything, and of any length.
@@ -47,6 +49,7 @@ export function createFailedSecrets(dependencies: {
     async assertMayTry(clientId, address) {
       const { count, resetsAt } = await read(keyOf(clientId, address));
       if (count >= attempts && resetsAt > now()) {
+        onRefused?.();
         throw new TooManyAttempts(resetsAt, now());
       }
     },

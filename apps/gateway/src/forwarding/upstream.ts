@@ -28,7 +28,18 @@ export interface Upstream {
   send(request: UpstreamRequest): UpstreamExchange;
   /** Opens a WebSocket. Rejects with an ApiError unless the service agrees. */
   upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>): Promise<UpgradedConnection>;
+  /** What its pools do now: of what is answered at once, and of what stays open. */
+  load(): Readonly<Record<'requests' | 'streams', PoolLoad>>;
   close(): Promise<void>;
+}
+
+export interface PoolLoad {
+  readonly running: number;
+  /** Waiting for a connection. */
+  readonly pending: number;
+  readonly connected: number;
+  /** Of the connected ones. */
+  readonly free: number;
 }
 
 export interface UpstreamOptions {
@@ -125,6 +136,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       dispatch(open, { ...request, body: undefined }, { upgrade: 'websocket' }, call);
       return call.upgraded.finally(() => clearTimeout(deadline));
     },
+    load: () => ({ requests: brief.stats, streams: open.stats }),
     close: async () => {
       await Promise.all([brief.close(), open.destroy()]);
     },

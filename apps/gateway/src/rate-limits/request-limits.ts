@@ -27,8 +27,10 @@ export function createRequestLimits(dependencies: {
   readonly client: RateLimit;
   readonly address: RateLimit;
   readonly routes: readonly Route[];
+  /** Hears which limit a request was refused by. */
+  readonly onRefused?: (limit: string) => void;
 }): RequestLimits {
-  const { now, routes } = dependencies;
+  const { now, routes, onRefused } = dependencies;
   const limiterOf = (name: string, limit: RateLimit) =>
     createRateLimiter(name, limit, dependencies);
   const clients = limiterOf('client', dependencies.client);
@@ -49,6 +51,7 @@ export function createRequestLimits(dependencies: {
   ): void {
     applied.push({ name, limit, verdict });
     if (!verdict.allowed) {
+      onRefused?.(name);
       throw tooManyRequests(verdict, now());
     }
   }

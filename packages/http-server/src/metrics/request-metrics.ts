@@ -40,15 +40,16 @@ export function createRequestMetrics(
     buckets: DURATION_BUCKETS_SECONDS,
   });
   return ({ operation = 'unmatched', credential = 'none', code, status, aborted, durationMs }) => {
-    const outcome = aborted ? 'aborted' : outcomeOf(status);
+    const outcome = aborted ? 'aborted' : outcomeOf(status, code);
     const shownCode = code ?? STATUS_CLASSES[Math.floor((status ?? 0) / 100)] ?? 'none';
     requests.of(operation, credential, outcome, shownCode).value += 1;
     durations.of(operation).observe(durationMs / 1000);
   };
 }
 
-function outcomeOf(status = 0): (typeof OUTCOMES)[number] {
-  if (status < 400) {
+/** An error that is sent back by a redirect is a refusal, too (RFC 6749 §4.1.2.1). */
+function outcomeOf(status = 0, code: string | undefined): (typeof OUTCOMES)[number] {
+  if (status < 400 && code === undefined) {
     return 'success';
   }
   return status < 500 ? 'refused' : 'failed';
