@@ -36,9 +36,9 @@ async function start(): Promise<RunningApp> {
     operations: storeOperations,
   });
   const store = createStore(settings.storeUrl, {
-    onStateChange: (state) => {
+    onStateChange: (state, reason) => {
       storeMetrics.changedTo(state);
-      logger.warn({ state }, `store ${state}`);
+      logger.warn({ state, reason }, `store ${state}`);
     },
     observer: storeMetrics.observed,
   });

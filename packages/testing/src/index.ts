@@ -2,6 +2,7 @@ export { type AppName, type AppProcess, startApp } from './app-process.ts';
 export {
   type Constellation,
   type ConstellationOptions,
+  type Member,
   startConstellation,
 } from './constellation.ts';
 export { freePort } from './free-port.ts';
@@ -16,6 +17,7 @@ export {
   type PostgresServerOptions,
   startPostgresServer,
 } from './postgres-server.ts';
+export { type MetricFamily, parseMetrics } from './prometheus-text.ts';
 export { type RedisServer, type RedisServerOptions, startRedisServer } from './redis-server.ts';
 export {
   type StoreEngine,
