@@ -6,6 +6,7 @@ export {
   startConstellation,
 } from './constellation.ts';
 export { freePort } from './free-port.ts';
+export { type Backend, type LoadBalancer, startLoadBalancer } from './load-balancer.ts';
 export {
   authorizeAsUser,
   createPageVisitor,
@@ -25,3 +26,9 @@ export {
   startStoreEngine,
   storeEngines,
 } from './store-engine.ts';
+export {
+  createVirtualUser,
+  type Disappointment,
+  type VirtualUser,
+  type VirtualUserOptions,
+} from './virtual-user.ts';

@@ -14,7 +14,8 @@ export interface VisitedPage {
   readonly body: string;
 }
 
-export function createPageVisitor(): PageVisitor {
+/** @param always headers of every request, such as the address a trusted proxy tells */
+export function createPageVisitor(always: Readonly<Record<string, string>> = {}): PageVisitor {
   // Names are unique here because paths hold a random interaction id: path matching is by prefix.
   const jar = new Map<string, { readonly value: string; readonly path: string }>();
 
@@ -29,7 +30,11 @@ export function createPageVisitor(): PageVisitor {
     const reply = await fetch(url, {
       ...init,
       redirect: 'manual',
-      headers: { ...Object.fromEntries(new Headers(init.headers)), ...(cookie && { cookie }) },
+      headers: {
+        ...always,
+        ...Object.fromEntries(new Headers(init.headers)),
+        ...(cookie && { cookie }),
+      },
     });
     for (const line of reply.headers.getSetCookie()) {
       keep(line);
