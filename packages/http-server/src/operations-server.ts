@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { MetricsRegistry } from './metrics/metrics-registry.ts';
 import { type ListenOptions, type RunningServer, serve } from './serve.ts';
 
@@ -93,12 +94,20 @@ async function readiness({ checks, peers = {} }: OperationsOptions): Promise<Rep
   };
 }
 
+/** A dependency that answers nothing at all is missing, too: whoever looks at `/ready` does not wait for long. */
+const CHECK_DEADLINE_MILLISECONDS = 2000;
+
+async function refuseAfterDeadline(): Promise<never> {
+  await sleep(CHECK_DEADLINE_MILLISECONDS, undefined, { ref: false });
+  throw new Error('The check took too long.');
+}
+
 async function stateOf(
   checks: OperationsOptions['checks'],
 ): Promise<Readonly<Record<string, 'ok' | 'unavailable'>>> {
   const states = Object.entries(checks).map(async ([name, check]) => {
     try {
-      await check();
+      await Promise.race([check(), refuseAfterDeadline()]);
       return [name, 'ok'] as const;
     } catch {
       return [name, 'unavailable'] as const;

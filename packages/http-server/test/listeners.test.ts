@@ -136,6 +136,15 @@ describe('the operations port', () => {
     });
   });
 
+  test.concurrent('RD-03 /ready names what does not answer at all, and does not wait for it', async () => {
+    const silent = () => new Promise(() => undefined);
+    const url = await startOperations({ checks: { database: silent, store: up } });
+    const started = performance.now();
+    const reply = await ask(`${url}/ready`);
+    expect(performance.now() - started).toBeLessThan(4000);
+    expect(await reply.json()).toMatchObject({ checks: { database: 'unavailable', store: 'ok' } });
+  });
+
   test.concurrent('/ready shows a peer that is missing, and is 200 all the same', async () => {
     const url = await startOperations({ checks: { database: up }, peers: { gateway: down } });
     const reply = await ask(`${url}/ready`);
