@@ -7,12 +7,13 @@ import {
   createVirtualUser,
   freePort,
   type LoadBalancer,
+  manyUsers,
   startConstellation,
   startLoadBalancer,
+  userClient,
   type VirtualUser,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { manyUsers, userClient } from './virtual-users.ts';
 
 const USERS = 20;
 let system: Constellation;

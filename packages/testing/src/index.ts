@@ -32,3 +32,4 @@ export {
   type VirtualUser,
   type VirtualUserOptions,
 } from './virtual-user.ts';
+export { manyUsers, userClient } from './virtual-users-bootstrap.ts';

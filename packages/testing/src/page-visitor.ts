@@ -15,7 +15,9 @@ export interface VisitedPage {
 }
 
 /** @param always headers of every request, such as the address a trusted proxy tells */
-export function createPageVisitor(always: Readonly<Record<string, string>> = {}): PageVisitor {
+export function createPageVisitor(
+  always: () => Readonly<Record<string, string>> = () => ({}),
+): PageVisitor {
   // Names are unique here because paths hold a random interaction id: path matching is by prefix.
   const jar = new Map<string, { readonly value: string; readonly path: string }>();
 

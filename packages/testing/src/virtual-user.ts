@@ -8,8 +8,8 @@ export interface VirtualUserOptions {
   readonly client: { readonly clientId: string; readonly secureKey: string };
   readonly redirectUri: string;
   readonly user: { readonly username: string; readonly password: string };
-  /** Told to the servers as X-Forwarded-For: limits are by address. */
-  readonly address: string;
+  /** Told to the servers as X-Forwarded-For, another one each round: limits are by address. */
+  address(round: number): string;
 }
 
 /** What a virtual user may expect, and what it got instead. */
@@ -31,7 +31,8 @@ type Tokens = { readonly access_token?: string; readonly refresh_token?: string 
 /** A person and their application, who use everything again and again: for restarts under load, and for soaking. */
 export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
   const { authorizationServerUrl: issuer, gatewayUrl, client, redirectUri, user } = options;
-  const forwarded = { 'X-Forwarded-For': options.address };
+  let rounds = 0;
+  const forwarded = () => ({ 'X-Forwarded-For': options.address(rounds) });
   const visitor = createPageVisitor(forwarded);
   const disappointments: Disappointment[] = [];
   let requests = 0;
@@ -40,7 +41,7 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
 
   async function expectOk(step: string, url: string, init: RequestInit): Promise<string> {
     requests += 1;
-    const headers = { ...forwarded, ...Object.fromEntries(new Headers(init.headers)) };
+    const headers = { ...forwarded(), ...Object.fromEntries(new Headers(init.headers)) };
     const reply = await fetch(url, { ...init, headers, redirect: 'manual' }).catch(
       (error: unknown) => new Response(String(error), { status: 599 }),
     );
@@ -138,6 +139,8 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
 
   async function callSigned(): Promise<void> {
     sequence += 1;
+    // Another body each time: the same one in the same millisecond has the same signature, which is used up.
+    const expires = 1000 + Math.floor(Math.random() * 80_000);
     const id = `${user.username}-${sequence % 50}-${Date.now()}`;
     await postSigned('signed: create', '/device-instance', {
       id,
@@ -147,7 +150,7 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
     });
     const query = `pageSize=${sequence}`;
     await expectOk('signed: list', `${gatewayUrl}/api/device?${query}`, { headers: sign(query) });
-    const { result } = parse(await postSigned('signed: token', '/api/v1/token', {})) as {
+    const { result } = parse(await postSigned('signed: token', '/api/v1/token', { expires })) as {
       result?: string;
     };
     const headers = { 'X-Access-Token': result ?? '' };
@@ -165,6 +168,7 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
 
   return {
     async round() {
+      rounds += 1;
       const steps = {
         client_credentials: async () =>
           useToken(

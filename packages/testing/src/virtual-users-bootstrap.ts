@@ -34,6 +34,7 @@ export function userClient(index: number) {
     client: { clientId: 'app', secureKey },
     redirectUri,
     user: { username: `user-${index}`, password },
-    address: `10.1.0.${index + 1}`,
+    address: (round: number) =>
+      `10.${index + 1}.${Math.floor(round / 250) % 250}.${(round % 250) + 1}`,
   };
 }
