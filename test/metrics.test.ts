@@ -1,7 +1,9 @@
 // requires: redis-server
 /** What the operators' guide lists as metrics, the apps export, and the other way round; and nobody can add to it. */
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import {
   type Constellation,
   type MetricFamily,
@@ -9,7 +11,10 @@ import {
   startConstellation,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { operationNames } from '../apps/authorization-server/src/http/operation-names.ts';
+import { oauthErrorCodes } from '../apps/authorization-server/src/metrics/oauth-error-codes.ts';
 import { firstName, readDocument, tableRows } from './documents.ts';
+import { root } from './source-tree.ts';
 
 const secureKey = 'metricsKey0123456789abcdef';
 const bootstrap = {
@@ -154,6 +159,18 @@ describe.each(apps)('%s', (app) => {
   it('says for each metric what it means and when to worry', () => {
     expect(rows.filter(({ cells }) => cells.length !== 5 || cells.includes(''))).toEqual([]);
   });
+});
+
+it('every OAuth error of docs/errors.md is a value of the label code', () => {
+  const stated = tableRows(readDocument('docs/errors.md'), 'OAuth 2.0 endpoints').map(firstName);
+  const known: readonly string[] = oauthErrorCodes;
+  expect(stated.filter((code) => !known.includes(code))).toEqual([]);
+});
+
+it('every operation of the authorization server has a name of its list, which is a value of the label operation', () => {
+  const app = readFileSync(join(root, 'apps/authorization-server/src/app.ts'), 'utf8');
+  const used = [...app.matchAll(/operation\('([a-z-]+)'\)/g)].map(([, name]) => name);
+  expect([...new Set(used)].sort()).toEqual([...operationNames].sort());
 });
 
 describe('what is counted', () => {
