@@ -91,6 +91,35 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.stop();
   }, 60_000);
 
+  it('CF-01 SL-07 ends with 1 when the store that comes back is found to hold the demo', async () => {
+    const redis = await startRedisServer();
+    await redis.kill();
+    const bootstrap = join(directory, 'bootstrap.json');
+    const secureKey = randomBytes(18).toString('base64url');
+    writeFileSync(
+      bootstrap,
+      JSON.stringify({
+        organizations: [{ id: 'demo', name: 'Demo' }],
+        clients: [{ clientId: 'demo', secureKey, name: 'Demo', orgId: 'demo' }],
+      }),
+    );
+    await start(name, {
+      STORE_URL: redis.url,
+      BOOTSTRAP_FILE: bootstrap,
+      AUTHORIZATION_SERVER_URL: 'https://auth.example',
+      GATEWAY_URL: 'https://gateway.example',
+    });
+    await redis.restart();
+    const deadline = performance.now() + 15_000;
+    while (!app?.output().includes('"level":"fatal"')) {
+      expect(performance.now()).toBeLessThan(deadline);
+      await sleep(50);
+    }
+    expect(app.output()).toContain('names a store with the demo client');
+    expect(await app.stop()).toBe(1);
+    await redis.stop();
+  }, 60_000);
+
   it('says that the SQLite store is missing when its file is spoilt', async () => {
     const path = join(directory, 'store.sqlite');
     await start(name, { STORE_URL: `sqlite:${path}` });
