@@ -3,6 +3,7 @@
  * or handles still grow in the second half, or when somebody got something else than was to be expected.
  *
  *   node bench/soak/run.ts [minutes] [users] [sqlite | redis]
+ *   NODE_OPTIONS=--max-semi-space-size=8 MALLOC_ARENA_MAX=2 node bench/soak/run.ts …   the apps get them, and NODE_COMPILE_CACHE
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -19,6 +20,7 @@ const minutes = Number(process.argv[2] ?? 10);
 const count = Number(process.argv[3] ?? 20);
 const engine = (process.argv[4] ?? 'redis') as StoreEngineName;
 
+const { NODE_OPTIONS = '', MALLOC_ARENA_MAX = '', NODE_COMPILE_CACHE = '' } = process.env;
 const SAMPLE_SECONDS = 5;
 const MEBIBYTE = 1024 * 1024;
 const MAXIMUM_SLOPE_MEBIBYTES_PER_MINUTE = 1;
@@ -28,6 +30,7 @@ const MAXIMUM_RESIDENT_MEBIBYTES = 150;
 interface Sample {
   readonly minute: number;
   readonly residentMebibytes: number;
+  readonly heapMebibytes: number;
   readonly handles: number;
   readonly openFiles: number;
   readonly cpuSeconds: number;
@@ -36,7 +39,10 @@ interface Sample {
 const system = await startConstellation({
   engine,
   bootstrap: manyUsers(count),
-  environment: { TRUSTED_PROXIES: '127.0.0.1,::1', LOG_LEVEL: 'warn' },
+  environment: {
+    ...{ TRUSTED_PROXIES: '127.0.0.1,::1', LOG_LEVEL: 'warn' },
+    ...{ NODE_OPTIONS, MALLOC_ARENA_MAX, NODE_COMPILE_CACHE },
+  },
 });
 try {
   process.exitCode = await soak();
@@ -79,6 +85,9 @@ async function sample({ operationsUrl }: Member, minute: number): Promise<Sample
   return {
     minute,
     residentMebibytes: value('process_resident_memory_bytes') / MEBIBYTE,
+    // The second of its kinds: the whole heap, garbage included.
+    heapMebibytes:
+      (families.get('gatehouse_heap_bytes')?.samples[1]?.value ?? Number.NaN) / MEBIBYTE,
     handles: value('gatehouse_active_handles'),
     openFiles: value('process_open_fds'),
     cpuSeconds: value('process_cpu_seconds_total'),
@@ -97,7 +106,7 @@ function report(app: string, samples: readonly Sample[]): boolean {
     .filter((_each, i) => i % Math.max(1, Math.floor(samples.length / 10)) === 0)
     .map(({ residentMebibytes }) => Math.round(residentMebibytes));
   console.log(
-    `${app}: RSS MiB ${course.join(' ')}, largest ${largest.toFixed(0)}; second half: ` +
+    `${app}: RSS MiB ${course.join(' ')}, largest ${largest.toFixed(0)}, of it heap ${samples.at(-1)?.heapMebibytes.toFixed(0)}; second half: ` +
       `${memory.toFixed(2)} MiB/min, handles ${handles.toFixed(1)}/min, files ${files.toFixed(1)}/min; ` +
       `${samples.at(-1)?.cpuSeconds.toFixed(0)} s of processor time`,
   );
