@@ -3,7 +3,7 @@
  * or handles still grow in the second half, or when somebody got something else than was to be expected.
  *
  *   node bench/soak/run.ts [minutes] [users] [sqlite | redis]
- *   NODE_OPTIONS=--max-semi-space-size=8 MALLOC_ARENA_MAX=2 node bench/soak/run.ts …   the apps get them, and NODE_COMPILE_CACHE
+ *   NODE_OPTIONS=… MALLOC_ARENA_MAX=… node bench/soak/run.ts …   the apps get what begins so
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -20,7 +20,8 @@ const minutes = Number(process.argv[2] ?? 10);
 const count = Number(process.argv[3] ?? 20);
 const engine = (process.argv[4] ?? 'redis') as StoreEngineName;
 
-const { NODE_OPTIONS = '', MALLOC_ARENA_MAX = '', NODE_COMPILE_CACHE = '' } = process.env;
+/** How the processes are to use memory. */
+const runtime = Object.entries(process.env).filter(([name]) => /^(?:NODE_|MALLOC_)/.test(name));
 const SAMPLE_SECONDS = 5;
 const MEBIBYTE = 1024 * 1024;
 const MAXIMUM_SLOPE_MEBIBYTES_PER_MINUTE = 1;
@@ -41,7 +42,7 @@ const system = await startConstellation({
   bootstrap: manyUsers(count),
   environment: {
     ...{ TRUSTED_PROXIES: '127.0.0.1,::1', LOG_LEVEL: 'warn' },
-    ...{ NODE_OPTIONS, MALLOC_ARENA_MAX, NODE_COMPILE_CACHE },
+    ...(Object.fromEntries(runtime) as Record<string, string>),
   },
 });
 try {
