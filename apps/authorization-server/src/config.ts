@@ -47,6 +47,7 @@ export interface Configuration {
   readonly logLevel: string;
   /** How long it still accepts connections after it said that it is no longer ready. */
   readonly shutdownDelayMilliseconds: number;
+  readonly maximumConnections: number;
   /** The public address; every URL the server produces starts with it. */
   readonly issuer: string;
   readonly identity: IdentitySettings;
@@ -98,6 +99,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     dataDirectory,
     logLevel: read.LOG_LEVEL,
     shutdownDelayMilliseconds: read.SHUTDOWN_DELAY_SECONDS * 1000,
+    maximumConnections: read.MAXIMUM_CONNECTIONS,
     issuer,
     identity,
     cookieKeys,

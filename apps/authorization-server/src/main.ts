@@ -10,7 +10,14 @@ import {
   serve,
   serveOperations,
 } from '@gatehouse/http-server';
-import { applyBootstrap, demoProblems, isLoopbackUrl, openIdentity } from '@gatehouse/identity';
+import {
+  applyBootstrap,
+  assertMasterKeyFits,
+  demoProblems,
+  type Identity,
+  isLoopbackUrl,
+  openIdentity,
+} from '@gatehouse/identity';
 import { createStore, parseStoreUrl, StoreUnavailable, storeOperations } from '@gatehouse/store';
 import { createApp } from './app.ts';
 import { loadConfiguration } from './config.ts';
@@ -51,15 +58,11 @@ async function start() {
   });
   const application = await deferListener(
     async () => {
+      await assertMasterKeyFits(identity);
       if (bootstrap !== undefined) {
         await applyBootstrap(bootstrap, identity);
       }
-      if (!isLoopbackUrl(issuer)) {
-        const problems = await demoProblems(identity);
-        if (problems.length > 0) {
-          throw new ConfigurationError(problems);
-        }
-      }
+      await refuseDemo(issuer, identity);
       return createApp({
         ...configuration,
         identity,
@@ -75,8 +78,9 @@ async function start() {
     observer: metrics.requested,
   });
   const server = await serve(listener, {
-    ...{ host, port, metrics: registry },
+    ...{ host, port, logger, metrics: registry },
     shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
+    maximumConnections: configuration.maximumConnections,
   });
   const operations = await serveOperations({
     ...{ host, port: configuration.operationsPort, metrics: registry },
@@ -95,6 +99,14 @@ async function start() {
       await store.close();
     },
   };
+}
+
+/** @throws ConfigurationError when a public address would serve the demo (SL-07) */
+async function refuseDemo(issuer: string, identity: Identity): Promise<void> {
+  const problems = isLoopbackUrl(issuer) ? [] : await demoProblems(identity);
+  if (problems.length > 0) {
+    throw new ConfigurationError(problems);
+  }
 }
 
 await runProcess(start, (error) =>

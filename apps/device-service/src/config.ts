@@ -22,6 +22,7 @@ export interface DeviceServiceConfiguration {
   readonly logLevel: string;
   /** How long it still accepts connections after it said that it is no longer ready. */
   readonly shutdownDelayMilliseconds: number;
+  readonly maximumConnections: number;
   readonly database: DatabaseLocation;
   /** How long a log record is kept after it was stored. */
   readonly logRetentionDays: number;
@@ -70,6 +71,7 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
     operationsPort: set.OPERATIONS_PORT ?? operationsPortOf(set.DEVICE_SERVICE_PORT),
     logLevel: set.LOG_LEVEL,
     shutdownDelayMilliseconds: set.SHUTDOWN_DELAY_SECONDS * 1000,
+    maximumConnections: set.MAXIMUM_CONNECTIONS,
     database: set.DATABASE_URL ?? { engine: 'sqlite', path: join(set.DATA_DIR, 'devices.sqlite') },
     logRetentionDays: set.LOG_RETENTION_DAYS,
     gatewayUrl: set.GATEWAY_URL ?? `http://localhost:${set.GATEWAY_PORT}`,

@@ -60,7 +60,8 @@ async function start(): Promise<RunningApp> {
     metrics,
   });
   const server = await serve(app, {
-    ...{ host, port, metrics: registry },
+    ...{ host, port, logger, metrics: registry },
+    maximumConnections: configuration.maximumConnections,
     shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
   });
   const expiry = startLogExpiry({

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigurationError } from '@gatehouse/configuration';
 import {
   applyBootstrap,
+  assertMasterKeyFits,
   type BootstrapDefinition,
   demoProblems,
   type Identity,
@@ -17,11 +18,12 @@ export interface Bootstrap {
 }
 
 /**
- * Applies the bootstrap definition, and looks that a public address serves no demo (SL-07). Tries again while the
- * store is away: the gateway listens meanwhile and answers 503.
+ * Makes sure that the store is sealed with our master key, applies the bootstrap definition, where there is one, and
+ * looks that a public address serves no demo (SL-07). Tries again while the store is away: the gateway listens
+ * meanwhile and answers 503.
  *
- * @throws ConfigurationError when the definition does not fit the store, or the store not the address. What is found
- *   out at a later attempt is an unhandled rejection, which ends the process
+ * @throws ConfigurationError when the key or the definition does not fit the store, or the store not the address. What
+ *   is found out at a later attempt is an unhandled rejection, which ends the process
  */
 export async function startBootstrap(
   definition: BootstrapDefinition | undefined,
@@ -32,6 +34,7 @@ export async function startBootstrap(
   let closed = false;
 
   async function prepare(): Promise<void> {
+    await assertMasterKeyFits(identity);
     if (definition !== undefined) {
       await applyBootstrap(definition, identity);
     }

@@ -62,7 +62,7 @@ async function start(): Promise<RunningApp> {
     signingKeyPolicy: settings.signingKeyPolicy,
   });
   const server = await serve(gateway.listener, {
-    ...{ host, port, metrics: registry },
+    ...{ host, port, logger, metrics: registry },
     shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
     maximumConnections: configuration.maximumConnections,
     answersContinue: true,

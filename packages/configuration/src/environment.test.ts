@@ -140,6 +140,7 @@ describe('parseEnvironment', () => {
       DATA_DIR: './data',
       LOG_LEVEL: 'info',
       SHUTDOWN_DELAY_SECONDS: 0,
+      MAXIMUM_CONNECTIONS: 8192,
       GATEWAY_PORT: 8844,
     });
   });

@@ -107,6 +107,11 @@ export const commonVariables = {
     .regex(/^[0-5]$/, 'must be a whole number of seconds, 0 to 5')
     .transform(Number)
     .default(0),
+  MAXIMUM_CONNECTIONS: z.coerce
+    .number('must be a number')
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .default(8192),
 };
 
 /** In normal form, because peers compare it letter by letter (RFC 8414 §3.3, RFC 9068 §4). */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MetricsRegistry } from './metrics/metrics-registry.ts';
 import { type ListenOptions, type RunningServer, serve } from './serve.ts';
+import { serverLimits } from './server-limits.ts';
 
 /** Resolves when the dependency answers, rejects when it does not. */
 export type ReadinessCheck = () => Promise<unknown>;
@@ -21,8 +22,6 @@ export interface OperationsServer extends RunningServer {
   startDraining(): void;
 }
 
-const MAXIMUM_CONNECTIONS = 256;
-
 /** `/live`, `/ready`, `/metrics` and the app's own documents, on a port that is not published. */
 export async function serveOperations(options: OperationsOptions): Promise<OperationsServer> {
   const { host, port, metrics } = options;
@@ -40,7 +39,7 @@ export async function serveOperations(options: OperationsOptions): Promise<Opera
         () => writeJson(response, { status: 503, body: { status: 'unavailable' } }),
       );
     },
-    { host, port, maximumConnections: MAXIMUM_CONNECTIONS },
+    { host, port, maximumConnections: serverLimits.operationsMaxConnections },
   );
   return {
     ...server,

@@ -1,4 +1,5 @@
 export { type AppName, type AppProcess, startApp } from './app-process.ts';
+export { type Certificate, makeCertificate } from './certificate.ts';
 export {
   type Constellation,
   type ConstellationOptions,
@@ -7,6 +8,7 @@ export {
 } from './constellation.ts';
 export { freePort } from './free-port.ts';
 export { type Backend, type LoadBalancer, startLoadBalancer } from './load-balancer.ts';
+export { createLocalTlsFetch, type LocalTlsOptions, openLocalTls } from './local-tls.ts';
 export {
   authorizeAsUser,
   createPageVisitor,

@@ -33,7 +33,12 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
   const { authorizationServerUrl: issuer, gatewayUrl, client, redirectUri, user } = options;
   let rounds = 0;
   const forwarded = () => ({ 'X-Forwarded-For': options.address(rounds) });
-  const visitor = createPageVisitor(forwarded);
+  const visitor = createPageVisitor((url, init = {}) =>
+    fetch(url, {
+      ...init,
+      headers: { ...forwarded(), ...Object.fromEntries(new Headers(init.headers)) },
+    }),
+  );
   const disappointments: Disappointment[] = [];
   let requests = 0;
   let sequence = 0;
