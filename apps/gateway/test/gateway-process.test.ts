@@ -200,7 +200,7 @@ describe('the gateway process', () => {
       503,
       {
         status: 'unavailable',
-        checks: { store: 'unavailable', bootstrap: 'ok', 'signing-key': 'unavailable' },
+        checks: { store: 'unavailable', bootstrap: 'unavailable', 'signing-key': 'unavailable' },
       },
     ]);
     const reply = await send(port, '/api/device', { headers: { Authorization: 'Bearer x' } });
