@@ -48,7 +48,10 @@ async function run(file, args) {
     return;
   }
   // The same process group, so Ctrl-C reaches the child by itself; the channel tells it when this process ends.
-  const child = spawn(pinned, [file, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  // No debugger by a signal, from the first moment (SL-10); servers see to it themselves, too.
+  const child = spawn(pinned, ['--disable-sigusr1', file, ...args], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
   process.on('SIGINT', () => child.connected && child.disconnect());
   process.on('SIGTERM', () => child.connected && child.disconnect());
   child.on('message', (message) => process.send?.(message));

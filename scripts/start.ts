@@ -78,7 +78,7 @@ function prepareDemo(): Demo | undefined {
 function startApp(app: (typeof apps)[number]): ChildProcess {
   // One OPERATIONS_PORT cannot serve three apps: each takes its own default.
   const { OPERATIONS_PORT: _shared, ...environment } = process.env;
-  return spawn(process.execPath, [join(root, 'apps', app, 'src', 'main.ts')], {
+  return spawn(process.execPath, ['--disable-sigusr1', join(root, 'apps', app, 'src', 'main.ts')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: {
       ...environment,

@@ -29,8 +29,10 @@ import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
 import { createMachineTokenIssuer } from './grants/machine-token-issuer.ts';
 import { fixOrigin } from './http/fix-origin.ts';
+import type { OperationName } from './http/operation-names.ts';
 import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
 import { refuseCrossSite } from './http/refuse-cross-site.ts';
+import type { ThrottledLimit } from './metrics/authorization-server-metrics.ts';
 import { serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
 import { createCsrfTokens } from './pages/csrf-token.ts';
 import { handlePageError, sendErrorPage } from './pages/error-page.ts';
@@ -62,6 +64,8 @@ export interface AppDependencies {
   /** From one address, to the client endpoints. */
   readonly clientRequestsPerMinute?: number;
   readonly signingKeyPolicy?: SigningKeyPolicy;
+  /** Hears of what is refused because a limit was reached, for metrics. */
+  readonly onThrottled?: (limit: ThrottledLimit) => void;
   /** Of the signing keys. Epoch milliseconds. */
   readonly now?: () => number;
 }
@@ -76,7 +80,10 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     isAllowed: (user, clientId) => isUserAllowed(user.orgId, clientId, identity),
     observer: createSignInAudit(identity),
   });
-  const failedSecrets = createFailedSecrets(identity);
+  const failedSecrets = createFailedSecrets({
+    ...identity,
+    onRefused: () => dependencies.onThrottled?.('client_secrets'),
+  });
   const provider = await openProvider({ ...dependencies, identity }, { signIn, failedSecrets });
   const callback = provider.callback();
   const serve: RequestHandler = (request, response) => callback(request, response);
@@ -92,7 +99,10 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.get(at.jwks, operation('jwks'), serve);
   const limit = limitRequests(identity.store, {
     requestsPerMinute: dependencies.clientRequestsPerMinute ?? DEFAULT_CLIENT_REQUESTS_PER_MINUTE,
-    refuse: refuseTooMany,
+    refuse(request, response) {
+      dependencies.onThrottled?.('requests');
+      refuseTooMany(request, response);
+    },
   });
   const issue = createMachineTokenIssuer(provider, failedSecrets);
   const short = serveMachineTokens(issue, audit);
@@ -190,7 +200,7 @@ async function openProvider(
 }
 
 /** The request's name in log and metrics. */
-function operation(name: string): RequestHandler {
+function operation(name: OperationName): RequestHandler {
   return (request, _response, next) => {
     observedRequest(request).notes.operation = name;
     next();

@@ -7,11 +7,11 @@ import {
   commonVariables,
   createProblemCollector,
   type Environment,
-  type ProblemCollector,
-  parseEnvironment,
   port,
+  readOn,
   readOrCreateSecretFile,
 } from '@gatehouse/configuration';
+import { debuggerProblem } from '@gatehouse/http-server';
 import {
   type BootstrapDefinition,
   bootstrapDefinition,
@@ -45,6 +45,8 @@ export interface Configuration {
   readonly operationsPort: number;
   readonly dataDirectory: string;
   readonly logLevel: string;
+  /** How long it still accepts connections after it said that it is no longer ready. */
+  readonly shutdownDelayMilliseconds: number;
   readonly maximumConnections: number;
   /** The public address; every URL the server produces starts with it. */
   readonly issuer: string;
@@ -61,7 +63,7 @@ export interface Configuration {
 /** @throws ConfigurationError with every problem at once */
 export function loadConfiguration(environment: Environment): Configuration {
   const problems = createProblemCollector();
-  const read = readVariables(environment, problems);
+  const read = readOn(variables, environment, problems, 'AUTHORIZATION_SERVER_URL');
   const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies = [] } = read;
   const issuer =
     read.AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`;
@@ -85,6 +87,7 @@ export function loadConfiguration(environment: Environment): Configuration {
   const masterKey = identity?.masterKey;
   const subject = { publicUrl: issuer, dataDirectory, masterKey, cookieKeys, trustedProxies };
   problems.add(productionProblems({ ...subject, bootstrap }));
+  problems.add(debuggingProblems(issuer, environment));
   problems.throwIfAny();
   if (identity === undefined || cookieKeys === undefined) {
     throw new Error('A step of the configuration failed without a problem.');
@@ -95,6 +98,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     operationsPort: read.OPERATIONS_PORT ?? read.AUTHORIZATION_SERVER_PORT + 100,
     dataDirectory,
     logLevel: read.LOG_LEVEL,
+    shutdownDelayMilliseconds: read.SHUTDOWN_DELAY_SECONDS * 1000,
     maximumConnections: read.MAXIMUM_CONNECTIONS,
     issuer,
     identity,
@@ -105,29 +109,12 @@ export function loadConfiguration(environment: Environment): Configuration {
   };
 }
 
-/** Reads on without what is malformed, so that it is reported together with what is missing or forbidden. */
-function readVariables(environment: Environment, problems: ProblemCollector) {
-  const read = problems.attempt(() => parseEnvironment(variables, environment));
-  if (read !== undefined) {
-    return read;
-  }
-  const wellFormed = Object.entries(environment).filter(([name, value]) => {
-    const own = variables.keyof().safeParse(name).data;
-    return own === undefined || value === '' || variables.shape[own].safeParse(value).success;
-  });
-  const { AUTHORIZATION_SERVER_URL: url, ...rest } = Object.fromEntries(wellFormed);
-  if (environment.AUTHORIZATION_SERVER_URL !== url) {
-    // Without its address nobody knows which rules apply.
-    problems.throwIfAny();
-  }
-  const readOn = problems.attempt(() =>
-    parseEnvironment(variables, { ...rest, AUTHORIZATION_SERVER_URL: url }),
-  );
-  if (readOn === undefined) {
-    problems.throwIfAny();
-    throw new Error('Reading the variables failed without a problem.');
-  }
-  return readOn;
+/** A debugger on a public address would show every secret (SL-10). */
+function debuggingProblems(issuer: string, { NODE_OPTIONS = '' }: Environment) {
+  const message = isLoopbackUrl(issuer)
+    ? undefined
+    : debuggerProblem([...process.execArgv, NODE_OPTIONS]);
+  return message === undefined ? [] : [{ name: 'NODE_OPTIONS', message }];
 }
 
 /** One key a line, newest first, so that keys can be rotated without signing everybody out. */

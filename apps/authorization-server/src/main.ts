@@ -1,6 +1,8 @@
 import { ConfigurationError } from '@gatehouse/configuration';
 import {
   createLogger,
+  createMetricsRegistry,
+  createStoreMetrics,
   deferListener,
   exitOnUnhandledErrors,
   observeRequests,
@@ -12,13 +14,15 @@ import {
   applyBootstrap,
   assertMasterKeyFits,
   demoProblems,
+  type Identity,
   isLoopbackUrl,
   openIdentity,
 } from '@gatehouse/identity';
-import { createStore, StoreUnavailable } from '@gatehouse/store';
+import { createStore, parseStoreUrl, StoreUnavailable, storeOperations } from '@gatehouse/store';
 import { createApp } from './app.ts';
 import { loadConfiguration } from './config.ts';
 import { refuseAbsoluteForm } from './http/refuse-absolute-form.ts';
+import { createAuthorizationServerMetrics } from './metrics/authorization-server-metrics.ts';
 
 async function start() {
   const configuration = loadConfiguration(process.env);
@@ -32,14 +36,25 @@ async function start() {
   });
   exitOnUnhandledErrors(logger);
 
+  const registry = createMetricsRegistry();
+  const metrics = createAuthorizationServerMetrics(registry);
+  const storeMetrics = createStoreMetrics(registry, {
+    engine: parseStoreUrl(settings.storeUrl).engine,
+    operations: storeOperations,
+  });
   const store = createStore(settings.storeUrl, {
-    onStateChange: (state, reason) => logger.warn({ state, reason }, `store ${state}`),
+    onStateChange: (state, reason) => {
+      storeMetrics.changedTo(state);
+      logger.warn({ state, reason }, `store ${state}`);
+    },
+    observer: storeMetrics.observed,
   });
   const identity = openIdentity({
     store,
     masterKey,
     onAuditLost: (entries, err) =>
       logger.error({ err, audit: entries }, 'audit entries not stored'),
+    onAuditEvent: metrics.audited,
   });
   const application = await deferListener(
     async () => {
@@ -47,43 +62,51 @@ async function start() {
       if (bootstrap !== undefined) {
         await applyBootstrap(bootstrap, identity);
       }
-      if (!isLoopbackUrl(issuer)) {
-        const problems = await demoProblems(identity);
-        if (problems.length > 0) {
-          throw new ConfigurationError(problems);
-        }
-      }
+      await refuseDemo(issuer, identity);
       return createApp({
         ...configuration,
         identity,
         masterKey,
         securityProfile,
         signingKeyPolicy,
+        onThrottled: metrics.throttled,
       });
     },
     (error) => error instanceof StoreUnavailable,
   );
-  const server = await serve(observeRequests(refuseAbsoluteForm(application.listener), logger), {
-    host,
-    port,
-    logger,
+  const listener = observeRequests(refuseAbsoluteForm(application.listener), logger, {
+    observer: metrics.requested,
+  });
+  const server = await serve(listener, {
+    ...{ host, port, logger, metrics: registry },
+    shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
     maximumConnections: configuration.maximumConnections,
   });
   const operations = await serveOperations({
-    host,
-    port: configuration.operationsPort,
+    ...{ host, port: configuration.operationsPort, metrics: registry },
     checks: { store: () => store.ping(), application: application.ready },
   });
   logger.debug({ port: server.port }, 'listening');
 
   return {
+    // The operations port goes after the drain: a liveness probe must not end it early.
     async close() {
+      operations.startDraining();
       application.close();
-      await Promise.all([server.close(), operations.close()]);
+      await server.close();
+      await operations.close();
       await identity.audit.flush();
       await store.close();
     },
   };
+}
+
+/** @throws ConfigurationError when a public address would serve the demo (SL-07) */
+async function refuseDemo(issuer: string, identity: Identity): Promise<void> {
+  const problems = isLoopbackUrl(issuer) ? [] : await demoProblems(identity);
+  if (problems.length > 0) {
+    throw new ConfigurationError(problems);
+  }
 }
 
 await runProcess(start, (error) =>

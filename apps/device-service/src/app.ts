@@ -1,7 +1,7 @@
 /**
  * The device service: the platform's device operations, behind the gateway.
  *
- *   http/ ─▶ devices/ products/ tags/ logs/ ─▶ database/     inventory.ts: all of one organisation
+ *   http/ ─▶ devices/ products/ tags/ logs/ ─▶ database/     inventory.ts: all of one organisation; metrics/
  *     └▶ query-grammar/ (parameters, JSON, where text → what is asked for)
  *
  * Deliberately not here: credentials of the outside world, signatures and rate limits are the gateway's.
@@ -35,6 +35,7 @@ import { setReplyHeaders } from './http/reply-headers.ts';
 import { handleListTags, handleRemoveTag, handleSetTags } from './http/tag-handlers.ts';
 import type { IdentifyCaller } from './http/verified-token-cache.ts';
 import type { InventoryOf } from './inventory.ts';
+import type { DeviceServiceMetrics } from './metrics/device-service-metrics.ts';
 
 export interface AppDependencies {
   readonly inventoryOf: InventoryOf;
@@ -43,6 +44,7 @@ export interface AppDependencies {
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly logger: Logger;
+  readonly metrics: DeviceServiceMetrics;
 }
 
 /** Where the collection is, and where one device is: the specification and its clients use all of them. */
@@ -56,7 +58,8 @@ const items = [
 type Operation = Pick<Route, 'operation' | 'scope' | 'handle'>;
 
 export function createApp(dependencies: AppDependencies): RequestListener {
-  const { identifyCaller, now, logger } = dependencies;
+  const { identifyCaller, now, logger, metrics } = dependencies;
+  const routes = createRoutes(dependencies);
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -66,10 +69,11 @@ export function createApp(dependencies: AppDependencies): RequestListener {
 
   app.use(setReplyHeaders);
   app.use(authenticate(identifyCaller));
-  mountRoutes(app, createRoutes(dependencies), now);
+  mountRoutes(app, routes, now);
   app.use(refuseUnknownRoute);
   app.use(replyFailures(now));
-  return observeRequests(app, logger);
+  const operations = [...new Set(routes.map((route) => route.operation))];
+  return observeRequests(app, logger, { observer: metrics.observeRequests(operations) });
 }
 
 /** Every route. Of two that fit, the first is taken: `_query` is no device. */

@@ -20,6 +20,8 @@ export interface DeviceServiceConfiguration {
   readonly port: number;
   readonly operationsPort: number;
   readonly logLevel: string;
+  /** How long it still accepts connections after it said that it is no longer ready. */
+  readonly shutdownDelayMilliseconds: number;
   readonly maximumConnections: number;
   readonly database: DatabaseLocation;
   /** How long a log record is kept after it was stored. */
@@ -68,6 +70,7 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
     port: set.DEVICE_SERVICE_PORT,
     operationsPort: set.OPERATIONS_PORT ?? operationsPortOf(set.DEVICE_SERVICE_PORT),
     logLevel: set.LOG_LEVEL,
+    shutdownDelayMilliseconds: set.SHUTDOWN_DELAY_SECONDS * 1000,
     maximumConnections: set.MAXIMUM_CONNECTIONS,
     database: set.DATABASE_URL ?? { engine: 'sqlite', path: join(set.DATA_DIR, 'devices.sqlite') },
     logRetentionDays: set.LOG_RETENTION_DAYS,

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger, serve } from '@gatehouse/http-server';
+import { createLogger, createMetricsRegistry, serve } from '@gatehouse/http-server';
 import { createApp } from '../src/app.ts';
 import type { DatabaseLocation } from '../src/database/database-url.ts';
 import { type OpenDatabase, openDatabase } from '../src/database/open-database.ts';
 import { createInternalTokenVerifier } from '../src/http/internal-token.ts';
 import { rememberVerifiedTokens } from '../src/http/verified-token-cache.ts';
 import { createInventoryOf } from '../src/inventory.ts';
+import { createDeviceServiceMetrics } from '../src/metrics/device-service-metrics.ts';
 import { type GatewayDouble, startGatewayDouble } from './gateway-double.ts';
 
 /** The real app on a free port, over a real database in a directory of its own. */
@@ -33,12 +34,13 @@ export async function bootApp(
   const app = createApp({
     inventoryOf: createInventoryOf(database),
     identifyCaller: rememberVerifiedTokens(
-      createInternalTokenVerifier({ issuer: gateway.issuer, jwksUrl: gateway.jwksUrl }),
+      createInternalTokenVerifier({ issuer: gateway.issuer, jwksUrl: gateway.jwksUrl }).verify,
       { capacity: 100, now: Date.now },
     ),
     generateId: randomUUID,
     now,
     logger: createLogger({ app: 'device-service', level: 'silent', pretty: false }),
+    metrics: createDeviceServiceMetrics(createMetricsRegistry(), database),
   });
   const server = await serve(app, { host: '127.0.0.1', port: 0 });
   return {

@@ -34,9 +34,23 @@ describe('a started device service', () => {
 
     expect((await fetch(`${service.operationsUrl}/live`)).status).toBe(200);
     const ready = await fetch(`${service.operationsUrl}/ready`);
-    expect(await ready.json()).toEqual({ status: 'ready', checks: { database: 'ok' } });
+    expect(await ready.json()).toEqual({
+      status: 'ready',
+      checks: { database: 'ok', 'gateway-keys': 'ok' },
+    });
     expect((await clientOf(service).list('')).status).toBe(200);
     expect(await service.end('SIGTERM')).toBe(0);
+  });
+
+  test('is ready without the gateway, which may start later, and says that it misses its keys', async () => {
+    await gateway.goAway();
+    const service = await startServiceProcess(environment);
+    const ready = await fetch(`${service.operationsUrl}/ready`);
+    expect([ready.status, await ready.json()]).toEqual([
+      200,
+      { status: 'ready', checks: { database: 'ok', 'gateway-keys': 'unavailable' } },
+    ]);
+    await service.end('SIGTERM');
   });
 
   test('has one demo device when embedded and new, and never makes it again', async () => {

@@ -3,7 +3,8 @@
  * service behind its route.
  *
  *   routes/ ─▶ pipeline/ ─▶ authentication/ ─▶ rate-limits/ ─▶ forwarding/ or access-tokens/ ─▶ sealing/
- *   beside them: audit/, cross-origin/ (CORS), public-documents/ (RFC 9728); config.ts and main.ts make it a process
+ *   beside them: audit/, metrics/, cross-origin/ (CORS), public-documents/ (RFC 9728); config.ts and main.ts make
+ *   it a process
  *
  * Everything is put together here. Deliberately not here: issuing OAuth credentials (the authorization
  * server) and whose device it is (the device service).
@@ -39,11 +40,14 @@ import { createForwarder } from './forwarding/forward.ts';
 import { createUpgradeForwarder } from './forwarding/forward-upgrade.ts';
 import { createInternalTokenIssuer } from './forwarding/internal-token.ts';
 import { createUpstream, type Upstream } from './forwarding/upstream.ts';
+import type { GatewayMetrics } from './metrics/gateway-metrics.ts';
+import { observeAuthenticator } from './metrics/observe-authenticator.ts';
 import { createRequestHandler } from './pipeline/handle-request.ts';
 import { createUpgradeHandler, type UpgradeDependencies } from './pipeline/handle-upgrade.ts';
 import { createProtectedResource } from './public-documents/protected-resource.ts';
 import { createRequestLimits } from './rate-limits/request-limits.ts';
 import { issueAccessTokenOperation } from './routes/device-routes.ts';
+import type { CredentialKind } from './routes/route.ts';
 import type { Routing } from './routes/route-file.ts';
 import { createRouteTable } from './routes/route-table.ts';
 import { createReplySealer, SIGNED_REPLY_LIMIT_BYTES } from './sealing/seal-reply.ts';
@@ -51,6 +55,7 @@ import { createReplySealer, SIGNED_REPLY_LIMIT_BYTES } from './sealing/seal-repl
 export interface GatewayDependencies {
   readonly identity: Identity;
   readonly logger: Logger;
+  readonly metrics: GatewayMetrics;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly publicUrl: string;
@@ -72,6 +77,8 @@ export interface GatewayDependencies {
 export interface Gateway {
   readonly listener: RequestListener;
   readonly upgrades: UpgradeListener;
+  /** Rejects while there is no key to make internal tokens with: a readiness check. */
+  signingKey(): Promise<unknown>;
   /** What the services behind verify internal tokens with (RFC 7517 §5). */
   jwks(): Promise<{ readonly keys: readonly SigningKey['publicJwk'][] }>;
   close(): Promise<void>;
@@ -83,15 +90,10 @@ const UPSTREAM_MAXIMUM_REQUESTS = 1024;
 const ACCESS_TOKEN_DEFAULT_SECONDS = 7200;
 
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { identity, now, logger, publicUrl, routing } = dependencies;
-  const signingKeys = keepSigningKeys('gateway', 'EdDSA', {
-    ...identity,
-    now,
-    ...(dependencies.signingKeyPolicy && { policy: dependencies.signingKeyPolicy }),
-    onMade: (kid) =>
-      identity.audit.record({ event: 'signing_key_made', purpose: 'gateway', kid }, thisGateway),
-  });
+  const { identity, now, logger, metrics, publicUrl, routing } = dependencies;
+  const signingKeys = openSigningKeys(dependencies);
   const upstreams = openUpstreams(dependencies);
+  metrics.watchUpstreams(upstreams);
   const xAccessTokens = createXAccessTokens({ ...identity, now });
   const forwarding = {
     upstreams,
@@ -111,6 +113,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       client: dependencies.clientRateLimit,
       address: dependencies.addressRateLimit,
       routes: routing.routes,
+      onRefused: metrics.limited,
     }),
     forward: createForwarder(forwarding),
     forwardUpgrade: createUpgradeForwarder(forwarding),
@@ -146,15 +149,30 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     }),
   };
   const observe = (listener: RequestListener) =>
-    observeRequests(listener, logger, { leavesHeaderToListener: true });
+    observeRequests(listener, logger, {
+      leavesHeaderToListener: true,
+      observer: metrics.requested,
+    });
   return {
     listener: observe(createRequestHandler(pipeline)),
     upgrades: createUpgradeHandler(pipeline, observe),
+    signingKey: signingKeys.current,
     jwks: signingKeys.jwks,
     close: async () => {
       await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
     },
   };
+}
+
+function openSigningKeys(dependencies: GatewayDependencies) {
+  const { identity, now, signingKeyPolicy } = dependencies;
+  return keepSigningKeys('gateway', 'EdDSA', {
+    ...identity,
+    now,
+    ...(signingKeyPolicy && { policy: signingKeyPolicy }),
+    onMade: (kid) =>
+      identity.audit.record({ event: 'signing_key_made', purpose: 'gateway', kid }, thisGateway),
+  });
 }
 
 function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, Upstream> {
@@ -173,25 +191,36 @@ function createAuthenticators(
   dependencies: GatewayDependencies,
   xAccessTokens: XAccessTokens,
 ): readonly Authenticator[] {
-  const { identity, strict, now } = dependencies;
+  const { identity, metrics, strict, now } = dependencies;
   const { clients, replayGuard } = identity;
+  const observed = (kind: CredentialKind, authenticator: Authenticator) =>
+    observeAuthenticator(kind, authenticator, metrics.verified);
   return [
-    createSignedRequestAuthenticator({
-      clients,
-      replayGuard,
-      holdBody: createHeldBodies(dependencies.heldBodies ?? HELD_BODIES),
-      now,
-      toleranceMilliseconds: dependencies.signatureToleranceMilliseconds,
-      strict,
-    }),
-    createAccessTokenAuthenticator({
-      verifyXAccessToken: shareInFlight(xAccessTokens.verify),
-      clients,
-    }),
-    createBearerTokenAuthenticator({
-      verifyAccessToken: shareInFlight(identity.verifyAccessToken),
-      acceptQueryToken: !strict,
-    }),
+    observed(
+      'signature',
+      createSignedRequestAuthenticator({
+        clients,
+        replayGuard,
+        holdBody: createHeldBodies(dependencies.heldBodies ?? HELD_BODIES),
+        now,
+        toleranceMilliseconds: dependencies.signatureToleranceMilliseconds,
+        strict,
+      }),
+    ),
+    observed(
+      'access-token',
+      createAccessTokenAuthenticator({
+        verifyXAccessToken: shareInFlight(xAccessTokens.verify),
+        clients,
+      }),
+    ),
+    observed(
+      'bearer',
+      createBearerTokenAuthenticator({
+        verifyAccessToken: shareInFlight(identity.verifyAccessToken),
+        acceptQueryToken: !strict,
+      }),
+    ),
   ];
 }
 

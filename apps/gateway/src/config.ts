@@ -2,14 +2,19 @@ import {
   addressList,
   baseUrl,
   commonVariables,
+  createProblemCollector,
   type Environment,
-  parseEnvironment,
   port,
+  readOn,
 } from '@gatehouse/configuration';
+import { debuggerProblem } from '@gatehouse/http-server';
 import {
+  type BootstrapDefinition,
+  bootstrapDefinition,
   type IdentitySettings,
   identityVariables,
   isLoopbackUrl,
+  productionProblems,
   resolveIdentitySettings,
 } from '@gatehouse/identity';
 import type { RateLimit } from '@gatehouse/store';
@@ -65,6 +70,8 @@ export interface GatewayConfiguration {
   readonly operationsPort: number;
   readonly dataDirectory: string;
   readonly logLevel: string;
+  /** How long it still accepts connections after it said that it is no longer ready. */
+  readonly shutdownDelayMilliseconds: number;
   /** The public address: issuer of the internal tokens, and what services see in X-Forwarded-Host. */
   readonly publicUrl: string;
   /** The issuer of bearer tokens, for who asks the gateway where to get one. */
@@ -77,29 +84,56 @@ export interface GatewayConfiguration {
   readonly trustedProxies: readonly string[];
   readonly signatureToleranceMilliseconds: number;
   readonly identity: IdentitySettings;
+  /** What the store is filled with at start. */
+  readonly bootstrap: BootstrapDefinition | undefined;
 }
 
 /** @throws ConfigurationError with every problem at once */
 export function loadConfiguration(environment: Environment): GatewayConfiguration {
-  const read = parseEnvironment(variables, environment);
+  const problems = createProblemCollector();
+  const read = readOn(variables, environment, problems, 'GATEWAY_URL');
+  const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies } = read;
   const publicUrl = read.GATEWAY_URL ?? `http://localhost:${read.GATEWAY_PORT}`;
+  const embedded = read.STORE_URL === undefined;
+  const routing = problems.attempt(() => loadRouting(read.ROUTES_FILE, read.DEVICE_SERVICE_URL));
+  const identity = problems.attempt(() => resolveIdentitySettings(read));
+  const bootstrap = problems.attempt(() =>
+    bootstrapDefinition({ bootstrapFile: read.BOOTSTRAP_FILE, dataDirectory, embedded, publicUrl }),
+  );
+  const subject = { publicUrl, dataDirectory, masterKey: identity?.masterKey, trustedProxies };
+  problems.add(productionProblems({ ...subject, bootstrap }));
+  problems.add(debuggingProblems(publicUrl, environment));
+  problems.throwIfAny();
+  if (identity === undefined || routing === undefined) {
+    throw new Error('A step of the configuration failed without a problem.');
+  }
   return {
     host: read.HOST,
     port: read.GATEWAY_PORT,
     operationsPort: read.OPERATIONS_PORT ?? operationsPortOf(read.GATEWAY_PORT),
-    dataDirectory: read.DATA_DIR,
+    dataDirectory,
     logLevel: read.LOG_LEVEL,
+    shutdownDelayMilliseconds: read.SHUTDOWN_DELAY_SECONDS * 1000,
     publicUrl,
     authorizationServerUrl: read.AUTHORIZATION_SERVER_URL,
-    routing: loadRouting(read.ROUTES_FILE, read.DEVICE_SERVICE_URL),
+    routing,
     clientRateLimit: read.CLIENT_RATE_LIMIT,
     addressRateLimit: read.ADDRESS_RATE_LIMIT,
     accessTokenMaximumSeconds: read.ACCESS_TOKEN_MAXIMUM_SECONDS,
     maximumConnections: read.MAXIMUM_CONNECTIONS,
-    trustedProxies: read.TRUSTED_PROXIES,
+    trustedProxies,
     signatureToleranceMilliseconds: read.SIGNATURE_TOLERANCE_SECONDS * 1000,
-    identity: resolveIdentitySettings(read),
+    identity,
+    bootstrap,
   };
+}
+
+/** A debugger on a public address would show every secret (SL-10). */
+function debuggingProblems(publicUrl: string, { NODE_OPTIONS = '' }: Environment) {
+  const message = isLoopbackUrl(publicUrl)
+    ? undefined
+    : debuggerProblem([...process.execArgv, NODE_OPTIONS]);
+  return message === undefined ? [] : [{ name: 'NODE_OPTIONS', message }];
 }
 
 /** Port 0 asks for any free one, and so does its operations port. */

@@ -1,17 +1,20 @@
 import { ConfigurationError } from '@gatehouse/configuration';
 import {
   createLogger,
+  createMetricsRegistry,
+  createStoreMetrics,
   exitOnUnhandledErrors,
   type RunningApp,
   runProcess,
   serve,
   serveOperations,
 } from '@gatehouse/http-server';
-import { bootstrapDefinition, openIdentity } from '@gatehouse/identity';
-import { createStore } from '@gatehouse/store';
+import { isLoopbackUrl, openIdentity } from '@gatehouse/identity';
+import { createStore, parseStoreUrl, storeOperations } from '@gatehouse/store';
 import { createGateway } from './app.ts';
 import { startBootstrap } from './bootstrap.ts';
 import { loadConfiguration } from './config.ts';
+import { createGatewayMetrics } from './metrics/gateway-metrics.ts';
 
 await runProcess(start, describeRefusal);
 
@@ -26,44 +29,60 @@ async function start(): Promise<RunningApp> {
   });
   exitOnUnhandledErrors(logger);
 
-  const definition = bootstrapDefinition({ ...settings, ...configuration });
+  const registry = createMetricsRegistry();
+  const metrics = createGatewayMetrics(registry, configuration.routing);
+  const storeMetrics = createStoreMetrics(registry, {
+    engine: parseStoreUrl(settings.storeUrl).engine,
+    operations: storeOperations,
+  });
   const store = createStore(settings.storeUrl, {
-    onStateChange: (state, reason) => logger.warn({ state, reason }, `store ${state}`),
+    onStateChange: (state, reason) => {
+      storeMetrics.changedTo(state);
+      logger.warn({ state, reason }, `store ${state}`);
+    },
+    observer: storeMetrics.observed,
   });
   const identity = openIdentity({
     store,
     masterKey: settings.masterKey,
     onAuditLost: (entries, err) =>
       logger.error({ err, audit: entries }, 'audit entries not stored'),
+    onAuditEvent: metrics.audited,
   });
-  const bootstrap = await startBootstrap(definition, identity);
+  const bootstrap = await startBootstrap(configuration.bootstrap, identity, {
+    allowsDemo: isLoopbackUrl(configuration.publicUrl),
+  });
   const gateway = createGateway({
     ...configuration,
     identity,
     logger,
+    metrics,
     now: Date.now,
     strict: settings.securityProfile === 'strict',
     signingKeyPolicy: settings.signingKeyPolicy,
   });
   const server = await serve(gateway.listener, {
-    host,
-    port,
-    logger,
+    ...{ host, port, logger, metrics: registry },
+    shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
     maximumConnections: configuration.maximumConnections,
     answersContinue: true,
     readsAnnouncedBodiesOnly: true,
     upgrades: gateway.upgrades,
   });
   const operations = await serveOperations({
-    host,
-    port: operationsPort,
-    checks: { store: () => store.ping(), bootstrap: bootstrap.ready },
+    ...{ host, port: operationsPort, metrics: registry },
+    checks: {
+      store: () => store.ping(),
+      bootstrap: bootstrap.ready,
+      'signing-key': gateway.signingKey,
+    },
     documents: { '/.well-known/jwks.json': gateway.jwks },
   });
   logger.info({ port: server.port, operationsPort: operations.port }, 'listening');
   return {
     // The operations port goes after the drain: a liveness probe must not end it early.
     close: async () => {
+      operations.startDraining();
       bootstrap.close();
       await server.close();
       await operations.close();

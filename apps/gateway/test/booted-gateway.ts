@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger, serve } from '@gatehouse/http-server';
+import { createLogger, createMetricsRegistry, serve } from '@gatehouse/http-server';
 import { generateSecureKey, type Identity, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import { createGateway, type Gateway, type GatewayDependencies } from '../src/app.ts';
+import { createGatewayMetrics } from '../src/metrics/gateway-metrics.ts';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
 import type { Route } from '../src/routes/route.ts';
 import { send } from './http-client.ts';
@@ -42,6 +43,8 @@ export interface BootedGateway extends TestCredentials {
   readonly clientId: string;
   readonly secureKey: string;
   log(): string;
+  /** What Prometheus would read. */
+  metrics(): string;
   /** A line of the log for each request that is over. */
   logLines(): readonly Record<string, unknown>[];
   /** Every secret that was ever used here: none may show in the log. */
@@ -78,16 +81,19 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
     pretty: false,
     destination: { write: (line) => lines.push(line) },
   });
+  const routing = {
+    routes: options.routes ?? deviceRoutes,
+    upstreams: new Map([['device-service', options.deviceServiceUrl ?? upstream.url]]),
+  };
+  const registry = createMetricsRegistry();
   const gateway = createGateway({
     identity,
     logger,
+    metrics: createGatewayMetrics(registry, routing),
     now,
     publicUrl,
     authorizationServerUrl: 'http://login.example:9000',
-    routing: {
-      routes: options.routes ?? deviceRoutes,
-      upstreams: new Map([['device-service', options.deviceServiceUrl ?? upstream.url]]),
-    },
+    routing,
     clientRateLimit: { requests: 1_000_000, windowSeconds: 60 },
     addressRateLimit: { requests: 1_000_000, windowSeconds: 60 },
     accessTokenMaximumSeconds: 24 * 3600,
@@ -116,6 +122,7 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
     clientId: 'demo',
     secureKey,
     log: () => lines.join(''),
+    metrics: registry.text,
     logLines: () => lines.map((line) => JSON.parse(line)),
     ...createTestCredentials({ identity, now, secureKey, secrets }),
     leakedSecrets: () => [...secrets].filter((secret) => lines.join('').includes(secret)),

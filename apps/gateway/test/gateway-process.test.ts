@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -60,7 +61,7 @@ describe('the gateway process', () => {
     expect((await send(port, '/api/device')).status).toBe(401);
     expect((await send(operationsPort, '/ready')).json).toEqual({
       status: 'ready',
-      checks: { store: 'ok', bootstrap: 'ok' },
+      checks: { store: 'ok', bootstrap: 'ok', 'signing-key': 'ok' },
     });
     const jwks = await send(operationsPort, '/.well-known/jwks.json');
     expect(jwks.json.keys).toEqual([
@@ -105,6 +106,83 @@ describe('the gateway process', () => {
     expect(output()).toContain('  TRUSTED_PROXIES: must ');
   });
 
+  /** A deployment as it should be; each test spoils something. */
+  function production(): Record<string, string> {
+    const file = (name: string, text: string) => {
+      const path = join(directory, name);
+      writeFileSync(path, text);
+      return path;
+    };
+    return {
+      GATEWAY_PORT: '0',
+      OPERATIONS_PORT: '0',
+      GATEWAY_URL: 'https://gateway.example',
+      STORE_URL: `sqlite:${join(directory, 'store.sqlite')}`,
+      MASTER_KEY_FILE: file('production.key', randomBytes(32).toString('hex')),
+    };
+  }
+
+  it('CF-01 starts at a public address with random keys behind named proxies', async () => {
+    const { child, output, exited } = start({ ...production(), TRUSTED_PROXIES: '10.0.0.0/8' });
+    await once(child, 'message');
+    child.kill('SIGTERM');
+    expect([(await exited)[0], output()]).toEqual([0, expect.not.stringContaining('refuse')]);
+  });
+
+  it('CF-01 SL-07 refuses a public address with made-up keys and secrets and half the internet as proxies, all at once', async () => {
+    const zeros = join(directory, 'zeros');
+    writeFileSync(zeros, '0'.repeat(64));
+    const bootstrap = join(directory, 'bootstrap.json');
+    const client = { clientId: 'app', secureKey: 'password12345678', name: 'App', orgId: 'org-1' };
+    const organizations = [{ id: 'org-1', name: 'One' }];
+    writeFileSync(bootstrap, JSON.stringify({ organizations, clients: [client] }));
+    const { output, exited } = start({
+      ...production(),
+      MASTER_KEY_FILE: zeros,
+      BOOTSTRAP_FILE: bootstrap,
+      TRUSTED_PROXIES: '0.0.0.0/1, 128.0.0.0/1',
+      NODE_OPTIONS: '--heapsnapshot-near-heap-limit=1',
+      GATEWAY_PORT: 'eighty',
+    });
+
+    expect((await exited)[0]).toBe(1);
+    const named = [...output().matchAll(/^ {2}([A-Z_]+)[ :]/gm)].map(([, name]) => name);
+    expect(named.sort()).toEqual([
+      'BOOTSTRAP_FILE',
+      'GATEWAY_PORT',
+      'MASTER_KEY_FILE',
+      'NODE_OPTIONS',
+      'TRUSTED_PROXIES',
+    ]);
+    expect(output()).not.toContain('password12345678');
+  });
+
+  it.each(['--inspect=0', '--heapsnapshot-signal=SIGUSR2', '--report-on-signal'])(
+    'SL-10 refuses a public address when Node is started with %s',
+    async (option) => {
+      const { output, exited } = start({ ...production(), NODE_OPTIONS: option });
+      expect((await exited)[0]).toBe(1);
+      expect(output()).toContain('  NODE_OPTIONS: asks Node for a debugger');
+    },
+  );
+
+  it('CF-01 SL-07 refuses a public address over a store that has the demo', async () => {
+    const demo = { DATA_DIR: directory, GATEWAY_PORT: '0', OPERATIONS_PORT: '0' };
+    const first = start(demo);
+    await once(first.child, 'message');
+    first.child.kill('SIGTERM');
+    await first.exited;
+    const { output, exited } = start({
+      ...production(),
+      STORE_URL: `sqlite:${join(directory, 'gatehouse.sqlite')}`,
+      MASTER_KEY_FILE: join(directory, 'master.key'),
+    });
+
+    expect((await exited)[0]).toBe(1);
+    expect(output()).toContain('  STORE_URL: names a store with the demo client');
+    expect(output()).toContain('  STORE_URL: names a store with the demo user');
+  });
+
   it('RD-01 starts while its store is away, says so in /ready and answers 503', async () => {
     const [port, operationsPort] = [await freePort(), await freePort()];
     const masterKeyFile = join(directory, 'key');
@@ -117,7 +195,14 @@ describe('the gateway process', () => {
     });
     await once(child, 'message');
 
-    expect((await send(operationsPort, '/ready')).status).toBe(503);
+    const ready = await send(operationsPort, '/ready');
+    expect([ready.status, ready.json]).toEqual([
+      503,
+      {
+        status: 'unavailable',
+        checks: { store: 'unavailable', bootstrap: 'unavailable', 'signing-key': 'unavailable' },
+      },
+    ]);
     const reply = await send(port, '/api/device', { headers: { Authorization: 'Bearer x' } });
     expect([reply.status, reply.json.code]).toEqual([503, 'service_unavailable']);
   });

@@ -22,6 +22,7 @@ export const errorCatalogue = {
   access_denied: { status: 403, message: 'The credential does not allow this operation.' },
   not_found: { status: 404, message: 'No such resource.' },
   method_not_allowed: { status: 405, message: 'This resource does not support the method.' },
+  request_timeout: { status: 408, message: 'The request took too long to arrive.' },
   payload_too_large: { status: 413, message: 'The body is larger than this operation accepts.' },
   unsupported_media_type: {
     status: 415,

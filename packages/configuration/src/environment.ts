@@ -102,6 +102,11 @@ export const commonVariables = {
   DATA_DIR: z.string().default('./data'),
   LOG_LEVEL: logLevel.default('info'),
   OPERATIONS_PORT: port.optional(),
+  SHUTDOWN_DELAY_SECONDS: z
+    .string()
+    .regex(/^[0-5]$/, 'must be a whole number of seconds, 0 to 5')
+    .transform(Number)
+    .default(0),
   MAXIMUM_CONNECTIONS: z.coerce
     .number('must be a number')
     .int('must be a whole number')

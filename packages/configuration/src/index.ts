@@ -12,3 +12,4 @@ export {
 } from './environment.ts';
 export { readOrCreateSecretFile } from './key-file.ts';
 export { createProblemCollector, type ProblemCollector } from './problem-collector.ts';
+export { readOn } from './read-on.ts';

@@ -10,7 +10,13 @@ export interface ProblemCollector {
 }
 
 export function createProblemCollector(): ProblemCollector {
-  const problems: ConfigurationProblem[] = [];
+  // By name and message: what two steps find is one problem.
+  const found = new Map<string, ConfigurationProblem>();
+  const add = (problems: readonly ConfigurationProblem[]) => {
+    for (const problem of problems) {
+      found.set(`${problem.name}: ${problem.message}`, problem);
+    }
+  };
   return {
     attempt(step) {
       try {
@@ -19,16 +25,14 @@ export function createProblemCollector(): ProblemCollector {
         if (!(error instanceof ConfigurationError)) {
           throw error;
         }
-        problems.push(...error.problems);
+        add(error.problems);
         return undefined;
       }
     },
-    add(more) {
-      problems.push(...more);
-    },
+    add,
     throwIfAny() {
-      if (problems.length > 0) {
-        throw new ConfigurationError(problems);
+      if (found.size > 0) {
+        throw new ConfigurationError([...found.values()]);
       }
     },
   };

@@ -5,12 +5,30 @@ import type { Connections } from './connections.ts';
 /** How long a refused peer may take to read the answer. Closed at once, a reset could overtake it. */
 const LINGER_MILLISECONDS = 1000;
 
+/** As the error catalogue of the platform API has them. */
+export const CLIENT_ERROR_CODES = [
+  'illegal_argument',
+  'headers_too_large',
+  'request_timeout',
+] as const;
+
+export type ClientErrorCode = (typeof CLIENT_ERROR_CODES)[number];
+
+interface ClientErrorReply {
+  readonly status: number;
+  readonly code: ClientErrorCode;
+  readonly message: string;
+}
+
 /**
  * What Node's parser refused never becomes a request, so the answer is written by hand, and the connection
  * ends: where the next request begins is no longer certain (RFC 9112 §6.3). Requests that were complete before
  * it get their own replies first, and nothing after them.
  */
-export function createClientErrorHandler(connections: Connections) {
+export function createClientErrorHandler(
+  connections: Connections,
+  onAnswered: (code: ClientErrorCode) => void,
+) {
   const answered = new WeakSet<Socket>();
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (answered.has(socket)) {
@@ -33,13 +51,14 @@ export function createClientErrorHandler(connections: Connections) {
       return;
     }
     answered.add(socket);
-    socket.end(replyTo(error.code));
+    const reply = clientErrorReply(error.code);
+    onAnswered(reply.code);
+    socket.end(replyText(reply));
     setTimeout(() => socket.destroy(), LINGER_MILLISECONDS).unref();
   };
 }
 
-function replyTo(cause: string | undefined): string {
-  const { status, code, message } = clientErrorReply(cause);
+function replyText({ status, code, message }: ClientErrorReply): string {
   const body = JSON.stringify({ status, code, message, timestamp: Date.now() });
   return (
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\n` +
@@ -48,7 +67,7 @@ function replyTo(cause: string | undefined): string {
   );
 }
 
-function clientErrorReply(cause: string | undefined) {
+function clientErrorReply(cause: string | undefined): ClientErrorReply {
   if (cause === 'HPE_HEADER_OVERFLOW') {
     return {
       status: 431,
@@ -57,7 +76,11 @@ function clientErrorReply(cause: string | undefined) {
     };
   }
   if (cause === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return { status: 408, code: 'timeout', message: 'The request took too long to arrive.' };
+    return {
+      status: 408,
+      code: 'request_timeout',
+      message: 'The request took too long to arrive.',
+    };
   }
   return { status: 400, code: 'illegal_argument', message: 'The request is not valid HTTP/1.1.' };
 }

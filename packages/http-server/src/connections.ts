@@ -12,6 +12,8 @@ export interface Connections {
   inFlight(socket: Socket): readonly Exchange[];
   /** The replies in flight on this connection are its last. */
   endAfterReplies(socket: Socket): void;
+  /** How many connections are open, and how many requests are in flight on them. */
+  load(): { readonly connections: number; readonly requests: number };
 }
 
 export interface Exchange {
@@ -72,6 +74,13 @@ export function trackConnections(server: Server): Connections {
     endAfterReplies(socket) {
       ending.add(socket);
       exchanges.get(socket)?.forEach(announceEnd);
+    },
+    load() {
+      let requests = 0;
+      for (const open of exchanges.values()) {
+        requests += open.length;
+      }
+      return { connections: exchanges.size, requests };
     },
   };
 }

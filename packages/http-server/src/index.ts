@@ -1,6 +1,18 @@
 export { sendContinue } from './continue.ts';
 export { type DeferredListener, deferListener } from './deferred-listener.ts';
+export { debuggerProblem } from './deny-debugging.ts';
 export { createLogger, type Logger, type LoggerOptions } from './logger.ts';
+export type { Histogram } from './metrics/histogram.ts';
+export type { LabelledCells } from './metrics/labelled-cells.ts';
+export {
+  type Counter,
+  createMetricsRegistry,
+  type MetricsRegistry,
+  type Sample,
+} from './metrics/metrics-registry.ts';
+export { addProcessMetrics } from './metrics/process-metrics.ts';
+export { createRequestMetrics, type RequestObserver } from './metrics/request-metrics.ts';
+export { createStoreMetrics } from './metrics/store-metrics.ts';
 export {
   type ObservedRequest,
   observedRequest,
@@ -9,6 +21,7 @@ export {
 } from './observed-request.ts';
 export {
   type OperationsOptions,
+  type OperationsServer,
   type ReadinessCheck,
   serveOperations,
 } from './operations-server.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from './logger.ts';
+import type { RequestObserver } from './metrics/request-metrics.ts';
 import { createRequestLineWriter, type RequestLine } from './request-line.ts';
 
 /** What the request's one log line says about it beyond method, status and duration. Never a secret. */
@@ -11,6 +12,8 @@ export interface RequestNotes {
   credential?: string;
   /** The catalogue's or OAuth's error code. */
   code?: string;
+  /** How long the service behind took, up to the head of its reply. */
+  upstreamMs?: number;
   /** Why a request failed inside: for the log, never for the caller. */
   err?: unknown;
 }
@@ -41,6 +44,8 @@ export function observedRequest(request: IncomingMessage): ObservedRequest {
 export interface ObservationOptions {
   /** The listener writes `X-Request-Id` itself: with the other headers, in one go, it costs less. */
   readonly leavesHeaderToListener?: boolean;
+  /** Hears what the log line says, for metrics. */
+  readonly observer?: RequestObserver;
 }
 
 /** Gives every request an id, sends it back as `X-Request-Id`, and logs one line when the reply is over. */
@@ -67,6 +72,7 @@ export function observeRequests(
       entry.whenClosed?.();
       entry.whenClosed = undefined;
       const line = describe(request, response, entry, performance.now() - started);
+      options.observer?.(line);
       if (entry.notes.err === undefined) {
         writeLine(line);
       } else {
@@ -93,12 +99,17 @@ function describe(
     // A caller who left before the reply began got no status.
     status: response.headersSent ? response.statusCode : undefined,
     aborted: !response.writableFinished,
-    durationMs: Math.round(milliseconds * 10) / 10,
+    durationMs: tenths(milliseconds),
+    upstreamMs: notes.upstreamMs === undefined ? undefined : tenths(notes.upstreamMs),
     operation: notes.operation,
     clientId: notes.clientId,
     credential: notes.credential,
     code: notes.code,
   };
+}
+
+function tenths(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
 }
 
 /** A caller's id is taken only where it is plain, so that it cannot forge log lines or headers. */

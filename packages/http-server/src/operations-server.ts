@@ -1,28 +1,58 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MetricsRegistry } from './metrics/metrics-registry.ts';
 import { type ListenOptions, type RunningServer, serve } from './serve.ts';
 import { serverLimits } from './server-limits.ts';
 
 /** Resolves when the dependency answers, rejects when it does not. */
 export type ReadinessCheck = () => Promise<unknown>;
 
-export interface OperationsOptions extends ListenOptions {
+export interface OperationsOptions extends Pick<ListenOptions, 'host' | 'port'> {
   /** What this app cannot work without, by name. `/ready` says which one is missing. */
   readonly checks: Readonly<Record<string, ReadinessCheck>>;
+  /** What is shown likewise, but does not make the app unready: another app that may start later. */
+  readonly peers?: Readonly<Record<string, ReadinessCheck>>;
+  readonly metrics: MetricsRegistry;
   /** Further documents that are for operators and peers, not for the public: path → JSON. */
   readonly documents?: Readonly<Record<string, () => Promise<unknown>>>;
 }
 
-/** `/live`, `/ready` and the app's own documents, on a port that is not published. */
-export function serveOperations(options: OperationsOptions): Promise<RunningServer> {
-  return serve(
+export interface OperationsServer extends RunningServer {
+  /** From now on `/ready` says no: the first thing to do at the end of a process. */
+  startDraining(): void;
+}
+
+/** `/live`, `/ready`, `/metrics` and the app's own documents, on a port that is not published. */
+export async function serveOperations(options: OperationsOptions): Promise<OperationsServer> {
+  const { host, port, metrics } = options;
+  let draining = false;
+  const server = await serve(
     (request, response) => {
-      void answer(request, options).then(
+      const isRead = request.method === 'GET' || request.method === 'HEAD';
+      if (isRead && pathOf(request) === '/metrics') {
+        response.writeHead(200, { 'Content-Type': METRICS_TYPE, 'Cache-Control': 'no-store' });
+        response.end(metrics.text());
+        return;
+      }
+      void answer(request, options, draining).then(
         (reply) => writeJson(response, reply),
         () => writeJson(response, { status: 503, body: { status: 'unavailable' } }),
       );
     },
-    { maximumConnections: serverLimits.operationsMaxConnections, ...options },
+    { host, port, maximumConnections: serverLimits.operationsMaxConnections },
   );
+  return {
+    ...server,
+    startDraining() {
+      draining = true;
+    },
+  };
+}
+
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.split('?', 1)[0] ?? '';
 }
 
 interface Reply {
@@ -31,8 +61,12 @@ interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-async function answer(request: IncomingMessage, options: OperationsOptions): Promise<Reply> {
-  const path = request.url?.split('?', 1)[0] ?? '';
+async function answer(
+  request: IncomingMessage,
+  options: OperationsOptions,
+  draining: boolean,
+): Promise<Reply> {
+  const path = pathOf(request);
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     const body = { status: 'method not allowed' };
     return { status: 405, body, headers: { Allow: 'GET, HEAD' } };
@@ -41,7 +75,7 @@ async function answer(request: IncomingMessage, options: OperationsOptions): Pro
     return { status: 200, body: { status: 'live' } };
   }
   if (path === '/ready') {
-    return readiness(options.checks);
+    return draining ? { status: 503, body: { status: 'draining' } } : readiness(options);
   }
   const documents = new Map(Object.entries(options.documents ?? {}));
   const document = documents.get(path);
@@ -50,17 +84,35 @@ async function answer(request: IncomingMessage, options: OperationsOptions): Pro
     : { status: 200, body: await document() };
 }
 
-async function readiness(checks: OperationsOptions['checks']): Promise<Reply> {
-  const names = Object.keys(checks);
-  const results = await Promise.allSettled(names.map(async (name) => checks[name]?.()));
-  const states = Object.fromEntries(
-    names.map((name, i) => [name, results[i]?.status === 'fulfilled' ? 'ok' : 'unavailable']),
-  );
-  const ready = results.every((result) => result.status === 'fulfilled');
+async function readiness({ checks, peers = {} }: OperationsOptions): Promise<Reply> {
+  const [needed, shown] = await Promise.all([stateOf(checks), stateOf(peers)]);
+  const ready = Object.values(needed).every((state) => state === 'ok');
   return {
     status: ready ? 200 : 503,
-    body: { status: ready ? 'ready' : 'unavailable', checks: states },
+    body: { status: ready ? 'ready' : 'unavailable', checks: { ...needed, ...shown } },
   };
+}
+
+/** A dependency that answers nothing at all is missing, too: whoever looks at `/ready` does not wait for long. */
+const CHECK_DEADLINE_MILLISECONDS = 2000;
+
+async function refuseAfterDeadline(): Promise<never> {
+  await sleep(CHECK_DEADLINE_MILLISECONDS, undefined, { ref: false });
+  throw new Error('The check took too long.');
+}
+
+async function stateOf(
+  checks: OperationsOptions['checks'],
+): Promise<Readonly<Record<string, 'ok' | 'unavailable'>>> {
+  const states = Object.entries(checks).map(async ([name, check]) => {
+    try {
+      await Promise.race([check(), refuseAfterDeadline()]);
+      return [name, 'ok'] as const;
+    } catch {
+      return [name, 'unavailable'] as const;
+    }
+  });
+  return Object.fromEntries(await Promise.all(states));
 }
 
 function writeJson(response: ServerResponse, { status, body, headers }: Reply): void {

@@ -9,6 +9,8 @@ export interface RequestLine {
   readonly status: number | undefined;
   readonly aborted: boolean;
   readonly durationMs: number;
+  /** Of it, until the head of the upstream's reply was here, where one was asked. */
+  readonly upstreamMs: number | undefined;
   readonly operation: string | undefined;
   readonly clientId: string | undefined;
   readonly credential: string | undefined;
@@ -37,6 +39,7 @@ export function createRequestLineWriter(logger: Logger): (line: RequestLine) => 
     text += status === undefined ? '' : `,"status":${status}`;
     text += line.aborted ? ',"aborted":true' : '';
     text += `,"durationMs":${line.durationMs}`;
+    text += line.upstreamMs === undefined ? '' : `,"upstreamMs":${line.upstreamMs}`;
     text += operation === undefined ? '' : `,"operation":"${operation}"`;
     text += member('clientId', line.clientId) + member('credential', line.credential);
     text += member('code', line.code);

@@ -1,3 +1,4 @@
+import { denyDebugging } from './deny-debugging.ts';
 import type { Logger } from './logger.ts';
 
 export interface RunningApp {
@@ -25,6 +26,7 @@ export async function runProcess(
   describeRefusal: (error: unknown) => string,
   options: RunOptions = {},
 ): Promise<void> {
+  denyDebugging();
   const isSupervised = process.send !== undefined;
   let app: RunningApp;
   try {
@@ -86,8 +88,11 @@ function leave(code: number, words?: string): never {
 
 /** An error nobody handled leaves the process in an unknown state: log it, end with 1, be restarted. */
 export function exitOnUnhandledErrors(logger: Logger): void {
-  process.on('uncaughtException', (err) => {
+  const exit = (err: unknown) => {
     logger.fatal({ err }, 'unhandled error');
     process.exit(1);
-  });
+  };
+  process.on('uncaughtException', exit);
+  // A rejection is one, too, whatever --unhandled-rejections says.
+  process.on('unhandledRejection', exit);
 }

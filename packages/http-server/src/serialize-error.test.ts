@@ -63,11 +63,13 @@ describe('an error in the log', () => {
 
   test('takes no longer for a text that is made to keep a pattern busy', () => {
     const hostile = ['a'.repeat(200_000), 'x://'.repeat(50_000), '?'.repeat(200_000)];
-    const started = performance.now();
+    const before = process.cpuUsage();
     for (const text of hostile) {
       serializeError(new Error(text));
     }
-    expect(performance.now() - started).toBeLessThan(1500);
+    // Processor time: what else runs on the machine does not count.
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(1500);
   });
 
   test('keeps an address without credentials readable', () => {

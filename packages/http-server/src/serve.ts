@@ -6,18 +6,22 @@
  *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
  *                               ├ continue (100 only for a body that is wanted)
  *                               ├ deferred-listener (503 until the application could be built)
- *                               └ operations-server (/live, /ready)
+ *                               ├ operations-server (/live, /ready, /metrics) ── metrics/
+ *                               └ deny-debugging (no inspector, no memory in a core dump)
  *
  * Deliberately not here: routing, authentication, and the answers of an application.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createClientErrorHandler } from './client-error.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { deferContinue } from './continue.ts';
 import { countDroppedConnections } from './dropped-connections.ts';
 import type { Logger } from './logger.ts';
+import type { MetricsRegistry } from './metrics/metrics-registry.ts';
+import { addServerMetrics } from './metrics/server-metrics.ts';
 import { serverLimits } from './server-limits.ts';
 import { cutSlowReaders } from './slow-readers.ts';
 
@@ -30,6 +34,13 @@ export interface ListenOptions {
   readonly port: number;
   /** How long `close` waits for requests in flight. */
   readonly drainMilliseconds?: number;
+  /**
+   * How long `close` still accepts connections, each for one request: who spreads requests over several
+   * processes needs this long to notice that this one is no longer ready.
+   */
+  readonly shutdownDelayMilliseconds?: number;
+  /** Where connections and what is no request are counted. */
+  readonly metrics?: MetricsRegistry;
   /** Further connections are closed at once. */
   readonly maximumConnections?: number;
   /** Where closed connections are reported. */
@@ -89,13 +100,20 @@ export async function serve(
   if (upgrades !== undefined) {
     server.on('upgrade', (request, socket, head) => upgrades.handle(request, socket, head));
   }
-  server.on('clientError', createClientErrorHandler(connections));
+  const countMalformed = options.metrics && addServerMetrics(options.metrics, server, connections);
+  server.on(
+    'clientError',
+    createClientErrorHandler(connections, (code) => countMalformed?.(code)),
+  );
   await listen(server, options);
   let closed: Promise<void> | undefined;
   return {
     port: (server.address() as AddressInfo).port,
     close() {
-      closed ??= drain(server, connections, options.drainMilliseconds ?? serverLimits.drainTimeout);
+      closed ??= drain(server, connections, {
+        limit: options.drainMilliseconds ?? serverLimits.drainTimeout,
+        delay: options.shutdownDelayMilliseconds ?? 0,
+      });
       return closed;
     },
   };
@@ -111,13 +129,18 @@ function listen(server: Server, options: ListenOptions): Promise<void> {
   });
 }
 
-function drain(server: Server, connections: Connections, milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    const grace = setTimeout(
-      () => connections.cutIdle(),
-      Math.min(IDLE_GRACE_MILLISECONDS, milliseconds),
-    );
-    const cut = setTimeout(() => connections.cutAll(), milliseconds);
+async function drain(
+  server: Server,
+  connections: Connections,
+  { limit, delay }: { readonly limit: number; readonly delay: number },
+): Promise<void> {
+  connections.startDraining();
+  const cut = setTimeout(() => connections.cutAll(), limit);
+  if (delay > 0) {
+    await sleep(Math.min(delay, limit));
+  }
+  await new Promise<void>((resolve) => {
+    const grace = setTimeout(() => connections.cutIdle(), Math.min(IDLE_GRACE_MILLISECONDS, limit));
     // Not server.close(): it cuts idle connections at once, and with them requests on their way.
     NetServer.prototype.close.call(server, () => {
       clearTimeout(grace);
@@ -126,6 +149,5 @@ function drain(server: Server, connections: Connections, milliseconds: number): 
       server.close();
       resolve();
     });
-    connections.startDraining();
   });
 }

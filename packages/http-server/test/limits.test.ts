@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import {
   createLogger,
+  createMetricsRegistry,
   type ListenOptions,
   type RunningServer,
   serve,
@@ -103,7 +104,11 @@ describe('the number of connections', () => {
   });
 
   test('is bounded at the operations port', async () => {
-    const server = await serveOperations({ ...local, checks: {} });
+    const server = await serveOperations({
+      ...local,
+      metrics: createMetricsRegistry(),
+      checks: {},
+    });
     servers.push(server);
     const { operationsMaxConnections: limit } = serverLimits;
     const opened = Array.from({ length: limit + 20 }, () => openRawConnection(server.port));

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import {
+  createMetricsRegistry,
   deferListener,
   type OperationsOptions,
   observedRequest,
@@ -27,8 +28,10 @@ async function start(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${server.port}`;
 }
 
-async function startOperations(options: Omit<OperationsOptions, 'host' | 'port'>): Promise<string> {
-  const server = await serveOperations({ ...at, ...options });
+async function startOperations(
+  options: Omit<OperationsOptions, 'host' | 'port' | 'metrics'>,
+): Promise<string> {
+  const server = await serveOperations({ ...at, metrics: createMetricsRegistry(), ...options });
   servers.push(server);
   return `http://127.0.0.1:${server.port}`;
 }
@@ -133,6 +136,46 @@ describe('the operations port', () => {
     });
   });
 
+  test.concurrent('RD-03 /ready names what does not answer at all, and does not wait for it', async () => {
+    const silent = () => new Promise(() => undefined);
+    const url = await startOperations({ checks: { database: silent, store: up } });
+    const started = performance.now();
+    const reply = await ask(`${url}/ready`);
+    expect(performance.now() - started).toBeLessThan(4000);
+    expect(await reply.json()).toMatchObject({ checks: { database: 'unavailable', store: 'ok' } });
+  });
+
+  test.concurrent('/ready shows a peer that is missing, and is 200 all the same', async () => {
+    const url = await startOperations({ checks: { database: up }, peers: { gateway: down } });
+    const reply = await ask(`${url}/ready`);
+    expect(reply.status).toBe(200);
+    expect(await reply.json()).toEqual({
+      status: 'ready',
+      checks: { database: 'ok', gateway: 'unavailable' },
+    });
+  });
+
+  test.concurrent('CF-02 /ready says no as soon as the process is to end, /live does not', async () => {
+    const metrics = createMetricsRegistry();
+    const server = await serveOperations({ ...at, metrics, checks: { store: up } });
+    servers.push(server);
+    server.startDraining();
+    const reply = await ask(`http://127.0.0.1:${server.port}/ready`);
+    expect(reply.status).toBe(503);
+    expect(await reply.json()).toEqual({ status: 'draining' });
+    expect((await ask(`http://127.0.0.1:${server.port}/live`)).status).toBe(200);
+  });
+
+  test.concurrent('/metrics is what the registry holds, as Prometheus reads it', async () => {
+    const metrics = createMetricsRegistry();
+    metrics.counter({ name: 'a_total', help: 'A.' }).of().value = 3;
+    const server = await serveOperations({ ...at, metrics, checks: {} });
+    servers.push(server);
+    const reply = await ask(`http://127.0.0.1:${server.port}/metrics`);
+    expect(reply.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(await reply.text()).toBe('# HELP a_total A.\n# TYPE a_total counter\na_total 3\n');
+  });
+
   test.concurrent('HEAD is answered without a body, other methods with 405', async () => {
     const url = await startOperations({ checks: { store: down } });
     const head = await ask(`${url}/ready`, { method: 'HEAD' });
@@ -154,7 +197,7 @@ describe('the operations port', () => {
     expect(await broken.text()).not.toContain('marker');
   });
 
-  test.concurrent.each(['/', '/Live', '/live/', '/metrics', '/__proto__', '/constructor'])(
+  test.concurrent.each(['/', '/Live', '/live/', '/metrics/', '/__proto__', '/constructor'])(
     '%s is not found',
     async (path) => {
       const url = await startOperations({ checks: {}, documents: {} });

@@ -12,7 +12,10 @@ import {
 } from '../src/index.ts';
 
 const mode = process.argv[2] ?? '';
-const logger = createLogger({ app: 'test-app', level: 'debug', pretty: false });
+const logger = createLogger({
+  ...{ app: 'test-app', level: 'debug', pretty: false },
+  buffered: mode === 'buffered',
+});
 exitOnUnhandledErrors(logger);
 
 await runProcess(start, (error) => `refused: ${String(error)}`, { exitDeadlineMilliseconds: 600 });

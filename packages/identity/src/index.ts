@@ -48,7 +48,7 @@ export { deriveKey, loadMasterKey, type MasterKey } from './master-key.ts';
 export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export type { Organization, OrganizationRegistry } from './organizations.ts';
-export { hashPassword, MAXIMUM_PASSWORD_BYTES } from './password-hash.ts';
+export { hashPassword, MAXIMUM_PASSWORD_BYTES, passwordHashingLoad } from './password-hash.ts';
 export { PasswordHashingBusy } from './password-hashing-queue.ts';
 export {
   demoProblems,

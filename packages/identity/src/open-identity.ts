@@ -7,6 +7,7 @@
  */
 import type { Store } from '@gatehouse/store';
 import { type AccessTokenVerifier, createAccessTokenVerifier } from './access-tokens.ts';
+import type { AuditEvent } from './audit/audit-event.ts';
 import { type AuditTrail, createAuditTrail, type OnAuditLost } from './audit/audit-trail.ts';
 import { type ClientRegistry, createClientRegistry } from './clients.ts';
 import { type CredentialHash, createCredentialHash } from './credential-hash.ts';
@@ -40,8 +41,10 @@ export function openIdentity(dependencies: {
   /** Epoch milliseconds. */
   readonly now?: () => number;
   readonly onAuditLost?: OnAuditLost;
+  /** Hears of every event that is recorded, for metrics. Must not throw. */
+  readonly onAuditEvent?: (event: AuditEvent) => void;
 }): Identity {
-  const { store, masterKey, now = Date.now, onAuditLost } = dependencies;
+  const { store, masterKey, now = Date.now, onAuditLost, onAuditEvent } = dependencies;
   const credentialHash = createCredentialHash(masterKey);
   const sealer = createSealer(masterKey);
   const clients = createClientRegistry({ store, sealer, credentialHash, now });
@@ -56,7 +59,7 @@ export function openIdentity(dependencies: {
     verifyAccessToken: createAccessTokenVerifier({ store, credentialHash, findLiveHolder, now }),
     findLiveHolder,
     revocations: createRevocations({ store, clients, users, notBefore, credentialHash, now }),
-    audit: createAuditTrail({ store, now, onLost: onAuditLost }),
+    audit: createAuditTrail({ store, now, onLost: onAuditLost, onEvent: onAuditEvent }),
     replayGuard: createReplayGuard({ store, now }),
     credentialHash,
     sealer,

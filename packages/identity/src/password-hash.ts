@@ -1,6 +1,6 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { createPasswordHashingQueue } from './password-hashing-queue.ts';
+import { createPasswordHashingQueue, type PasswordHashingLoad } from './password-hashing-queue.ts';
 
 /** OWASP's second profile for argon2id: 19 MiB, two passes, one lane: about 30 ms of one core. */
 const memoryKibibytes = 19_456;
@@ -85,6 +85,9 @@ const CORES = availableParallelism();
 const WAITING_PER_CORE = 16;
 /** One for the process: what it protects, cores and memory, is the process's too. */
 const queue = createPasswordHashingQueue({ concurrency: CORES, waiting: CORES * WAITING_PER_CORE });
+
+/** How busy this process is with passwords: for metrics. */
+export const passwordHashingLoad: () => PasswordHashingLoad = queue.load;
 
 /** Takes as long as verifying a password does, and does no work, or only for the first time. */
 export async function pauseLikeVerifying(): Promise<void> {

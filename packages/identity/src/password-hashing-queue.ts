@@ -21,6 +21,14 @@ export interface PasswordHashingQueue {
    * @throws PasswordHashingBusy when a run would
    */
   pause(): Promise<boolean>;
+  load(): PasswordHashingLoad;
+}
+
+/** What the queue does now, and how often it refused since the process started. */
+export interface PasswordHashingLoad {
+  readonly running: number;
+  readonly waiting: number;
+  readonly refused: number;
 }
 
 /** Of these many runs the durations are remembered: one of them at random has their spread, an average has not. */
@@ -34,9 +42,11 @@ export function createPasswordHashingQueue(limits: {
   const durations: number[] = [];
   let running = 0;
   let runs = 0;
+  let refused = 0;
 
   const assertRoom = () => {
     if (running >= limits.concurrency && waiting.length >= limits.waiting) {
+      refused += 1;
       throw new PasswordHashingBusy();
     }
   };
@@ -80,5 +90,6 @@ export function createPasswordHashingQueue(limits: {
       }
       return duration !== undefined;
     },
+    load: () => ({ running, waiting: waiting.length, refused }),
   };
 }

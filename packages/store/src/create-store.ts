@@ -3,11 +3,13 @@
  *
  *   createStore(url) ── store-url ──▶ sqlite: ─▶ sqlite-store ── sqlite-database (file, schema, busy retry)
  *                                 └─▶ redis…  ─▶ redis-store  ── redis-connection (waits, deadlines) ── redis-client
+ *                    around either, where somebody wants to know how long it takes: observed-store
  *
  * `*-contract.ts` is the suite that every engine passes; `rate-limiter.ts` counts requests over any of them. Deliberately not here: what the keys mean,
  * hashing and sealing (packages/identity), and any cache: revocation must be seen at once.
  */
 import { createAvailability, type OnStateChange } from './availability.ts';
+import { observeStore, type StoreObserver } from './observed-store.ts';
 import { createRedisStore } from './redis-store.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 import type { Store } from './store.ts';
@@ -19,6 +21,8 @@ export interface StoreOptions {
    * Redis that is down at start is one 'unavailable'; the reason is there when an operator has to change something. Must not throw.
    */
   readonly onStateChange?: OnStateChange;
+  /** Told of every operation and its duration, for metrics. */
+  readonly observer?: StoreObserver;
   /** Epoch milliseconds. */
   readonly now?: () => number;
 }
@@ -36,7 +40,9 @@ export function createStore(url: string, options: StoreOptions = {}): Store {
     availability: createAvailability(options.onStateChange),
     now: options.now ?? Date.now,
   };
-  return location.engine === 'sqlite'
-    ? createSqliteStore(location.path, dependencies)
-    : createRedisStore(location, dependencies);
+  const engine =
+    location.engine === 'sqlite'
+      ? createSqliteStore(location.path, dependencies)
+      : createRedisStore(location, dependencies);
+  return options.observer === undefined ? engine : observeStore(engine, options.observer);
 }

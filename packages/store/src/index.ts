@@ -1,5 +1,6 @@
 export type { StoreState } from './availability.ts';
 export { createStore, type StoreOptions } from './create-store.ts';
+export { type StoreObserver, type StoreOperation, storeOperations } from './observed-store.ts';
 export {
   createRateLimiter,
   type RateLimit,

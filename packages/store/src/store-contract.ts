@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { describeCollectionsContract } from './collections-contract.ts';
 import { describeCountersContract } from './counters-contract.ts';
-import { createStore } from './create-store.ts';
+import { createStore, type StoreOptions } from './create-store.ts';
 import { describeProcessesContract } from './processes-contract.ts';
 import { type Store, StoreUnavailable } from './store.ts';
 import { describeTextContract } from './text-contract.ts';
@@ -22,7 +22,11 @@ export interface ContractSubject {
 }
 
 /** The one suite that every engine of the store passes. */
-export function describeStoreContract(name: string, startEngine: () => Promise<StoreEngine>): void {
+export function describeStoreContract(
+  name: string,
+  startEngine: () => Promise<StoreEngine>,
+  options: StoreOptions = {},
+): void {
   describe(`the store contract on ${name}`, () => {
     let engine: StoreEngine | undefined;
     let store: Store | undefined;
@@ -34,7 +38,7 @@ export function describeStoreContract(name: string, startEngine: () => Promise<S
 
     beforeAll(async () => {
       engine = await startEngine();
-      store = createStore(engine.url);
+      store = createStore(engine.url, options);
     });
 
     afterAll(async () => {

@@ -16,6 +16,17 @@ export interface ConstellationOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
+/** One app of a constellation: its ports stay the same when it is stopped and started again. */
+export interface Member {
+  readonly app: AppName;
+  readonly url: string;
+  /** Where `/ready` and `/metrics` are. */
+  readonly operationsUrl: string;
+  /** The one that runs now, or ran last. */
+  readonly process: AppProcess;
+  start(): Promise<void>;
+}
+
 /** The apps as processes on free ports, over one store, with the keys and files a deployment gives them. */
 export interface Constellation {
   readonly authorizationServerUrl: string;
@@ -25,6 +36,8 @@ export interface Constellation {
   readonly deviceServiceUrl: string;
   readonly storeUrl: string;
   readonly processes: readonly AppProcess[];
+  /** Each app by itself, in the order in which they were named. */
+  readonly members: readonly Member[];
   /** Everything all of them wrote until now, lines that a process still collects included. */
   output(): Promise<string>;
   /** Everything the store holds. */
@@ -66,18 +79,24 @@ export async function startConstellation(options: ConstellationOptions): Promise
     LOG_LEVEL: 'debug',
     ...options.environment,
   };
+  const everything: AppProcess[] = [];
   const starts = await Promise.allSettled(
-    places.map(({ app, port, operationsPort }) =>
-      startApp(app, {
-        ...shared,
-        [portVariables[app]]: String(port),
-        OPERATIONS_PORT: String(operationsPort),
-      }),
-    ),
+    places.map(async ({ app, port, operationsPort }) => {
+      const start = async () => {
+        const process = await startApp(app, {
+          ...shared,
+          [portVariables[app]]: String(port),
+          OPERATIONS_PORT: String(operationsPort),
+        });
+        everything.push(process);
+        return process;
+      };
+      return toMember({ app, port, operationsPort, start, process: await start() });
+    }),
   );
-  const processes = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
+  const members = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
   const stop = async () => {
-    await Promise.all(processes.map((each) => each.stop()));
+    await Promise.all(everything.map((each) => each.stop()));
     await store.stop();
     await rm(directory, { recursive: true, force: true });
   };
@@ -94,13 +113,36 @@ export async function startConstellation(options: ConstellationOptions): Promise
     gatewayUrl: urlOf('gateway'),
     deviceServiceUrl: urlOf('device-service'),
     storeUrl: store.storeUrl,
-    processes,
+    members,
+    get processes() {
+      return members.map((member) => member.process);
+    },
     storedText: store.storedText,
     async output() {
       await sleep(LOG_COLLECTING_MILLISECONDS);
-      return processes.map((each) => each.output()).join('\n');
+      return everything.map((each) => each.output()).join('\n');
     },
     stop,
+  };
+}
+
+function toMember(place: {
+  readonly app: AppName;
+  readonly port: number;
+  readonly operationsPort: number;
+  readonly start: () => Promise<AppProcess>;
+  process: AppProcess;
+}): Member {
+  return {
+    app: place.app,
+    url: `http://localhost:${place.port}`,
+    operationsUrl: `http://127.0.0.1:${place.operationsPort}`,
+    get process() {
+      return place.process;
+    },
+    async start() {
+      place.process = await place.start();
+    },
   };
 }
 

@@ -3,9 +3,11 @@ export { type Certificate, makeCertificate } from './certificate.ts';
 export {
   type Constellation,
   type ConstellationOptions,
+  type Member,
   startConstellation,
 } from './constellation.ts';
 export { freePort } from './free-port.ts';
+export { type Backend, type LoadBalancer, startLoadBalancer } from './load-balancer.ts';
 export { createLocalTlsFetch, type LocalTlsOptions, openLocalTls } from './local-tls.ts';
 export {
   authorizeAsUser,
@@ -18,6 +20,7 @@ export {
   type PostgresServerOptions,
   startPostgresServer,
 } from './postgres-server.ts';
+export { type MetricFamily, parseMetrics } from './prometheus-text.ts';
 export { type RedisServer, type RedisServerOptions, startRedisServer } from './redis-server.ts';
 export {
   type StoreEngine,
@@ -25,3 +28,10 @@ export {
   startStoreEngine,
   storeEngines,
 } from './store-engine.ts';
+export {
+  createVirtualUser,
+  type Disappointment,
+  type VirtualUser,
+  type VirtualUserOptions,
+} from './virtual-user.ts';
+export { manyUsers, userClient } from './virtual-users-bootstrap.ts';

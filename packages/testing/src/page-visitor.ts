@@ -34,7 +34,10 @@ export function createPageVisitor(send: typeof fetch = fetch): PageVisitor {
     const reply = await send(url, {
       ...init,
       redirect: 'manual',
-      headers: { ...Object.fromEntries(new Headers(init.headers)), ...(cookie && { cookie }) },
+      headers: {
+        ...Object.fromEntries(new Headers(init.headers)),
+        ...(cookie && { cookie }),
+      },
     });
     for (const line of reply.headers.getSetCookie()) {
       keep(line);

@@ -50,7 +50,6 @@ export const handlePageError: ErrorRequestHandler = (error, request, response, n
   }
   const { status, pick } = classify(error);
   const { notes } = observedRequest(request);
-  notes.code ??= pick;
   if (status >= 500) {
     notes.err = error;
   }
@@ -66,6 +65,7 @@ export function sendErrorPage(
   status: number,
   message: ErrorMessage,
 ): void {
+  observedRequest(request).notes.code ??= message;
   const { language, texts } = pageLanguage(request);
   if (status === 503) {
     response.set('Retry-After', '1');
@@ -82,15 +82,19 @@ export function sendErrorPage(
     );
 }
 
-type ErrorMessage =
-  | 'signInExpired'
-  | 'tooManyAttempts'
-  | 'formRefused'
-  | 'unavailable'
-  | 'unexpected'
-  | 'notFound'
-  | 'badRequest'
-  | 'cookiesNeeded';
+/** The errors that are pages: the code in the log, and the words for people. */
+export const errorMessages = [
+  'signInExpired',
+  'tooManyAttempts',
+  'formRefused',
+  'unavailable',
+  'unexpected',
+  'notFound',
+  'badRequest',
+  'cookiesNeeded',
+] as const;
+
+type ErrorMessage = (typeof errorMessages)[number];
 
 function classify(error: unknown): { status: number; pick: ErrorMessage } {
   if (error instanceof TooManyAttempts) {

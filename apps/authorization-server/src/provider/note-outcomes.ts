@@ -2,7 +2,9 @@ import { observedRequest } from '@gatehouse/http-server';
 import type Provider from 'oidc-provider';
 import type { errors, KoaContextWithOIDC } from 'oidc-provider';
 import { BodyTooLarge } from '../client-endpoints/limit-body.ts';
+import type { ClientCredentialKind } from '../metrics/authorization-server-metrics.ts';
 import { answerRefusal, toRefusal } from './answer-refusals.ts';
+import type { ProviderMiddleware } from './provider-middleware.ts';
 import { TemporarilyUnavailable } from './unavailable-adapter.ts';
 
 /** Puts the provider's outcomes into the request's one log line: codes and client ids, never values. */
@@ -10,7 +12,6 @@ export function noteOutcomes(provider: Provider): void {
   const noteError = (context: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     const { notes } = observedRequest(context.req);
     notes.code = error.error;
-    noteClient(context);
     if (error instanceof TemporarilyUnavailable) {
       notes.err = error.cause;
     }
@@ -29,8 +30,7 @@ export function noteOutcomes(provider: Provider): void {
       answerRefusal(context, refusal);
     }
   };
-  provider.on('grant.success', noteClient);
-  provider.on('authorization.success', noteClient);
+  provider.use(noteCaller);
   provider.on('grant.error', noteError);
   provider.on('authorization.error', noteError);
   provider.on('revocation.error', noteError);
@@ -45,9 +45,29 @@ export function noteOutcomes(provider: Provider): void {
   provider.on('server_error', noteServerError);
 }
 
-function noteClient(context: KoaContextWithOIDC): void {
-  const clientId = context.oidc.client?.clientId;
-  if (clientId !== undefined) {
-    observedRequest(context.req).notes.clientId = clientId;
+/** Who called and by what credential, once the library knows, whatever became of it. */
+const noteCaller: ProviderMiddleware = async (context, next) => {
+  try {
+    await next();
+  } finally {
+    const { oidc } = context as Partial<KoaContextWithOIDC>;
+    if (oidc?.client !== undefined) {
+      const { notes } = observedRequest(context.req);
+      notes.clientId = oidc.client.clientId;
+      const credential = presentedCredential(context.headers.authorization, oidc.body);
+      if (credential !== undefined) {
+        notes.credential = credential;
+      }
+    }
   }
+};
+
+function presentedCredential(
+  authorization: string | undefined,
+  body: KoaContextWithOIDC['oidc']['body'],
+): ClientCredentialKind | undefined {
+  if (authorization !== undefined) {
+    return authorization.toLowerCase().startsWith('basic ') ? 'basic' : 'bearer';
+  }
+  return body?.client_secret === undefined ? undefined : 'body';
 }

@@ -20,9 +20,11 @@ const LONGEST_REMEMBERED = 256;
 export function createFailedSecrets(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
+  /** Hears of every attempt that may not be made. */
+  readonly onRefused?: () => void;
   readonly now?: () => number;
 }): FailedSecrets {
-  const { store, credentialHash, now = Date.now } = dependencies;
+  const { store, credentialHash, onRefused, now = Date.now } = dependencies;
   const remembered = new Map<string, Counter & { readonly readAt: number }>();
   const { attempts, windowSeconds } = failedSecretLimit;
   const partyOf = (clientId: string, address: string) => `${address} ${clientId}`;
@@ -55,6 +57,7 @@ export function createFailedSecrets(dependencies: {
     async assertMayTry(clientId, address) {
       const counter = await read(partyOf(clientId, address));
       if (isOver(counter)) {
+        onRefused?.();
         throw new TooManyAttempts(counter.resetsAt, now());
       }
     },

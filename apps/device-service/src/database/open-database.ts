@@ -1,6 +1,7 @@
 import type { DatabaseEngine, DeviceDatabase } from './database.ts';
 import type { DatabaseLocation } from './database-url.ts';
 import type { NewDatabaseHook } from './migrate-database.ts';
+import type { DatabaseObserver } from './observe-queries.ts';
 import { openPostgres } from './open-postgres.ts';
 import { openSqlite } from './open-sqlite.ts';
 
@@ -20,8 +21,9 @@ export interface OpenDatabase {
 export function openDatabase(
   location: DatabaseLocation,
   whenNew: NewDatabaseHook = async () => undefined,
+  observer?: DatabaseObserver,
 ): Promise<OpenDatabase> {
   return location.engine === 'postgres'
-    ? openPostgres(location.url, whenNew)
-    : openSqlite(location.path, whenNew);
+    ? openPostgres(location.url, whenNew, observer)
+    : openSqlite(location.path, whenNew, observer);
 }

@@ -3,6 +3,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { Tables } from './database.ts';
 import { DatabaseUnavailable } from './database-unavailable.ts';
 import { migrateDatabase, type NewDatabaseHook } from './migrate-database.ts';
+import { type DatabaseObserver, observeQueries } from './observe-queries.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { createPostgresPool } from './postgres-pool.ts';
 
@@ -14,14 +15,22 @@ const STATEMENT_TIMEOUT_SECONDS = 5;
 const START_TIMEOUT_MS = 30_000;
 const RETRY_DELAY_MS = 250;
 
-export async function openPostgres(url: string, whenNew: NewDatabaseHook): Promise<OpenDatabase> {
+export async function openPostgres(
+  url: string,
+  whenNew: NewDatabaseHook,
+  observer?: DatabaseObserver,
+): Promise<OpenDatabase> {
   await migrateWhenUp(url, whenNew);
   const pool = createPostgresPool({
     url,
     connections: CONNECTIONS,
     statementTimeoutSeconds: STATEMENT_TIMEOUT_SECONDS,
+    onConnect: observer?.answered,
   });
-  const tables = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const tables = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool }),
+    ...(observer && { log: observeQueries(observer) }),
+  });
   return {
     engine: 'postgres',
     tables,

@@ -6,6 +6,7 @@ import { Kysely, sql } from 'kysely';
 import type { Tables } from './database.ts';
 import { migrateDatabase, type NewDatabaseHook } from './migrate-database.ts';
 import { createNodeSqliteDialect } from './node-sqlite-dialect.ts';
+import { type DatabaseObserver, observeQueries } from './observe-queries.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { isLocked, translateSqliteErrors } from './sqlite-errors.ts';
 
@@ -15,9 +16,16 @@ const REQUEST_LOCK_TIMEOUT_MS = 250;
 const RETRY_DELAY_MS = 20;
 
 /** Opens the file, creating it where there is none. */
-export async function openSqlite(path: string, whenNew: NewDatabaseHook): Promise<OpenDatabase> {
+export async function openSqlite(
+  path: string,
+  whenNew: NewDatabaseHook,
+  observer?: DatabaseObserver,
+): Promise<OpenDatabase> {
   const connection = connect(path);
-  const tables = new Kysely<Tables>({ dialect: createNodeSqliteDialect(connection) });
+  const tables = new Kysely<Tables>({
+    dialect: createNodeSqliteDialect(connection),
+    ...(observer && { log: observeQueries(observer) }),
+  });
   try {
     await configure(connection);
     await migrateDatabase(tables, 'sqlite', whenNew);

@@ -10,6 +10,8 @@ export interface PostgresPoolOptions {
   readonly connections: number;
   /** For how long one statement may run; the gateway gives up on a request after 15 s. */
   readonly statementTimeoutSeconds: number | undefined;
+  /** Hears whether there was a connection to be had. */
+  readonly onConnect?: ((succeeded: boolean) => void) | undefined;
 }
 
 /**
@@ -41,7 +43,10 @@ export function createPostgresPool(options: PostgresPoolOptions): PostgresPool {
   return {
     options: pool.options,
     connect: async () => {
-      const client = await pool.connect().catch(rethrow);
+      const client = await pool.connect().catch((error: unknown) => {
+        options.onConnect?.(false);
+        return rethrow(error);
+      });
       const wrapped = known.get(client) ?? translating(client);
       known.set(client, wrapped);
       return wrapped;

@@ -18,6 +18,12 @@ export interface VerifiedToken {
 /** @throws ApiError `unauthorized`; `service_unavailable` while the gateway's keys cannot be had */
 export type VerifyInternalToken = (token: string) => Promise<VerifiedToken>;
 
+export interface InternalTokenVerifier {
+  readonly verify: VerifyInternalToken;
+  /** Rejects while the gateway's keys were never had: a readiness check. */
+  haveKeys(): Promise<void>;
+}
+
 export interface InternalTokenOptions {
   readonly issuer: string;
   readonly jwksUrl: string;
@@ -40,20 +46,27 @@ const JWKS_COOLDOWN_MS = 2 * SECOND;
  * Verifies the gateway's internal tokens (RFC 9068 `at+jwt`; checks by RFC 8725: algorithm, type, issuer
  * and audience are all pinned). The keys are fetched at the first token, so start order does not matter.
  */
-export function createInternalTokenVerifier(options: InternalTokenOptions): VerifyInternalToken {
-  const resolveKey = createKeyResolver(options.jwksUrl);
-  return async (token) => {
-    const payload = await verifySignatureAndClaims(token, resolveKey, options.issuer);
-    return toVerifiedToken(payload);
+export function createInternalTokenVerifier(options: InternalTokenOptions): InternalTokenVerifier {
+  const remote = createRemoteJWKSet(new URL(options.jwksUrl), {
+    timeoutDuration: JWKS_TIMEOUT_MS,
+    cooldownDuration: JWKS_COOLDOWN_MS,
+  });
+  const resolveKey = tellFailuresApart(remote);
+  return {
+    async verify(token) {
+      const payload = await verifySignatureAndClaims(token, resolveKey, options.issuer);
+      return toVerifiedToken(payload);
+    },
+    async haveKeys() {
+      if (remote.jwks() === undefined) {
+        await remote.reload();
+      }
+    },
   };
 }
 
 /** The gateway being away must never look like a bad token, so its failures are told apart here. */
-function createKeyResolver(jwksUrl: string): JWTVerifyGetKey {
-  const remote = createRemoteJWKSet(new URL(jwksUrl), {
-    timeoutDuration: JWKS_TIMEOUT_MS,
-    cooldownDuration: JWKS_COOLDOWN_MS,
-  });
+function tellFailuresApart(remote: JWTVerifyGetKey): JWTVerifyGetKey {
   return async (header, token) => {
     try {
       return await remote(header, token);

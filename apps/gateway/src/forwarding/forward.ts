@@ -64,6 +64,7 @@ export function createForwarder(dependencies: {
     const reading = bodyToSend(request, headers);
     // Without a turn of the event loop where there is no body.
     const body = reading instanceof Promise ? await reading : reading;
+    const sentAt = performance.now();
     const exchange = upstream.send({
       method: message.method ?? '',
       target: caller.query === '' ? request.path : `${request.path}?${caller.query}`,
@@ -73,7 +74,13 @@ export function createForwarder(dependencies: {
       streaming: route.streaming,
     });
     request.observed.whenClosed = () => exchange.cancel(callerLeft);
-    const reply = toReply(await exchange.reply, message.method === 'HEAD');
+    let answer: UpstreamReply;
+    try {
+      answer = await exchange.reply;
+    } finally {
+      request.observed.notes.upstreamMs = performance.now() - sentAt;
+    }
+    const reply = toReply(answer, message.method === 'HEAD');
     if (route.streaming) {
       watchCredential(caller, route.scope, response);
       return { ...reply, isOpenEnded: true };

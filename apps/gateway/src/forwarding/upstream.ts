@@ -4,6 +4,7 @@ import { Pool } from 'undici';
 import { Deadlines } from './deadlines.ts';
 import { createHeldExchanges } from './held-exchanges.ts';
 import { ConnectionPool } from './http1/connection-pool.ts';
+import { addLoads, type PoolLoad } from './pool-load.ts';
 import { UpgradeCall, type UpgradedConnection } from './upgrade-call.ts';
 import { UpstreamCall, type UpstreamCallEvents, type UpstreamReply } from './upstream-call.ts';
 
@@ -31,6 +32,8 @@ export interface Upstream {
   send(request: UpstreamRequest): UpstreamExchange;
   /** Opens a WebSocket. Rejects with an ApiError unless the service agrees. */
   upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>): Promise<UpgradedConnection>;
+  /** What its pools do now: of what is answered at once, and of what stays open. */
+  load(): Readonly<Record<'requests' | 'streams', PoolLoad>>;
   close(): Promise<void>;
 }
 
@@ -129,6 +132,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       pools.upgrade(request, call);
       return call.upgraded.finally(() => clearTimeout(deadline));
     },
+    load: pools.load,
     close: pools.close,
   };
 }
@@ -153,8 +157,12 @@ function openPools({ url: text, connections, streamConnections }: UpstreamOption
     body: request.body ?? null,
   });
   return {
+    load: () => ({
+      requests: plain === undefined ? brief.stats : addLoads(plain.load, brief.stats),
+      streams: open.stats,
+    }),
     /** How many brief requests wait for a connection. */
-    waiting: () => (plain?.waiting ?? 0) + brief.stats.queued,
+    waiting: () => (plain?.load.pending ?? 0) + brief.stats.queued,
     send(request: UpstreamRequest, call: UpstreamCall): void {
       if (request.streaming) {
         open.dispatch({ ...toOptions(request), bodyTimeout: STREAM_IDLE_MILLISECONDS }, call);

@@ -42,8 +42,10 @@ export function createRequestLimits(dependencies: {
   readonly client: RateLimit;
   readonly address: RateLimit;
   readonly routes: readonly Route[];
+  /** Hears which limit a request was refused by. */
+  readonly onRefused?: (limit: string) => void;
 }): RequestLimits {
-  const { now, routes } = dependencies;
+  const { now, routes, onRefused } = dependencies;
   const limiterOf = (key: string, limit: RateLimit, name = key): NamedLimiter => ({
     ...createRateLimiter(key, limit, dependencies),
     name: `"${name}"`,
@@ -70,6 +72,7 @@ export function createRequestLimits(dependencies: {
   ): void {
     applied.push({ name, policy, verdict });
     if (!verdict.allowed) {
+      onRefused?.(name);
       throw tooManyRequests(verdict, now());
     }
   }

@@ -41,8 +41,9 @@ export function createAuditTrail(dependencies: {
   readonly store: Store;
   readonly now: () => number;
   readonly onLost?: OnAuditLost | undefined;
+  readonly onEvent?: ((event: AuditEvent) => void) | undefined;
 }): AuditTrail {
-  const { store, now, onLost } = dependencies;
+  const { store, now, onLost, onEvent } = dependencies;
   const append = (trail: AuditTrailName, entries: readonly AuditEntry[]) =>
     store.append(trailKey(trail), JSON.stringify(entries), TRAIL_CAPACITY);
   const writeBehind = createWriteBehind({ append, onLost });
@@ -55,6 +56,7 @@ export function createAuditTrail(dependencies: {
 
   return {
     record(event, origin) {
+      onEvent?.(event);
       writeBehind.add(auditEvents[event.event].trail, entryOf(event, origin));
     },
     write: (event, origin) => append(auditEvents[event.event].trail, [entryOf(event, origin)]),

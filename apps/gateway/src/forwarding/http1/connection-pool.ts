@@ -7,6 +7,7 @@
  * Deliberately not here: everything else, which undici does; deadlines, which the caller keeps; sending
  * anything twice; pipelining, where one slow or cancelled reply would be another caller's as well.
  */
+import type { PoolLoad } from '../pool-load.ts';
 import {
   Connection,
   type ConnectionOwner,
@@ -41,9 +42,10 @@ export class ConnectionPool implements ConnectionOwner {
     this.#options = options;
   }
 
-  /** How many requests wait for a connection. */
-  get waiting(): number {
-    return this.#waiting.length;
+  get load(): PoolLoad {
+    const connected = this.#all.size;
+    const free = this.#idle.length + this.#resting.length;
+    return { connected, free, running: connected - free, pending: this.#waiting.length };
   }
 
   /** With the next free connection. A request that could be read as another one fails. */

@@ -1,0 +1,26 @@
+/** What the routes are called in log and metrics, where a path could hold a code. */
+export const operationNames = [
+  'discovery',
+  'jwks',
+  'token',
+  'platform-token',
+  'revoke',
+  'introspect',
+  'par',
+  'device-authorization',
+  'userinfo',
+  'stylesheet',
+  'script',
+  'welcome',
+  'authorize',
+  'authorize-resume',
+  'sign-in',
+  'account',
+  'device',
+  'device-resume',
+  'logout',
+  'logout-confirm',
+  'logged-out',
+] as const;
+
+export type OperationName = (typeof operationNames)[number];

@@ -1,0 +1,124 @@
+/**
+ * What the authorization server counts and measures, beside what every server does. Labels are names of our own
+ * lists: nothing that a caller chooses (SL-08).
+ *
+ *   observeRequests ─▶ requested      audit trail ─▶ audited (tokens, replays, sign-ins)      limits ─▶ throttled
+ */
+import {
+  addProcessMetrics,
+  createRequestMetrics,
+  type MetricsRegistry,
+  type RequestObserver,
+} from '@gatehouse/http-server';
+import { type AuditEvent, auditEvents, passwordHashingLoad } from '@gatehouse/identity';
+import { operationNames } from '../http/operation-names.ts';
+import { errorMessages } from '../pages/error-page.ts';
+import { oauthErrorCodes } from './oauth-error-codes.ts';
+
+/** How a client, or somebody with its token, showed who it is. */
+const clientCredentialKinds = ['basic', 'body', 'bearer'] as const;
+
+export type ClientCredentialKind = (typeof clientCredentialKinds)[number];
+
+const throttledLimits = ['requests', 'client_secrets', 'sign_ins'] as const;
+
+export type ThrottledLimit = (typeof throttledLimits)[number];
+
+export interface AuthorizationServerMetrics {
+  readonly requested: RequestObserver;
+  readonly audited: (event: AuditEvent) => void;
+  readonly throttled: (limit: ThrottledLimit) => void;
+}
+
+const grants = [
+  'authorization_code',
+  'client_credentials',
+  'implicit',
+  'password',
+  'refresh_token',
+  'urn:ietf:params:oauth:grant-type:device_code',
+] as const;
+
+/** What was used a second time, by the name of its audit event. */
+const replayed: Readonly<Partial<Record<AuditEvent['event'], string>>> = {
+  code_replayed: 'code',
+  refresh_token_replayed: 'refresh_token',
+  pkce_challenge_reused: 'pkce_challenge',
+};
+
+export function createAuthorizationServerMetrics(
+  registry: MetricsRegistry,
+): AuthorizationServerMetrics {
+  addProcessMetrics(registry, { app: 'authorization-server' });
+  collectPasswordHashing(registry);
+  const refusals = registry.counter({
+    name: 'gatehouse_throttle_refusals_total',
+    help: 'Requests that were refused because a limit was reached.',
+    labels: { limit: throttledLimits },
+  });
+  const throttled = (limit: ThrottledLimit) => {
+    refusals.of(limit).value += 1;
+  };
+  return {
+    requested: createRequestMetrics(registry, {
+      operations: operationNames,
+      credentials: clientCredentialKinds,
+      codes: [...oauthErrorCodes, ...errorMessages],
+    }),
+    audited: createAuditObserver(registry, throttled),
+    throttled,
+  };
+}
+
+function createAuditObserver(
+  registry: MetricsRegistry,
+  throttled: (limit: ThrottledLimit) => void,
+): AuthorizationServerMetrics['audited'] {
+  const events = registry.counter({
+    name: 'gatehouse_audit_events_total',
+    help: 'Events of the audit trail.',
+    labels: { event: Object.keys(auditEvents) },
+  });
+  const tokens = registry.counter({
+    name: 'gatehouse_tokens_issued_total',
+    help: 'Replies with tokens.',
+    labels: { grant: grants },
+  });
+  const replays = registry.counter({
+    name: 'gatehouse_replay_refusals_total',
+    help: 'Credentials that were refused because they had been used before.',
+    labels: { credential: Object.values(replayed) },
+  });
+  return (event) => {
+    events.of(event.event).value += 1;
+    const credential = replayed[event.event];
+    if (credential !== undefined) {
+      replays.of(credential).value += 1;
+    } else if (event.event === 'token_issued') {
+      tokens.of(event.grant).value += 1;
+    } else if (event.event === 'sign_in_failed' && event.reason === 'throttled') {
+      throttled('sign_ins');
+    }
+  };
+}
+
+function collectPasswordHashing(registry: MetricsRegistry): void {
+  registry.collect({
+    name: 'gatehouse_password_hashing',
+    help: 'Passwords that are being hashed, and that wait for it.',
+    type: 'gauge',
+    read: () => {
+      const { running, waiting } = passwordHashingLoad();
+      return [
+        { labels: { state: 'running' }, value: running },
+        { labels: { state: 'waiting' }, value: waiting },
+      ];
+    },
+  });
+  registry.collect({
+    name: 'gatehouse_password_hashing_refused_total',
+    help: 'Sign-ins that were told to come back, because too many waited.',
+    type: 'counter',
+    read: () => passwordHashingLoad().refused,
+  });
+}

@@ -1,0 +1,143 @@
+/**
+ * What the gateway counts and measures, beside what every server does. Labels are names of the route table, kinds
+ * of credential and codes of the catalogue: nothing that a caller chooses (SL-08).
+ *
+ *   observe-authenticator ─▶ verified      request-limits ─▶ limited      audit trail ─▶ audited
+ *   observeRequests ─▶ requested           upstreams ─▶ watchUpstreams, read when somebody asks
+ */
+import { errorCatalogue } from '@gatehouse/api-envelope';
+import {
+  addProcessMetrics,
+  createRequestMetrics,
+  type MetricsRegistry,
+  type RequestObserver,
+} from '@gatehouse/http-server';
+import type { AuditEvent } from '@gatehouse/identity';
+import type { Upstream } from '../forwarding/upstream.ts';
+import { credentialKinds } from '../routes/route.ts';
+import type { Routing } from '../routes/route-file.ts';
+import type { Verification } from './observe-authenticator.ts';
+
+export interface GatewayMetrics {
+  readonly requested: RequestObserver;
+  readonly verified: (verification: Verification) => void;
+  /** A request that was refused because a limit was reached: `client`, `address`, or the route's own. */
+  readonly limited: (limit: string) => void;
+  readonly audited: (event: AuditEvent) => void;
+  /** Once: what the pools of connections do is read from now on. */
+  watchUpstreams(upstreams: ReadonlyMap<string, Upstream>): void;
+}
+
+const VERIFICATION_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.01, 0.05, 0.5] as const;
+const UPSTREAM_BUCKETS_SECONDS = [0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5, 15] as const;
+/** Of operations that are not in the route table. */
+const ownOperations = ['preflight', 'protected-resource'] as const;
+
+export function createGatewayMetrics(
+  registry: MetricsRegistry,
+  { routes }: Pick<Routing, 'routes'>,
+): GatewayMetrics {
+  addProcessMetrics(registry, { app: 'gateway' });
+  const operations = [...new Set(routes.map((route) => route.operation))];
+  return {
+    requested: createRequestObserver(registry, operations),
+    verified: createVerificationObserver(registry),
+    limited: createLimitObserver(registry),
+    audited: createAuditObserver(registry),
+    watchUpstreams: (upstreams) => collectPools(registry, upstreams),
+  };
+}
+
+function createRequestObserver(
+  registry: MetricsRegistry,
+  operations: readonly string[],
+): RequestObserver {
+  const requested = createRequestMetrics(registry, {
+    operations: [...operations, ...ownOperations],
+    credentials: credentialKinds,
+    codes: Object.keys(errorCatalogue),
+  });
+  const upstream = registry.histogram({
+    name: 'gatehouse_upstream_duration_seconds',
+    help: 'Until the head of the reply of the service behind was here, or its failure known.',
+    labels: { operation: operations },
+    buckets: UPSTREAM_BUCKETS_SECONDS,
+  });
+  return (request) => {
+    requested(request);
+    if (request.upstreamMs !== undefined) {
+      upstream.of(request.operation ?? 'unmatched').observe(request.upstreamMs / 1000);
+    }
+  };
+}
+
+function createVerificationObserver(registry: MetricsRegistry): GatewayMetrics['verified'] {
+  const durations = registry.histogram({
+    name: 'gatehouse_verification_duration_seconds',
+    help: 'How long a credential took to verify; for a signature, with the body it covers.',
+    labels: { credential: credentialKinds, result: ['accepted', 'refused', 'unavailable'] },
+    buckets: VERIFICATION_BUCKETS_SECONDS,
+  });
+  return ({ credential, result, seconds }) => durations.of(credential, result).observe(seconds);
+}
+
+function createLimitObserver(registry: MetricsRegistry): GatewayMetrics['limited'] {
+  const refusals = registry.counter({
+    name: 'gatehouse_throttle_refusals_total',
+    help: 'Requests that were refused because a limit was reached.',
+    labels: { limit: ['client', 'address', 'operation'] },
+  });
+  return (limit) => {
+    const kind = limit === 'client' || limit === 'address' ? limit : 'operation';
+    refusals.of(kind).value += 1;
+  };
+}
+
+function createAuditObserver(registry: MetricsRegistry): GatewayMetrics['audited'] {
+  const tokens = registry.counter({
+    name: 'gatehouse_tokens_issued_total',
+    help: 'Tokens that were issued.',
+    labels: { grant: ['signed_request'] },
+  });
+  const replays = registry.counter({
+    name: 'gatehouse_replay_refusals_total',
+    help: 'Credentials that were refused because they had been used before.',
+    labels: { credential: ['signature'] },
+  });
+  return (event) => {
+    if (event.event === 'token_issued') {
+      tokens.of(event.grant).value += 1;
+    } else if (event.event === 'request_replayed') {
+      replays.of('signature').value += 1;
+    }
+  };
+}
+
+function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, Upstream>): void {
+  registry.collect({
+    name: 'gatehouse_upstream_requests',
+    help: 'Requests to a service behind: running, or waiting for a connection.',
+    type: 'gauge',
+    read: () =>
+      loads(upstreams).flatMap(({ labels, load }) => [
+        { labels: { ...labels, state: 'running' }, value: load.running },
+        { labels: { ...labels, state: 'pending' }, value: load.pending },
+      ]),
+  });
+  registry.collect({
+    name: 'gatehouse_upstream_connections',
+    help: 'Connections to a service behind: open, and of them free.',
+    type: 'gauge',
+    read: () =>
+      loads(upstreams).flatMap(({ labels, load }) => [
+        { labels: { ...labels, state: 'connected' }, value: load.connected },
+        { labels: { ...labels, state: 'free' }, value: load.free },
+      ]),
+  });
+}
+
+function loads(upstreams: ReadonlyMap<string, Upstream>) {
+  return [...upstreams].flatMap(([upstream, pools]) =>
+    Object.entries(pools.load()).map(([pool, load]) => ({ labels: { upstream, pool }, load })),
+  );
+}

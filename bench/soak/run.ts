@@ -1,0 +1,134 @@
+/**
+ * CF-08: everything is used by many at once for a while, and memory and handles are looked at. Ends with 1 when memory
+ * or handles still grow in the second half, or when somebody got something else than was to be expected.
+ *
+ *   node bench/soak/run.ts [minutes] [users] [sqlite | redis]
+ *   NODE_OPTIONS=… MALLOC_ARENA_MAX=… node bench/soak/run.ts …   the apps get what begins so
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  createVirtualUser,
+  type Member,
+  manyUsers,
+  parseMetrics,
+  type StoreEngineName,
+  startConstellation,
+  userClient,
+} from '@gatehouse/testing';
+
+const minutes = Number(process.argv[2] ?? 10);
+const count = Number(process.argv[3] ?? 20);
+const engine = (process.argv[4] ?? 'redis') as StoreEngineName;
+
+/** How the processes are to use memory. */
+const runtime = Object.entries(process.env).filter(([name]) => /^(?:NODE_|MALLOC_)/.test(name));
+const SAMPLE_SECONDS = 5;
+const MEBIBYTE = 1024 * 1024;
+const MAXIMUM_SLOPE_MEBIBYTES_PER_MINUTE = 1;
+const MAXIMUM_SLOPE_HANDLES_PER_MINUTE = 2;
+const MAXIMUM_RESIDENT_MEBIBYTES = 150;
+
+interface Sample {
+  readonly minute: number;
+  readonly residentMebibytes: number;
+  readonly heapMebibytes: number;
+  readonly handles: number;
+  readonly openFiles: number;
+  readonly cpuSeconds: number;
+}
+
+const system = await startConstellation({
+  engine,
+  bootstrap: manyUsers(count),
+  environment: {
+    ...{ TRUSTED_PROXIES: '127.0.0.1,::1', LOG_LEVEL: 'warn' },
+    ...(Object.fromEntries(runtime) as Record<string, string>),
+  },
+});
+try {
+  process.exitCode = await soak();
+} finally {
+  await system.stop();
+}
+
+async function soak(): Promise<number> {
+  const users = Array.from({ length: count }, (_value, i) =>
+    createVirtualUser({ ...userClient(i), ...system }),
+  );
+  const started = performance.now();
+  const end = started + minutes * 60_000;
+  const samples = new Map<Member, Sample[]>(system.members.map((member) => [member, []]));
+  const using = users.map(async (user) => {
+    while (performance.now() < end) {
+      await user.round();
+    }
+  });
+  while (performance.now() < end) {
+    await sleep(SAMPLE_SECONDS * 1000);
+    for (const [member, taken] of samples) {
+      taken.push(await sample(member, (performance.now() - started) / 60_000));
+    }
+  }
+  await Promise.all(using);
+
+  const requests = users.reduce((sum, user) => sum + user.requests, 0);
+  const disappointments = users.flatMap((user) => user.disappointments);
+  console.log(`${minutes} min, ${count} users, ${engine}: ${requests} requests of applications\n`);
+  const isFlat = [...samples].map(([{ app }, taken]) => report(app, taken)).every(Boolean);
+  console.log(`\nunexpected replies: ${disappointments.length}`);
+  console.log(disappointments.slice(0, 10));
+  return isFlat && disappointments.length === 0 ? 0 : 1;
+}
+
+async function sample({ operationsUrl }: Member, minute: number): Promise<Sample> {
+  const families = parseMetrics(await (await fetch(`${operationsUrl}/metrics`)).text());
+  const value = (name: string) => families.get(name)?.samples[0]?.value ?? Number.NaN;
+  return {
+    minute,
+    residentMebibytes: value('process_resident_memory_bytes') / MEBIBYTE,
+    // The second of its kinds: the whole heap, garbage included.
+    heapMebibytes:
+      (families.get('gatehouse_heap_bytes')?.samples[1]?.value ?? Number.NaN) / MEBIBYTE,
+    handles: value('gatehouse_active_handles'),
+    openFiles: value('process_open_fds'),
+    cpuSeconds: value('process_cpu_seconds_total'),
+  };
+}
+
+function report(app: string, samples: readonly Sample[]): boolean {
+  const half = samples.slice(Math.floor(samples.length / 2));
+  const slopeOf = (member: keyof Sample) =>
+    slope(half.map((each) => [each.minute, each[member]] as const));
+  const memory = slopeOf('residentMebibytes');
+  const handles = slopeOf('handles');
+  const files = slopeOf('openFiles');
+  const largest = Math.max(...samples.map(({ residentMebibytes }) => residentMebibytes));
+  const course = samples
+    .filter((_each, i) => i % Math.max(1, Math.floor(samples.length / 10)) === 0)
+    .map(({ residentMebibytes }) => Math.round(residentMebibytes));
+  console.log(
+    `${app}: RSS MiB ${course.join(' ')}, largest ${largest.toFixed(0)}, of it heap ${samples.at(-1)?.heapMebibytes.toFixed(0)}; second half: ` +
+      `${memory.toFixed(2)} MiB/min, handles ${handles.toFixed(1)}/min, files ${files.toFixed(1)}/min; ` +
+      `${samples.at(-1)?.cpuSeconds.toFixed(0)} s of processor time`,
+  );
+  return (
+    memory < MAXIMUM_SLOPE_MEBIBYTES_PER_MINUTE &&
+    Math.max(handles, files) < MAXIMUM_SLOPE_HANDLES_PER_MINUTE &&
+    median(half.map(({ residentMebibytes }) => residentMebibytes)) < MAXIMUM_RESIDENT_MEBIBYTES
+  );
+}
+
+/** What hashing takes for a moment does not count. */
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/** Least squares: how much is added a minute. */
+function slope(points: readonly (readonly [x: number, y: number])[]): number {
+  const mean = (values: readonly number[]) =>
+    values.reduce((sum, each) => sum + each, 0) / values.length;
+  const [meanX, meanY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
+  const rise = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
+  const run = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  return rise / run;
+}

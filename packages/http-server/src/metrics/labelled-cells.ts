@@ -1,0 +1,65 @@
+/** Label → every value it may have. */
+export type LabelValues = Readonly<Record<string, readonly string[]>>;
+
+/** What a label's value is shown as when it is none of the declared ones. */
+export const OTHER = 'other';
+
+export interface LabelledCells<Cell> {
+  /** The cell of these label values, in the order in which the labels were declared. */
+  of(...values: readonly string[]): Cell;
+  entries(): readonly {
+    readonly labels: Readonly<Record<string, string>>;
+    readonly cell: Cell;
+  }[];
+}
+
+interface Level<Cell> {
+  readonly path: readonly string[];
+  readonly next: Map<string, Level<Cell>>;
+  cell: Cell | undefined;
+}
+
+/**
+ * Finds a cell by walking one small map a label: no text is put together on the way, which a request would pay
+ * for. Cells are made when first asked for; without labels the one cell is there from the beginning.
+ */
+export function labelledCells<Cell>(labels: LabelValues, make: () => Cell): LabelledCells<Cell> {
+  const names = Object.keys(labels);
+  const declared = names.map((name) => new Set(labels[name]));
+  const root: Level<Cell> = { path: [], next: new Map(), cell: undefined };
+
+  function descend(level: Level<Cell>, depth: number, value: string): Level<Cell> {
+    const known = declared[depth]?.has(value) === true ? value : OTHER;
+    let next = level.next.get(known);
+    if (next === undefined) {
+      next = { path: [...level.path, known], next: new Map(), cell: undefined };
+      level.next.set(known, next);
+    }
+    return next;
+  }
+
+  function collect(level: Level<Cell>): readonly { path: readonly string[]; cell: Cell }[] {
+    const own = level.cell === undefined ? [] : [{ path: level.path, cell: level.cell }];
+    return [...own, ...[...level.next.values()].flatMap(collect)];
+  }
+
+  if (names.length === 0) {
+    root.cell = make();
+  }
+  return {
+    of(...values) {
+      let level = root;
+      for (let depth = 0; depth < names.length; depth += 1) {
+        const value = values[depth] ?? OTHER;
+        level = level.next.get(value) ?? descend(level, depth, value);
+      }
+      level.cell ??= make();
+      return level.cell;
+    },
+    entries: () =>
+      collect(root).map(({ path, cell }) => ({
+        labels: Object.fromEntries(names.map((name, depth) => [name, path[depth] ?? OTHER])),
+        cell,
+      })),
+  };
+}

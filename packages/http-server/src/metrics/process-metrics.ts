@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { MetricsRegistry } from './metrics-registry.ts';
+
+const NANOSECONDS = 1e9;
+const MICROSECONDS = 1e6;
+const MILLISECONDS = 1e3;
+const DELAY_RESOLUTION_MILLISECONDS = 20;
+
+/** What every process can say of itself. The names without `gatehouse_` are what Prometheus' own clients use. */
+export function addProcessMetrics(registry: MetricsRegistry, { app }: { readonly app: string }) {
+  addBuildInfo(registry, app);
+  addResources(registry);
+  addEventLoop(registry);
+}
+
+function addBuildInfo(registry: MetricsRegistry, app: string): void {
+  const file = new URL('../../package.json', import.meta.url);
+  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
+  const labels = { app, version, node: process.versions.node };
+  registry.collect({
+    name: 'gatehouse_build_info',
+    help: 'What runs here; always 1.',
+    type: 'gauge',
+    read: () => [{ labels, value: 1 }],
+  });
+}
+
+function addResources(registry: MetricsRegistry): void {
+  const startTime = Date.now() / MILLISECONDS - process.uptime();
+  registry.collect({
+    name: 'process_start_time_seconds',
+    help: 'When the process started, in seconds since 1970.',
+    type: 'gauge',
+    read: () => startTime,
+  });
+  registry.collect({
+    name: 'process_cpu_seconds_total',
+    help: 'Processor time, user and system.',
+    type: 'counter',
+    read: () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / MICROSECONDS;
+    },
+  });
+  registry.collect({
+    name: 'process_resident_memory_bytes',
+    help: 'Memory that is in use, as the machine counts it.',
+    type: 'gauge',
+    read: () => process.memoryUsage.rss(),
+  });
+  registry.collect({
+    name: 'gatehouse_heap_bytes',
+    help: 'Memory of JavaScript objects and of buffers outside of the heap.',
+    type: 'gauge',
+    read: () => {
+      const { heapUsed, heapTotal, external } = process.memoryUsage();
+      return [
+        { labels: { kind: 'used' }, value: heapUsed },
+        { labels: { kind: 'total' }, value: heapTotal },
+        { labels: { kind: 'external' }, value: external },
+      ];
+    },
+  });
+  registry.collect({
+    name: 'process_open_fds',
+    help: 'Open file descriptors; absent where the machine does not tell.',
+    type: 'gauge',
+    read: () => countOpenFiles(),
+  });
+  registry.collect({
+    name: 'gatehouse_active_handles',
+    help: 'What keeps the event loop alive: sockets, timers, operations under way.',
+    type: 'gauge',
+    read: () => process.getActiveResourcesInfo().length,
+  });
+}
+
+function addEventLoop(registry: MetricsRegistry): void {
+  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MILLISECONDS });
+  delay.enable();
+  registry.collect({
+    name: 'gatehouse_event_loop_delay_seconds',
+    help: 'How late timers were since the last reading.',
+    type: 'gauge',
+    read: () => {
+      const seconds = (nanoseconds: number) =>
+        Math.max(0, nanoseconds / NANOSECONDS - DELAY_RESOLUTION_MILLISECONDS / MILLISECONDS);
+      const samples = [
+        { labels: { quantile: '0.5' }, value: seconds(delay.percentile(50)) },
+        { labels: { quantile: '0.99' }, value: seconds(delay.percentile(99)) },
+        { labels: { quantile: '1' }, value: seconds(delay.max) },
+      ];
+      delay.reset();
+      return samples;
+    },
+  });
+  registry.collect({
+    name: 'gatehouse_event_loop_seconds_total',
+    help: 'Time of the event loop: active, or idle and waiting for something to do.',
+    type: 'counter',
+    read: () => {
+      const { active, idle } = performance.eventLoopUtilization();
+      return [
+        { labels: { state: 'active' }, value: active / MILLISECONDS },
+        { labels: { state: 'idle' }, value: idle / MILLISECONDS },
+      ];
+    },
+  });
+}
+
+function countOpenFiles() {
+  try {
+    // One of them is the listing's own.
+    return [{ value: readdirSync('/proc/self/fd').length - 1 }];
+  } catch {
+    return [];
+  }
+}

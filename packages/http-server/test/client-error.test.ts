@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createClientErrorHandler } from '../src/client-error.ts';
+import { trackConnections } from '../src/connections.ts';
+import { createMetricsRegistry } from '../src/index.ts';
+import { addServerMetrics } from '../src/metrics/server-metrics.ts';
+import { openRawConnection } from './raw-connection.ts';
+
+const registry = createMetricsRegistry();
+let server: Server;
+let port: number;
+
+/** A server as `serve` makes it, but in a hurry. */
+beforeAll(async () => {
+  server = createServer({
+    headersTimeout: 200,
+    requestTimeout: 400,
+    connectionsCheckingInterval: 50,
+    maxHeaderSize: 1024,
+  });
+  const connections = trackConnections(server);
+  const count = addServerMetrics(registry, server, connections);
+  server.on('clientError', createClientErrorHandler(connections, count));
+  server.on('request', (request) => request.resume());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  ({ port } = server.address() as AddressInfo);
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+test.each([
+  ['headers that do not end', 'GET / HTTP/1.1\r\nHost: test\r\n', 408, 'request_timeout'],
+  [
+    'a body that does not end',
+    'POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 5\r\n\r\nab',
+    408,
+    'request_timeout',
+  ],
+  [
+    'headers that are too large',
+    `GET / HTTP/1.1\r\nHost: test\r\nX: ${'x'.repeat(2000)}\r\n\r\n`,
+    431,
+    'headers_too_large',
+  ],
+  ['what is no HTTP', 'HELLO\r\n\r\n', 400, 'illegal_argument'],
+])('%s: the reply has its status and code, and is counted', async (_name, bytes, status, code) => {
+  const counted = () =>
+    Number(new RegExp(`requests_total\\{code="${code}"\\} (\\d+)`).exec(registry.text())?.[1] ?? 0);
+  const before = counted();
+  const connection = openRawConnection(port);
+  connection.send(bytes);
+  const reply = await connection.ended();
+  expect(reply).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(reply).toContain(`"code":"${code}"`);
+  expect(reply).toMatch(/\r\nConnection: close\r\n/);
+  expect(counted()).toBe(before + 1);
+});

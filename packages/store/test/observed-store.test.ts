@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createStore, type StoreOperation, storeOperations } from '../src/index.ts';
+import { describeStoreContract } from '../src/store-contract.ts';
+
+let directory = '';
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gatehouse-observed-'));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+describeStoreContract(
+  'SQLite, observed',
+  async () => ({ url: `sqlite:${join(directory, 'contract.db')}`, stop: async () => undefined }),
+  { observer: () => undefined },
+);
+
+test('whoever observes a store hears of every operation once, with its duration and whether it failed', async () => {
+  const heard: { operation: StoreOperation; seconds: number; failed: boolean }[] = [];
+  const store = createStore(`sqlite:${join(directory, 'observed.db')}`, {
+    observer: (operation, seconds, failed) => heard.push({ operation, seconds, failed }),
+  });
+  const useAll = () =>
+    Promise.allSettled([
+      store.get('value'),
+      store.set('value', 'text'),
+      store.claim('claim', 'owner'),
+      store.delete(['value']),
+      store.increment('counter', 60),
+      store.decrement('counter'),
+      store.counter('counter'),
+      store.addToIndex('index', 'member', Date.now() + 1000),
+      store.removeFromIndex('index', 'member'),
+      store.members('index'),
+      store.append('log', 'entry', 10),
+      store.read('log', 1),
+      store.ping(),
+    ]);
+  await useAll();
+  expect(heard.map(({ operation }) => operation).sort()).toEqual([...storeOperations].sort());
+  expect(heard.filter(({ failed }) => failed)).toEqual([]);
+  // SQLite works before it returns its promise: that counts as well. A write takes 10 µs and more.
+  const { seconds = 0 } = heard.find(({ operation }) => operation === 'claim') ?? {};
+  expect(seconds).toBeGreaterThan(0.000_01);
+
+  await store.close();
+  heard.length = 0;
+  await useAll();
+  expect(heard).toHaveLength(storeOperations.length);
+  expect(heard.filter(({ failed }) => !failed)).toEqual([]);
+});

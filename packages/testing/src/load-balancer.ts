@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  request as openRequest,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Spreads requests over processes as a deployment's balancer does: over those that say they are ready. */
+export interface LoadBalancer {
+  readonly url: string;
+  /** Requests that got no reply from any process, with the reason. */
+  readonly failures: readonly string[];
+  close(): Promise<void>;
+}
+
+export interface Backend {
+  readonly url: string;
+  /** Where `/ready` is looked at; undefined: it is tried, and left out of a request when it refuses to connect. */
+  readonly operationsUrl?: string;
+}
+
+const LOOK_MILLISECONDS = 200;
+const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+/**
+ * Like nginx's defaults: connections to the processes are kept alive; a connection that is refused goes to the next
+ * process, and so does a broken one, if nothing came back yet and the method may be repeated. All else is a failure.
+ */
+export async function startLoadBalancer(options: {
+  readonly port?: number;
+  readonly backends: readonly Backend[];
+}): Promise<LoadBalancer> {
+  const { backends } = options;
+  const agent = new Agent({ keepAlive: true });
+  const failures: string[] = [];
+  const ready = new Set(backends);
+  let turn = 0;
+
+  async function look(): Promise<void> {
+    await Promise.all(
+      backends.map(async (backend) => {
+        if (backend.operationsUrl === undefined) {
+          return;
+        }
+        const isReady = await fetch(`${backend.operationsUrl}/ready`, {
+          headers: { Connection: 'close' },
+          signal: AbortSignal.timeout(1000),
+        }).then(
+          (reply) => reply.ok,
+          () => false,
+        );
+        if (isReady) {
+          ready.add(backend);
+        } else {
+          ready.delete(backend);
+        }
+      }),
+    );
+  }
+
+  async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const body = Buffer.concat(await incoming.toArray());
+    const inTurn = [...ready];
+    const first = turn++;
+    const tried: string[] = [];
+    for (let i = 0; i < inTurn.length; i += 1) {
+      const backend = inTurn[(first + i) % inTurn.length];
+      if (backend === undefined) {
+        break;
+      }
+      try {
+        const reply = await send(backend, incoming, body, agent);
+        outgoing.writeHead(reply.statusCode ?? 502, reply.rawHeaders);
+        reply.pipe(outgoing);
+        return;
+      } catch (error) {
+        const { code = String(error) } = error as NodeJS.ErrnoException;
+        tried.push(`${backend.url} ${code}`);
+        if (code !== 'ECONNREFUSED' && !IDEMPOTENT.has(incoming.method ?? '')) {
+          break;
+        }
+      }
+    }
+    failures.push(`${incoming.method} ${incoming.url?.split('?', 1)[0]}: ${tried.join(', ')}`);
+    outgoing.writeHead(502).end();
+  }
+
+  const server = createServer((incoming, outgoing) => {
+    pass(incoming, outgoing).catch(() => outgoing.destroy());
+  });
+  server.listen(options.port ?? 0, '127.0.0.1');
+  await once(server, 'listening');
+  await look();
+  const looking = setInterval(() => void look(), LOOK_MILLISECONDS);
+  return {
+    url: `http://localhost:${(server.address() as AddressInfo).port}`,
+    failures,
+    async close() {
+      clearInterval(looking);
+      agent.destroy();
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+function send(
+  backend: Backend,
+  { method, url, rawHeaders }: IncomingMessage,
+  body: Buffer,
+  agent: Agent,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const { port } = new URL(backend.url);
+    const headers = rawHeaders.filter((_text, i, all) => {
+      const name = all[i - (i % 2)]?.toLowerCase() ?? '';
+      return !['connection', 'transfer-encoding', 'content-length', 'keep-alive'].includes(name);
+    });
+    if (body.length > 0) {
+      headers.push('Content-Length', String(body.length));
+    }
+    const request = openRequest({
+      ...{ host: '127.0.0.1', port, method, path: url, agent },
+      headers: headers as unknown as Record<string, string>,
+    });
+    request.once('response', resolve);
+    request.once('error', reject);
+    request.end(body);
+  });
+}

@@ -1,0 +1,62 @@
+/** One metric as it was exported. */
+export interface MetricFamily {
+  readonly name: string;
+  readonly type: string;
+  readonly help: string;
+  readonly samples: readonly {
+    /** With `_bucket`, `_sum` or `_count`, where it is a histogram. */
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly value: number;
+  }[];
+}
+
+const HELP = /^# HELP ([a-z_:][a-z0-9_:]*) (\S.*)$/;
+const TYPE = /^# TYPE ([a-z_:][a-z0-9_:]*) (counter|gauge|histogram)$/;
+const SAMPLE = /^([a-z_:][a-z0-9_:]*)(?:\{([^{}]*)\})? (-?[0-9.e+-]+|\+Inf|NaN)$/;
+const LABELS = /^(?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*"(?:,(?!$)|$))*$/;
+
+/**
+ * Reads the text format of Prometheus strictly: HELP, TYPE, then the samples of that metric.
+ *
+ * @throws Error at the first line that is none of them, or in the wrong place
+ */
+export function parseMetrics(text: string): ReadonlyMap<string, MetricFamily> {
+  if (!text.endsWith('\n')) {
+    throw new Error('The last line is not ended.');
+  }
+  const families = new Map<string, MetricFamily>();
+  const lines = text.slice(0, -1).split('\n');
+  for (let i = 0; i < lines.length; ) {
+    const [, name = '', help = ''] = HELP.exec(lines[i] ?? '') ?? [];
+    const [, typed, type = ''] = TYPE.exec(lines[i + 1] ?? '') ?? [];
+    if (name === '' || typed !== name || families.has(name)) {
+      throw new Error(`Not the beginning of a metric: ${lines[i]}`);
+    }
+    i += 2;
+    const samples: MetricFamily['samples'][number][] = [];
+    for (; i < lines.length && !lines[i]?.startsWith('#'); i += 1) {
+      samples.push(parseSample(lines[i] ?? '', name, type));
+    }
+    families.set(name, { name, type, help, samples });
+  }
+  return families;
+}
+
+function parseSample(line: string, family: string, type: string): MetricFamily['samples'][number] {
+  const [, name = '', labels = '', value = ''] = SAMPLE.exec(line) ?? [];
+  const suffix = name.startsWith(family) ? name.slice(family.length) : undefined;
+  const isExpected =
+    type === 'histogram' ? /^_(bucket|sum|count)$/.test(suffix ?? '') : suffix === '';
+  if (!isExpected || !LABELS.test(labels)) {
+    throw new Error(`Not a sample of ${family}: ${line}`);
+  }
+  const pairs = [...labels.matchAll(/([a-z_]+)="((?:[^"\\]|\\.)*)"/g)].map(
+    ([, label = '', text = '']) => [label, text] as const,
+  );
+  return {
+    name,
+    labels: Object.fromEntries(pairs),
+    value: value === '+Inf' ? Number.POSITIVE_INFINITY : Number(value),
+  };
+}

@@ -1,0 +1,146 @@
+// requires: redis-server
+/** How a process ends while somebody uses it, and what a balancer in front of two of them makes of that. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Constellation,
+  freePort,
+  type LoadBalancer,
+  type Member,
+  startConstellation,
+  startLoadBalancer,
+} from '@gatehouse/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+
+const secureKey = 'lifecycleKey0123456789';
+const bootstrap = {
+  organizations: [{ id: 'org-1', name: 'One' }],
+  clients: [
+    {
+      clientId: 'one',
+      name: 'One',
+      orgId: 'org-1',
+      secureKey,
+      grantTypes: ['client_credentials'],
+      scopes: ['device:read'],
+    },
+  ],
+};
+
+let system: Constellation;
+let balancer: LoadBalancer | undefined;
+
+afterEach(async () => {
+  await balancer?.close();
+  balancer = undefined;
+  await system.stop();
+});
+
+async function readToken(): Promise<string> {
+  const reply = await fetch(`${system.authorizationServerUrl}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`one:${secureKey}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+  const { access_token } = (await reply.json()) as { access_token: string };
+  return access_token;
+}
+
+const readiness = async (member: Member) => {
+  const reply = await fetch(`${member.operationsUrl}/ready`, { headers: { Connection: 'close' } });
+  return [reply.status, await reply.json()];
+};
+
+/** Starts a request every five milliseconds for so long, and tells what became of them. */
+async function ask200TimesASecond(seconds: number, url: string, token: string) {
+  const replies: Promise<number>[] = [];
+  const started = performance.now();
+  while (performance.now() - started < seconds * 1000) {
+    const due = ((performance.now() - started) / 1000) * 200;
+    while (replies.length < due) {
+      replies.push(
+        fetch(url, { headers: { authorization: `Bearer ${token}` } }).then(
+          async (reply) => {
+            await reply.arrayBuffer();
+            return reply.status;
+          },
+          () => 599,
+        ),
+      );
+    }
+    await sleep(5);
+  }
+  const statuses = await Promise.all(replies);
+  return {
+    asked: statuses.length,
+    failed: statuses.filter((status) => status !== 200).length,
+  };
+}
+
+async function stopInTime(member: Member): Promise<number | null> {
+  const started = performance.now();
+  const code = await member.process.stop();
+  expect(performance.now() - started).toBeLessThan(10_000);
+  return code;
+}
+
+describe('a process that is told to end', () => {
+  it('CF-02 is no longer ready at once, still answers for the shutdown delay, and ends in order', async () => {
+    const environment = { SHUTDOWN_DELAY_SECONDS: '2' };
+    system = await startConstellation({ engine: 'sqlite', bootstrap, environment });
+    const { members } = system;
+    for (const member of members) {
+      expect(await readiness(member)).toMatchObject([200, { status: 'ready' }]);
+    }
+    const ends = members.map(stopInTime);
+    await sleep(500);
+    for (const member of members) {
+      expect(await readiness(member)).toEqual([503, { status: 'draining' }]);
+      const reply = await fetch(`${member.url}/nothing`);
+      expect([401, 404]).toContain(reply.status);
+      expect(reply.headers.get('connection')).toBe('close');
+      expect((await fetch(`${member.operationsUrl}/live`)).status).toBe(200);
+    }
+    expect(await Promise.all(ends)).toEqual([0, 0, 0]);
+  }, 30_000);
+});
+
+describe('one of two gateways ends and comes back under 200 requests a second', () => {
+  async function restartUnderLoad(looksAtReadiness: boolean) {
+    const environment = {
+      LOG_LEVEL: 'warn',
+      SHUTDOWN_DELAY_SECONDS: looksAtReadiness ? '1' : '0',
+    };
+    const apps = ['authorization-server', 'gateway', 'gateway', 'device-service'] as const;
+    const port = await freePort();
+    system = await startConstellation({ engine: 'redis', bootstrap, apps, environment });
+    const gateways = system.members.filter(({ app }) => app === 'gateway');
+    const [first] = gateways;
+    if (first === undefined) {
+      throw new Error('No gateway runs.');
+    }
+    const backends = gateways.map(({ url, operationsUrl }) =>
+      looksAtReadiness ? { url, operationsUrl } : { url },
+    );
+    balancer = await startLoadBalancer({ port, backends });
+    const asking = ask200TimesASecond(5, `${balancer.url}/api/device`, await readToken());
+    await sleep(1000);
+    expect(await stopInTime(first)).toBe(0);
+    await first.start();
+    const outcome = await asking;
+    expect(balancer.failures).toEqual([]);
+    expect(outcome.failed).toBe(0);
+    expect(outcome.asked).toBeGreaterThan(900);
+  }
+
+  it(
+    'CF-02 fails nobody behind a balancer that looks at /ready',
+    () => restartUnderLoad(true),
+    60_000,
+  );
+
+  it(
+    'CF-02 fails nobody behind a balancer that tries the next when a connection is refused',
+    () => restartUnderLoad(false),
+    60_000,
+  );
+});

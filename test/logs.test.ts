@@ -1,0 +1,207 @@
+// requires: redis-server, python3
+/** One line a request, in all three apps: who, what, with which outcome, for how long; and nothing secret. */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type AppName, type Constellation, startConstellation } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { root } from './source-tree.ts';
+
+const secureKey = 'logsKey0123456789abcdef';
+const bootstrap = {
+  organizations: [{ id: 'org-1', name: 'One' }],
+  clients: [
+    {
+      clientId: 'one',
+      name: 'One',
+      orgId: 'org-1',
+      secureKey,
+      grantTypes: ['client_credentials', 'authorization_code'],
+      redirectUris: ['https://app.example/callback'],
+      scopes: ['device:read'],
+    },
+  ],
+};
+
+let system: Constellation;
+let token: string;
+
+beforeAll(async () => {
+  system = await startConstellation({
+    engine: 'redis',
+    bootstrap,
+    environment: { LOG_LEVEL: 'info' },
+  });
+  const reply = await asClient('/token', { grant_type: 'client_credentials' });
+  token = ((await reply.json()) as { access_token: string }).access_token;
+});
+afterAll(() => system.stop());
+
+function asClient(path: string, parameters: Record<string, string>, secret = secureKey, id = '') {
+  return fetch(system.authorizationServerUrl + path, {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${btoa(`one:${secret}`)}`,
+      ...(id === '' ? {} : { 'X-Request-Id': id }),
+    },
+    body: new URLSearchParams(parameters),
+  });
+}
+
+/** The lines of an app that carry this request id; the gateway's come up to 100 ms late. */
+async function linesOf(app: AppName, requestId: string): Promise<readonly object[]> {
+  const member = system.members.find((each) => each.app === app);
+  const find = () =>
+    (member?.process.output() ?? '')
+      .split('\n')
+      .filter((line) => line.includes(`"requestId":"${requestId}"`))
+      .map((line) => JSON.parse(line) as object);
+  const deadline = performance.now() + 5000;
+  while (find().length === 0 && performance.now() < deadline) {
+    await sleep(20);
+  }
+  // A second line would come right behind.
+  await sleep(150);
+  return find();
+}
+
+const timed = { durationMs: expect.any(Number), time: expect.any(String) };
+
+describe('the authorization server writes one line a request', () => {
+  it.each<[string, () => Promise<Response>, object]>([
+    [
+      'that succeeds',
+      () => asClient('/token', { grant_type: 'client_credentials' }, secureKey, 'succeeds'),
+      { operation: 'token', status: 200, clientId: 'one', credential: 'basic' },
+    ],
+    [
+      'of a client that asks for too much',
+      () =>
+        asClient('/token', { grant_type: 'authorization_code', code: 'x' }, secureKey, 'too-much'),
+      { operation: 'token', status: 400, clientId: 'one', code: 'invalid_request' },
+    ],
+    [
+      'with a wrong secret',
+      () => asClient('/token', { grant_type: 'client_credentials' }, 'wrong', 'wrong-secret'),
+      { operation: 'token', status: 401, code: 'invalid_client' },
+    ],
+    [
+      'that revokes',
+      () => asClient('/revoke', { token: 'unknown' }, secureKey, 'that-revokes'),
+      { operation: 'revoke', status: 200, clientId: 'one' },
+    ],
+    [
+      'that introspects',
+      () => asClient('/introspect', { token: 'unknown' }, secureKey, 'introspects'),
+      { operation: 'introspect', status: 200, clientId: 'one' },
+    ],
+    [
+      'for a page that is not there',
+      () =>
+        fetch(`${system.authorizationServerUrl}/none`, {
+          headers: { 'X-Request-Id': 'no-page-1' },
+        }),
+      { status: 404, code: 'notFound' },
+    ],
+    [
+      'of a browser that asks for the sign-in',
+      () =>
+        fetch(
+          `${system.authorizationServerUrl}/authorize?response_type=code&client_id=one&scope=device:read`,
+          { headers: { 'X-Request-Id': 'the-sign-in' }, redirect: 'manual' },
+        ),
+      { operation: 'authorize', status: 302, clientId: 'one' },
+    ],
+  ])('%s', async (_name, ask, expected) => {
+    const reply = await ask();
+    const id = reply.headers.get('x-request-id') ?? '';
+    const lines = await linesOf('authorization-server', id);
+    expect(lines).toEqual([
+      expect.objectContaining({
+        ...timed,
+        level: 'info',
+        app: 'authorization-server',
+        ...expected,
+      }),
+    ]);
+  });
+});
+
+describe('the gateway and the device service write one line each', () => {
+  it('with one request id, the client, and what the service took of the time', async () => {
+    const reply = await fetch(`${system.gatewayUrl}/api/device`, {
+      headers: { authorization: `Bearer ${token}`, 'X-Request-Id': 'both-of-them' },
+    });
+    expect(reply.status).toBe(200);
+    const common = { ...timed, requestId: 'both-of-them', clientId: 'one', status: 200 };
+    const [gateway, ...more] = await linesOf('gateway', 'both-of-them');
+    expect(gateway).toMatchObject({
+      ...common,
+      ...{ app: 'gateway', operation: 'device.list', credential: 'bearer' },
+      upstreamMs: expect.any(Number),
+    });
+    const { upstreamMs, durationMs } = gateway as Record<string, number>;
+    expect(upstreamMs).toBeGreaterThan(0);
+    expect(upstreamMs).toBeLessThanOrEqual(durationMs ?? 0);
+    expect(more).toEqual([]);
+    expect(await linesOf('device-service', 'both-of-them')).toEqual([
+      expect.objectContaining({ ...common, app: 'device-service', operation: 'device.list' }),
+    ]);
+  });
+
+  it('with the code of a refusal, wherever it was refused', async () => {
+    const ask = (path: string, id: string, headers: Record<string, string>) =>
+      fetch(system.gatewayUrl + path, { headers: { 'X-Request-Id': id, ...headers } });
+    const bearer = { authorization: `Bearer ${token}` };
+    await ask('/api/device', 'nobodys-token', { authorization: 'Bearer nobody' });
+    await ask('/api/v1/device/none', 'not-there', bearer);
+    const timestamp = String(Date.now());
+    const sign = createHash('sha256').update(`${timestamp}wrong`).digest('hex');
+    const signed = { 'X-Client-Id': 'one', 'X-Timestamp': timestamp, 'X-Sign': sign };
+    await ask('/api/device', 'wrong-signature', signed);
+    expect(await linesOf('gateway', 'nobodys-token')).toMatchObject([
+      { operation: 'device.list', status: 401, code: 'unauthorized' },
+    ]);
+    expect(await linesOf('gateway', 'not-there')).toMatchObject([
+      { operation: 'device.detail', status: 404, clientId: 'one' },
+    ]);
+    expect(await linesOf('device-service', 'not-there')).toMatchObject([
+      { operation: 'device.detail', status: 404, code: 'not_found' },
+    ]);
+    expect(await linesOf('gateway', 'wrong-signature')).toMatchObject([
+      { status: 401, code: 'invalid_signature' },
+    ]);
+  });
+});
+
+it('on a terminal the lines are for people', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-terminal-'));
+  const main = join(root, 'apps/device-service/src/main.ts');
+  // A terminal of its own: Node sees one on its standard output.
+  const child = spawn(
+    'python3',
+    ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', process.execPath, main],
+    {
+      env: { PATH: process.env.PATH, DATA_DIR: directory, DEVICE_SERVICE_PORT: '0' },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  const deadline = performance.now() + 20_000;
+  while (!output.includes('listening') && performance.now() < deadline) {
+    await sleep(50);
+  }
+  // Ctrl-C, as a person ends it.
+  child.stdin.write('\x03');
+  await once(child, 'exit');
+  rmSync(directory, { recursive: true });
+  expect(output).toMatch(/^.*INFO.*device-service: listening/m);
+  expect(output).not.toContain('{"level"');
+}, 40_000);

@@ -1,0 +1,286 @@
+// requires: redis-server
+/** What the operators' guide lists as metrics, the apps export, and the other way round; and nobody can add to it. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import {
+  type Constellation,
+  type MetricFamily,
+  parseMetrics,
+  startConstellation,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { operationNames } from '../apps/authorization-server/src/http/operation-names.ts';
+import { oauthErrorCodes } from '../apps/authorization-server/src/metrics/oauth-error-codes.ts';
+import { firstName, readDocument, tableRows } from './documents.ts';
+import { root } from './source-tree.ts';
+
+const secureKey = 'metricsKey0123456789abcdef';
+const bootstrap = {
+  organizations: [{ id: 'org-1', name: 'One' }],
+  clients: [
+    {
+      clientId: 'one',
+      name: 'One',
+      orgId: 'org-1',
+      secureKey,
+      grantTypes: ['client_credentials', 'password'],
+      scopes: ['device:read', 'device:write'],
+    },
+  ],
+  users: [{ username: 'alice', password: 'correct horse battery', name: 'Alice', orgId: 'org-1' }],
+};
+const guide = readDocument('docs/operations.md');
+const headings = {
+  'authorization-server': [
+    'Metrics of every app',
+    'Metrics of the authorization server and the gateway',
+    'Metrics of the authorization server',
+  ],
+  gateway: [
+    'Metrics of every app',
+    'Metrics of the authorization server and the gateway',
+    'Metrics of the gateway',
+  ],
+  'device-service': ['Metrics of every app', 'Metrics of the device service'],
+} as const;
+type AppName = keyof typeof headings;
+const apps = Object.keys(headings) as readonly AppName[];
+
+let system: Constellation;
+
+beforeAll(async () => {
+  const environment = {
+    ADDRESS_RATE_LIMIT: '1000000/60',
+    CLIENT_REQUESTS_PER_MINUTE: '1000000',
+    LOG_LEVEL: 'warn',
+  };
+  system = await startConstellation({ engine: 'redis', bootstrap, environment });
+  await useEverything();
+});
+afterAll(() => system.stop());
+
+const memberOf = (app: AppName) => {
+  const found = system.members.find((member) => member.app === app);
+  if (found === undefined) {
+    throw new Error(`No ${app} runs.`);
+  }
+  return found;
+};
+
+async function exported(app: AppName): Promise<ReadonlyMap<string, MetricFamily>> {
+  const reply = await fetch(`${memberOf(app).operationsUrl}/metrics`);
+  return parseMetrics(await reply.text());
+}
+
+async function series(app: AppName): Promise<readonly string[]> {
+  return [...(await exported(app)).values()]
+    .flatMap(({ samples }) => samples)
+    .map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`)
+    .sort();
+}
+
+async function sampleOf(app: AppName, name: string, labels: Record<string, string>) {
+  const sample = [...(await exported(app)).values()]
+    .flatMap(({ samples }) => samples)
+    .find(
+      (candidate) =>
+        candidate.name === name &&
+        Object.entries(labels).every(([label, value]) => candidate.labels[label] === value),
+    );
+  return sample?.value;
+}
+
+async function requestsOf(app: AppName): Promise<number> {
+  const { samples = [] } = (await exported(app)).get('gatehouse_requests_total') ?? {};
+  return samples.reduce((sum, { value }) => sum + value, 0);
+}
+
+function askToken(parameters: Record<string, string>, secret = secureKey) {
+  return fetch(`${system.authorizationServerUrl}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`one:${secret}`)}` },
+    body: new URLSearchParams(parameters),
+  });
+}
+
+function signed(timestamp: number, body: string) {
+  const sign = createHash('sha256').update(`${body}${timestamp}${secureKey}`).digest('hex');
+  return fetch(`${system.gatewayUrl}/device-instance`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      ...{ 'X-Client-Id': 'one', 'X-Timestamp': String(timestamp), 'X-Sign': sign },
+    },
+    body,
+  });
+}
+
+/** A token, a sign-in, a verified call, a write, a replay, refusals: what makes the labelled metrics appear. */
+async function useEverything(): Promise<void> {
+  const { access_token: token } = (await (
+    await askToken({ grant_type: 'client_credentials' })
+  ).json()) as { access_token: string };
+  await askToken({ grant_type: 'password', username: 'alice', password: 'wrong' });
+  await askToken({ grant_type: 'client_credentials' }, 'wrong-secret');
+  const listed = await fetch(`${system.gatewayUrl}/api/device`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(listed.status).toBe(200);
+  await fetch(`${system.gatewayUrl}/api/device`, { headers: { authorization: 'Bearer no-token' } });
+  const now = Date.now();
+  const body = JSON.stringify({ id: 'd', name: 'd', productId: 'p', productName: 'P' });
+  expect((await signed(now, body)).status).toBe(200);
+  expect((await signed(now, body)).status).toBe(401);
+}
+
+describe.each(apps)('%s', (app) => {
+  const rows = headings[app].flatMap((heading) => tableRows(guide, heading));
+
+  it('exports what docs/operations.md lists, with the type it says, and nothing else', async () => {
+    const families = await exported(app);
+    const actual = [...families.values()].map(({ name, type }) => `${name} ${type}`);
+    expect(rows.map((row) => `${firstName(row)} ${row.cells[1]}`).sort()).toEqual(actual.sort());
+  });
+
+  it('exports the labels that docs/operations.md lists, and no others', async () => {
+    const wrong = [...(await exported(app)).values()].flatMap((family) => {
+      const cell = rows.find((row) => firstName(row) === family.name)?.cells[2] ?? '';
+      const listed = [...cell.matchAll(/`([a-z_]+)`/g)].map(([, label]) => label).sort();
+      return family.samples
+        .map(({ labels }) => Object.keys(labels).filter((label) => label !== 'le'))
+        .filter((labels) => labels.sort().join() !== listed.join())
+        .map((labels) => `${family.name}: ${labels}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('says for each metric what it means and when to worry', () => {
+    expect(rows.filter(({ cells }) => cells.length !== 5 || cells.includes(''))).toEqual([]);
+  });
+});
+
+it('every OAuth error of docs/errors.md is a value of the label code', () => {
+  const stated = tableRows(readDocument('docs/errors.md'), 'OAuth 2.0 endpoints').map(firstName);
+  const known: readonly string[] = oauthErrorCodes;
+  expect(stated.filter((code) => !known.includes(code))).toEqual([]);
+});
+
+it('every operation of the authorization server has a name of its list, which is a value of the label operation', () => {
+  const app = readFileSync(join(root, 'apps/authorization-server/src/app.ts'), 'utf8');
+  const used = [...app.matchAll(/operation\('([a-z-]+)'\)/g)].map(([, name]) => name);
+  expect([...new Set(used)].sort()).toEqual([...operationNames].sort());
+});
+
+describe('what is counted', () => {
+  it.each<[AppName, string, Record<string, string>]>([
+    [
+      'authorization-server',
+      'gatehouse_requests_total',
+      { operation: 'token', credential: 'basic', outcome: 'success', code: '2xx' },
+    ],
+    [
+      'authorization-server',
+      'gatehouse_requests_total',
+      { operation: 'token', outcome: 'refused', code: 'invalid_client' },
+    ],
+    ['authorization-server', 'gatehouse_tokens_issued_total', { grant: 'client_credentials' }],
+    ['authorization-server', 'gatehouse_audit_events_total', { event: 'sign_in_failed' }],
+    [
+      'gateway',
+      'gatehouse_requests_total',
+      { operation: 'device.list', credential: 'bearer', outcome: 'success', code: '2xx' },
+    ],
+    [
+      'gateway',
+      'gatehouse_requests_total',
+      { operation: 'device.create', outcome: 'refused', code: 'replayed_request' },
+    ],
+    ['gateway', 'gatehouse_replay_refusals_total', { credential: 'signature' }],
+    [
+      'gateway',
+      'gatehouse_verification_duration_seconds_count',
+      { credential: 'bearer', result: 'accepted' },
+    ],
+    ['gateway', 'gatehouse_upstream_duration_seconds_count', { operation: 'device.list' }],
+    ['device-service', 'gatehouse_requests_total', { operation: 'device.create', code: '2xx' }],
+  ])('%s: %s %j', async (app, name, labels) => {
+    expect(await sampleOf(app, name, labels)).toBe(1);
+  });
+
+  it('has the store by engine and operation, and the database by statement', async () => {
+    const at = (app: AppName, name: string, labels: Record<string, string>) =>
+      sampleOf(app, name, labels);
+    const store = { engine: 'redis', operation: 'get' };
+    expect(await at('gateway', 'gatehouse_store_duration_seconds_count', store)).toBeGreaterThan(0);
+    expect(await at('gateway', 'gatehouse_store_up', {})).toBe(1);
+    const select = { engine: 'sqlite', statement: 'select' };
+    const queries = await at('device-service', 'gatehouse_database_duration_seconds_count', select);
+    expect(queries).toBeGreaterThan(0);
+  });
+});
+
+/** Sends requests one after the other down one connection, without waiting, and waits for that many replies. */
+function pipeline(url: string, requests: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    let rest = '';
+    let replies = 0;
+    socket.on('data', (chunk: Buffer) => {
+      const text = rest + chunk.toString('latin1');
+      replies += text.split('HTTP/1.1 ').length - 1;
+      rest = text.slice(-8).includes('HTTP/1.1 ') ? '' : text.slice(-8);
+      if (replies >= requests.length) {
+        socket.destroy();
+        resolve();
+      }
+    });
+    socket.on('error', reject);
+    socket.on('close', () => reject(new Error(`Closed after ${replies} replies.`)));
+    socket.write(requests.join(''));
+  });
+}
+
+const made = (i: number) => createHash('sha256').update(`${i}`).digest('base64url');
+
+/** Everything that a caller chooses, made up. */
+function randomRequests(from: number, count: number): readonly string[] {
+  return Array.from({ length: count }, (_value, i) => {
+    const text = made(from + i);
+    const head = `Host: ${text}\r\nX-Request-Id: ${text}\r\n`;
+    const kinds = [
+      `GET /${text} HTTP/1.1\r\n${head}Authorization: Bearer ${text}\r\n`,
+      `GET /api/device?a=${text} HTTP/1.1\r\n${head}X-Access-Token: ${text}\r\n`,
+      `GET /api/device?b=${text} HTTP/1.1\r\n${head}X-Client-Id: ${text}\r\nX-Timestamp: ${Date.now()}\r\nX-Sign: ${text}\r\n`,
+      `GET /authorize?client_id=${text} HTTP/1.1\r\n${head}User-Agent: ${text}\r\n`,
+    ];
+    return `${kinds[i % kinds.length]}\r\n`;
+  });
+}
+
+describe('SL-08', () => {
+  it.each<[AppName, number]>([
+    ['gateway', 10_000],
+    ['device-service', 2000],
+    ['authorization-server', 1000],
+  ])(
+    'whatever is sent to the %s, in %d variations, adds no series of it and no word',
+    async (app, count) => {
+      const { url } = memberOf(app);
+      await pipeline(url, randomRequests(-100, 100));
+      const before = await series(app);
+      const counted = await requestsOf(app);
+      for (let from = 0; from < count; from += 200) {
+        await pipeline(url, randomRequests(from, 200));
+      }
+      const after = await series(app);
+      expect((await requestsOf(app)) - counted).toBeGreaterThan(count * 0.99);
+      expect(after).toEqual(before);
+      expect(after.length).toBeLessThan(1500);
+      const words = after.join('\n');
+      expect(randomRequests(0, 50).filter((_request, i) => words.includes(made(i)))).toEqual([]);
+    },
+    60_000,
+  );
+});
