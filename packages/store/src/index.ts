@@ -1,4 +1,5 @@
 export type { StoreState } from './availability.ts';
 export { createStore, type StoreOptions } from './create-store.ts';
+export { redisAccessRule } from './redis-access.ts';
 export { type Counter, NEVER_EXPIRES, type Store, StoreUnavailable } from './store.ts';
 export { parseStoreUrl, type StoreLocation } from './store-url.ts';

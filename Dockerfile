@@ -1,0 +1,36 @@
+# One image for every app: the command picks which (docs/decisions/0029-one-image.md).
+
+# The manifests alone, so that a changed source does not install everything again.
+FROM node:24-bookworm-slim AS manifests
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY apps apps
+COPY packages packages
+RUN find apps packages -type f ! -name package.json -delete
+
+FROM node:24-bookworm-slim AS dependencies
+WORKDIR /app
+COPY --from=manifests /app ./
+RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@gatehouse/testing packages/testing
+
+FROM node:24-bookworm-slim AS sources
+WORKDIR /app
+COPY package.json LICENSE ./
+COPY scripts scripts
+COPY apps apps
+COPY packages packages
+RUN rm -rf packages/testing
+
+FROM node:24-bookworm-slim
+WORKDIR /app
+# New volumes take their owner from these folders, so that who makes the secrets needs no root.
+RUN install -d -o node -g node -m 0700 /data \
+  && install -d -o node -g node -m 0755 \
+    /secrets/store /secrets/cookies /secrets/database /secrets/redis /secrets/postgres
+COPY --from=dependencies /app/node_modules node_modules
+COPY --from=sources /app ./
+ENV NODE_ENV=production HOST=0.0.0.0
+USER 1000:1000
+# No shell and no npm in between: signals reach the app. SIGUSR1 must not open a debugger (SL-10).
+ENTRYPOINT ["/usr/local/bin/node", "--disable-sigusr1"]
+CMD ["--print", "'Name what to run: apps/authorization-server/src/main.ts, apps/gateway/src/main.ts, apps/device-service/src/main.ts or apps/cli/src/main.ts'"]
