@@ -25,12 +25,15 @@ FROM node:24-bookworm-slim
 WORKDIR /app
 # New volumes take their owner from these folders, so that who makes the secrets needs no root.
 RUN install -d -o node -g node -m 0700 /data \
-  && install -d -o node -g node -m 0755 \
+  && install -d -o node -g node -m 0755 /app/compiled \
     /secrets/store /secrets/cookies /secrets/database /secrets/redis /secrets/postgres
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=sources /app ./
-ENV NODE_ENV=production HOST=0.0.0.0
+ENV NODE_ENV=production HOST=0.0.0.0 NODE_COMPILE_CACHE=/app/compiled
 USER 1000:1000
+# What Node makes of the sources, kept: half the work of a start, and a quarter of the memory. The file system is
+# read-only later, so it is made now, by the user that runs the apps: Node keeps one cache a user.
+RUN ["/usr/local/bin/node", "scripts/container/fill-compile-cache.mjs"]
 # No shell and no npm in between: signals reach the app. SIGUSR1 must not open a debugger (SL-10).
 ENTRYPOINT ["/usr/local/bin/node", "--disable-sigusr1"]
 CMD ["--print", "'Name what to run: apps/authorization-server/src/main.ts, apps/gateway/src/main.ts, apps/device-service/src/main.ts or apps/cli/src/main.ts'"]

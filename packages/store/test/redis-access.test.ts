@@ -76,7 +76,9 @@ describe('the user of the store', () => {
     ['PUBLISH', 'channel', 'message'],
     ['EVAL', "return redis.call('FLUSHALL')", '0'],
   ])('may not send %s %s', async (command, ...words) => {
-    await expect(user.call(command, ...words)).rejects.toThrow(/NOPERM|not allowed|can't run this command/);
+    await expect(user.call(command, ...words)).rejects.toThrow(
+      /NOPERM|not allowed|can't run this command/,
+    );
     await expect(user.get('key')).resolves.toBe('value');
   });
 
