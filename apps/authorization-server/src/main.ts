@@ -26,7 +26,7 @@ async function start() {
   exitOnUnhandledErrors(logger);
 
   const store = createStore(settings.storeUrl, {
-    onStateChange: (state) => logger.warn({ state }, `store ${state}`),
+    onStateChange: (state, reason) => logger.warn({ state, reason }, `store ${state}`),
   });
   const identity = openIdentity({
     store,

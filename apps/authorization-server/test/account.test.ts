@@ -199,15 +199,25 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
       ).toMatchObject({ status: 200, body: expect.stringContaining('asks for access') });
     });
 
-    it('stops guessing at an open session', async () => {
-      const visitor = createPageVisitor();
-      await open(visitor, alice);
-      const statuses: number[] = [];
-      for (let guess = 0; guess < 7; guess += 1) {
-        const page = await change(visitor, { current: `guess number ${guess}` });
-        statuses.push(page.status);
+    it('PW-06 counts guesses at an open session with those at the sign-in page', async () => {
+      const [here, elsewhere] = [createPageVisitor(), createPageVisitor()];
+      await open(here, alice);
+      const toSignIn = await elsewhere.get(
+        (await elsewhere.get(`${issuer}/account`)).location ?? '',
+      );
+      const signIn = await elsewhere.get(toSignIn.location ?? '');
+      for (let guess = 0; guess < 5; guess += 1) {
+        const current = `guess number ${guess}`;
+        expect((await change(here, { current })).status).toBe(422);
+        const typed = { ...alice, password: current };
+        expect((await elsewhere.submit(signIn, typed)).status).toBe(422);
       }
-      expect(statuses).toEqual([422, 422, 422, 422, 422, 429, 429]);
+      const locked = await change(here, { current: alice.password });
+      expect([locked.status, locked.body]).toEqual([
+        422,
+        expect.stringContaining('current password is not right'),
+      ]);
+      expect((await elsewhere.submit(signIn, alice)).status).toBe(422);
     });
   });
 });

@@ -16,6 +16,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { accountLimit } from '../src/throttle/limits.ts';
 import { alice, authorizationUrl, basic, bootstrap, requestToken, web } from './fixtures.ts';
+import { connectDevice, DEVICE_GRANT, pollDevice, startDevice, tv } from './page-fixtures.ts';
 
 const typedByMistake = 'hunter2-typed-as-the-username';
 
@@ -41,9 +42,13 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
       ...{ clientId: 'password', secureKey: 'passwordKey0123456789', name: 'Password' },
       ...{ orgId: 'org-1', grantTypes: ['password'], scopes: ['device:read'] },
     };
+    const device = {
+      ...{ ...tv, orgId: 'org-1', public: true, grantTypes: [DEVICE_GRANT] },
+      scopes: ['device:read'],
+    };
     system = await startConstellation({
       engine,
-      bootstrap: { ...bootstrap, clients: [...bootstrap.clients, implicit, password] },
+      bootstrap: { ...bootstrap, clients: [...bootstrap.clients, implicit, password, device] },
       apps: ['authorization-server', 'authorization-server'],
       environment: { MASTER_KEY_FILE },
     });
@@ -154,6 +159,20 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     ]);
   });
 
+  it('SL-09 records a device’s sign-in: the password, and the token, each once', async () => {
+    const device = await startDevice(issuer);
+    await connectDevice(device);
+    expect((await pollDevice(issuer, device)).status).toBe(200);
+    const parties = { clientId: tv.clientId, userId, outcome: 'success' };
+    expect(await recorded(2)).toEqual([
+      { ...request, ...parties, event: 'sign_in_succeeded', method: 'device_code' },
+      {
+        ...{ ...request, ...parties, event: 'token_issued' },
+        ...{ grant: DEVICE_GRANT, scope: 'device:read' },
+      },
+    ]);
+  });
+
   it('SL-09 records a failed sign-in without what was typed, and the account only where there is one', async () => {
     const visitor = createPageVisitor();
     let page = await visitor.get(authorizationUrl(issuer));
@@ -256,7 +275,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     const entries = await recorded(5);
     expect(entries).toMatchObject([
       { event: 'sign_in_succeeded', userId, clientId: 'gatehouse:account' },
-      { event: 'sign_in_failed', userId, reason: 'credentials' },
+      { event: 'sign_in_failed', method: 'account_page', userId, reason: 'credentials' },
       { event: 'sign_out', userId, everywhere: false },
       { event: 'sign_in_succeeded', userId },
       { event: 'sign_out', userId, everywhere: true },

@@ -13,18 +13,23 @@ import { createApp } from '../src/app.ts';
 /** The authorization server in the test's own process: its clock can be set, and its store closed under it. */
 export interface InProcessServer {
   readonly issuer: string;
+  /** Where it listens: the issuer, unless that is behind a proxy. */
+  readonly address: string;
   readonly identity: Identity;
   readonly store: Store;
   stop(): Promise<void>;
 }
 
-export async function startInProcess(): Promise<InProcessServer> {
+export async function startInProcess(
+  options: { readonly issuer?: string } = {},
+): Promise<InProcessServer> {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-in-process-'));
   const store = createStore(`sqlite:${join(directory, 'store.sqlite')}`);
   const masterKey = randomBytes(32);
   const identity = openIdentity({ store, masterKey });
   const port = await freePort();
-  const issuer = `http://localhost:${port}`;
+  const address = `http://localhost:${port}`;
+  const { issuer = address } = options;
   const app = await createApp({
     identity,
     masterKey,
@@ -37,6 +42,7 @@ export async function startInProcess(): Promise<InProcessServer> {
   await once(server, 'listening');
   return {
     issuer,
+    address,
     identity,
     store,
     async stop() {

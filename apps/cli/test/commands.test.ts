@@ -115,6 +115,23 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
       expect(changed.code).toBe(2);
     });
 
+    it('lose their keys by becoming public only for who is sure', async () => {
+      await gatehouse(
+        'clients add secretive --org org-1 --grant-type authorization_code --redirect-uri https://rp.example/cb',
+      );
+      const keys = async () => (await gatehouse('clients show secretive --json')).json.client.keys;
+      const command = 'clients change secretive --public';
+      const unsure = await gatehouse(command);
+      expect(unsure.code).toBe(1);
+      expect(unsure.errors).toContain('would lose its secureKeys for good. Say --yes');
+      const said = await runGatehouse(environment, command.split(' '), { typed: ['n'] });
+      expect(said.code).toBe(1);
+      expect(await keys()).toHaveLength(1);
+      expect((await gatehouse(`${command} --yes`)).code).toBe(0);
+      expect(await keys()).toEqual([]);
+      expect((await gatehouse('clients change secretive --public --name Again')).code).toBe(0);
+    });
+
     it('are changed in what is named and in nothing else', async () => {
       await gatehouse('clients add changing --org org-1 --scope device:read --scope device:log');
       const before = (await gatehouse('clients show changing --json')).json.client;

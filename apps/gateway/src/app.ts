@@ -3,7 +3,7 @@
  * service behind its route.
  *
  *   routes/ ─▶ pipeline/ ─▶ authentication/ ─▶ rate-limits/ ─▶ forwarding/ or access-tokens/ ─▶ sealing/
- *   beside them: cross-origin/ (CORS), public-documents/ (RFC 9728); config.ts and main.ts make it a process
+ *   beside them: audit/, cross-origin/ (CORS), public-documents/ (RFC 9728); config.ts and main.ts make it a process
  *
  * Everything is put together here. Deliberately not here: issuing OAuth credentials (the authorization
  * server) and whose device it is (the device service).
@@ -20,6 +20,8 @@ import {
   type XAccessTokens,
 } from '@gatehouse/identity';
 import { createAccessTokenOperation } from './access-tokens/issue-access-token.ts';
+import { thisGateway } from './audit/request-origin.ts';
+import { createSignatureAudit } from './audit/signature-audit.ts';
 import { createAccessTokenAuthenticator } from './authentication/access-token.ts';
 import { createAddressMatcher } from './authentication/address.ts';
 import type { Authenticator, Signer } from './authentication/authenticator.ts';
@@ -81,10 +83,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     now,
     ...(dependencies.signingKeyPolicy && { policy: dependencies.signingKeyPolicy }),
     onMade: (kid) =>
-      identity.audit.record(
-        { event: 'signing_key_made', purpose: 'gateway', kid },
-        { actor: 'gateway' },
-      ),
+      identity.audit.record({ event: 'signing_key_made', purpose: 'gateway', kid }, thisGateway),
   });
   const upstreams = openUpstreams(dependencies);
   const xAccessTokens = createXAccessTokens({ ...identity, now });
@@ -114,6 +113,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
         issueAccessTokenOperation,
         createAccessTokenOperation({
           xAccessTokens,
+          audit: identity.audit,
           lifetime: {
             defaultSeconds: ACCESS_TOKEN_DEFAULT_SECONDS,
             maximumSeconds: dependencies.accessTokenMaximumSeconds,
@@ -130,6 +130,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       registeredOrigins: createRegisteredOrigins(identity.clients, now),
       clients: identity.clients,
     }),
+    auditRefusal: createSignatureAudit(identity),
     isTrustedProxy: createAddressMatcher(dependencies.trustedProxies),
     now,
     sealReply: createReplySealer({

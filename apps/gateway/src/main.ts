@@ -28,7 +28,7 @@ async function start(): Promise<RunningApp> {
 
   const definition = bootstrapDefinition({ ...settings, ...configuration });
   const store = createStore(settings.storeUrl, {
-    onStateChange: (state) => logger.warn({ state }, `store ${state}`),
+    onStateChange: (state, reason) => logger.warn({ state, reason }, `store ${state}`),
   });
   const identity = openIdentity({
     store,

@@ -7,7 +7,7 @@
  * `*-contract.ts` is the suite that every engine passes. Deliberately not here: what the keys mean,
  * hashing and sealing (packages/identity), and any cache: revocation must be seen at once.
  */
-import { createAvailability, type StoreState } from './availability.ts';
+import { createAvailability, type OnStateChange } from './availability.ts';
 import { createRedisStore } from './redis-store.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 import type { Store } from './store.ts';
@@ -16,9 +16,9 @@ import { parseStoreUrl } from './store-url.ts';
 export interface StoreOptions {
   /**
    * Told when the engine goes away and when it is back. The store counts as available at first, so a
-   * Redis that is down at start is one 'unavailable'. Must not throw.
+   * Redis that is down at start is one 'unavailable'; the reason is there when an operator has to change something. Must not throw.
    */
-  readonly onStateChange?: (state: StoreState) => void;
+  readonly onStateChange?: OnStateChange;
   /** Epoch milliseconds. */
   readonly now?: () => number;
 }

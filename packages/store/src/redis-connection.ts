@@ -1,13 +1,16 @@
 import type { Availability } from './availability.ts';
 import { OPERATION_DEADLINE_MILLISECONDS } from './limits.ts';
 import { createRedisClient, type RedisClient, reconnectPauseMilliseconds } from './redis-client.ts';
+import { assertNoEviction, EvictingRedis } from './redis-eviction.ts';
 import { StoreUnavailable } from './store.ts';
 import type { RedisLocation } from './store-url.ts';
+
+const EXAMINE_AGAIN_MILLISECONDS = 500;
 
 /**
  * The connection, its state, and the deadline of what is sent over it.
  *
- *   connecting ──ready──▶ available ──lost──▶ connecting ──failed──▶ unavailable ──ready──▶ available
+ *   connecting ──ready, keeps keys──▶ available ──lost──▶ connecting ──failed──▶ unavailable ──ready──▶ available
  *
  * While it connects (at start, or for the first time after a loss) operations wait for it, within their
  * deadline; once an attempt has failed they fail at once, so that nothing piles up during an outage.
@@ -20,12 +23,13 @@ export class RedisConnection {
   #state: 'connecting' | 'available' | 'unavailable' | 'closed' = 'connecting';
   #connected = deferred();
   #reconnecting: NodeJS.Timeout | undefined;
+  #examining: NodeJS.Timeout | undefined;
 
   constructor(location: RedisLocation, availability: Availability) {
     this.#availability = availability;
     this.#isSelfBounded = location.engine !== 'redis-cluster';
     this.#client = createRedisClient(location);
-    this.#client.on('ready', () => this.#becomeAvailable());
+    this.#client.on('ready', () => this.#examine());
     // Without a listener ioredis prints errors; their text and properties may hold credentials.
     this.#client.on('error', (error: unknown) => this.#fail(error));
     this.#client.on('close', () => this.#lose());
@@ -42,7 +46,8 @@ export class RedisConnection {
     command: (client: RedisClient) => Promise<Reply>,
   ): Promise<Reply> {
     try {
-      if (this.#isSelfBounded && this.#client.status === 'ready') {
+      const isReady = this.#state === 'available' && this.#client.status === 'ready';
+      if (this.#isSelfBounded && isReady) {
         return await command(this.#client);
       }
       return await this.#sendWithinDeadline(command);
@@ -55,6 +60,7 @@ export class RedisConnection {
     const wasAvailable = this.#state === 'available';
     this.#state = 'closed';
     clearTimeout(this.#reconnecting);
+    clearTimeout(this.#examining);
     this.#connected.reject(new Error('The store is closed.'));
     if (wasAvailable) {
       // Lets the replies in flight arrive first; a server that is gone by now is no reason to fail.
@@ -88,6 +94,20 @@ export class RedisConnection {
     }
   }
 
+  /** A server that answers is used only once it is known to keep what it is given. */
+  #examine(): void {
+    clearTimeout(this.#examining);
+    assertNoEviction(this.#client).then(
+      () => this.#becomeAvailable(),
+      (error: unknown) => {
+        this.#fail(error);
+        if (this.#state !== 'closed' && this.#client.status === 'ready') {
+          this.#examining = setTimeout(() => this.#examine(), EXAMINE_AGAIN_MILLISECONDS);
+        }
+      },
+    );
+  }
+
   #becomeAvailable(): void {
     if (this.#state === 'closed') {
       return;
@@ -116,7 +136,8 @@ export class RedisConnection {
     }
     this.#connected.reject(error);
     this.#state = 'unavailable';
-    this.#availability.report('unavailable');
+    const reason = error instanceof EvictingRedis ? error.message : undefined;
+    this.#availability.report('unavailable', reason);
   }
 
   /** ioredis gives up where a failover interrupts its search for the master. We don't. */

@@ -2,6 +2,7 @@ import type { Availability } from './availability.ts';
 import { assertEpochMilliseconds, assertPositiveInteger, lifetimeMilliseconds } from './limits.ts';
 import type { RedisClient } from './redis-client.ts';
 import { RedisConnection } from './redis-connection.ts';
+import { assertNoEviction } from './redis-eviction.ts';
 import type { Counter, Store } from './store.ts';
 import type { RedisLocation } from './store-url.ts';
 
@@ -102,7 +103,9 @@ class RedisStore implements Store {
 
   async ping(): Promise<void> {
     // A read, not PING: it must reach the master of a cluster that serves keys, and be no replica.
-    await this.#send('ping', (client) => client.exists('ping'));
+    await this.#send('ping', (client) =>
+      Promise.all([client.exists('ping'), assertNoEviction(client)]),
+    );
   }
 
   close(): Promise<void> {

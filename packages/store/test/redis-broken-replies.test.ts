@@ -16,6 +16,9 @@ afterEach(async () => {
   sockets.clear();
 });
 
+/** As much of INFO as is read: whether it loads, whether it evicts. */
+const report = 'loading:0\r\nmaxmemory_policy:noeviction\r\n';
+
 /** Greets like Redis, then answers every command with the given bytes. */
 async function startBrokenServer(reply: string): Promise<string> {
   server = createServer((socket) => {
@@ -30,7 +33,9 @@ async function startBrokenServer(reply: string): Promise<string> {
         return;
       }
       for (const word of words) {
-        socket.write(word.toLowerCase() === 'info' ? '$9\r\nloading:0\r\n' : '+OK\r\n');
+        socket.write(
+          word.toLowerCase() === 'info' ? `$${report.length}\r\n${report}\r\n` : '+OK\r\n',
+        );
       }
     });
   }).listen(0, '127.0.0.1');

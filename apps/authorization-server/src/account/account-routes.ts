@@ -42,7 +42,8 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
   const router = Router({ caseSensitive: true, strict: true });
 
   router.get('/', pages.page(showAccount));
-  addPasswordRoutes(router, { identity, csrfTokens, sessions, endEverything, pages });
+  const { signIn } = dependencies;
+  addPasswordRoutes(router, { identity, csrfTokens, sessions, signIn, endEverything, pages });
 
   // Back from the sign-in. Still nobody: going round again would not end, so the person is told.
   router.get('/signed-in', async (request, response) => {

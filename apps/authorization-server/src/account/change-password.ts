@@ -1,12 +1,11 @@
 import {
   canonicalUsername,
   hashPassword,
-  type Identity,
   isAcceptablePassword,
   MAXIMUM_PASSWORD_BYTES,
   type User,
 } from '@gatehouse/identity';
-import { createAttemptLimit, type Wait } from '../http/attempt-limit.ts';
+import type { SignIn, SignInAttempt } from '../throttle/sign-in-throttle.ts';
 import type { EndEverything } from './end-everything.ts';
 
 export interface PasswordChange {
@@ -25,29 +24,30 @@ export type PasswordProblem =
 
 export type PasswordOutcome =
   | { readonly kind: 'changed'; readonly user: User }
-  | { readonly kind: 'refused'; readonly problem: PasswordProblem }
-  | { readonly kind: 'wait'; readonly seconds: NonNullable<Wait> };
+  | { readonly kind: 'refused'; readonly problem: PasswordProblem };
 
-/** Whoever sits at an open session must not try passwords without end (OWASP ASVS 6.3.1). */
-const limits = { name: 'password-change', attempts: 5, windowSeconds: 900 } as const;
-
-/** Changes a password for who knows the current one. All that was issued until now ends with the old one. */
-export function createChangePassword(identity: Identity, endEverything: EndEverything) {
-  const limit = createAttemptLimit(identity.store, limits);
-  return async (user: User, change: PasswordChange): Promise<PasswordOutcome> => {
+/**
+ * Changes a password for who knows the current one. All that was issued until now ends with the old one. Whoever
+ * sits at an open session has no more guesses than at the sign-in page: they are the same (PW-06).
+ *
+ * @throws TooManyAttempts, PasswordHashingBusy as a sign-in does
+ */
+export function createChangePassword(signIn: SignIn, endEverything: EndEverything) {
+  return async (
+    user: User,
+    change: PasswordChange,
+    origin: Pick<SignInAttempt, 'address' | 'request'>,
+  ): Promise<PasswordOutcome> => {
     const problem = problemOf(user, change);
     if (problem !== undefined) {
       return { kind: 'refused', problem };
     }
-    const seconds = await limit.take(user.userId);
-    if (seconds !== undefined) {
-      return { kind: 'wait', seconds };
-    }
-    const verified = await identity.users.verify(user.username, change.current);
+    const { username } = user;
+    const attempt = { method: 'account_page', username, password: change.current } as const;
+    const verified = await signIn({ ...attempt, ...origin });
     if (verified?.userId !== user.userId) {
       return { kind: 'refused', problem: 'passwordWrong' };
     }
-    await limit.giveBack(user.userId);
     if (change.current === change.wanted) {
       return { kind: 'refused', problem: 'passwordSame' };
     }

@@ -1,11 +1,12 @@
 import type { Identity } from '@gatehouse/identity';
 import type { Request, Response, Router } from 'express';
 import { requestOrigin } from '../audit/request-origin.ts';
+import { clientAddress } from '../http/client-address.ts';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
 import { formField, parseForm } from '../pages/form-field.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
-import { fill } from '../pages/texts.ts';
+import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import type { AccountSessions, SignedIn } from './account-session.ts';
 import { createChangePassword } from './change-password.ts';
 import type { EndEverything } from './end-everything.ts';
@@ -21,12 +22,13 @@ export function addPasswordRoutes(
     readonly identity: Identity;
     readonly csrfTokens: CsrfTokens;
     readonly sessions: AccountSessions;
+    readonly signIn: SignIn;
     readonly endEverything: EndEverything;
     readonly pages: SignedInPages;
   },
 ): void {
-  const { identity, csrfTokens, sessions, endEverything, pages } = dependencies;
-  const changePassword = createChangePassword(identity, endEverything);
+  const { identity, csrfTokens, sessions, signIn, endEverything, pages } = dependencies;
+  const changePassword = createChangePassword(signIn, endEverything);
 
   function show(request: Request, response: Response, who: SignedIn, refused: Refused = {}): void {
     const { language, texts } = pageLanguage(request);
@@ -46,11 +48,13 @@ export function addPasswordRoutes(
     parseForm,
     pages.form(async (request, response, who) => {
       const { texts } = pageLanguage(request);
-      const outcome = await changePassword(who.user, {
+      const change = {
         current: formField(request, 'current'),
         wanted: formField(request, 'wanted'),
         repeated: formField(request, 'repeated'),
-      });
+      };
+      const origin = { address: clientAddress(request), request };
+      const outcome = await changePassword(who.user, change, origin);
       const { userId } = who.user;
       if (outcome.kind === 'changed') {
         const event = { event: 'user_changed', userId, change: 'password_changed' } as const;
@@ -58,16 +62,6 @@ export function addPasswordRoutes(
         await sessions.renew(request, response, outcome.user, who.session);
         response.redirect(303, '/account?done=password');
         return;
-      }
-      if (outcome.kind === 'wait') {
-        const minutes = String(Math.ceil(outcome.seconds / 60));
-        response.status(429).set('Retry-After', String(outcome.seconds));
-        show(request, response, who, { problem: fill(texts.passwordTooMany, { minutes }) });
-        return;
-      }
-      if (outcome.problem === 'passwordWrong') {
-        const event = { event: 'sign_in_failed', method: 'page', reason: 'credentials' } as const;
-        identity.audit.record({ ...event, userId }, requestOrigin(request));
       }
       response.status(422);
       const wrongField = outcome.problem === 'passwordWrong' ? 'current' : 'wanted';

@@ -51,7 +51,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
     }
     const username = field(request, 'username');
     const user = await signIn({
-      method: 'page',
+      method: interaction.deviceCode === undefined ? 'page' : 'device_code',
       username,
       password: field(request, 'password'),
       address: clientAddress(request),

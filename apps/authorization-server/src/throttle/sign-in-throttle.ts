@@ -1,6 +1,6 @@
 /**
  * Guessing passwords, made slow. Every form that takes a password signs in through here: the sign-in page, the
- * password grant, and what comes after them. The flow of one attempt:
+ * password grant, the account page that asks for the current one. The flow of one attempt:
  *
  *   count for address and client ─▶ over: 429      (says nothing about the account)
  *   count for the account        ─▶ over: refused by a timer that takes as long as a hash
@@ -16,6 +16,7 @@ import {
   type CredentialHash,
   canonicalUsername,
   MAXIMUM_PASSWORD_BYTES,
+  type SignInMethod,
   type User,
   type UserRegistry,
 } from '@gatehouse/identity';
@@ -24,7 +25,7 @@ import { accountLimit, addressLimit, clientLimit, type Limit } from './limits.ts
 import { TooManyAttempts } from './too-many-attempts.ts';
 
 export interface SignInAttempt {
-  readonly method: 'page' | 'password_grant';
+  readonly method: SignInMethod;
   readonly username: string;
   readonly password: string;
   /** From `clientAddress`. */

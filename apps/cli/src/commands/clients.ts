@@ -9,6 +9,7 @@ import {
 import { type Command, flag, UsageError } from '../command.ts';
 import { formatTable, formatTime } from '../table.ts';
 import { assertOrganizationExists, validate } from '../validate.ts';
+import { assertSure, sureOption } from './assert-sure.ts';
 import { clientOptions, givenMembers, toDefinition } from './client-options.ts';
 
 const bootstrapNote =
@@ -114,15 +115,17 @@ const change: Command = {
   name: 'clients change',
   summary: 'Change what a client is registered with. What is not named stays.',
   positionals: ['clientId'],
-  options: clientOptions,
+  options: { ...clientOptions, ...sureOption },
   notes: ['A list replaces the one there was; an empty value empties it.', bootstrapNote],
-  async run(input, { identity, audit }) {
+  async run(input, context) {
+    const { identity, audit } = context;
     const { clientId = '' } = input.positionals;
     const members = givenMembers(input);
     if (Object.keys(members).length === 0) {
       throw new UsageError('Name at least one thing to change.', ['clients change --help']);
     }
-    const wanted = { ...toDefinition(await findClient(clientId, identity)), ...members };
+    const existing = await findClient(clientId, identity);
+    const wanted = { ...toDefinition(existing), ...members };
     // The keys stay what they are: the rule that asks for one is met by any.
     const placeholder = wanted.public === true ? {} : { secureKey: generateSecureKey() };
     const { secureKey: _unused, ...definition } = validate(clientSchema, {
@@ -130,6 +133,12 @@ const change: Command = {
       ...placeholder,
     });
     await assertOrganizationExists(definition.orgId, identity);
+    if (definition.public && existing.sealedSecureKeys.length > 0) {
+      await assertSure(input, context, {
+        question: `A public client holds no secureKey: those of ${clientId} end for good. Sure?`,
+        unchanged: `Nothing was changed: as a public client ${clientId} would lose its secureKeys for good.`,
+      });
+    }
     const client = await identity.clients.save(definition);
     await audit({ event: 'client_changed', clientId, change: 'changed' });
     const hint =

@@ -1,5 +1,6 @@
 import { RefusedChange } from '@gatehouse/identity';
-import { type Command, flag } from '../command.ts';
+import type { Command } from '../command.ts';
+import { assertSure, sureOption } from './assert-sure.ts';
 import { viewClient } from './clients.ts';
 import { findUser } from './users.ts';
 
@@ -56,15 +57,14 @@ const user: Command = {
 const all: Command = {
   name: 'revoke all',
   summary: 'End everything that was issued to anybody so far: sessions, tokens, codes, consents.',
-  options: { yes: { type: 'boolean', description: 'Do not ask.' } },
+  options: sureOption,
   notes: ['Do this after a backup of the store was restored.', nextSecond],
-  async run({ options }, { identity, terminal, audit }) {
-    const isSure =
-      flag(options.yes) === true ||
-      (await terminal.confirm('Everybody has to sign in anew. Sure?'));
-    if (!isSure) {
-      throw new RefusedChange('Nothing was revoked. Say --yes to go ahead.');
-    }
+  async run(input, context) {
+    const { identity, audit } = context;
+    await assertSure(input, context, {
+      question: 'Everybody has to sign in anew. Sure?',
+      unchanged: 'Nothing was revoked.',
+    });
     await identity.revocations.everything();
     await audit({ event: 'everything_revoked' });
     return { json: { revoked: 'everything' }, text: 'Everything issued so far is revoked.' };

@@ -1,5 +1,6 @@
 import { ApiError, successEnvelope } from '@gatehouse/api-envelope';
-import type { XAccessTokens } from '@gatehouse/identity';
+import type { AuditTrail, XAccessTokens } from '@gatehouse/identity';
+import { requestOrigin } from '../audit/request-origin.ts';
 import type { LocalOperation } from '../pipeline/local-operation.ts';
 import { protectiveHeaders } from '../pipeline/reply.ts';
 import { type LifetimeLimits, readLifetime } from './read-lifetime.ts';
@@ -7,17 +8,23 @@ import { type LifetimeLimits, readLifetime } from './read-lifetime.ts';
 /** `POST /api/v1/token` (specification: operation 4). Its route lets only signed requests through. */
 export function createAccessTokenOperation(dependencies: {
   readonly xAccessTokens: XAccessTokens;
+  readonly audit: AuditTrail;
   readonly lifetime: LifetimeLimits;
   readonly now: () => number;
 }): LocalOperation {
-  const { xAccessTokens, lifetime, now } = dependencies;
-  return async ({ message, caller }) => {
+  const { xAccessTokens, audit, lifetime, now } = dependencies;
+  return async ({ message, caller, clientAddress }) => {
     if (!isJson(message.headers['content-type'])) {
       throw new ApiError('unsupported_media_type', { message: 'Send application/json.' });
     }
     const text = Buffer.from(caller.body?.bytes ?? []).toString('utf8');
     const expires = readLifetime(text, lifetime);
+    const { clientId } = caller.principal;
     const token = await xAccessTokens.issue(caller.principal, expires);
+    audit.record(
+      { event: 'token_issued', grant: 'signed_request', clientId },
+      requestOrigin(message, clientAddress),
+    );
     const { timestamp, ...envelope } = successEnvelope(token, now());
     return {
       status: 200,

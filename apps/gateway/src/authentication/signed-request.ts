@@ -17,6 +17,7 @@ import {
 import { assertAllowedAddress } from './allowed-address.ts';
 import type { AuthenticationRequest, Authenticator, Caller } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
+import { isClientId } from './client-id.ts';
 import { nodeDigest } from './node-digest.ts';
 import type { PresentedCredentials } from './presented-credentials.ts';
 import { readSignedText, type SignedText } from './signed-text.ts';
@@ -24,7 +25,6 @@ import { readSignedText, type SignedText } from './signed-text.ts';
 type PresentedSignature = NonNullable<PresentedCredentials['signature']>;
 
 const MAXIMUM_ACTIVE_KEYS = 2;
-const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
 
 export interface SignedRequestDependencies {
   readonly clients: ClientRegistry;
@@ -47,7 +47,7 @@ export function createSignedRequestAuthenticator(
   const decoyKeys = [generateSecureKey(), generateSecureKey()];
 
   async function findClient(clientId: string): Promise<Client | undefined> {
-    const client = CLIENT_ID.test(clientId) ? await clients.find(clientId) : undefined;
+    const client = isClientId(clientId) ? await clients.find(clientId) : undefined;
     const usable = client?.enabled === true && !(strict && client.signatureAlgorithm === 'MD5');
     return usable ? client : undefined;
   }

@@ -8,6 +8,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import { observedRequest } from '@gatehouse/http-server';
+import type { AuditRefusal } from '../audit/signature-audit.ts';
 import type { AddressMatcher } from '../authentication/address.ts';
 import type { CrossOrigin } from '../cross-origin/cross-origin.ts';
 import type { Forwarder } from '../forwarding/forward.ts';
@@ -38,6 +39,7 @@ export interface PipelineDependencies extends AdmissionDependencies {
   readonly crossOrigin: CrossOrigin;
   readonly isTrustedProxy: AddressMatcher;
   readonly sealReply: SealReply;
+  readonly auditRefusal: AuditRefusal;
   readonly now: () => number;
 }
 
@@ -115,7 +117,7 @@ async function answer(
   if (operation === undefined) {
     throw new Error(`Nobody answers ${route.operation}.`);
   }
-  return operation({ message, caller });
+  return operation({ message, caller, clientAddress: exchange.clientAddress });
 }
 
 /** What needs no credential: preflights, which carry none (Fetch §4.8), and the resource's public document. */
@@ -154,10 +156,11 @@ async function refuse(
   thrown: unknown,
   exchange: Exchange,
   response: ServerResponse,
-  { limits, protectedResource, now }: PipelineDependencies,
+  { limits, protectedResource, auditRefusal, now }: PipelineDependencies,
 ): Promise<Reply> {
   const error = await countRefusal(toRefusal(thrown), exchange, limits).catch(toRefusal);
   noteRefusal(error, exchange.notes, response.destroyed);
+  auditRefusal(error, exchange);
   const reply = failureReply(withChallenge(error, protectedResource.metadataUrl), now());
   return exchange.message.method === 'HEAD' ? { ...reply, body: undefined } : reply;
 }

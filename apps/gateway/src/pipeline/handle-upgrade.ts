@@ -98,10 +98,11 @@ async function refuse(
   thrown: unknown,
   exchange: Exchange,
   response: ServerResponse,
-  { limits, protectedResource, now }: UpgradeDependencies,
+  { limits, protectedResource, auditRefusal, now }: UpgradeDependencies,
 ): Promise<void> {
   const error = await countRefusal(toRefusal(thrown), exchange, limits).catch(toRefusal);
   noteRefusal(error, exchange.notes, response.destroyed);
+  auditRefusal(error, exchange);
   const reply = failureReply(withChallenge(error, protectedResource.metadataUrl), now());
   const { socket } = response;
   response.once('finish', () => socket?.end());

@@ -6,4 +6,6 @@ import type { Reply } from './reply.ts';
 export type LocalOperation = (request: {
   readonly message: IncomingMessage;
   readonly caller: Caller;
+  /** The peer, or who a trusted proxy says it is. */
+  readonly clientAddress: string;
 }) => Promise<Reply>;

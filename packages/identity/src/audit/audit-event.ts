@@ -1,5 +1,8 @@
-/** How somebody tried to sign in. */
-export type SignInMethod = 'page' | 'password_grant' | 'device_code';
+/**
+ * Where somebody typed a password: on the sign-in page for an application, on it for a device's code, at the
+ * token endpoint, or again on the account page.
+ */
+export type SignInMethod = 'page' | 'device_code' | 'password_grant' | 'account_page';
 
 export type ClientChange =
   | 'added'
@@ -45,6 +48,8 @@ export type AuditEvent = Parties &
     | { readonly event: 'code_replayed' }
     | { readonly event: 'refresh_token_replayed' }
     | { readonly event: 'pkce_challenge_reused' }
+    | { readonly event: 'signature_refused' }
+    | { readonly event: 'request_replayed' }
     | {
         readonly event: 'client_changed';
         readonly clientId: string;
@@ -61,10 +66,11 @@ export type AuditEvent = Parties &
 export type AuditEventName = AuditEvent['event'];
 
 /**
- * Three trails, so that a flood of one kind (a busy client, somebody guessing) does not push out another:
- * what operators changed, what went wrong, and the daily business.
+ * Four trails, so that a flood of one kind (a busy client, somebody guessing) does not push out another:
+ * what operators changed, what went wrong at the authorization server, what went wrong with signed requests,
+ * and the daily business.
  */
-export type AuditTrailName = 'changes' | 'security' | 'activity';
+export type AuditTrailName = 'changes' | 'security' | 'signatures' | 'activity';
 
 export interface AuditEventKind {
   readonly trail: AuditTrailName;
@@ -83,6 +89,8 @@ export const auditEvents: Readonly<Record<AuditEventName, AuditEventKind>> = {
   code_replayed: { trail: 'security', outcome: 'failure' },
   refresh_token_replayed: { trail: 'security', outcome: 'failure' },
   pkce_challenge_reused: { trail: 'security', outcome: 'failure' },
+  signature_refused: { trail: 'signatures', outcome: 'failure' },
+  request_replayed: { trail: 'signatures', outcome: 'failure' },
   client_changed: { trail: 'changes', outcome: 'success' },
   user_changed: { trail: 'changes', outcome: 'success' },
   organization_added: { trail: 'changes', outcome: 'success' },

@@ -12,7 +12,7 @@ export interface AuditFilter {
   readonly limit: number;
 }
 
-/** Log lines a trail; a line of `activity` holds up to 32 entries. */
+/** Log lines a trail; a line of `activity` or `signatures` holds up to 32 entries. */
 export const TRAIL_CAPACITY = 10_000;
 export const trailKey = (trail: AuditTrailName): string => `audit:${trail}`;
 

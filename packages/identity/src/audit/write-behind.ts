@@ -1,6 +1,6 @@
 import type { AuditEntry, AuditTrailName } from './audit-event.ts';
 
-/** Daily business waits this long for company: far less than what an engine may lose when it is killed. */
+/** What may come by the thousand waits this long for company: far less than what an engine may lose when it is killed. */
 const GATHERING_MILLISECONDS = 20;
 const MAXIMUM_GATHERED = 32;
 
@@ -9,14 +9,17 @@ export interface WriteBehind {
   flush(): Promise<void>;
 }
 
-/** Stores entries beside the request that made them: `activity` many at a time, everything else at once. */
+/** A single request can cause one of these, and a busy client or a stranger thousands a second. */
+const gatheredTrails: ReadonlySet<AuditTrailName> = new Set(['activity', 'signatures']);
+
+/** Stores entries beside the request that made them: those of some trails many at a time, everything else at once. */
 export function createWriteBehind(dependencies: {
   readonly append: (trail: AuditTrailName, entries: readonly AuditEntry[]) => Promise<void>;
   readonly onLost?: ((entries: readonly AuditEntry[], error: unknown) => void) | undefined;
 }): WriteBehind {
   const { append, onLost } = dependencies;
   const running = new Set<Promise<void>>();
-  let gathered: AuditEntry[] = [];
+  const gathered = new Map<AuditTrailName, AuditEntry[]>();
   let timer: NodeJS.Timeout | undefined;
 
   function store(trail: AuditTrailName, entries: readonly AuditEntry[]): void {
@@ -29,25 +32,26 @@ export function createWriteBehind(dependencies: {
   function storeGathered(): void {
     clearTimeout(timer);
     timer = undefined;
-    const entries = gathered;
-    gathered = [];
-    if (entries.length > 0) {
-      store('activity', entries);
+    for (const [trail, entries] of gathered) {
+      store(trail, entries);
     }
+    gathered.clear();
   }
 
   return {
     add(trail, entry) {
-      if (trail !== 'activity') {
+      if (!gatheredTrails.has(trail)) {
         store(trail, [entry]);
         return;
       }
-      gathered.push(entry);
-      if (gathered.length >= MAXIMUM_GATHERED) {
+      const entries = gathered.get(trail);
+      if (entries === undefined) {
+        gathered.set(trail, [entry]);
+      } else if (entries.push(entry) >= MAXIMUM_GATHERED) {
         storeGathered();
-      } else {
-        timer ??= setTimeout(storeGathered, GATHERING_MILLISECONDS).unref();
+        return;
       }
+      timer ??= setTimeout(storeGathered, GATHERING_MILLISECONDS).unref();
     },
     async flush() {
       storeGathered();

@@ -1,0 +1,104 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { applyBootstrap, bootstrapDefinition } from '@gatehouse/identity';
+import { createPageVisitor } from '@gatehouse/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { alice, bootstrap } from './fixtures.ts';
+import { type InProcessServer, startInProcess } from './in-process-server.ts';
+
+let server: InProcessServer;
+let directory: string;
+
+async function start(issuer?: string): Promise<void> {
+  directory = await mkdtemp(join(tmpdir(), 'gatehouse-cookies-'));
+  server = await startInProcess(issuer === undefined ? {} : { issuer });
+  const bootstrapFile = join(directory, 'bootstrap.json');
+  await writeFile(bootstrapFile, JSON.stringify(bootstrap));
+  const definition = bootstrapDefinition({
+    ...{ bootstrapFile, dataDirectory: directory, embedded: true },
+    publicUrl: server.issuer,
+  });
+  if (definition !== undefined) {
+    await applyBootstrap(definition, server.identity);
+  }
+}
+
+afterEach(async () => {
+  await server.stop();
+  await rm(directory, { recursive: true });
+});
+
+interface SetCookie {
+  readonly value: string;
+  /** In lower case, without their values where those vary. */
+  readonly attributes: readonly string[];
+}
+
+/** Everything that is set while somebody signs in, by name; a cookie that is taken back is left out. */
+async function cookiesOfSignIn(): Promise<ReadonlyMap<string, SetCookie>> {
+  const visitor = createPageVisitor();
+  const found = new Map<string, SetCookie>();
+  const behindProxy = (url: string) => url.replace(server.issuer, server.address);
+  let page = await visitor.get(`${server.address}/account`);
+  for (let step = 0; step < 8; step += 1) {
+    for (const line of page.headers.getSetCookie()) {
+      const [pair = '', ...given] = line.split('; ');
+      const [name = '', value = ''] = pair.split('=');
+      const attributes = given.map((each) => each.toLowerCase());
+      if (value !== '') {
+        const shown = attributes.map((each) => each.replace(/^(expires|path=\/.+)=?.*/, '$1'));
+        found.set(name, { value, attributes: shown.sort() });
+      }
+    }
+    if (page.location !== undefined) {
+      page = await visitor.get(behindProxy(page.location));
+    } else if (page.body.includes('name="password"')) {
+      page = await visitor.submit(page, alice);
+    }
+  }
+  expect(page.body).toContain('Alice Example');
+  return found;
+}
+
+const common = ['httponly', 'samesite=lax'];
+
+describe('the cookies of a sign-in', () => {
+  it('are closed to scripts and other sites, and signed', async () => {
+    await start();
+    const cookies = await cookiesOfSignIn();
+    const names = ['interaction', 'resume', 'session'];
+    expect([...cookies.keys()].sort()).toEqual(names.flatMap((name) => [name, `${name}.sig`]));
+    for (const { attributes } of cookies.values()) {
+      expect(attributes).toEqual(expect.arrayContaining(common));
+      expect(attributes).not.toContain('secure');
+    }
+  });
+
+  it('LG-06 carry Secure and the prefixes that keep other hosts from setting them, on https', async () => {
+    await start('https://auth.example');
+    const cookies = await cookiesOfSignIn();
+    const names = ['__Host-session', '__Secure-interaction', '__Secure-resume'];
+    expect([...cookies.keys()].sort()).toEqual(names.flatMap((name) => [name, `${name}.sig`]));
+    for (const [name, { attributes }] of cookies) {
+      expect(attributes).toEqual(expect.arrayContaining([...common, 'secure']));
+      expect(attributes.some((each) => each.startsWith('domain'))).toBe(false);
+      if (name.startsWith('__Host-')) {
+        expect(attributes).toContain('path=/');
+      }
+    }
+  });
+
+  it('LG-06 count only as they were signed', async () => {
+    await start();
+    const visitor = createPageVisitor();
+    const cookies = await cookiesOfSignIn();
+    const [session, signature] = ['session', 'session.sig'].map((name) => cookies.get(name)?.value);
+    const statusWith = async (sig: string) => {
+      const cookie = `session=${session}; session.sig=${sig}`;
+      return (await visitor.get(`${server.address}/account`, { cookie })).status;
+    };
+    expect(await statusWith(String(signature))).toBe(200);
+    expect(await statusWith('A'.repeat(27))).toBe(303);
+  });
+});

@@ -1,0 +1,35 @@
+import type { IncomingMessage } from 'node:http';
+import type { ApiError } from '@gatehouse/api-envelope';
+import type { Identity } from '@gatehouse/identity';
+import { isClientId } from '../authentication/client-id.ts';
+import { requestOrigin } from './request-origin.ts';
+
+/** Called with what a request was refused for, whatever it was. The reply does not wait for it. */
+export type AuditRefusal = (
+  error: ApiError,
+  exchange: { readonly message: IncomingMessage; readonly clientAddress: string },
+) => void;
+
+/**
+ * Records signatures that were wrong, and those that were used again. The client is named when it is registered:
+ * what a stranger sends as its id may be anything.
+ */
+export function createSignatureAudit({
+  audit,
+  clients,
+}: Pick<Identity, 'audit' | 'clients'>): AuditRefusal {
+  async function findClientId({ headers }: IncomingMessage): Promise<string | undefined> {
+    const presented = headers['x-client-id'];
+    return isClientId(presented) ? (await clients.find(presented))?.clientId : undefined;
+  }
+
+  return ({ code }, { message, clientAddress }) => {
+    if (code !== 'invalid_signature' && code !== 'replayed_request') {
+      return;
+    }
+    const event = code === 'invalid_signature' ? 'signature_refused' : 'request_replayed';
+    const origin = requestOrigin(message, clientAddress);
+    const record = (clientId?: string) => audit.record({ event, clientId }, origin);
+    findClientId(message).then(record, () => record());
+  };
+}

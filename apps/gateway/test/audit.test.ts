@@ -1,0 +1,107 @@
+// requires: redis-server
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { send } from './http-client.ts';
+
+let redis: RedisServer;
+
+beforeAll(async () => {
+  redis = await startRedisServer();
+});
+afterAll(() => redis.stop());
+
+describe.each(['sqlite', 'redis'])('the audit of the gateway on %s', (engine) => {
+  let booted: BootedGateway;
+  let since: string;
+
+  beforeAll(async () => {
+    booted = await bootGateway(engine === 'redis' ? { storeUrl: redis.url } : {});
+  });
+  afterAll(() => closeUnharmed(booted));
+  beforeEach(async () => {
+    await booted.identity.audit.flush();
+    await sleep(2);
+    since = new Date().toISOString();
+  });
+
+  const from = {
+    id: expect.any(String),
+    at: expect.any(String),
+    actor: 'gateway',
+    address: expect.stringMatching(/^(127\.0\.0\.1|::1)$/),
+  };
+
+  async function recorded() {
+    await sleep(20);
+    await booted.identity.audit.flush();
+    return booted.identity.audit.read({ since, limit: 10 });
+  }
+
+  it('SL-09 records a wrong signature once, and names the client where there is one', async () => {
+    const own = booted.signed({ query: 'a=1' });
+    const reply = await send(booted.port, '/api/device?a=2', { headers: own });
+    const refused = {
+      ...from,
+      event: 'signature_refused',
+      outcome: 'failure',
+      requestId: reply.headers['x-request-id'],
+    };
+    expect(reply.json.code).toBe('invalid_signature');
+    expect(await recorded()).toEqual([{ ...refused, clientId: booted.clientId }]);
+
+    since = new Date().toISOString();
+    for (const clientId of ['nobody', 'x'.repeat(200)]) {
+      const headers = { ...own, 'X-Client-Id': clientId };
+      expect((await send(booted.port, '/api/device?a=2', { headers })).status).toBe(401);
+    }
+    const entries = await recorded();
+    const stranger = { ...refused, requestId: expect.any(String) };
+    expect(entries.slice(0, 2)).toEqual([stranger, stranger]);
+    expect(entries).toHaveLength(2);
+    expect(JSON.stringify(entries)).not.toContain(own['X-Sign']);
+  });
+
+  it('SL-09 records a replay once', async () => {
+    const headers = booted.signed({ query: 'b=1' });
+    expect((await send(booted.port, '/api/device?b=1', { headers })).status).toBe(200);
+    // The first request that is forwarded makes the signing key, and that is recorded, too.
+    await booted.identity.audit.flush();
+    await sleep(2);
+    since = new Date().toISOString();
+    const again = await send(booted.port, '/device-instance?b=1', { method: 'DELETE', headers });
+
+    expect(again.json.code).toBe('replayed_request');
+    expect(await recorded()).toEqual([
+      {
+        ...from,
+        event: 'request_replayed',
+        outcome: 'failure',
+        clientId: booted.clientId,
+        requestId: again.headers['x-request-id'],
+      },
+    ]);
+  });
+
+  it('SL-09 records a token for a signed request once, without the token', async () => {
+    const headers = { 'Content-Type': 'application/json', ...booted.signed({ body: '{}' }) };
+    const reply = await send(booted.port, '/api/v1/token', { method: 'POST', headers, body: '{}' });
+    booted.keepSecret(reply.json.result);
+    const entries = await recorded();
+
+    expect(reply.status).toBe(200);
+    expect(entries).toEqual([
+      {
+        ...from,
+        event: 'token_issued',
+        grant: 'signed_request',
+        outcome: 'success',
+        clientId: booted.clientId,
+        requestId: reply.headers['x-request-id'],
+      },
+    ]);
+    expect(JSON.stringify(entries)).not.toContain(reply.json.result);
+  });
+});
