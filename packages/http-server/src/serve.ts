@@ -1,7 +1,8 @@
 /**
  * What every server process of Gatehouse is made of.
  *
- *   run-process (start, end) ─▶ serve (limits, drain) ── connections (who is idle), client-error (not HTTP)
+ *   run-process (start, end) ─▶ serve (limits, drain) ── connections (who is idle), client-error (not HTTP),
+ *                               │         accept-waiting (no connection is lost at the end)
  *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
  *                               ├ continue (100 only for a body that is wanted)
  *                               ├ deferred-listener (503 until the application could be built)
@@ -12,6 +13,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { acceptWaiting } from './accept-waiting.ts';
 import { createClientErrorHandler } from './client-error.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { deferContinue } from './continue.ts';
@@ -106,7 +108,13 @@ function listen(server: Server, options: ListenOptions): Promise<void> {
   });
 }
 
-function drain(server: Server, connections: Connections, milliseconds: number): Promise<void> {
+async function drain(
+  server: Server,
+  connections: Connections,
+  milliseconds: number,
+): Promise<void> {
+  connections.startDraining();
+  await acceptWaiting(server);
   return new Promise((resolve) => {
     const grace = setTimeout(() => connections.cutIdle(), Math.min(IDLE_GRACE, milliseconds));
     const cut = setTimeout(() => connections.cutAll(), milliseconds);
@@ -118,6 +126,5 @@ function drain(server: Server, connections: Connections, milliseconds: number): 
       server.close();
       resolve();
     });
-    connections.startDraining();
   });
 }
