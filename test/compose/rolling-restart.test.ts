@@ -30,7 +30,12 @@ beforeAll(async () => {
   users = await registerUsers(tier);
   await createDevice(tier, users.web, 'pump-1');
 }, 180_000);
-afterAll(async () => { if (process.env.KEEP) { console.log(await tier.compose('logs','nginx')); } await tier.remove(); }, 60000);
+afterAll(async () => {
+  if (process.env.KEEP) {
+    console.log(await tier.compose('logs', 'nginx'));
+  }
+  await tier.remove();
+}, 60000);
 //XX(), 60_000);
 
 /** Docker's restart, one container after the other, each waited for until it is healthy. */
