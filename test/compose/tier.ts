@@ -32,6 +32,7 @@ export interface Container {
     readonly RW: boolean;
   }[];
   readonly NetworkSettings: {
+    readonly Networks: Readonly<Record<string, { readonly IPAddress: string }>>;
     readonly Ports: Readonly<
       Record<string, readonly { readonly HostIp: string; readonly HostPort: string }[] | null>
     >;
@@ -106,7 +107,7 @@ export async function createTier(options: TierOptions = {}): Promise<Tier> {
     node: (service, script) => compose('exec', '-T', service, 'node', '-e', script),
     async containers() {
       const ids = (await compose('ps', '--all', '--quiet')).split('\n').filter(Boolean);
-      return JSON.parse(await docker('inspect', ...ids)) as Container[];
+      return ids.length === 0 ? [] : (JSON.parse(await docker('inspect', ...ids)) as Container[]);
     },
     async remove() {
       await compose('--profile', '*', 'down', '--volumes', '--timeout', '3');
