@@ -26,7 +26,9 @@ export async function findInImage(
       if (entry.isFile()) {
         const content = await readFile(join(entry.parentPath, entry.name));
         const plain = content.subarray(0, 2).equals(GZIP_MAGIC) ? gunzipSync(content) : content;
-        texts.filter((text) => plain.includes(text)).forEach((text) => found.add(text));
+        for (const text of texts.filter((each) => plain.includes(each))) {
+          found.add(text);
+        }
       }
     }
     return texts.filter((text) => found.has(text));

@@ -34,6 +34,8 @@ async function start() {
     onAuditLost: (entries, err) =>
       logger.error({ err, audit: entries }, 'audit entries not stored'),
   });
+  // Connected first, so that only a store that is away makes this listen before there is an application (CF-02).
+  await store.ping().catch(() => undefined);
   const application = await deferListener(
     async () => {
       if (bootstrap !== undefined) {

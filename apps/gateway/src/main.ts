@@ -36,6 +36,8 @@ async function start(): Promise<RunningApp> {
     onAuditLost: (entries, err) =>
       logger.error({ err, audit: entries }, 'audit entries not stored'),
   });
+  // Connected first: who spreads requests over several gateways sends them as soon as this one listens (CF-02).
+  await store.ping().catch(() => undefined);
   const bootstrap = await startBootstrap(definition, identity);
   const gateway = createGateway({
     ...configuration,
