@@ -159,8 +159,8 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     }
   });
 
-  it('SL-03 writes no secret, token or code into any log at debug level', () => {
-    const output = system.output();
+  it('SL-03 writes no secret, token or code into any log at debug level', async () => {
+    const output = await system.output();
     expect(output).toContain('"operation":"device.list"');
     expect(secrets.length).toBeGreaterThan(6);
     for (const secret of secrets) {

@@ -22,10 +22,12 @@ import { defaultParameters } from './authorize/default-parameters.ts';
 import { redirectPostedRequest } from './authorize/form-post.ts';
 import { answerClientEndpointErrors } from './client-endpoints/answer-errors.ts';
 import { auditedEndpoint } from './client-endpoints/audited-endpoint.ts';
+import { serveMachineTokens } from './client-endpoints/serve-machine-tokens.ts';
 import { clientEndpoint, writeRefusal } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
+import { createMachineTokenIssuer } from './grants/machine-token-issuer.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
 import { refuseCrossSite } from './http/refuse-cross-site.ts';
@@ -44,7 +46,7 @@ import type { SecurityProfile } from './provider/grant-types.ts';
 import { isUserAllowed } from './provider/interaction-policy.ts';
 import { providerRoutes as at, clientEndpointPaths } from './provider/routes.ts';
 import { createSignInRoutes } from './sign-in/sign-in-routes.ts';
-import { createFailedSecrets } from './throttle/failed-secrets.ts';
+import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
 import { limitRequests } from './throttle/limit-requests.ts';
 import { DEFAULT_CLIENT_REQUESTS_PER_MINUTE } from './throttle/limits.ts';
 import { createSignIn, type SignIn } from './throttle/sign-in-throttle.ts';
@@ -74,7 +76,8 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     isAllowed: (user, clientId) => isUserAllowed(user.orgId, clientId, identity),
     observer: createSignInAudit(identity),
   });
-  const provider = await openProvider({ ...dependencies, identity }, signIn);
+  const failedSecrets = createFailedSecrets(identity);
+  const provider = await openProvider({ ...dependencies, identity }, { signIn, failedSecrets });
   const callback = provider.callback();
   const serve: RequestHandler = (request, response) => callback(request, response);
 
@@ -91,7 +94,9 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     requestsPerMinute: dependencies.clientRequestsPerMinute ?? DEFAULT_CLIENT_REQUESTS_PER_MINUTE,
     refuse: refuseTooMany,
   });
-  app.all(at.token, operation('token'), browserForm, limit, forClients, serve);
+  const issue = createMachineTokenIssuer(provider, failedSecrets);
+  const short = serveMachineTokens(issue, audit);
+  app.all(at.token, operation('token'), browserForm, limit, forClients, short, serve);
   app.all(
     PLATFORM_TOKEN_PATH,
     operation('platform-token'),
@@ -159,7 +164,7 @@ function createExactRouting(trustedProxies: readonly string[]): Express {
 
 async function openProvider(
   dependencies: AppDependencies,
-  signIn: SignIn,
+  throttles: { readonly signIn: SignIn; readonly failedSecrets: FailedSecrets },
 ): Promise<ReturnType<typeof createProvider>> {
   const { identity, issuer, masterKey, cookieKeys, securityProfile } = dependencies;
   const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
@@ -180,8 +185,7 @@ async function openProvider(
     cookieKeys,
     secureCookies: issuer.startsWith('https:'),
     securityProfile,
-    signIn,
-    failedSecrets: createFailedSecrets(identity),
+    ...throttles,
   });
 }
 

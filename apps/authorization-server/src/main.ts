@@ -22,6 +22,7 @@ async function start() {
     app: 'authorization-server',
     level: configuration.logLevel,
     pretty: process.stdout.isTTY === true,
+    buffered: true,
   });
   exitOnUnhandledErrors(logger);
 

@@ -370,6 +370,6 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     ]) {
       expect(entries).not.toContain(secret);
     }
-    expect(system.output()).not.toContain(typedByMistake);
+    expect(await system.output()).not.toContain(typedByMistake);
   });
 });

@@ -402,7 +402,7 @@ describe('the sign-in', () => {
       landing.searchParams.get('code') ?? '',
       ...[...visitor.cookies.values()],
     ];
-    const output = system.output();
+    const output = await system.output();
     expect(output).toContain('"operation":"sign-in"');
     for (const secret of secrets) {
       expect(secret.length).toBeGreaterThan(8);

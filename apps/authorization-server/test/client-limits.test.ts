@@ -90,21 +90,24 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
   });
 
   describe('requests', () => {
-    it('RL-03 RL-06 RL-07 are limited for one address, over both processes, to the last one', async () => {
+    it('RL-03 RL-06 RL-07 are limited for one address, over both processes, and never more', async () => {
       const replies = await Promise.all(
         Array.from({ length: REQUESTS_PER_MINUTE + 50 }, (_, i) =>
           token('192.0.2.9', undefined, either(i)),
         ),
       );
-      expect(replies.filter(({ status }) => status === 200)).toHaveLength(REQUESTS_PER_MINUTE);
+      const served = replies.filter(({ status }) => status === 200).length;
+      // What a process has leased and does not use is lost: 1/32 of the limit for each.
+      expect(served).toBeLessThanOrEqual(REQUESTS_PER_MINUTE);
+      expect(served).toBeGreaterThanOrEqual(REQUESTS_PER_MINUTE * (1 - 2 / 32));
       const refused = replies.find(({ status }) => status !== 200);
       expect(refused && outcome(refused)).toEqual([429, 'too_many_requests']);
       const { headers } = refused ?? { headers: new Headers() };
       expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
       expect(headers.get('cache-control')).toBe('no-store');
       expect(headers.get('pragma')).toBe('no-cache');
-      expect(headers.get('ratelimit-policy')).toContain(`q=${REQUESTS_PER_MINUTE}; w=60`);
-      expect(headers.get('ratelimit')).toContain('r=0');
+      expect(headers.get('ratelimit-policy')).toBe(`"address";q=${REQUESTS_PER_MINUTE};w=60`);
+      expect(headers.get('ratelimit')).toMatch(/^"address";r=0;t=\d+$/);
       const platform = await requestPlatformToken(system.first, grant, {
         'x-forwarded-for': '192.0.2.9',
       });

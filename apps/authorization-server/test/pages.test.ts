@@ -227,8 +227,8 @@ describe('the sign-in and consent pages', () => {
         expect(body + location + JSON.stringify([...headers])).not.toContain(secret);
       }
     }
-    expect(system.output()).not.toContain(typed.password);
-    expect(system.output()).not.toContain(alice.password);
+    expect(await system.output()).not.toContain(typed.password);
+    expect(await system.output()).not.toContain(alice.password);
   });
 
   it('LG-16 answer every form with 303, so that nothing is posted on', async () => {

@@ -285,7 +285,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
 
   it('PT-13 writes the log line of a token request, without a secret', async () => {
     const { body } = await request({ ...grant, scope: 'device:write' });
-    const output = system.output();
+    const output = await system.output();
     expect(output).toContain('"operation":"platform-token"');
     for (const secret of [body.access_token, body.refresh_token, other.secureKey, full.secureKey]) {
       expect(output).not.toContain(secret);

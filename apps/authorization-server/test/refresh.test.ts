@@ -1,8 +1,11 @@
 // requires: redis-server
 
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openIdentity } from '@gatehouse/identity';
 import { storeEngines } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { basic, requestToken, web } from './fixtures.ts';
+import { alice, basic, requestToken, web } from './fixtures.ts';
 import {
   full,
   type GrantsSystem,
@@ -26,6 +29,14 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
   });
   afterAll(() => system.stop());
 
+  const scopeOf = async (token: string, authorization: string) => {
+    const reply = await fetch(`${issuer}/introspect`, {
+      method: 'POST',
+      headers: { authorization },
+      body: new URLSearchParams({ token }),
+    });
+    return ((await reply.json()) as { scope?: string }).scope;
+  };
   const refresh = (token: string, scope?: string, server = issuer) =>
     requestToken(server, refreshing(token, scope));
 
@@ -112,6 +123,38 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
       body: 'grant_type=refresh_token&refresh_token=a&refresh_token=b',
     });
     expect(reply.status).toBe(400);
+  });
+
+  it('RF-06 gives no scope that was taken from the client since, at either endpoint', async () => {
+    const asFull = { authorization: basic(full.clientId, full.secureKey) };
+    const password = { grant_type: 'password', ...alice };
+    const person = (await requestToken(issuer, password, asFull)).body;
+    const machine = (
+      await requestPlatformToken(issuer, { grant_type: 'client_credentials' }, asFull)
+    ).body;
+    for (const { scope } of [person, machine]) {
+      expect(scope).toContain('device:write');
+    }
+    const { clients } = openIdentity({ store: system.store, masterKey: randomBytes(32) });
+    const setScopes = (scopes: readonly string[]) =>
+      clients.update(full.clientId, (client) => ({ ...client, scopes }));
+    const before = (await clients.find(full.clientId))?.scopes ?? [];
+    await setScopes(['device:read', 'openid']);
+    // The servers' copies of the record are at most 50 ms old.
+    await sleep(60);
+
+    const refreshed = await requestToken(issuer, refreshing(person.refresh_token), asFull);
+    expect([refreshed.status, refreshed.body.scope]).toEqual([200, 'device:read openid']);
+    const taken = refreshing(refreshed.body.refresh_token, 'device:write');
+    expect(outcome(await requestToken(issuer, taken, asFull))).toEqual([400, 'invalid_scope']);
+    const platform = await requestPlatformToken(issuer, refreshing(machine.refresh_token), asFull);
+    expect([platform.status, platform.body.scope]).toEqual([200, 'device:read']);
+    for (const { body } of [refreshed, platform]) {
+      for (const token of [body.access_token, body.refresh_token]) {
+        expect(await scopeOf(token, asFull.authorization)).toBe(body.scope);
+      }
+    }
+    await setScopes(before);
   });
 
   it('has an end that no refresh moves', async () => {

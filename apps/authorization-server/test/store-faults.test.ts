@@ -161,6 +161,6 @@ describe('a store that is away', () => {
     await untilServed(first);
     const { status } = await requestToken(first, { grant_type: 'client_credentials' });
     expect(status).toBe(200);
-    expect(system.output()).not.toContain(alice.password);
+    expect(await system.output()).not.toContain(alice.password);
   });
 });

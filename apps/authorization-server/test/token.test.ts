@@ -254,7 +254,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
   it('stores no token or code in a form that can be read', async () => {
     const code = await newCode();
     const { body } = await requestToken(issuer, redemption(code));
-    const output = system.output();
+    const output = await system.output();
     for (const secret of [code, body.access_token, body.refresh_token, body.id_token]) {
       expect(output).not.toContain(secret);
     }

@@ -19,6 +19,7 @@ import {
   type SigningKeyPolicy,
   type XAccessTokens,
 } from '@gatehouse/identity';
+import type { RateLimit } from '@gatehouse/store';
 import { createAccessTokenOperation } from './access-tokens/issue-access-token.ts';
 import { thisGateway } from './audit/request-origin.ts';
 import { createSignatureAudit } from './audit/signature-audit.ts';
@@ -36,7 +37,6 @@ import { createUpstream, type Upstream } from './forwarding/upstream.ts';
 import { createRequestHandler } from './pipeline/handle-request.ts';
 import { createUpgradeHandler, type UpgradeDependencies } from './pipeline/handle-upgrade.ts';
 import { createProtectedResource } from './public-documents/protected-resource.ts';
-import type { RateLimit } from './rate-limits/rate-limiter.ts';
 import { createRequestLimits } from './rate-limits/request-limits.ts';
 import { issueAccessTokenOperation } from './routes/device-routes.ts';
 import type { Routing } from './routes/route-file.ts';

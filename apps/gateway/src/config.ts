@@ -12,8 +12,8 @@ import {
   isLoopbackUrl,
   resolveIdentitySettings,
 } from '@gatehouse/identity';
+import type { RateLimit } from '@gatehouse/store';
 import { z } from 'zod';
-import type { RateLimit } from './rate-limits/rate-limiter.ts';
 import { loadRouting, type Routing } from './routes/route-file.ts';
 
 /** The operations port of an app, unless set, is its port and this. */

@@ -55,6 +55,20 @@ describe('a record cache', () => {
     expect(slow.reads()).toBe(2);
   });
 
+  test('gives the same object again for a record that has not changed', async () => {
+    const first = await cache.read('a');
+    time += MAXIMUM_RECORD_AGE_MILLISECONDS;
+    expect(await cache.read('a')).toBe(first);
+    values.set('a', '2');
+    time += MAXIMUM_RECORD_AGE_MILLISECONDS;
+    const second = await cache.read('a');
+    expect(second).not.toBe(first);
+    values.set('a', '1');
+    cache.forget('a');
+    expect(await cache.read('a')).not.toBe(first);
+    expect(slow.reads()).toBe(4);
+  });
+
   test('CG-15 counts the age from when the read began', async () => {
     slow.hold();
     const first = cache.read('a');

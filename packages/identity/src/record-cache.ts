@@ -6,6 +6,12 @@ const MAXIMUM_ENTRIES = 10_000;
 /** Longer than any key that was ever written: remembering those would let a caller fill the memory. */
 const MAXIMUM_KEY_LENGTH = 256;
 
+interface Entry<Value> {
+  readonly text: string | undefined;
+  readonly value: Value | undefined;
+  readonly readAt: number;
+}
+
 export interface RecordCache<Value> {
   read(key: string): Promise<Value | undefined>;
   forget(key: string): void;
@@ -14,7 +20,8 @@ export interface RecordCache<Value> {
 /**
  * Reads records through a copy that is at most 50 ms old, so that a busy client costs twenty store reads a
  * second instead of one a request. What does not exist is remembered as long and no longer: otherwise the
- * time of a second look would tell who exists (CWE-203).
+ * time of a second look would tell who exists (CWE-203). A record that has not changed stays the same object, so that
+ * what was made of it can be kept beside it.
  *
  * @param parse a record, or undefined for a text that is none: what is damaged does not exist
  */
@@ -23,7 +30,7 @@ export function createRecordCache<Value>(
   parse: (text: string) => Value | undefined,
   now: () => number,
 ): RecordCache<Value> {
-  const entries = new Map<string, { readonly value: Value | undefined; readonly readAt: number }>();
+  const entries = new Map<string, Entry<Value>>();
   let forgotten = 0;
   return {
     async read(key) {
@@ -34,13 +41,13 @@ export function createRecordCache<Value>(
       }
       const forgottenBefore = forgotten;
       const text = await store.get(key);
-      const value = text === undefined ? undefined : parse(text);
+      const value = parseAnew(text, entries.get(key), parse);
       // A write that came between must not be hidden behind the older copy.
       if (forgotten === forgottenBefore && key.length <= MAXIMUM_KEY_LENGTH) {
         if (entries.size >= MAXIMUM_ENTRIES) {
           entries.clear();
         }
-        entries.set(key, { value, readAt });
+        entries.set(key, { text, value, readAt });
       }
       return value;
     },
@@ -49,6 +56,17 @@ export function createRecordCache<Value>(
       entries.delete(key);
     },
   };
+}
+
+function parseAnew<Value>(
+  text: string | undefined,
+  known: Entry<Value> | undefined,
+  parse: (text: string) => Value | undefined,
+): Value | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
+  return known?.text === text ? known.value : parse(text);
 }
 
 /** A negative age is a clock that was set back: an old copy must not live on until it catches up. */

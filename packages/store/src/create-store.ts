@@ -4,7 +4,7 @@
  *   createStore(url) ── store-url ──▶ sqlite: ─▶ sqlite-store ── sqlite-database (file, schema, busy retry)
  *                                 └─▶ redis…  ─▶ redis-store  ── redis-connection (waits, deadlines) ── redis-client
  *
- * `*-contract.ts` is the suite that every engine passes. Deliberately not here: what the keys mean,
+ * `*-contract.ts` is the suite that every engine passes; `rate-limiter.ts` counts requests over any of them. Deliberately not here: what the keys mean,
  * hashing and sealing (packages/identity), and any cache: revocation must be seen at once.
  */
 import { createAvailability, type OnStateChange } from './availability.ts';

@@ -1,5 +1,11 @@
 export type { StoreState } from './availability.ts';
 export { createStore, type StoreOptions } from './create-store.ts';
+export {
+  createRateLimiter,
+  type RateLimit,
+  type RateLimiter,
+  type Verdict,
+} from './rate-limiter.ts';
 export { redisAccessRule } from './redis-access.ts';
 export { type Counter, NEVER_EXPIRES, type Store, StoreUnavailable } from './store.ts';
 export { parseStoreUrl, type StoreLocation } from './store-url.ts';

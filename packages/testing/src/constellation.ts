@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type AppName, type AppProcess, startApp } from './app-process.ts';
 import { freePort } from './free-port.ts';
 import { type StoreEngineName, startStoreEngine } from './store-engine.ts';
@@ -24,12 +25,15 @@ export interface Constellation {
   readonly deviceServiceUrl: string;
   readonly storeUrl: string;
   readonly processes: readonly AppProcess[];
-  /** Everything all of them wrote. */
-  output(): string;
+  /** Everything all of them wrote until now, lines that a process still collects included. */
+  output(): Promise<string>;
   /** Everything the store holds. */
   storedText(): Promise<string>;
   stop(): Promise<void>;
 }
+
+/** Servers collect their log for up to 100 ms (packages/http-server). */
+const LOG_COLLECTING_MILLISECONDS = 200;
 
 const portVariables = {
   'authorization-server': 'AUTHORIZATION_SERVER_PORT',
@@ -92,7 +96,10 @@ export async function startConstellation(options: ConstellationOptions): Promise
     storeUrl: store.storeUrl,
     processes,
     storedText: store.storedText,
-    output: () => processes.map((each) => each.output()).join('\n'),
+    async output() {
+      await sleep(LOG_COLLECTING_MILLISECONDS);
+      return processes.map((each) => each.output()).join('\n');
+    },
     stop,
   };
 }

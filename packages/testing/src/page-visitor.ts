@@ -2,7 +2,11 @@
 export interface PageVisitor {
   get(url: string, headers?: Readonly<Record<string, string>>): Promise<VisitedPage>;
   /** Posts the page's first form, with what the person adds to its hidden fields. */
-  submit(page: VisitedPage, fields: Readonly<Record<string, string>>): Promise<VisitedPage>;
+  submit(
+    page: VisitedPage,
+    fields: Readonly<Record<string, string>>,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<VisitedPage>;
   readonly cookies: ReadonlyMap<string, string>;
 }
 
@@ -59,7 +63,7 @@ export function createPageVisitor(): PageVisitor {
 
   return {
     get: (url, headers = {}) => visit(url, { headers }),
-    submit(page, fields) {
+    submit(page, fields, headers = {}) {
       const action = /<form[^>]* action="([^"]*)"/.exec(page.body)?.[1] ?? '';
       const hidden = [
         ...page.body.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g),
@@ -68,7 +72,7 @@ export function createPageVisitor(): PageVisitor {
         ...Object.fromEntries(hidden.map(([, name, value]) => [name, value])),
         ...fields,
       });
-      return visit(new URL(action, page.url).href, { method: 'POST', body });
+      return visit(new URL(action, page.url).href, { method: 'POST', headers, body });
     },
     get cookies() {
       return new Map([...jar].map(([key, { value }]) => [key, value]));

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /**
  * Whether an Authorization header at a client endpoint is unreadable: another scheme, not base64, without a
  * colon, an empty half, or a form-encoding that decodes to no text. RFC 6749 §5.2 calls that a failed client
@@ -30,9 +32,5 @@ function isFormEncoded(half: string): boolean {
 }
 
 function decodeUtf8(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
+  return isUtf8(bytes) ? bytes.toString('utf8') : undefined;
 }

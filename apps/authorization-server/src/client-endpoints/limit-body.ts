@@ -44,3 +44,21 @@ export async function readLimitedBody(request: IncomingMessage): Promise<Buffer 
   }
   return Buffer.concat(chunks);
 }
+
+/**
+ * A body whose length was declared and is within the limit, by events: an iterator costs more than the body.
+ *
+ * @throws Error when the caller leaves before its end
+ */
+export function readDeclaredBody(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const [first] = chunks;
+      resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
+    });
+    request.on('error', reject);
+    request.on('close', () => reject(new Error('The caller left.')));
+  });
+}

@@ -86,6 +86,9 @@ function refuseCredentials(request: Request): Refusal | undefined {
 }
 
 function refuseAddress(request: Request): Refusal | undefined {
+  if (!request.url.includes('?')) {
+    return undefined;
+  }
   const { searchParams } = new URL(request.url, 'http://unused.invalid');
   const found = bodyOnlyParameters.find((name) => searchParams.has(name));
   return found === undefined

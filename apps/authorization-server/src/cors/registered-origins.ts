@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { RegisteredOrigins } from '@gatehouse/identity';
 import type { RequestHandler } from 'express';
 import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
@@ -34,6 +35,21 @@ export function allowRegisteredOrigins(
     }
     response.set('Allow', `${methods}, OPTIONS`).status(204).end();
   };
+}
+
+/**
+ * The provider asks once it knows the client, and would refuse the request. An origin of another client's is as good
+ * as none: the request is answered, and the browser keeps the answer from the page.
+ */
+export function forgetForeignOrigin(
+  { req }: { readonly req: IncomingMessage },
+  origin: string,
+  registered: unknown,
+): true {
+  if (!(Array.isArray(registered) && registered.includes(origin))) {
+    delete req.headers.origin;
+  }
+  return true;
 }
 
 /** The library answers a request without Origin with `*`: what no browser asked for is not said. */

@@ -1,42 +1,95 @@
-import type { Store } from '@gatehouse/store';
-import type { Request } from 'express';
-import { createAttemptLimit } from '../http/attempt-limit.ts';
+import type { Identity } from '@gatehouse/identity';
+import type Provider from 'oidc-provider';
+import { type AttemptLimit, createAttemptLimit } from '../http/attempt-limit.ts';
+import { clientAddress } from '../http/client-address.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import { fill } from '../pages/texts.ts';
 import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
 import { providerRoutes } from '../provider/routes.ts';
-import { deviceProblemView } from './views/outcome-views.ts';
+import { isSessionOf } from '../provider/sessions.ts';
+import { deviceProblemView, signInFirstView } from './views/outcome-views.ts';
+
+const WINDOW_SECONDS = 600;
+/** Many people may share an address: what typing errors of an office stay below. */
+const BY_ADDRESS = 20;
+const BY_USER = 20;
+/**
+ * All whom nobody is signed in for, from wherever: with a thousand codes alive, a thousand guesses hit one in 25,000
+ * times.
+ */
+const STRANGERS = 1000;
+
+/** Whose guesses count together, and what somebody is told who has none left. */
+interface Bound {
+  readonly limit: AttemptLimit;
+  readonly party: string;
+  readonly message: 'deviceTooMany' | 'deviceSignInFirst';
+}
 
 /**
- * RFC 8628 §5.1: eight of twenty letters are few enough to be tried by the million. By address: a cookie would be
- * left out. Many people may share one, so the limit is what typing errors of an office stay below.
+ * RFC 8628 §5.1: eight of twenty letters are few enough to be tried by the million. Wrong codes are counted by address,
+ * and, since addresses are cheap, by the user who is signed in, or else for all strangers together. Over the last,
+ * people have to sign in before they enter a code: that shuts out whoever guesses, and nobody who has an account.
  */
-const limits = { name: 'user-code', attempts: 20, windowSeconds: 600 } as const;
+export function limitUserCodes(provider: Provider, identity: Identity): ProviderMiddleware {
+  const limitOf = (kind: string, attempts: number) =>
+    createAttemptLimit(identity.store, {
+      name: `user-code:${kind}`,
+      attempts,
+      windowSeconds: WINDOW_SECONDS,
+    });
+  const addresses = limitOf('address', BY_ADDRESS);
+  const users = limitOf('user', BY_USER);
+  const strangers = limitOf('strangers', STRANGERS);
 
-export function limitUserCodes(store: Store): ProviderMiddleware {
-  const limit = createAttemptLimit(store, limits);
+  async function boundsOf(context: Parameters<ProviderMiddleware>[0]): Promise<readonly Bound[]> {
+    const message = 'deviceTooMany';
+    const byAddress: Bound = { limit: addresses, party: clientAddress(context.req), message };
+    const session = await provider.Session.get(context);
+    const user = await identity.users.find(session.accountId ?? '');
+    return [
+      byAddress,
+      isSessionOf(user, session)
+        ? { limit: users, party: user.userId, message }
+        : { limit: strangers, party: 'all', message: 'deviceSignInFirst' },
+    ];
+  }
+
   return async (context, next) => {
     if (context.method !== 'POST' || context.path !== providerRoutes.code_verification) {
       return next();
     }
-    // Express reads it with respect to the proxies it trusts; Koa's own would believe everybody.
-    const address = (context.req as Request).ip ?? 'unknown';
-    const wait = await limit.take(address);
-    if (wait !== undefined) {
-      const { language, texts } = pageLanguage(context);
-      const minutes = String(Math.ceil(wait / 60));
-      const message = fill(texts.deviceTooMany, { minutes });
-      context.status = 429;
-      context.set('Retry-After', String(wait));
-      context.type = 'html';
-      const content = deviceProblemView(message, texts);
-      context.body = renderPage({ language, title: texts.deviceTitle, content });
-      return;
+    const counted: Bound[] = [];
+    const giveBack = () => Promise.all(counted.map(({ limit, party }) => limit.giveBack(party)));
+    for (const bound of await boundsOf(context)) {
+      const wait = await bound.limit.take(bound.party);
+      if (wait !== undefined) {
+        // Nothing was looked at: whoever waits for others has not guessed.
+        await giveBack();
+        refuse(context, bound.message, wait);
+        return;
+      }
+      counted.push(bound);
     }
     await next();
     if (context.oidc?.entities.DeviceCode !== undefined) {
-      await limit.giveBack(address);
+      await giveBack();
     }
   };
+}
+
+function refuse(
+  context: Parameters<ProviderMiddleware>[0],
+  message: Bound['message'],
+  wait: number,
+): void {
+  const { language, texts } = pageLanguage(context);
+  const minutes = String(Math.ceil(wait / 60));
+  context.status = 429;
+  context.set('Retry-After', String(wait));
+  context.type = 'html';
+  const view = message === 'deviceSignInFirst' ? signInFirstView : deviceProblemView;
+  const content = view(fill(texts[message], { minutes }), texts);
+  context.body = renderPage({ language, title: texts.deviceTitle, content });
 }

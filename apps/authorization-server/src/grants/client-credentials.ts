@@ -1,9 +1,16 @@
 import { identityScopes } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
-import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Client, ClientCredentials, KoaContextWithOIDC } from 'oidc-provider';
 import { isPlatformRequest } from '../platform/platform-requests.ts';
 import { issueMachineTokens } from './machine-tokens.ts';
 import { resolveScope } from './resolve-scope.ts';
+
+export interface ClientCredentialsReply {
+  readonly access_token: string;
+  readonly token_type: string;
+  readonly expires_in: number;
+  readonly scope: string;
+}
 
 /**
  * RFC 6749 §4.4. The library's own handler leaves out what a machine needs when it names no scope, and drops
@@ -26,19 +33,32 @@ async function issueClientCredentials(
   if (client === undefined) {
     throw new Error('The grant runs after client authentication.');
   }
-  const scope = resolveScope({
-    requested: params?.scope,
-    registered: client.scope,
-    excluded: identityScopes,
-  });
+  const scope = machineScope(client, params?.scope);
   if (isPlatformRequest(context.req) && client.grantTypeAllowed('refresh_token')) {
     await issueMachineTokens(provider, context, { client, scope });
     return;
   }
   const token = new provider.ClientCredentials({ client, scope });
   context.oidc.entity('ClientCredentials', token);
+  context.body = await saveToken(token, scope);
+}
+
+/**
+ * The scope a machine gets.
+ *
+ * @throws InvalidScope for what is unknown, not the client's, or means a person
+ */
+export function machineScope(client: Client, requested: unknown): string {
+  return resolveScope({ requested, registered: client.scope, excluded: identityScopes });
+}
+
+/** Stores the token; the reply that hands it out. */
+export async function saveToken(
+  token: ClientCredentials,
+  scope: string,
+): Promise<ClientCredentialsReply> {
   const value = await token.save();
-  context.body = {
+  return {
     access_token: value,
     token_type: token.tokenType,
     expires_in: token.expiration,

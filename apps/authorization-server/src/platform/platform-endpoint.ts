@@ -9,11 +9,11 @@
  */
 import type { RequestHandler } from 'express';
 import { limitBody, readLimitedBody } from '../client-endpoints/limit-body.ts';
+import { replaceBody } from '../client-endpoints/replace-body.ts';
 import { FORM, findRefusal, type Refusal, writeRefusal } from '../client-endpoints/transport.ts';
 import { providerRoutes } from '../provider/routes.ts';
 import { toForm } from './json-to-form.ts';
 import { markPlatformRequest } from './platform-requests.ts';
-import { replaceBody } from './replace-body.ts';
 
 export const PLATFORM_TOKEN_PATH = '/platform/oauth2/token';
 
@@ -47,7 +47,7 @@ export const platformEndpoint: RequestHandler = async (request, response, next) 
       );
       return;
     }
-    replaceBody(request, form.text, FORM);
+    replaceBody(request, Buffer.from(form.text), FORM);
   } else {
     limitBody(request);
   }

@@ -1,5 +1,6 @@
 import { type Identity, knownScopes, type SigningKeys } from '@gatehouse/identity';
 import type { Configuration, JWKS } from 'oidc-provider';
+import { forgetForeignOrigin } from '../cors/registered-origins.ts';
 import { deviceFlow } from '../device-sign-in/device-pages.ts';
 import { logout } from '../logout/logout-pages.ts';
 import { renderErrorPage } from '../pages/error-page.ts';
@@ -72,8 +73,8 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
     expiresWithSession: async () => false,
     clockTolerance: 0,
     ttl: { ...timesToLive(strict), Session: sessionLifetime },
-    clientBasedCORS: (_context, origin, client) =>
-      Array.isArray(client.corsOrigins) && client.corsOrigins.includes(origin),
+    clientBasedCORS: (context, origin, client) =>
+      forgetForeignOrigin(context, origin, client.corsOrigins),
     extraClientMetadata: { properties: ['corsOrigins'] },
     interactions: {
       policy: createInteractionPolicy(identity),

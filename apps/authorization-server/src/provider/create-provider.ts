@@ -11,7 +11,6 @@ import { clientEndpointReply } from '../client-endpoints/reply.ts';
 import { removeForeignOrigins } from '../cors/registered-origins.ts';
 import { limitUserCodes } from '../device-sign-in/limit-user-codes.ts';
 import { registerClientCredentials } from '../grants/client-credentials.ts';
-
 import { registerMachineRefresh } from '../grants/machine-tokens.ts';
 import { registerPassword } from '../grants/password.ts';
 import { skipLogoutQuestion } from '../logout/skip-logout-question.ts';
@@ -76,7 +75,7 @@ export function createProvider(issuer: string, dependencies: ProviderDependencie
   provider.use(answerUnexpectedErrors);
   limitFailedSecrets(provider, dependencies.failedSecrets);
   provider.use(completeRedemption(redemptions));
-  provider.use(limitUserCodes(identity.store));
+  provider.use(limitUserCodes(provider, identity));
   provider.use(skipLogoutQuestion);
   provider.use(keepJwksCurrent(provider, dependencies.keptSigningKeys));
   noteOutcomes(provider);

@@ -1,8 +1,10 @@
 import {
+  type Client,
   type CredentialHash,
   type FindLiveHolder,
   grantMembersKey,
   grantTombstoneKey,
+  type LiveHolder,
   type Sealer,
 } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
@@ -20,6 +22,7 @@ import type { SingleUse } from './single-use.ts';
  * - Single use is one `claim`; the loser of a race gets `invalid_grant` and revokes nothing. What was redeemed
  *   before this request came is found as consumed, and the library then kills what it gave.
  * - What was issued at or before the not-before of its client, its user or the installation is not found.
+ * - What was taken from a client since is taken from what it holds: a code or refresh token gives no scope again.
  * - Nothing outlives its grant: index, write, then look for the grant's tombstone, and take back.
  */
 export interface AdapterDependencies {
@@ -111,10 +114,12 @@ export class OidcAdapter implements Adapter {
     if (text === undefined) {
       return undefined;
     }
-    const payload = this.#decode(key, text, id);
-    if (!(await this.#isAlive(payload))) {
+    const stored = this.#decode(key, text, id);
+    const holder = await this.#findHolder(stored);
+    if (holder === undefined) {
       return undefined;
     }
+    const payload = withoutTakenScopes(stored, holder.client);
     if (!consumableModels.has(this.#model)) {
       return payload;
     }
@@ -158,10 +163,10 @@ export class OidcAdapter implements Adapter {
   }
 
   /** A session is as old as its sign-in: it may have begun before, with nobody in it. */
-  async #isAlive(payload: AdapterPayload): Promise<boolean> {
+  #findHolder(payload: AdapterPayload): Promise<LiveHolder | undefined> {
     const issuedAt = payload.loginTs ?? payload.iat ?? 0;
     const { clientId, accountId: userId } = payload;
-    return (await this.#findLiveHolder({ issuedAt, clientId, userId })) !== undefined;
+    return this.#findLiveHolder({ issuedAt, clientId, userId });
   }
 
   #encode(key: string, payload: AdapterPayload): string {
@@ -190,4 +195,12 @@ export class OidcAdapter implements Adapter {
   #pointerKey(kind: string, name: string): string {
     return `oidc:${this.#model}:${kind}:${this.#credentialHash(name)}`;
   }
+}
+
+function withoutTakenScopes(payload: AdapterPayload, client: Client | undefined): AdapterPayload {
+  if (client === undefined || typeof payload.scope !== 'string') {
+    return payload;
+  }
+  const kept = payload.scope.split(' ').filter((scope) => client.scopes.includes(scope));
+  return { ...payload, scope: kept.join(' ') };
 }

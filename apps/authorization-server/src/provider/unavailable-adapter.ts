@@ -14,19 +14,21 @@ export class TemporarilyUnavailable extends errors.OIDCProviderError {
 
 /** The library answers an unknown error with 500 and would log it raw: a store that is away is 503. */
 export function failClosed(adapter: Adapter): Adapter {
-  return new Proxy(adapter, {
-    get(target, property) {
-      const member: unknown = Reflect.get(target, property, target);
-      if (typeof member !== 'function') {
-        return member;
-      }
-      return async (...parameters: unknown[]) => {
-        try {
-          return await member.apply(target, parameters);
-        } catch (error) {
-          throw error instanceof StoreUnavailable ? new TemporarilyUnavailable(error) : error;
-        }
-      };
-    },
-  });
+  return {
+    upsert: (id, payload, expiresIn) => translate(adapter.upsert(id, payload, expiresIn)),
+    find: (id) => translate(adapter.find(id)),
+    findByUid: (uid) => translate(adapter.findByUid(uid)),
+    findByUserCode: (userCode) => translate(adapter.findByUserCode(userCode)),
+    consume: (id) => translate(adapter.consume(id)),
+    destroy: (id) => translate(adapter.destroy(id)),
+    revokeByGrantId: (grantId) => translate(adapter.revokeByGrantId(grantId)),
+  };
+}
+
+async function translate<Result>(answer: Promise<Result>): Promise<Result> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? new TemporarilyUnavailable(error) : error;
+  }
 }

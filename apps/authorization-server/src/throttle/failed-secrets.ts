@@ -1,10 +1,12 @@
 import type { CredentialHash } from '@gatehouse/identity';
-import type { Store } from '@gatehouse/store';
+import type { Counter, Store } from '@gatehouse/store';
 import { failedSecretLimit } from './limits.ts';
 import { TooManyAttempts } from './too-many-attempts.ts';
 
 /** Wrong client secrets, counted for (client, address): a guesser must not lock out the client itself. */
 export interface FailedSecrets {
+  /** Whether `assertMayTry` would let the attempt be made. */
+  mayTry(clientId: string, address: string): Promise<boolean>;
   /** @throws TooManyAttempts when this address guessed too often for this client */
   assertMayTry(clientId: string, address: string): Promise<void>;
   record(clientId: string, address: string): Promise<void>;
@@ -13,6 +15,7 @@ export interface FailedSecrets {
 /** A good client asks thousands of times a second, so a count is looked at once in a while and remembered. */
 const LOOK_AGAIN_MILLISECONDS = 1000;
 const MAXIMUM_REMEMBERED = 10_000;
+const LONGEST_REMEMBERED = 256;
 
 export function createFailedSecrets(dependencies: {
   readonly store: Store;
@@ -20,39 +23,44 @@ export function createFailedSecrets(dependencies: {
   readonly now?: () => number;
 }): FailedSecrets {
   const { store, credentialHash, now = Date.now } = dependencies;
-  const remembered = new Map<string, { count: number; resetsAt: number; readAt: number }>();
+  const remembered = new Map<string, Counter & { readonly readAt: number }>();
   const { attempts, windowSeconds } = failedSecretLimit;
+  const partyOf = (clientId: string, address: string) => `${address} ${clientId}`;
   // What comes as a client id may be anything, and of any length.
-  const keyOf = (clientId: string, address: string) =>
-    `failed-secrets:${credentialHash(`${address} ${clientId}`)}`;
+  const keyOf = (party: string) => `failed-secrets:${credentialHash(party)}`;
 
-  function remember(key: string, counter: { count: number; resetsAt: number } | undefined) {
+  function remember(party: string, counter: Counter | undefined) {
     if (remembered.size >= MAXIMUM_REMEMBERED) {
       remembered.clear();
     }
     const entry = { ...(counter ?? { count: 0, resetsAt: 0 }), readAt: now() };
-    remembered.set(key, entry);
+    if (party.length <= LONGEST_REMEMBERED) {
+      remembered.set(party, entry);
+    }
     return entry;
   }
 
-  async function read(key: string) {
-    const entry = remembered.get(key);
+  async function read(party: string) {
+    const entry = remembered.get(party);
     const age = entry === undefined ? -1 : now() - entry.readAt;
     return entry !== undefined && age >= 0 && age < LOOK_AGAIN_MILLISECONDS
       ? entry
-      : remember(key, await store.counter(key));
+      : remember(party, await store.counter(keyOf(party)));
   }
 
+  const isOver = ({ count, resetsAt }: Counter) => count >= attempts && resetsAt > now();
+
   return {
+    mayTry: async (clientId, address) => !isOver(await read(partyOf(clientId, address))),
     async assertMayTry(clientId, address) {
-      const { count, resetsAt } = await read(keyOf(clientId, address));
-      if (count >= attempts && resetsAt > now()) {
-        throw new TooManyAttempts(resetsAt, now());
+      const counter = await read(partyOf(clientId, address));
+      if (isOver(counter)) {
+        throw new TooManyAttempts(counter.resetsAt, now());
       }
     },
     async record(clientId, address) {
-      const key = keyOf(clientId, address);
-      remember(key, await store.increment(key, windowSeconds));
+      const party = partyOf(clientId, address);
+      remember(party, await store.increment(keyOf(party), windowSeconds));
     },
   };
 }

@@ -1,5 +1,5 @@
 import { ApiError } from '@gatehouse/api-envelope';
-import type { RateLimit, Verdict } from './rate-limiter.ts';
+import type { RateLimit, Verdict } from '@gatehouse/store';
 
 /** One limit that a request was counted against. */
 export interface AppliedLimit {

@@ -1,8 +1,16 @@
-import type { Store } from '@gatehouse/store';
+/**
+ * How much a caller may ask: verified traffic by client, everything else by address.
+ *
+ *   pipeline ─▶ request-limits (which key, which limit) ─▶ rate limiter (packages/store: leases of a count)
+ *                └ limit-headers (RateLimit, Retry-After)   address-group (who counts as one address)
+ *
+ * Deliberately not here: sign-in attempts, which the authorization server counts.
+ */
+
+import { createRateLimiter, type RateLimit, type RateLimiter, type Store } from '@gatehouse/store';
 import type { Route } from '../routes/route.ts';
 import { addressGroup } from './address-group.ts';
 import { type AppliedLimit, tooManyRequests } from './limit-headers.ts';
-import { createRateLimiter, type RateLimit, type RateLimiter } from './rate-limiter.ts';
 
 export interface RequestLimits {
   /**

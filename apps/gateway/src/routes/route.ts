@@ -1,4 +1,4 @@
-import type { RateLimit } from '../rate-limits/rate-limiter.ts';
+import type { RateLimit } from '@gatehouse/store';
 
 /** The kinds of credential a caller may send (specification: Methods A, B and C). */
 export const credentialKinds = ['signature', 'access-token', 'bearer'] as const;

@@ -23,6 +23,13 @@ export function deviceProblemView(message: string, texts: Texts): Html {
 ${anotherCode(texts)}`;
 }
 
+/** As above, where signing in helps. */
+export function signInFirstView(message: string, texts: Texts): Html {
+  return html`<h1>${texts.deviceTitle}</h1>
+<p class="problem" role="alert">${message}</p>
+<p class="actions"><a class="button" href="/account">${texts.signIn}</a></p>`;
+}
+
 function anotherCode(texts: Texts): Html {
   return html`<p class="actions"><a class="button" href="${providerRoutes.code_verification}">${texts.deviceAnother}</a></p>`;
 }

@@ -25,6 +25,8 @@ export const deviceTexts = {
     deviceStale: 'This page was open for too long, or twice. Enter the code again.',
     deviceRefused: 'This device cannot be connected. Ask it for a new code, or tell its maker.',
     deviceTooMany: 'Too many wrong codes. Wait {minutes} minutes, then try again.',
+    deviceSignInFirst:
+      'Too many wrong codes were entered here. Sign in first, then enter your code; or wait {minutes} minutes.',
   },
   zh: {
     deviceTitle: '连接设备',
@@ -52,5 +54,6 @@ export const deviceTexts = {
     deviceStale: '此页面打开过久或被打开了两次。请重新输入代码。',
     deviceRefused: '无法连接此设备。请在设备上获取新代码，或联系设备厂商。',
     deviceTooMany: '错误次数过多。请等待 {minutes} 分钟后再试。',
+    deviceSignInFirst: '此处输入的错误代码过多。请先登录再输入代码，或等待 {minutes} 分钟。',
   },
 } as const;

@@ -1,12 +1,4 @@
-/**
- * How much a caller may ask: verified traffic by client, everything else by address.
- *
- *   pipeline ─▶ request-limits (which key, which limit) ─▶ rate-limiter (leases of a count in the store)
- *                └ limit-headers (RateLimit, Retry-After)       address-group (who counts as one address)
- *
- * Deliberately not here: sign-in attempts, which the authorization server counts.
- */
-import type { Counter, Store } from '@gatehouse/store';
+import type { Counter, Store } from './store.ts';
 
 export interface RateLimit {
   readonly requests: number;
@@ -40,14 +32,16 @@ interface Lease {
   refill: Promise<void> | undefined;
 }
 
-/** A lease is at most this part of a limit: what one gateway holds and does not use, others cannot. */
+/** A lease is at most this part of a limit: what one process holds and does not use, others cannot. */
 const LARGEST_LEASE = 1 / 32;
 const MAXIMUM_ENTRIES = 50_000;
 
 /**
- * Counts in the store, for all gateways together: never more than the limit pass in a window. So that a
+ * Counts in the store, for all processes together: never more than the limit pass in a window. So that a
  * request does not cost a round trip, each process takes permits in leases: one at first, twice as many each
- * time they run out within a window. The error is on the safe side: of the limit, up to 1/32 a gateway may go unused.
+ * time they run out within a window. The error is on the safe side: of the limit, up to 1/32 a process may go unused.
+ *
+ * @param name which limit this is: processes that use the same one share it
  */
 export function createRateLimiter(
   name: string,

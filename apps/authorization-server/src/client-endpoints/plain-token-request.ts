@@ -1,0 +1,95 @@
+import type { IncomingMessage } from 'node:http';
+
+/** A machine's request for a token, in the one spelling that every reader reads alike. */
+export interface PlainTokenRequest {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scope: string | undefined;
+  /** Where the credentials were. */
+  readonly credential: 'basic' | 'body';
+}
+
+const MAXIMUM_PLAIN_BYTES = 2048;
+const FORM_TYPE = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
+/** With these, the provider does more than the short way does: CORS, attestation. */
+const headersForTheProvider = [
+  'origin',
+  'oauth-client-attestation',
+  'oauth-client-attestation-pop',
+] as const;
+
+/** Whether the body is worth reading: nothing in the headers asks for more than a plain request does. */
+export function mayBePlain({ headers }: IncomingMessage): boolean {
+  const length = Number(headers['content-length']);
+  return (
+    length > 0 &&
+    length <= MAXIMUM_PLAIN_BYTES &&
+    FORM_TYPE.test(headers['content-type'] ?? '') &&
+    headersForTheProvider.every((name) => headers[name] === undefined)
+  );
+}
+
+/** Characters that no decoding changes: base64, percent and plus mean something to one reader or another. */
+const PLAIN = /^[\w.~-]+$/;
+const PLAIN_SCOPE = /^(?:[\w.~:+-]|%20|%3A)+$/i;
+const BASIC = /^Basic ((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/i;
+const members = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
+
+/**
+ * The request, or undefined when it is another one or spelled in any other way: a parameter twice or empty or
+ * unknown, credentials in two places, a character that is encoded. Undefined says nothing about its being valid.
+ */
+export function readPlainTokenRequest(
+  authorization: string | undefined,
+  body: string,
+): PlainTokenRequest | undefined {
+  const form = readForm(body);
+  if (form?.get('grant_type') !== 'client_credentials') {
+    return undefined;
+  }
+  const credentials = readCredentials(authorization, form);
+  const scope = form.get('scope');
+  if (credentials === undefined || (scope !== undefined && !PLAIN_SCOPE.test(scope))) {
+    return undefined;
+  }
+  return { ...credentials, scope: scope && decodeURIComponent(scope.replaceAll('+', ' ')) };
+}
+
+function readForm(body: string): ReadonlyMap<string, string> | undefined {
+  const form = new Map<string, string>();
+  for (const pair of body.split('&')) {
+    const equals = pair.indexOf('=');
+    const name = pair.slice(0, equals);
+    if (equals < 0 || !members.has(name) || form.has(name)) {
+      return undefined;
+    }
+    form.set(name, pair.slice(equals + 1));
+  }
+  return form;
+}
+
+/** By HTTP Basic or in the body, not both; an id in the body beside Basic must be the same. */
+function readCredentials(
+  authorization: string | undefined,
+  form: ReadonlyMap<string, string>,
+): Omit<PlainTokenRequest, 'scope'> | undefined {
+  let clientId = form.get('client_id');
+  let clientSecret = form.get('client_secret');
+  if (authorization !== undefined) {
+    const [, encoded = ''] = BASIC.exec(authorization) ?? [];
+    const text = Buffer.from(encoded, 'base64').toString('latin1');
+    const colon = text.indexOf(':');
+    const basicId = text.slice(0, Math.max(colon, 0));
+    if (clientSecret !== undefined || (clientId !== undefined && clientId !== basicId)) {
+      return undefined;
+    }
+    clientId = basicId;
+    clientSecret = text.slice(colon + 1);
+  }
+  return clientId !== undefined &&
+    clientSecret !== undefined &&
+    PLAIN.test(clientId) &&
+    PLAIN.test(clientSecret)
+    ? { clientId, clientSecret, credential: authorization === undefined ? 'body' : 'basic' }
+    : undefined;
+}

@@ -1,0 +1,85 @@
+// requires: redis-server
+import { createStore, type Store } from '@gatehouse/store';
+import {
+  type Constellation,
+  createPageVisitor,
+  type PageVisitor,
+  startConstellation,
+  storeEngines,
+} from '@gatehouse/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { alice } from './fixtures.ts';
+import { bob, bootstrap, connectDevice, openPage, startDevice } from './page-fixtures.ts';
+
+const STRANGERS_KEY = 'attempts:user-code:strangers:all';
+const WRONG = 'CCCC-CCCC';
+
+/** RFC 8628 §5.1. That an address has twenty guesses is in device-sign-in.test.ts. */
+describe.each(storeEngines)('guesses at user codes over %s', (engine) => {
+  let system: Constellation;
+  let issuer: string;
+  let store: Store;
+  let nextAddress = 1;
+
+  beforeAll(async () => {
+    const apps = ['authorization-server', 'authorization-server'] as const;
+    const environment = { TRUSTED_PROXIES: '127.0.0.0/8, ::1' };
+    system = await startConstellation({ engine, bootstrap, apps, environment });
+    issuer = system.authorizationServerUrl;
+    store = createStore(system.storeUrl);
+  });
+  afterEach(() => store.delete([STRANGERS_KEY]));
+  afterAll(async () => {
+    await store.close();
+    await system.stop();
+  });
+
+  /** From an address that was never seen, as a botnet has them. */
+  async function guess(visitor: PageVisitor, code = WRONG, server = issuer) {
+    const form = await visitor.get(`${server}/device`);
+    const from = { 'x-forwarded-for': `192.0.2.${nextAddress++}` };
+    return visitor.submit(form, { user_code: code }, from);
+  }
+
+  it('stops strangers all together, whatever their addresses, until they sign in', async () => {
+    for (let i = 0; i < 3; i += 1) {
+      expect((await guess(createPageVisitor())).status).toBe(422);
+    }
+    expect((await store.counter(STRANGERS_KEY))?.count).toBe(3);
+    await store.increment(STRANGERS_KEY, 600, 997);
+
+    const device = await startDevice(issuer);
+    const person = createPageVisitor();
+    for (const server of system.authorizationServerUrls) {
+      const page = await guess(person, device.user_code, server);
+      expect([page.status, page.body]).toEqual([429, expect.stringContaining('Sign in first')]);
+      expect(Number(page.headers.get('retry-after'))).toBeGreaterThan(500);
+    }
+    await openPage(person, `${issuer}/account`);
+    const done = await connectDevice(device, { visitor: person });
+    expect(done.body).toContain('Your device is connected');
+  });
+
+  it('gives a stranger back what was a code', async () => {
+    const device = await startDevice(issuer);
+    expect((await guess(createPageVisitor(), device.user_code)).status).toBe(200);
+    expect((await store.counter(STRANGERS_KEY))?.count).toBe(0);
+  });
+
+  it('stops a user after twenty, whatever their addresses and sessions, and nobody else', async () => {
+    const [one, other] = [createPageVisitor(), createPageVisitor()];
+    await openPage(one, `${issuer}/account`, bob);
+    await openPage(other, `${issuer}/account`, bob);
+    for (let i = 0; i < 20; i += 1) {
+      expect((await guess(i % 2 === 0 ? one : other)).status).toBe(422);
+    }
+    const device = await startDevice(issuer);
+    const page = await guess(other, device.user_code);
+    expect([page.status, page.body]).toEqual([429, expect.stringContaining('Wait 10 minutes')]);
+    expect(await store.counter(STRANGERS_KEY)).toBeUndefined();
+
+    const neighbour = createPageVisitor();
+    await openPage(neighbour, `${issuer}/account`, alice);
+    expect((await guess(neighbour, device.user_code)).status).toBe(200);
+  });
+});

@@ -1,0 +1,81 @@
+// requires: redis-server
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { createRateLimiter, createStore, type Store } from '../src/index.ts';
+
+describe.each(storeEngines)('a rate limiter over %s', (name) => {
+  let engine: StoreEngine;
+  const stores: Store[] = [];
+
+  beforeAll(async () => {
+    engine = await startStoreEngine(name);
+  });
+  afterEach(async () => {
+    await Promise.all(stores.splice(0).map((store) => store.close()));
+  });
+  afterAll(() => engine.stop());
+
+  /** As a process has it. */
+  function open(limitName: string, requests: number) {
+    const store = createStore(engine.storeUrl);
+    stores.push(store);
+    let operations = 0;
+    const counting = {
+      increment: (...parameters: Parameters<Store['increment']>) => {
+        operations += 1;
+        return store.increment(...parameters);
+      },
+    };
+    const limit = { requests, windowSeconds: 60 };
+    const dependencies = { store: counting as never, now: Date.now };
+    const limiter = createRateLimiter(limitName, limit, dependencies);
+    return { limiter, operations: () => operations };
+  }
+
+  it('costs a store operation a lease, not one a request', async () => {
+    const { limiter, operations } = open('leases', 100_000);
+    let allowed = 0;
+    for (let count = 0; count < 101_000; count += 1) {
+      allowed += (await limiter.take('key')).allowed ? 1 : 0;
+    }
+    expect(allowed).toBe(100_000);
+    expect(operations()).toBeLessThan(60);
+  });
+
+  it('RL-03 lets no more than the limit through in three processes, and little less', async () => {
+    const processes = [open('shared', 640), open('shared', 640), open('shared', 640)];
+    let allowed = 0;
+    for (let round = 0; round < 40; round += 1) {
+      const verdicts = await Promise.all(
+        Array.from({ length: 30 }, (_, i) => processes[i % 3]?.limiter.take('key')),
+      );
+      allowed += verdicts.filter((verdict) => verdict?.allowed).length;
+    }
+    expect(allowed).toBeLessThanOrEqual(640);
+    expect(allowed).toBeGreaterThanOrEqual(640 - 3 * (640 / 32));
+    for (const { limiter } of processes) {
+      expect(await limiter.take('key')).toMatchObject({ allowed: false, remaining: 0 });
+      expect((await limiter.take('another key')).allowed).toBe(true);
+    }
+  });
+});
+
+describe('a rate limiter', () => {
+  it('RL-08 forgets old keys: a million of them do not fill the memory', async () => {
+    const counter = { count: 1, resetsAt: Date.now() + 60_000 };
+    const store = { increment: async () => counter } as never;
+    const limit = { requests: 5, windowSeconds: 60 };
+    const limiter = createRateLimiter('t', limit, { store, now: Date.now });
+    setFlagsFromString('--expose-gc');
+    const collectGarbage: () => void = runInNewContext('gc');
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let key = 0; key < 1_000_000; key += 1) {
+      await limiter.take(String(key));
+    }
+    collectGarbage();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(50 * 1024 * 1024);
+  });
+});
