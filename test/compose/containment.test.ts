@@ -273,15 +273,11 @@ describe('SL-05 a secret', () => {
 
   it('is not in the environment of any process', async () => {
     for (const service of services) {
-      const text = await tier.compose(
-        'exec',
-        '-T',
-        service,
-        'sh',
-        '-c',
-        'cat /proc/[0-9]*/environ',
-      );
-      expect(text).toContain('PATH=');
+      // A health check may end while it is looked at: what cannot be read is left out.
+      const words = ['sh', '-c', 'cat /proc/[0-9]*/environ 2>/dev/null; true'];
+      const text = await tier.compose('exec', '-T', service, ...words);
+      // Those of init and of the server, beside the reader's own.
+      expect(text.split('PATH=').length).toBeGreaterThan(3);
       expect(found(text)).toEqual([]);
     }
   });
@@ -296,7 +292,7 @@ describe('SL-05 a secret', () => {
     expect(found(await docker('history', '--no-trunc', 'gatehouse:test'))).toEqual([]);
     const wanted = [...secrets.values()];
     // A line of a source shows that the layers can be read at all.
-    const control = 'Loads what the apps load, while the image is built';
+    const control = '// Loads what the apps load';
     expect(await findInImage('gatehouse:test', [...wanted, control])).toEqual([control]);
   }, 120_000);
 
