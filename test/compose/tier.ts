@@ -44,7 +44,8 @@ export interface Tier {
   readonly project: string;
   readonly authorizationServerUrl: string;
   readonly gatewayUrl: string;
-  readonly demoApplicationUrl: string;
+  /** Of nginx, as the apps see it. */
+  readonly nginxAddress: string;
   /** `docker compose …`; resolves to its standard output, rejects with everything it wrote. */
   compose(...words: readonly string[]): Promise<string>;
   /** `up --detach --wait`; resolves to the milliseconds until everything is healthy. */
@@ -73,13 +74,14 @@ export async function createTier(options: TierOptions = {}): Promise<Tier> {
     GATEWAY_PORT: String(await freePort()),
     DEMO_APPLICATION_PORT: String(await freePort()),
   };
+  const frontNetwork = `10.${randomInt(64, 250)}.${randomInt(250)}`;
   const environment = {
     ...process.env,
     ...ports,
     COMPOSE_PROJECT_NAME: project,
     COMPOSE_PROFILES: (options.profiles ?? []).join(','),
     GATEHOUSE_IMAGE: 'gatehouse:test',
-    FRONT_NETWORK: `10.${randomInt(64, 250)}.${randomInt(250)}`,
+    FRONT_NETWORK: frontNetwork,
     ...options.environment,
   };
 
@@ -92,7 +94,7 @@ export async function createTier(options: TierOptions = {}): Promise<Tier> {
     project,
     authorizationServerUrl: `http://localhost:${ports.AUTHORIZATION_SERVER_PORT}`,
     gatewayUrl: `http://localhost:${ports.GATEWAY_PORT}`,
-    demoApplicationUrl: `http://localhost:${ports.DEMO_APPLICATION_PORT}`,
+    nginxAddress: `${frontNetwork}.14`,
     compose,
     async up() {
       const begun = performance.now();
