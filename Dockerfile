@@ -1,4 +1,4 @@
-# One image for every app: the command picks which (docs/decisions/0029-one-image.md).
+# One image for every app: the command picks which (docs/decisions/0030-one-image.md).
 
 # The manifests alone, so that a changed source does not install everything again.
 FROM node:24-bookworm-slim AS manifests

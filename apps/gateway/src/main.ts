@@ -50,6 +50,7 @@ async function start(): Promise<RunningApp> {
   const server = await serve(gateway.listener, {
     host,
     port,
+    logger,
     maximumConnections: configuration.maximumConnections,
     answersContinue: true,
     upgrades: gateway.upgrades,

@@ -3,12 +3,19 @@ import { ApiError } from '@gatehouse/api-envelope';
 import { bearerChallenge } from './challenge.ts';
 import { splitQueryToken } from './query-token.ts';
 
+/** The headers of Method A. */
+export interface PresentedSignature {
+  readonly version: 1 | 2;
+  readonly clientId: string;
+  readonly timestamp: string;
+  readonly sign: string;
+  /** Version 2 only: what it may look like is checked later. */
+  readonly nonce: string | undefined;
+}
+
 /** What a request presents, before anything of it is verified. */
 export interface PresentedCredentials {
-  /** All three headers of Method A. */
-  readonly signature:
-    | { readonly clientId: string; readonly timestamp: string; readonly sign: string }
-    | undefined;
+  readonly signature: PresentedSignature | undefined;
   readonly accessToken: string | undefined;
   readonly authorization: string | undefined;
   readonly queryToken: string | undefined;
@@ -16,10 +23,19 @@ export interface PresentedCredentials {
   readonly query: string;
 }
 
-type Kind = 'x-sign' | 'x-client-id' | 'x-timestamp' | 'x-access-token' | 'authorization';
+type Kind =
+  | 'x-sign'
+  | 'x-sign-v2'
+  | 'x-nonce'
+  | 'x-client-id'
+  | 'x-timestamp'
+  | 'x-access-token'
+  | 'authorization';
 
 const credentialHeaders: ReadonlySet<string> = new Set([
   'x-sign',
+  'x-sign-v2',
+  'x-nonce',
   'x-client-id',
   'x-timestamp',
   'x-access-token',
@@ -29,7 +45,8 @@ const credentialHeaders: ReadonlySet<string> = new Set([
 /** Most headers need no closer look. */
 const lengths: ReadonlySet<number> = new Set([...credentialHeaders].map((name) => name.length));
 
-const signatureHeaders = ['x-sign', 'x-client-id', 'x-timestamp'] as const;
+/** Each of them asks for a signature. A nonce alone does not: it may be a client's own. */
+const signatureHeaders = ['x-sign', 'x-sign-v2', 'x-client-id', 'x-timestamp'] as const;
 
 /**
  * Collects the credentials of a request and insists on at most one kind (RFC 6750 §2). A request with two
@@ -46,7 +63,7 @@ export function presentedCredentials(
   const accessToken = headers.get('x-access-token');
   const authorization = headers.get('authorization');
   const tokens = count(accessToken) + count(authorization) + count(queryToken);
-  if (tokens > 1 || (tokens === 1 && headers.has('x-sign'))) {
+  if (tokens + count(headers.get('x-sign')) + count(headers.get('x-sign-v2')) > 1) {
     throw multipleCredentials();
   }
   return {
@@ -87,13 +104,15 @@ function readSignature(headers: ReadonlyMap<Kind, string>): PresentedCredentials
   if (!signatureHeaders.some((name) => headers.has(name))) {
     return undefined;
   }
-  const sign = headers.get('x-sign');
+  const version = headers.has('x-sign-v2') ? 2 : 1;
+  const sign = headers.get(version === 2 ? 'x-sign-v2' : 'x-sign');
+  const nonce = version === 2 ? headers.get('x-nonce') : undefined;
   const clientId = headers.get('x-client-id');
   const timestamp = headers.get('x-timestamp');
-  if (!sign || !clientId || !timestamp) {
+  if (!sign || !clientId || !timestamp || (version === 2 && !nonce)) {
     throw new ApiError('missing_signature');
   }
-  return { clientId, timestamp, sign };
+  return { version, clientId, timestamp, sign, nonce };
 }
 
 export function multipleCredentials(): ApiError {

@@ -64,11 +64,12 @@ export function createForwarder(dependencies: {
       internalToken: await issueInternalToken(caller.principal, request.upstream),
       contentType: caller.body?.contentType,
     });
+    const body = await bodyToSend(request, headers);
     const exchange = upstream.send({
       method: message.method ?? '',
       target: caller.query === '' ? request.path : `${request.path}?${caller.query}`,
       headers,
-      body: bodyToSend(request, headers),
+      body,
       timeoutMilliseconds: route.timeoutMilliseconds,
       streaming: route.streaming,
     });

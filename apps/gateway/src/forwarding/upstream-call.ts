@@ -12,6 +12,8 @@ export interface UpstreamReply {
 export interface UpstreamCallEvents {
   /** The head is here. */
   answered(): void;
+  /** The service waits for the caller to read, or no longer. */
+  held(isHeld: boolean): void;
   /** Once, when the exchange is over, whatever its end. */
   settled(): void;
 }
@@ -69,7 +71,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   ): void {
     if (status >= 200) {
       this.#events.answered();
-      this.#body = new UpstreamBody(controller, headers['content-length']);
+      this.#body = new UpstreamBody(controller, headers['content-length'], this.#events.held);
       this.#resolve({ status, headers, body: this.#body });
     }
   }

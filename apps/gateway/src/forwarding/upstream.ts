@@ -1,6 +1,7 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { ApiError, serviceUnavailable } from '@gatehouse/api-envelope';
 import { type Dispatcher, Pool } from 'undici';
+import { createHeldExchanges } from './held-exchanges.ts';
 import { UpgradeCall, type UpgradedConnection } from './upgrade-call.ts';
 import { UpstreamCall, type UpstreamReply } from './upstream-call.ts';
 
@@ -34,16 +35,26 @@ export interface Upstream {
 export interface UpstreamOptions {
   readonly url: string;
   readonly connections: number;
-  /** Of their own for what stays open, so that it does not take the others' away. */
+  /** Of their own for what stays open or sends much, so that it does not take the others' away. */
   readonly streamConnections: number;
   /** In flight or waiting for a connection; more are told to come back later. */
   readonly maximumRequests: number;
 }
 
+const doesNotRead = () =>
+  serviceUnavailable(new Error('The caller did not read while others waited for a connection.'));
+
 /** Short, so that a refused or unresolvable upstream is a 502 within a second. */
 const CONNECT_TIMEOUT_MILLISECONDS = 900;
 /** Server-sent events are to be kept alive by comments; what says nothing for so long is gone. */
 const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
+
+/** Connections for one kind of exchange, and how many exchanges there are. */
+interface Lane {
+  readonly pool: Pool;
+  readonly limit: number;
+  inFlight: number;
+}
 
 /**
  * A bounded pool of connections to one service. Nothing is ever sent twice: after a lost reply only the
@@ -52,13 +63,16 @@ const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { origin, pathname } = new URL(options.url);
   const prefix = pathname === '/' ? '' : pathname;
-  const brief = createPool(origin, options.connections);
-  const open = createPool(origin, options.streamConnections);
-  let running = 0;
-  let streaming = 0;
+  const brief = createLane(origin, options.connections, options.maximumRequests);
+  /** What lasts as long as its caller likes: streams, and bodies that were not read ahead. */
+  const open = createLane(origin, options.streamConnections, options.streamConnections);
+  const held = createHeldExchanges<UpstreamCall>({
+    waiting: () => brief.inFlight - options.connections,
+    cancel: (call) => call.cancel(doesNotRead),
+  });
 
   function dispatch(
-    pool: Pool,
+    { pool }: Lane,
     request: Omit<UpstreamRequest, 'streaming'>,
     extra: Pick<Dispatcher.DispatchOptions, 'upgrade' | 'bodyTimeout'>,
     handler: Dispatcher.DispatchHandler,
@@ -75,60 +89,58 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     );
   }
 
+  function send(request: UpstreamRequest): UpstreamExchange {
+    const lane = request.streaming || request.body instanceof Readable ? open : brief;
+    assertRoom(lane);
+    lane.inFlight += 1;
+    const call = new UpstreamCall({
+      answered: () => request.streaming && clearTimeout(deadline),
+      held: (isHeld) => (isHeld && lane === brief ? held.hold(call) : held.release(call)),
+      settled() {
+        clearTimeout(deadline);
+        held.release(call);
+        lane.inFlight -= 1;
+      },
+    });
+    const deadline = setTimeout(
+      () => call.cancel(() => new ApiError('timeout')),
+      request.timeoutMilliseconds,
+    );
+    const extra = request.streaming ? { bodyTimeout: STREAM_IDLE_MILLISECONDS } : {};
+    dispatch(lane, request, extra, call);
+    return {
+      reply: call.reply,
+      cancel: (reason) => call.cancel(reason),
+    };
+  }
+
   return {
-    send(request) {
-      const isFull = request.streaming
-        ? streaming >= options.streamConnections
-        : running >= options.maximumRequests;
-      if (isFull) {
-        throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
-      }
-      if (request.streaming) {
-        streaming += 1;
-      } else {
-        running += 1;
-      }
-      const call = new UpstreamCall({
-        answered: () => request.streaming && clearTimeout(deadline),
-        settled() {
-          clearTimeout(deadline);
-          if (request.streaming) {
-            streaming -= 1;
-          } else {
-            running -= 1;
-          }
-        },
-      });
-      const deadline = setTimeout(
-        () => call.cancel(() => new ApiError('timeout')),
-        request.timeoutMilliseconds,
-      );
-      if (request.streaming) {
-        dispatch(open, request, { bodyTimeout: STREAM_IDLE_MILLISECONDS }, call);
-      } else {
-        dispatch(brief, request, {}, call);
-      }
-      return {
-        reply: call.reply,
-        cancel: (reason) => call.cancel(reason),
-      };
-    },
+    send,
     async upgrade(request) {
-      if (streaming >= options.streamConnections) {
-        throw serviceUnavailable(new Error('Too many streams are open to the upstream.'));
-      }
-      streaming += 1;
+      assertRoom(open);
+      open.inFlight += 1;
       const call = new UpgradeCall(() => {
-        streaming -= 1;
+        open.inFlight -= 1;
       });
       const deadline = setTimeout(() => call.expire(), request.timeoutMilliseconds);
       dispatch(open, { ...request, body: undefined }, { upgrade: 'websocket' }, call);
       return call.upgraded.finally(() => clearTimeout(deadline));
     },
     close: async () => {
-      await Promise.all([brief.close(), open.destroy()]);
+      await Promise.all([brief.pool.close(), open.pool.destroy()]);
     },
   };
+}
+
+/** @throws ApiError `service_unavailable` */
+function assertRoom(lane: Lane): void {
+  if (lane.inFlight >= lane.limit) {
+    throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
+  }
+}
+
+function createLane(origin: string, connections: number, limit: number): Lane {
+  return { pool: createPool(origin, connections), limit, inFlight: 0 };
 }
 
 function createPool(origin: string, connections: number): Pool {
