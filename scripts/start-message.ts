@@ -3,23 +3,24 @@ import type { Demo } from '@gatehouse/identity';
 export interface StartMessageInput {
   readonly authorizationServerUrl: string;
   readonly gatewayUrl: string;
-  readonly deviceServiceUrl: string;
-  readonly dataDirectory: string;
+  /** Where the device service is, in words or as an address. */
+  readonly deviceService: string;
   readonly demo: Demo | undefined;
+  /** How it ends, and what stays. */
+  readonly closing: string;
 }
 
-/** What `npm start` prints: where everything is, and commands that work when pasted. */
+/** What a start with the demo prints: where everything is, and commands that work when pasted. */
 export function startMessage(input: StartMessageInput): string {
   const addresses = `
 Gatehouse is running.
 
   Authorization server  ${input.authorizationServerUrl}
   Gateway               ${input.gatewayUrl}
-  Device service        ${input.deviceServiceUrl} (behind the gateway)
+  Device service        ${input.deviceService}
 `;
-  return input.demo === undefined
-    ? `${addresses}\nCtrl-C stops everything.\n`
-    : `${addresses}${demoCommands(input, input.demo)}`;
+  const commands = input.demo === undefined ? '' : demoCommands(input, input.demo);
+  return `${addresses}${commands}\n${input.closing}\n`;
 }
 
 function demoCommands(input: StartMessageInput, demo: Demo): string {
@@ -48,7 +49,5 @@ TIMESTAMP=$(date +%s)000; curl -s '${input.gatewayUrl}/api/device?${query}' -w '
 4. Sign in with a browser, as ${demo.username} with the password ${demo.password}:
 
 ${input.authorizationServerUrl}/authorize?${signIn}
-
-Ctrl-C stops everything. The data stays in ${input.dataDirectory}.
 `;
 }

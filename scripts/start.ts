@@ -33,7 +33,15 @@ for (const child of children) {
 const started = await Promise.all(children.map(becomesReady));
 if (started.every(Boolean)) {
   demoApplication = demo === undefined ? undefined : await startDemoApplication(demo);
-  console.log(startMessage({ ...settings, demo }));
+  const stays = demo === undefined ? '' : ` The data stays in ${settings.dataDirectory}.`;
+  console.log(
+    startMessage({
+      ...settings,
+      deviceService: `${settings.deviceServiceUrl} (behind the gateway)`,
+      demo,
+      closing: `Ctrl-C stops everything.${stays}`,
+    }),
+  );
 } else {
   process.exitCode = 1;
   stop();

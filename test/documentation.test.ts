@@ -16,7 +16,7 @@ import {
   section,
   tableRows,
 } from './documents.ts';
-import { variablesOfApps, variablesOfScripts } from './read-variables.ts';
+import { variablesOfApps, variablesOfContainers, variablesOfScripts } from './read-variables.ts';
 import { isServed, readServedRoutes, type ServedRoute } from './served-routes.ts';
 import { readSourceTree, readWorkspaces, root } from './source-tree.ts';
 
@@ -117,8 +117,12 @@ describe('docs/configuration.md', () => {
     .map((line) => /^\| `([A-Z][A-Z0-9_]+)` \|/.exec(line)?.[1])
     .filter((name) => name !== undefined);
 
-  it('has every variable that apps and scripts read, and no other', () => {
-    const read = new Set([...variablesOfApps(), ...variablesOfScripts()]);
+  it('has every variable that apps, scripts and containers read, and no other', () => {
+    const read = new Set([
+      ...variablesOfApps(),
+      ...variablesOfScripts(),
+      ...variablesOfContainers(),
+    ]);
     expect([...stated].sort()).toEqual([...read].sort());
   });
 

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfiguration as loadAuthorizationServer } from '../apps/authorization-server/src/config.ts';
 import { readConfiguration as loadDeviceService } from '../apps/device-service/src/config.ts';
 import { loadConfiguration as loadGateway } from '../apps/gateway/src/config.ts';
-import { readSourceTree } from './source-tree.ts';
+import { readSourceTree, root } from './source-tree.ts';
 
 /** Every variable that an app asks its environment for: found by asking, not by reading its source. */
 export function variablesOfApps(): ReadonlySet<string> {
@@ -41,4 +41,10 @@ export function variablesOfScripts(): ReadonlySet<string> {
     .flatMap(({ code }) => patterns.flatMap((pattern) => [...code.matchAll(pattern)]))
     .map(([, name = '']) => name);
   return new Set(names);
+}
+
+/** Every variable that the compose file takes from the shell or from `.env`. */
+export function variablesOfContainers(): ReadonlySet<string> {
+  const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8');
+  return new Set([...text.matchAll(/\$\{([A-Z][A-Z0-9_]*)/g)].map(([, name = '']) => name));
 }

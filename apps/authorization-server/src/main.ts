@@ -56,6 +56,8 @@ async function start() {
       logger.error({ err, audit: entries }, 'audit entries not stored'),
     onAuditEvent: metrics.audited,
   });
+  // Connected first, so that only a store that is away makes this listen before there is an application (CF-02).
+  await store.ping().catch(() => undefined);
   const application = await deferListener(
     async () => {
       await assertMasterKeyFits(identity);

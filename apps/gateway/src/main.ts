@@ -49,6 +49,8 @@ async function start(): Promise<RunningApp> {
       logger.error({ err, audit: entries }, 'audit entries not stored'),
     onAuditEvent: metrics.audited,
   });
+  // Connected first: who spreads requests over several gateways sends them as soon as this one listens (CF-02).
+  await store.ping().catch(() => undefined);
   const bootstrap = await startBootstrap(configuration.bootstrap, identity, {
     allowsDemo: isLoopbackUrl(configuration.publicUrl),
   });

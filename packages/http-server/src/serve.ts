@@ -2,6 +2,7 @@
  * What every server process of Gatehouse is made of.
  *
  *   run-process (start, end) ─▶ serve (drain) ── connections (who is idle), client-error (not HTTP)
+ *                               ├ accept-waiting (no connection is lost at the end)
  *                               ├ server-limits ── slow-readers, dropped-connections
  *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
  *                               ├ continue (100 only for a body that is wanted)
@@ -15,6 +16,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { acceptWaiting } from './accept-waiting.ts';
 import { createClientErrorHandler } from './client-error.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { deferContinue } from './continue.ts';
@@ -139,6 +141,7 @@ async function drain(
   if (delay > 0) {
     await sleep(Math.min(delay, limit));
   }
+  await acceptWaiting(server);
   await new Promise<void>((resolve) => {
     const grace = setTimeout(() => connections.cutIdle(), Math.min(IDLE_GRACE_MILLISECONDS, limit));
     // Not server.close(): it cuts idle connections at once, and with them requests on their way.

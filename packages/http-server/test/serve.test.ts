@@ -85,6 +85,8 @@ describe('closing a server', () => {
     first.send(GET);
     await sleep(50);
     const closed = server.close();
+    // Those of the same moment are still accepted.
+    await sleep(50);
     const late = openRawConnection(server.port);
     late.send(GET);
     expect(await late.ended()).toBe('');

@@ -22,7 +22,12 @@ export {
   bootstrapDefinition,
   isLoopbackUrl,
 } from './bootstrap/bootstrap-source.ts';
-export { type Demo, readOrCreateDemo } from './bootstrap/demo.ts';
+export {
+  type Demo,
+  demoDefinition,
+  readDemoIfPresent,
+  readOrCreateDemo,
+} from './bootstrap/demo.ts';
 export type { Client, SignatureAlgorithm } from './client.ts';
 export type { RotatedKey, SecureKeyDescription } from './client-keys.ts';
 export { clientPrincipal } from './client-principal.ts';

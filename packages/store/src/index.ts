@@ -7,5 +7,6 @@ export {
   type RateLimiter,
   type Verdict,
 } from './rate-limiter.ts';
+export { redisAccessRule } from './redis-access.ts';
 export { type Counter, NEVER_EXPIRES, type Store, StoreUnavailable } from './store.ts';
 export { parseStoreUrl, type StoreLocation } from './store-url.ts';

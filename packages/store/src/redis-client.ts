@@ -35,6 +35,8 @@ const clientOptions = {
   autoResendUnfulfilledCommands: false,
   // Zero fails what is in flight the moment the connection is lost.
   maxRetriesPerRequest: 0,
+  // CLIENT SETINFO: nothing needs it, and the store's Redis user may not send it.
+  disableClientInfo: true,
   maxLoadingRetryTime: LOADING_PAUSE_MILLISECONDS,
   retryStrategy: reconnectPauseMilliseconds,
   // A master that became a replica: connect anew to find the new one. The command itself fails.

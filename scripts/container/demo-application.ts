@@ -1,0 +1,17 @@
+/** `docker compose up -d demo-application`: what the demo's browser sign-in comes back to. */
+import { runProcess, serve } from '@gatehouse/http-server';
+import { readDemoIfPresent } from '@gatehouse/identity';
+import { createApp } from '../../apps/demo-application/src/app.ts';
+import { proxied } from './demo-device.ts';
+
+await runProcess(
+  async () => {
+    const demo = readDemoIfPresent('/data');
+    if (demo === undefined) {
+      throw new Error('there is no demo yet: docker compose run --rm demo');
+    }
+    return serve(createApp({ ...proxied, ...demo }), { host: '0.0.0.0', port: 9010 });
+  },
+  (error) =>
+    `The demo application did not start: ${error instanceof Error ? error.message : String(error)}`,
+);

@@ -1,0 +1,365 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { root } from '../source-tree.ts';
+import { createDevice, registerUsers, requestToken } from './clients.ts';
+import { findInImage } from './find-in-image.ts';
+import { type Container, createTier, docker, serviceOf, type Tier } from './tier.ts';
+
+const apps = ['authorization-server', 'gateway', 'device-service'] as const;
+const services = [...apps, 'nginx', 'redis', 'postgres'] as const;
+
+let tier: Tier;
+let containers: ReadonlyMap<string, Container>;
+
+beforeAll(async () => {
+  tier = await createTier({ environment: { LOG_LEVEL: 'debug' } });
+  await tier.up();
+  containers = new Map((await tier.containers()).map((each) => [serviceOf(each), each]));
+}, 180_000);
+afterAll(() => tier.remove(), 60_000);
+
+describe('every container', () => {
+  it.each([...services, 'secrets'])('%s runs without rights, within limits', (service) => {
+    const { HostConfig: host, Config } = containers.get(service) as Container;
+    expect(host).toMatchObject({
+      Privileged: false,
+      ReadonlyRootfs: true,
+      CapDrop: ['ALL'],
+      CapAdd: null,
+      SecurityOpt: ['no-new-privileges:true'],
+      Init: true,
+      NanoCpus: expect.any(Number),
+      Ulimits: expect.arrayContaining([{ Name: 'core', Hard: 0, Soft: 0 }]),
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
+      RestartPolicy: { Name: service === 'secrets' ? 'no' : 'unless-stopped' },
+    });
+    for (const limit of ['Memory', 'NanoCpus', 'PidsLimit']) {
+      expect(host[limit]).toBeGreaterThan(0);
+    }
+    expect(Config.User).toMatch(/^(1000:1000|nginx|redis|postgres)$/);
+    expect(service === 'secrets' || (Config.StopTimeout ?? 0) > 10).toBe(true);
+  });
+
+  it.each(services)(
+    '%s has no process with a capability, as root, or with a shell around it',
+    async (service) => {
+      const words = [
+        'sh',
+        '-c',
+        'cat /proc/[0-9]*/status; for p in /proc/[0-9]*; do tr "\\0" " " <$p/cmdline; echo; done',
+      ];
+      const text = await tier.compose('exec', '-T', service, ...words);
+      expect(text).toMatch(/^CapEff:/m);
+      expect(text.match(/^(CapEff|CapBnd|CapAmb):\s+(?!0{16}$).*$/gm)).toBeNull();
+      expect(text.match(/^Uid:\s+0\b.*$/gm)).toBeNull();
+      expect(text.match(/^NoNewPrivs:\s+0$/gm)).toBeNull();
+      const lines = text
+        .split('\n')
+        .filter((line) => /^\S*\b(sh|bash)\b .*(main\.ts|redis-server|nginx)/.test(line));
+      expect(lines.filter((line) => !line.includes('/proc/'))).toEqual([]);
+    },
+  );
+
+  it.each(apps)('%s cannot write to its file system', async (service) => {
+    const attempt = tier.node(service, "require('fs').writeFileSync('/app/x', 'x')");
+    await expect(attempt).rejects.toThrow(/EROFS/);
+  });
+});
+
+describe('SL-10 an app', () => {
+  it.each(apps)('%s dumps no core and opens no debugger', async (service) => {
+    const found = await tier.node(
+      service,
+      `const fs = require('fs'), net = require('net');
+       const pid = fs.readdirSync('/proc').find((p) => {
+         try { return fs.readFileSync('/proc/' + p + '/cmdline', 'utf8').includes('\\0apps/'); } catch { return false; }
+       });
+       console.log(fs.readFileSync('/proc/' + pid + '/limits', 'utf8').match(/Max core.*/)[0]);
+       process.kill(Number(pid), 'SIGUSR1');
+       setTimeout(() => {
+         net.connect(9229, '127.0.0.1').on('connect', () => console.log('debugger')).on('error', (e) => console.log(e.code));
+       }, 500);`,
+    );
+    expect(found).toMatch(/Max core file size\s+0\s+0\s+bytes\s+ECONNREFUSED/);
+  });
+});
+
+describe('the networks', () => {
+  const places = {
+    redis: 6379,
+    postgres: 5432,
+    'device-service': 8850,
+    gateway: 8844,
+    'authorization-server': 9000,
+  } as const;
+
+  /** Who may talk to whom; everything else must not even find the other. */
+  it.each([
+    ['authorization-server', ['redis', 'gateway', 'authorization-server']],
+    ['gateway', ['redis', 'device-service', 'authorization-server', 'gateway']],
+    ['device-service', ['postgres', 'gateway', 'device-service']],
+  ])('let %s reach %j and nothing else', async (service, reachable) => {
+    const addresses = await addressesOf(Object.keys(places));
+    const targets = Object.entries(places).flatMap(([name, port]) =>
+      [name, ...(addresses.get(name) ?? [])].map((host) => ({ name, host, port })),
+    );
+    const reached = JSON.parse(
+      await tier.node(
+        service,
+        `const net = require('net');
+         const tried = ${JSON.stringify(targets)}.map((t) => new Promise((done) => {
+           const socket = net.connect({ host: t.host, port: t.port, timeout: 1500 });
+           const end = (yes) => { socket.destroy(); done(yes ? t.name : undefined); };
+           socket.on('connect', () => end(true)).on('error', () => end(false)).on('timeout', () => end(false));
+         }));
+         Promise.all(tried).then((names) => console.log(JSON.stringify([...new Set(names.filter(Boolean))])));`,
+      ),
+    );
+    expect(reached.sort()).toEqual([...reachable].sort());
+  });
+
+  it.each(apps)('let %s reach nothing outside', async (service) => {
+    const script = `require('net').connect({ host: '192.0.2.1', port: 443, timeout: 2000 })
+      .on('connect', () => console.log('out')).on('timeout', function () { this.destroy(); console.log('no reply'); })
+      .on('error', (e) => console.log(e.code));`;
+    expect((await tier.node(service, script)).trim()).toBe('ENETUNREACH');
+  });
+
+  it('let a container beside the public ports reach none of the private ones', async () => {
+    const addresses = [
+      ...(await addressesOf(['redis', 'postgres', 'device-service'])).values(),
+    ].flat();
+    const script = `const net = require('net');
+      const hosts = ${JSON.stringify([...addresses, 'redis', 'postgres', 'device-service'])};
+      const ports = [6379, 5432, 8850, 8950];
+      Promise.all(hosts.flatMap((host) => ports.map((port) => new Promise((done) => {
+        const socket = net.connect({ host, port, timeout: 2000 });
+        socket.on('connect', () => done(host + ':' + port)).on('error', () => done()).on('timeout', () => { socket.destroy(); done(); });
+      })))).then((found) => { console.log(JSON.stringify(found.filter(Boolean))); process.exit(); });`;
+    const network = `${tier.project}_edge`;
+    const reached = await docker(
+      'run',
+      '--rm',
+      '--network',
+      network,
+      'gatehouse:test',
+      '-e',
+      script,
+    );
+    expect(JSON.parse(reached)).toEqual([]);
+  }, 60_000);
+
+  async function addressesOf(names: readonly string[]): Promise<ReadonlyMap<string, string[]>> {
+    const inspected = await tier.containers();
+    return new Map(
+      names.map((name) => {
+        const found = inspected.find((each) => serviceOf(each) === name);
+        const networks = Object.values(found?.NetworkSettings.Networks ?? {});
+        return [name, networks.map(({ IPAddress }) => IPAddress).filter(Boolean)];
+      }),
+    );
+  }
+});
+
+describe('the image', () => {
+  it('holds no development dependency, no test and nothing of the machine that built it', async () => {
+    const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+    const development = Object.entries(lock.packages as Record<string, { dev?: boolean }>)
+      .filter(([, { dev }]) => dev === true)
+      .map(([path]) => path);
+    expect(development).toContain('node_modules/typescript');
+    const script = `const fs = require('fs');
+      const files = fs.readdirSync('/app', { recursive: true });
+      const unwanted = /\\.test\\.ts$|-contract\\.ts$|(^|\\/)test\\/|^packages\\/testing|^(data|docs|bench|coverage|\\.git|\\.env)/;
+      console.log(JSON.stringify({
+        sources: files.filter((f) => /^apps.*main.ts$/.test(f)).length,
+        development: ${JSON.stringify(development)}.filter((path) => fs.existsSync('/app/' + path)),
+        unwanted: files.filter((f) => !f.startsWith('node_modules') && unwanted.test(f)),
+      }));`;
+    const found = JSON.parse(await docker('run', '--rm', 'gatehouse:test', '-e', script));
+    expect(found).toEqual({ sources: 4, development: [], unwanted: [] });
+  }, 60_000);
+});
+
+describe('SL-05 a secret', () => {
+  let secrets: ReadonlyMap<string, string>;
+
+  beforeAll(async () => {
+    const users = await registerUsers(tier);
+    await createDevice(tier, users.web, 'pump-1');
+    const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
+    const url = `${tier.gatewayUrl}/api/device?access_token=${body.access_token}`;
+    expect((await fetch(url)).status).toBe(200);
+    // What fails is told in more words: nothing of it may be a secret.
+    await tier.compose('stop', 'device-service', 'redis');
+    await fetch(url);
+    await requestToken(tier, users.web, { grant_type: 'client_credentials' });
+    await tier.compose('stop', 'gateway');
+    await fetch(url);
+    await tier.up();
+    secrets = new Map([
+      ...(await generatedSecrets()),
+      ['secureKey', users.web.secureKey],
+      ['password of a person', users.alice.password],
+      ['access token', body.access_token ?? ''],
+    ]);
+  }, 120_000);
+
+  /** Every secret in every volume: the files, and the passwords inside their URLs. */
+  async function generatedSecrets(): Promise<readonly [string, string][]> {
+    const script = `const fs = require('fs'), path = require('path');
+      console.log(JSON.stringify(fs.readdirSync('/secrets', { recursive: true })
+        .filter((f) => fs.statSync(path.join('/secrets', f)).isFile())
+        .map((f) => [f, fs.readFileSync(path.join('/secrets', f), 'utf8').trim()])));`;
+    const words = [
+      'run',
+      '--rm',
+      '-T',
+      '--no-deps',
+      '--entrypoint',
+      'node',
+      'secrets',
+      '-e',
+      script,
+    ];
+    const files = JSON.parse(await tier.compose(...words)) as [string, string][];
+    expect(files.map(([name]) => name).sort()).toEqual([
+      'cookies/cookie.keys',
+      'database/database-url',
+      'postgres/role-verifier',
+      'redis/users.acl',
+      'store/master.key',
+      'store/store-url',
+    ]);
+    const passwords = files
+      .filter(([name]) => name.endsWith('-url'))
+      .map(([name, url]): [string, string] => [`password in ${name}`, new URL(url).password]);
+    // Redis's file holds a digest: that is what must stay there.
+    const whole = files.map(([name, text]): [string, string] => [
+      name,
+      /#(\w{64})/.exec(text)?.[1] ?? text,
+    ]);
+    return [...whole, ...passwords];
+  }
+
+  function found(text: string): readonly string[] {
+    return [...secrets].filter(([, value]) => text.includes(value)).map(([name]) => name);
+  }
+
+  it('is long and random, and known by name here', () => {
+    expect(secrets.size).toBe(11);
+    for (const value of secrets.values()) {
+      expect(value.length).toBeGreaterThanOrEqual(20);
+    }
+  });
+
+  it('is not in docker inspect of containers, image, volumes or networks', async () => {
+    const text = [
+      JSON.stringify(await tier.containers()),
+      await docker('image', 'inspect', 'gatehouse:test'),
+      await docker(
+        'volume',
+        'inspect',
+        `${tier.project}_secrets-store`,
+        `${tier.project}_secrets-redis`,
+      ),
+      await docker('network', 'inspect', `${tier.project}_store`, `${tier.project}_database`),
+      await tier.compose('config'),
+    ].join('\n');
+    expect(text).toContain('/secrets/store/master.key');
+    expect(found(text)).toEqual([]);
+  });
+
+  it('is not in the environment of any process', async () => {
+    for (const service of services) {
+      // A health check may end while it is looked at: what cannot be read is left out.
+      const words = ['sh', '-c', 'cat /proc/[0-9]*/environ 2>/dev/null; true'];
+      const text = await tier.compose('exec', '-T', service, ...words);
+      // The app, and the two that read; init hides its own. Other servers write their title over what Linux shows of it.
+      const isOurs = (apps as readonly string[]).includes(service);
+      expect(text.split('PATH=').length).toBeGreaterThan(isOurs ? 3 : 2);
+      expect(found(text)).toEqual([]);
+    }
+  });
+
+  it('is not in any log', async () => {
+    const log = await tier.compose('logs', '--no-color');
+    expect(log).toContain('"operation":"device.list"');
+    expect(found(log)).toEqual([]);
+  });
+
+  it('is not in the history or the layers of the image', async () => {
+    expect(found(await docker('history', '--no-trunc', 'gatehouse:test'))).toEqual([]);
+    const wanted = [...secrets.values()];
+    // A line of a source shows that the layers can be read at all.
+    const control = '// Loads what the apps load';
+    expect(await findInImage('gatehouse:test', [...wanted, control])).toEqual([control]);
+  }, 120_000);
+
+  it.each([
+    ['authorization-server', ['/secrets/cookies', '/secrets/store']],
+    ['gateway', ['/secrets/store']],
+    ['device-service', ['/secrets/database']],
+    ['redis', ['/run/gatehouse']],
+    ['postgres', ['/run/gatehouse']],
+    ['nginx', []],
+  ])('is mounted, read-only, where it is needed: %s', (service, wanted) => {
+    const mounts = containers.get(service)?.Mounts ?? [];
+    const ofSecrets = mounts.filter(({ Name = '' }) => Name.includes('_secrets-'));
+    expect(ofSecrets.map(({ Destination }) => Destination).sort()).toEqual(wanted);
+    expect(ofSecrets.every(({ RW }) => !RW)).toBe(true);
+  });
+
+  it('is a file that nobody but the apps’ user can read', async () => {
+    const script =
+      "console.log(require('fs').statSync('/secrets/store/master.key').mode.toString(8))";
+    expect((await tier.node('gateway', script)).trim()).toBe('100400');
+  });
+
+  it('of Redis opens nothing but the store’s commands, and no password opens nothing but PING', async () => {
+    const attempt = (...words: readonly string[]) =>
+      tier.compose('exec', '-T', 'redis', 'redis-cli', ...words).catch((error) => String(error));
+    expect(await attempt('PING')).toMatch(/PONG/);
+    expect(await attempt('FLUSHALL')).toMatch(/NOPERM/);
+    expect(await attempt('GET', 'not-before')).toMatch(/NOPERM/);
+    const url = secrets.get('store/store-url') ?? '';
+    const login = ['--user', 'gatehouse', '--pass', new URL(url).password, '--no-auth-warning'];
+    for (const command of [['FLUSHALL'], ['CONFIG', 'GET', '*'], ['KEYS', '*']]) {
+      expect(await attempt(...login, ...command)).toMatch(/NOPERM/);
+    }
+    expect(await attempt(...login, 'INFO', 'memory')).toMatch(/maxmemory_policy:noeviction/);
+    expect(await attempt(...login, 'INFO', 'persistence')).toMatch(/aof_enabled:1/);
+  });
+
+  it('of PostgreSQL opens one database, as a role without rights, and the superuser has none', async () => {
+    const query = (database: string, sql: string) =>
+      tier.compose(
+        'exec',
+        '-T',
+        'postgres',
+        'psql',
+        '-XAtq',
+        '-U',
+        'postgres',
+        '-d',
+        database,
+        '-c',
+        sql,
+      );
+    const roles =
+      'select rolname, rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls';
+    expect(
+      await query('devices', `${roles} from pg_roles where rolname = 'gatehouse_devices'`),
+    ).toBe('gatehouse_devices|f|f|f|f|f\n');
+    const passwords =
+      'select rolname, rolpassword is null, left(rolpassword, 14) from pg_authid where rolcanlogin order by 1';
+    expect(await query('devices', passwords)).toBe(
+      'gatehouse_devices|f|SCRAM-SHA-256$\npostgres|t|\n',
+    );
+    const owner = "select distinct tableowner from pg_tables where schemaname = 'public'";
+    expect(await query('devices', owner)).toBe('gatehouse_devices\n');
+    const connects = "select has_database_privilege('gatehouse_devices', 'postgres', 'connect')";
+    expect(await query('postgres', connects)).toBe('f\n');
+  });
+});

@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { randomBytes, randomInt } from 'node:crypto';
+import { promisify } from 'node:util';
+import { freePort } from '@gatehouse/testing';
+import { root } from '../source-tree.ts';
+
+const run = promisify(execFile);
+const MAXIMUM_OUTPUT = 64 * 1024 * 1024;
+
+export interface TierOptions {
+  readonly profiles?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** One container as `docker inspect` describes it, as far as tests look at it. */
+export interface Container {
+  readonly Id: string;
+  readonly Name: string;
+  readonly State: { readonly Status: string; readonly Health?: { readonly Status: string } };
+  readonly RestartCount: number;
+  readonly Config: {
+    readonly User: string;
+    readonly Entrypoint: readonly string[] | null;
+    readonly Labels: Readonly<Record<string, string>>;
+    readonly Healthcheck?: { readonly Test: readonly string[] };
+    readonly StopTimeout?: number;
+  };
+  readonly HostConfig: Readonly<Record<string, unknown>>;
+  readonly Mounts: readonly {
+    readonly Name?: string;
+    readonly Destination: string;
+    readonly RW: boolean;
+  }[];
+  readonly NetworkSettings: {
+    readonly Networks: Readonly<Record<string, { readonly IPAddress: string }>>;
+    readonly Ports: Readonly<
+      Record<string, readonly { readonly HostIp: string; readonly HostPort: string }[] | null>
+    >;
+  };
+}
+
+/** The compose file under a project name, ports and networks of its own, driven as an operator does. */
+export interface Tier {
+  readonly project: string;
+  readonly authorizationServerUrl: string;
+  readonly gatewayUrl: string;
+  /** Of nginx, as the apps see it. */
+  readonly nginxAddress: string;
+  /** `docker compose …`; resolves to its standard output, rejects with everything it wrote. */
+  compose(...words: readonly string[]): Promise<string>;
+  /** `up --detach --wait`; resolves to the milliseconds until everything is healthy. */
+  up(): Promise<number>;
+  /** An operator's command, answered in JSON. */
+  gatehouse(...words: readonly string[]): Promise<unknown>;
+  /** Runs JavaScript in a running container of ours. */
+  node(service: string, script: string): Promise<string>;
+  containers(): Promise<readonly Container[]>;
+  /** Everything is removed, volumes included. */
+  remove(): Promise<void>;
+}
+
+export async function docker(...words: readonly string[]): Promise<string> {
+  return (await run('docker', words, { maxBuffer: MAXIMUM_OUTPUT })).stdout;
+}
+
+export function serviceOf(container: Container): string {
+  return container.Config.Labels['com.docker.compose.service'] ?? '';
+}
+
+export async function createTier(options: TierOptions = {}): Promise<Tier> {
+  const project = `gatehouse-test-${randomBytes(4).toString('hex')}`;
+  const ports = {
+    AUTHORIZATION_SERVER_PORT: String(await freePort()),
+    GATEWAY_PORT: String(await freePort()),
+    DEMO_APPLICATION_PORT: String(await freePort()),
+  };
+  const frontNetwork = `10.${randomInt(64, 250)}.${randomInt(250)}`;
+  const environment = {
+    ...process.env,
+    ...ports,
+    COMPOSE_PROJECT_NAME: project,
+    COMPOSE_PROFILES: (options.profiles ?? []).join(','),
+    GATEHOUSE_IMAGE: 'gatehouse:test',
+    FRONT_NETWORK: frontNetwork,
+    ...options.environment,
+  };
+
+  async function compose(...words: readonly string[]): Promise<string> {
+    const settings = { cwd: root, env: environment, maxBuffer: MAXIMUM_OUTPUT };
+    return (await run('docker', ['compose', '--progress', 'quiet', ...words], settings)).stdout;
+  }
+
+  return {
+    project,
+    authorizationServerUrl: `http://localhost:${ports.AUTHORIZATION_SERVER_PORT}`,
+    gatewayUrl: `http://localhost:${ports.GATEWAY_PORT}`,
+    nginxAddress: `${frontNetwork}.14`,
+    compose,
+    async up() {
+      const begun = performance.now();
+      await compose('up', '--detach', '--wait', '--no-build');
+      return Math.round(performance.now() - begun);
+    },
+    async gatehouse(...words) {
+      return JSON.parse(
+        await compose('run', '--rm', '-T', '--no-deps', 'gatehouse', ...words, '--json'),
+      );
+    },
+    node: (service, script) => compose('exec', '-T', service, 'node', '-e', script),
+    async containers() {
+      const ids = (await compose('ps', '--all', '--quiet')).split('\n').filter(Boolean);
+      return ids.length === 0 ? [] : (JSON.parse(await docker('inspect', ...ids)) as Container[]);
+    },
+    async remove() {
+      await compose('--profile', '*', 'down', '--volumes', '--timeout', '3');
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { authorizeAsUser } from '@gatehouse/testing';
+import { callGateway, redirectUri, requestToken, sign, type Users } from './clients.ts';
+import type { Tier } from './tier.ts';
+
+export interface VirtualUser {
+  /** Ends after the step it is in; resolves to what it did, and to everything that was not answered with 200. */
+  stop(): Promise<{ readonly rounds: number; readonly failures: readonly string[] }>;
+}
+
+/** Between rounds: a person is no load generator. */
+const PAUSE_MILLISECONDS = 200;
+
+/**
+ * Somebody who signs in once and then works: refreshes, calls with the new token, calls signed, gets a machine's
+ * token; every tenth round signs in anew, by password or by code. A refresh token that is lost ends the chain, and
+ * so shows in every later round.
+ */
+export async function startVirtualUser(
+  tier: Tier,
+  users: Users,
+  number: number,
+  signIn: (work: () => Promise<string>) => Promise<string>,
+): Promise<VirtualUser> {
+  const failures: string[] = [];
+  let stopped = false;
+  let rounds = 0;
+  let refreshToken = await signIn(byPassword);
+
+  async function token(parameters: Readonly<Record<string, string>>) {
+    const { status, body } = await requestToken(tier, users.web, parameters);
+    note(`${parameters.grant_type} ${body.error ?? ''}`, status);
+    return body;
+  }
+
+  function note(what: string, status: number): void {
+    if (status !== 200) {
+      failures.push(`${what} ${status}`);
+    }
+  }
+
+  async function byPassword(): Promise<string> {
+    return (await token({ grant_type: 'password', ...users.alice })).refresh_token ?? '';
+  }
+
+  async function byCode(): Promise<string> {
+    const query = {
+      response_type: 'code',
+      client_id: users.web.clientId,
+      redirect_uri: redirectUri,
+    };
+    const url = `${tier.authorizationServerUrl}/authorize?${new URLSearchParams(query)}`;
+    const code = (await authorizeAsUser(url, users.alice)).searchParams.get('code') ?? '';
+    const redemption = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
+    return (await token(redemption)).refresh_token ?? '';
+  }
+
+  async function round(): Promise<void> {
+    if (rounds % 10 === number % 10) {
+      refreshToken = await signIn(rounds % 20 < 10 ? byCode : byPassword);
+    }
+    const fresh = await token({ grant_type: 'refresh_token', refresh_token: refreshToken });
+    refreshToken = fresh.refresh_token ?? refreshToken;
+    const bearer = { authorization: `Bearer ${fresh.access_token}` };
+    note('bearer', (await callGateway(tier, '/api/device', { headers: bearer })).status);
+    const query = `pageIndex=0&pageSize=${number + 1}`;
+    const headers = sign(users.web, query);
+    note('signed', (await callGateway(tier, `/api/device?${query}`, { headers })).status);
+    await token({ grant_type: 'client_credentials' });
+  }
+
+  async function run(): Promise<void> {
+    while (!stopped) {
+      try {
+        await round();
+      } catch (error) {
+        failures.push(String(error));
+      }
+      rounds += 1;
+      await sleep(PAUSE_MILLISECONDS);
+    }
+  }
+
+  const running = run();
+  return {
+    async stop() {
+      stopped = true;
+      await running;
+      return { rounds, failures };
+    },
+  };
+}
