@@ -11,6 +11,11 @@ const services: Readonly<Record<string, { readonly package: string; readonly pro
   },
   openssl: { package: 'openssl', probe: 'command -v openssl' },
   python3: { package: 'python3', probe: 'command -v python3' },
+  sqlite3: { package: 'sqlite3', probe: 'command -v sqlite3' },
+  'redis-cli': { package: 'redis-tools', probe: 'command -v redis-cli' },
+  nginx: { package: 'nginx', probe: 'command -v nginx' },
+  caddy: { package: 'caddy', probe: 'command -v caddy' },
+  slowhttptest: { package: 'slowhttptest', probe: 'command -v slowhttptest' },
   curl: { package: 'curl', probe: 'command -v curl' },
 };
 

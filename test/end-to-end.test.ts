@@ -1,5 +1,5 @@
 // requires: redis-server
-import { createHash } from 'node:crypto';
+import { createHash, createHmac, randomUUID } from 'node:crypto';
 import {
   authorizeAsUser,
   type Constellation,
@@ -67,6 +67,18 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
       .update(text + timestamp + secureKey)
       .digest('hex');
     return { 'X-Client-Id': clientId, 'X-Timestamp': timestamp, 'X-Sign': signature };
+  }
+
+  /** Version 2, of a request of the client one without query and body. */
+  function signV2(method: string, path: string) {
+    const timestamp = String(Date.now());
+    const nonce = randomUUID();
+    const nothing = createHash('sha256').digest('hex');
+    const lines = ['GATEHOUSE-V2', method, path, '', '', nothing, 'one', timestamp, nonce];
+    const signature = createHmac('sha256', secureKey).update(lines.join('\n')).digest('hex');
+    secrets.push(nonce, signature);
+    const client = { 'X-Client-Id': 'one', 'X-Timestamp': timestamp };
+    return { ...client, 'X-Nonce': nonce, 'X-Sign-V2': signature };
   }
 
   async function createSigned(clientId: keyof typeof digests, id: string) {
@@ -157,6 +169,34 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
       const reply = await fetch(`${system.deviceServiceUrl}/api/device`, { headers });
       expect(reply.status).toBe(401);
     }
+  });
+
+  it('SG-19 lets nobody turn a captured version 2 request on another device', async () => {
+    for (const id of ['pump-v2-a', 'pump-v2-b']) {
+      expect(await createSigned('one', id)).toMatchObject({ status: 200 });
+    }
+    const captured = signV2('POST', '/api/v1/device/pump-v2-a/_deploy');
+    const post = (id: string) =>
+      fetch(`${system.gatewayUrl}/api/v1/device/${id}/_deploy`, {
+        method: 'POST',
+        headers: captured,
+      });
+    const refused = await post('pump-v2-b');
+    expect([refused.status, await refused.json()]).toMatchObject([
+      401,
+      { code: 'invalid_signature' },
+    ]);
+    const meant = await post('pump-v2-a');
+    expect(meant.status).toBe(200);
+    expect(meant.headers.get('x-sign-v2')).toMatch(/^[0-9a-f]{64}$/);
+    const again = await post('pump-v2-a');
+    expect([again.status, await again.json()]).toMatchObject([401, { code: 'replayed_request' }]);
+
+    const { body } = await token({ grant_type: 'client_credentials' });
+    const stateOf = async (id: string) =>
+      (await withBearer(body.access_token, `/api/v1/device/${id}/_detail`)).body.result;
+    expect(await stateOf('pump-v2-a')).toMatchObject({ state: { value: 'offline' } });
+    expect(await stateOf('pump-v2-b')).toMatchObject({ state: { value: 'notActive' } });
   });
 
   it('SL-03 writes no secret, token or code into any log at debug level', async () => {

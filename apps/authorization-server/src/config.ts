@@ -45,6 +45,7 @@ export interface Configuration {
   readonly operationsPort: number;
   readonly dataDirectory: string;
   readonly logLevel: string;
+  readonly maximumConnections: number;
   /** The public address; every URL the server produces starts with it. */
   readonly issuer: string;
   readonly identity: IdentitySettings;
@@ -94,6 +95,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     operationsPort: read.OPERATIONS_PORT ?? read.AUTHORIZATION_SERVER_PORT + 100,
     dataDirectory,
     logLevel: read.LOG_LEVEL,
+    maximumConnections: read.MAXIMUM_CONNECTIONS,
     issuer,
     identity,
     cookieKeys,

@@ -8,7 +8,13 @@ import {
   serve,
   serveOperations,
 } from '@gatehouse/http-server';
-import { applyBootstrap, demoProblems, isLoopbackUrl, openIdentity } from '@gatehouse/identity';
+import {
+  applyBootstrap,
+  assertMasterKeyFits,
+  demoProblems,
+  isLoopbackUrl,
+  openIdentity,
+} from '@gatehouse/identity';
 import { createStore, StoreUnavailable } from '@gatehouse/store';
 import { createApp } from './app.ts';
 import { loadConfiguration } from './config.ts';
@@ -37,6 +43,7 @@ async function start() {
   });
   const application = await deferListener(
     async () => {
+      await assertMasterKeyFits(identity);
       if (bootstrap !== undefined) {
         await applyBootstrap(bootstrap, identity);
       }
@@ -59,6 +66,8 @@ async function start() {
   const server = await serve(observeRequests(refuseAbsoluteForm(application.listener), logger), {
     host,
     port,
+    logger,
+    maximumConnections: configuration.maximumConnections,
   });
   const operations = await serveOperations({
     host,

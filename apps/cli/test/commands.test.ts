@@ -81,6 +81,14 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
       }
     });
 
+    it('SG-19 may be left version 2 of the signature only', async () => {
+      const words = 'clients add modern --org org-1 --signature-algorithm';
+      expect((await gatehouse(`${words} HMAC-SHA-1`)).code).toBe(2);
+      expect((await gatehouse(`${words} HMAC-SHA-256`)).code).toBe(0);
+      const shown = await gatehouse('clients show modern --json');
+      expect(shown.json).toMatchObject({ client: { signatureAlgorithm: 'HMAC-SHA-256' } });
+    });
+
     it('take a key of their own from standard input, and no key when they are public', async () => {
       const own = await gatehouse(
         'clients add own --org org-1 --secure-key-stdin',

@@ -20,6 +20,7 @@ export interface DeviceServiceConfiguration {
   readonly port: number;
   readonly operationsPort: number;
   readonly logLevel: string;
+  readonly maximumConnections: number;
   readonly database: DatabaseLocation;
   /** How long a log record is kept after it was stored. */
   readonly logRetentionDays: number;
@@ -67,6 +68,7 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
     port: set.DEVICE_SERVICE_PORT,
     operationsPort: set.OPERATIONS_PORT ?? operationsPortOf(set.DEVICE_SERVICE_PORT),
     logLevel: set.LOG_LEVEL,
+    maximumConnections: set.MAXIMUM_CONNECTIONS,
     database: set.DATABASE_URL ?? { engine: 'sqlite', path: join(set.DATA_DIR, 'devices.sqlite') },
     logRetentionDays: set.LOG_RETENTION_DAYS,
     gatewayUrl: set.GATEWAY_URL ?? `http://localhost:${set.GATEWAY_PORT}`,

@@ -50,7 +50,8 @@ async function start(): Promise<RunningApp> {
     now: Date.now,
     logger,
   });
-  const server = await serve(app, { host, port });
+  const { maximumConnections } = configuration;
+  const server = await serve(app, { host, port, logger, maximumConnections });
   const expiry = startLogExpiry({
     database: database.tables,
     engine,

@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { applyBootstrap, type BootstrapDefinition, type Identity } from '@gatehouse/identity';
+import {
+  applyBootstrap,
+  assertMasterKeyFits,
+  type BootstrapDefinition,
+  type Identity,
+} from '@gatehouse/identity';
 import { StoreUnavailable } from '@gatehouse/store';
 
 const RETRY_MILLISECONDS = 250;
@@ -11,24 +16,24 @@ export interface Bootstrap {
 }
 
 /**
- * Applies the bootstrap definition, and tries again while the store is away: the gateway listens meanwhile
- * and answers 503.
+ * Makes sure that the store is sealed with our master key, and applies the bootstrap definition, where there is
+ * one. Tries again while the store is away: the gateway listens meanwhile and answers 503.
  *
- * @throws ConfigurationError when the definition does not fit the store
+ * @throws ConfigurationError when the key or the definition does not fit the store
  */
 export async function startBootstrap(
   definition: BootstrapDefinition | undefined,
   identity: Identity,
 ): Promise<Bootstrap> {
-  let applied = definition === undefined;
+  let applied = false;
   let closed = false;
 
   async function attempt(): Promise<void> {
-    if (definition === undefined) {
-      return;
-    }
     try {
-      await applyBootstrap(definition, identity);
+      await assertMasterKeyFits(identity);
+      if (definition !== undefined) {
+        await applyBootstrap(definition, identity);
+      }
       applied = true;
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) {

@@ -50,11 +50,6 @@ const variables = z
     CLIENT_RATE_LIMIT: rateLimit.default({ requests: 1_200_000, windowSeconds: 60 }),
     ADDRESS_RATE_LIMIT: rateLimit.default({ requests: 3000, windowSeconds: 60 }),
     ACCESS_TOKEN_MAXIMUM_SECONDS: seconds(1, 365 * 24 * 3600).default(24 * 3600),
-    MAXIMUM_CONNECTIONS: z.coerce
-      .number('must be a number')
-      .int('must be a whole number')
-      .min(1, 'must be at least 1')
-      .default(8192),
     TRUSTED_PROXIES: addressList.default([]),
     SIGNATURE_TOLERANCE_SECONDS: seconds(1, 3600).default(300),
   })

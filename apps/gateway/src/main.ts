@@ -48,6 +48,7 @@ async function start(): Promise<RunningApp> {
   const server = await serve(gateway.listener, {
     host,
     port,
+    logger,
     maximumConnections: configuration.maximumConnections,
     answersContinue: true,
     readsAnnouncedBodiesOnly: true,

@@ -42,6 +42,25 @@ describe('a browser application', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
+  it('SG-19 may send the headers of both versions of the signature, and read those of the reply', async () => {
+    const allowed = (await preflight(origin)).headers['access-control-allow-headers'];
+    expect(String(allowed).split(', ')).toEqual(
+      expect.arrayContaining(['X-Client-Id', 'X-Timestamp', 'X-Sign', 'X-Sign-V2', 'X-Nonce']),
+    );
+    await booted.saveClient(
+      { clientId: 'browser-signer', corsOrigins: [origin] },
+      booted.secureKey,
+    );
+    const reply = await send(booted.port, '/api/device', {
+      headers: { Origin: origin, ...booted.signedV2({ clientId: 'browser-signer' }) },
+    });
+    expect(reply.headers).toHaveProperty('x-sign-v2');
+    const exposed = reply.headers['access-control-expose-headers'];
+    expect(String(exposed).split(', ')).toEqual(
+      expect.arrayContaining(['X-Timestamp', 'X-Sign', 'X-Sign-V2']),
+    );
+  });
+
   it('can read the reply to its own token, and its refusal', async () => {
     const good = await send(booted.port, '/api/device', {
       headers: { Origin: origin, Authorization: `Bearer ${token}` },

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { canonicalText, parseParameters } from '@gatehouse/request-signature';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
-import { digest } from './test-credentials.ts';
+import { digest, hmacLines } from './test-credentials.ts';
 
 const page = readFileSync(
   fileURLToPath(new URL('../../../docs/signing.md', import.meta.url)),
@@ -36,6 +36,10 @@ let directory: string;
 
 beforeAll(async () => {
   booted = await bootGateway();
+  await booted.saveClient(
+    { clientId: 'modern', signatureAlgorithm: 'HMAC-SHA-256' },
+    booted.secureKey,
+  );
 });
 afterAll(() => closeUnharmed(booted));
 beforeEach(() => {
@@ -43,23 +47,26 @@ beforeEach(() => {
   booted.upstream.requests.length = 0;
 });
 
-function sampleIn(language: string): string {
-  const found = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1];
+/** The first sample in a language is of version 1, the second of version 2. */
+function sampleIn(language: string, version: number): string {
+  const fences = page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'));
+  const found = [...fences][version - 1]?.[1];
   if (found === undefined) {
-    throw new Error(`docs/signing.md has no sample in ${language}.`);
+    throw new Error(`docs/signing.md has no sample of version ${version} in ${language}.`);
   }
   return found;
 }
 
-function run(language: keyof typeof samples): Promise<string> {
+function run(language: keyof typeof samples, version: number): Promise<string> {
   const [file, program, ...parameters] = samples[language];
-  writeFileSync(join(directory, file), sampleIn(language));
+  writeFileSync(join(directory, file), sampleIn(language, version));
   const child = spawn(program, [...parameters, file], {
     cwd: directory,
     env: {
       ...process.env,
       GATEWAY_URL: `http://127.0.0.1:${booted.port}`,
-      CLIENT_ID: booted.clientId,
+      // The second client may use version 2 only.
+      CLIENT_ID: version === 1 ? booted.clientId : 'modern',
       SECURE_KEY: booted.secureKey,
     },
   });
@@ -74,14 +81,15 @@ function run(language: keyof typeof samples): Promise<string> {
 }
 
 describe('docs/signing.md', () => {
-  it.each(languages)('has a sample in %s', (language) => {
-    expect(sampleIn(language)).toContain('SECURE_KEY');
+  it.each(languages)('has a sample in %s for each version', (language) => {
+    expect(sampleIn(language, 1)).toMatch(/X-Sign\b(?!-V2)/);
+    expect(sampleIn(language, 2)).toContain('X-Sign-V2');
   });
 
-  it.each(runnable)(
-    'SG-01 RS-01 has a sample in %s that signs and verifies',
-    async (language) => {
-      const output = await run(language);
+  it.each(runnable.flatMap((language) => [[language, 1] as const, [language, 2] as const]))(
+    'SG-01 SG-19 RS-01 has a sample in %s of version %d that signs and verifies',
+    async (language, version) => {
+      const output = await run(language, version);
       expect(output.replace(/.*ExperimentalWarning[\s\S]*?\n\n?/g, '')).toBe('200\n200\n');
       const [read, created] = booted.upstream.requests;
       const query = parseParameters(new URL(`http://g${read?.url}`).search.slice(1));
@@ -97,6 +105,14 @@ describe('docs/signing.md', () => {
     expect(page).toContain(parts.join(''));
     expect(page).toContain(digest('MD5', ...parts));
     expect(page).toContain(digest('SHA-256', ...parts));
+  });
+
+  it('SG-19 shows a signature of version 2 that is right', () => {
+    const lines = /```\n(GATEHOUSE-V2\n[^`]*)\n```/.exec(page)?.[1] ?? '';
+    const parts = lines.split('\n');
+    expect(parts).toHaveLength(9);
+    expect(parts[5]).toBe(digest('SHA-256', ''));
+    expect(page).toContain(`\`${hmacLines('testSecure-0123456789', ...parts)}\``);
   });
 
   it('shows signed texts that are right', () => {

@@ -10,14 +10,15 @@ export const errorCatalogue = {
   unauthorized: { status: 401, message: 'A valid credential is required.' },
   missing_signature: {
     status: 401,
-    message: 'A signed request carries X-Client-Id, X-Timestamp and X-Sign.',
+    message:
+      'A signed request carries X-Client-Id, X-Timestamp and X-Sign, or these two with X-Nonce and X-Sign-V2.',
   },
   timestamp_out_of_range: {
     status: 401,
     message: 'X-Timestamp must be epoch milliseconds close to the server time.',
   },
   invalid_signature: { status: 401, message: 'The client is unknown or the signature is wrong.' },
-  replayed_request: { status: 401, message: 'This signature was already used.' },
+  replayed_request: { status: 401, message: 'This signature, or its nonce, was already used.' },
   access_denied: { status: 403, message: 'The credential does not allow this operation.' },
   not_found: { status: 404, message: 'No such resource.' },
   method_not_allowed: { status: 405, message: 'This resource does not support the method.' },

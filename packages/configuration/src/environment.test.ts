@@ -139,6 +139,7 @@ describe('parseEnvironment', () => {
       HOST: '127.0.0.1',
       DATA_DIR: './data',
       LOG_LEVEL: 'info',
+      MAXIMUM_CONNECTIONS: 8192,
       GATEWAY_PORT: 8844,
     });
   });

@@ -102,6 +102,11 @@ export const commonVariables = {
   DATA_DIR: z.string().default('./data'),
   LOG_LEVEL: logLevel.default('info'),
   OPERATIONS_PORT: port.optional(),
+  MAXIMUM_CONNECTIONS: z.coerce
+    .number('must be a number')
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .default(8192),
 };
 
 /** In normal form, because peers compare it letter by letter (RFC 8414 §3.3, RFC 9068 §4). */

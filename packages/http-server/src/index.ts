@@ -19,3 +19,4 @@ export {
   runProcess,
 } from './run-process.ts';
 export { type ListenOptions, type RunningServer, serve, type UpgradeListener } from './serve.ts';
+export { serverLimits } from './server-limits.ts';

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ListenOptions, type RunningServer, serve } from './serve.ts';
+import { serverLimits } from './server-limits.ts';
 
 /** Resolves when the dependency answers, rejects when it does not. */
 export type ReadinessCheck = () => Promise<unknown>;
@@ -13,12 +14,15 @@ export interface OperationsOptions extends ListenOptions {
 
 /** `/live`, `/ready` and the app's own documents, on a port that is not published. */
 export function serveOperations(options: OperationsOptions): Promise<RunningServer> {
-  return serve((request, response) => {
-    void answer(request, options).then(
-      (reply) => writeJson(response, reply),
-      () => writeJson(response, { status: 503, body: { status: 'unavailable' } }),
-    );
-  }, options);
+  return serve(
+    (request, response) => {
+      void answer(request, options).then(
+        (reply) => writeJson(response, reply),
+        () => writeJson(response, { status: 503, body: { status: 'unavailable' } }),
+      );
+    },
+    { maximumConnections: serverLimits.operationsMaxConnections, ...options },
+  );
 }
 
 interface Reply {

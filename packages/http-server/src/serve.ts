@@ -1,7 +1,8 @@
 /**
  * What every server process of Gatehouse is made of.
  *
- *   run-process (start, end) ─▶ serve (limits, drain) ── connections (who is idle), client-error (not HTTP)
+ *   run-process (start, end) ─▶ serve (drain) ── connections (who is idle), client-error (not HTTP)
+ *                               ├ server-limits ── slow-readers, dropped-connections
  *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
  *                               ├ continue (100 only for a body that is wanted)
  *                               ├ deferred-listener (503 until the application could be built)
@@ -15,23 +16,13 @@ import type { Duplex } from 'node:stream';
 import { createClientErrorHandler } from './client-error.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { deferContinue } from './continue.ts';
+import { countDroppedConnections } from './dropped-connections.ts';
+import type { Logger } from './logger.ts';
+import { serverLimits } from './server-limits.ts';
+import { cutSlowReaders } from './slow-readers.ts';
 
-const SECOND = 1000;
-
-/** Set deliberately, not left to Node's defaults: an idle or trickling peer must not hold a socket. */
-const serverLimits = {
-  headersTimeout: 15 * SECOND,
-  requestTimeout: 30 * SECOND,
-  keepAliveTimeout: 20 * SECOND,
-  connectionsCheckingInterval: 5 * SECOND,
-  maxHeaderSize: 16 * 1024,
-} as const;
-
-const MAX_HEADERS_COUNT = 100;
-/** Below the 10 s in which a process is to be gone, so that stores still close in order. */
-const DRAIN_TIMEOUT = 8 * SECOND;
 /** A request may be on its way down a connection that looks idle: it is answered, not cut (CF-02). */
-const IDLE_GRACE = SECOND / 4;
+const IDLE_GRACE_MILLISECONDS = 250;
 
 export interface ListenOptions {
   readonly host: string;
@@ -41,6 +32,8 @@ export interface ListenOptions {
   readonly drainMilliseconds?: number;
   /** Further connections are closed at once. */
   readonly maximumConnections?: number;
+  /** Where closed connections are reported. */
+  readonly logger?: Logger;
   /** The listener answers `Expect: 100-continue` itself, with `sendContinue`, when it wants the body. */
   readonly answersContinue?: boolean;
   readonly upgrades?: UpgradeListener;
@@ -64,19 +57,28 @@ export async function serve(
   listener: RequestListener,
   options: ListenOptions,
 ): Promise<RunningServer> {
-  const { upgrades } = options;
+  const { upgrades, logger } = options;
   const server = createServer({
-    ...serverLimits,
+    headersTimeout: serverLimits.headersTimeout,
+    requestTimeout: serverLimits.requestTimeout,
+    keepAliveTimeout: serverLimits.keepAliveTimeout,
+    connectionsCheckingInterval: serverLimits.connectionsCheckingInterval,
+    maxHeaderSize: serverLimits.maxHeaderSize,
     optimizeEmptyRequests: options.readsAnnouncedBodiesOnly === true,
     ...(upgrades && {
       shouldUpgradeCallback: (request: IncomingMessage) => upgrades.accepts(request),
     }),
   });
   const connections = trackConnections(server);
-  server.maxHeadersCount = MAX_HEADERS_COUNT;
+  server.maxRequestsPerSocket = serverLimits.maxRequestsPerSocket;
+  server.maxHeadersCount = serverLimits.maxHeadersCount;
+  cutSlowReaders(server, serverLimits);
   server.on('request', listener);
   if (options.maximumConnections !== undefined) {
     server.maxConnections = options.maximumConnections;
+    countDroppedConnections(server, (dropped) =>
+      logger?.warn({ dropped, limit: options.maximumConnections }, 'too many connections'),
+    );
   }
   if (options.answersContinue === true) {
     server.on('checkContinue', (request, response) => {
@@ -93,7 +95,7 @@ export async function serve(
   return {
     port: (server.address() as AddressInfo).port,
     close() {
-      closed ??= drain(server, connections, options.drainMilliseconds ?? DRAIN_TIMEOUT);
+      closed ??= drain(server, connections, options.drainMilliseconds ?? serverLimits.drainTimeout);
       return closed;
     },
   };
@@ -111,7 +113,10 @@ function listen(server: Server, options: ListenOptions): Promise<void> {
 
 function drain(server: Server, connections: Connections, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
-    const grace = setTimeout(() => connections.cutIdle(), Math.min(IDLE_GRACE, milliseconds));
+    const grace = setTimeout(
+      () => connections.cutIdle(),
+      Math.min(IDLE_GRACE_MILLISECONDS, milliseconds),
+    );
     const cut = setTimeout(() => connections.cutAll(), milliseconds);
     // Not server.close(): it cuts idle connections at once, and with them requests on their way.
     NetServer.prototype.close.call(server, () => {

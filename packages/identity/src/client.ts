@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { parseRecord } from './parse-record.ts';
 
-export type SignatureAlgorithm = 'MD5' | 'SHA-256';
+/** How the client signs requests. With HMAC-SHA-256 it uses version 2 of the signature only; others may use both. */
+export const signatureAlgorithms = ['MD5', 'SHA-256', 'HMAC-SHA-256'] as const;
+
+export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
 
 /** An application or machine that holds a secureKey, or a public one that holds none. */
 export interface Client {
@@ -36,7 +39,7 @@ const storedClient: z.ZodType<Client> = z.object({
   clientId: z.string(),
   name: z.string(),
   orgId: z.string(),
-  signatureAlgorithm: z.enum(['MD5', 'SHA-256']),
+  signatureAlgorithm: z.enum(signatureAlgorithms),
   grantTypes: z.array(z.string()),
   redirectUris: z.array(z.string()),
   postLogoutRedirectUris: z.array(z.string()),

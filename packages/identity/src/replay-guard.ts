@@ -6,6 +6,8 @@ export interface SignatureUse {
   readonly clientId: string;
   /** Hexadecimal, any case. */
   readonly signature: string;
+  /** Version 2: used up in the signature's place, so that no two requests of a client have the same. */
+  readonly nonce?: string | undefined;
   readonly method: string;
   /** Path and query as they are forwarded. */
   readonly target: string;
@@ -34,7 +36,8 @@ export function createReplayGuard(dependencies: {
   return {
     async bind(use) {
       // A plain hash will do: who reads the store must not learn signatures, and nobody can guess one.
-      const used = hash('sha256', `${use.clientId}\n${use.signature.toLowerCase()}`, 'base64url');
+      const once = use.nonce === undefined ? use.signature.toLowerCase() : `nonce\n${use.nonce}`;
+      const used = hash('sha256', `${use.clientId}\n${once}`, 'base64url');
       const key = `replay:${used}`;
       const owner = use.repeatable
         ? hash('sha256', `${use.method}\n${use.target}`, 'base64url')

@@ -66,6 +66,30 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     expect(await bind({ ...use, signature: use.signature.toUpperCase() })).toBe('replayed');
   });
 
+  test('SG-19 a nonce is used up once, whatever it comes with, and in its own case', async () => {
+    const use = newUse({ nonce: `Nonce-${randomUUID()}`, repeatable: false });
+    const { bind } = guard();
+    expect(await bind(use)).toBe('accepted');
+    expect(await bind(use)).toBe('replayed');
+    expect(await guard().bind({ ...use, signature: randomUUID(), target: '/b' })).toBe('replayed');
+    expect(await bind({ ...use, nonce: use.nonce?.toUpperCase() })).toBe('accepted');
+    expect(await bind({ ...use, clientId: randomUUID() })).toBe('accepted');
+  });
+
+  test('SG-19 a nonce is no signature: neither uses the other up', async () => {
+    const text = randomUUID().replaceAll('-', '');
+    const use = newUse({ signature: text, repeatable: false });
+    const { bind } = guard();
+    expect(await bind({ ...use, nonce: text })).toBe('accepted');
+    expect(await bind(use)).toBe('accepted');
+  });
+
+  test('SG-19 SL-01 a nonce is nowhere readable at rest', async () => {
+    const nonce = randomUUID();
+    await guard().bind(newUse({ nonce }));
+    expect(await storedText()).not.toContain(nonce);
+  });
+
   test('two clients may come to the same signature', async () => {
     const use = newUse({ repeatable: false });
     expect(await guard().bind(use)).toBe('accepted');

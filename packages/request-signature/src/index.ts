@@ -2,12 +2,15 @@
  * The request and response signature of the platform (specification: Method A), for the side that signs
  * and the side that verifies, so that they cannot drift. Pure: no Node import, the digest is injected.
  *
- * text → parseParameters → canonicalText ─┐
- * body bytes ─────────────────────────────┴→ sign / findSigningKey
+ * version 1  text → parseParameters → canonicalText ─┐
+ *            body bytes ─────────────────────────────┴→ sign / findSigningKey
+ * version 2  request → requestLines ─┐
+ *            reply → replyLines ─────┴→ signLines / findLinesKey
  *
  * Deliberately not here: who the client is, replay, and how a refusal is worded.
  */
 export { AmbiguousText } from './ambiguous-text.ts';
+export { normalizeSignature } from './matching-key.ts';
 export {
   canonicalText,
   encodeParameters,
@@ -15,7 +18,15 @@ export {
   parseParameters,
   toParameters,
 } from './parameters.ts';
-export { findSigningKey, normalizeSignature, type SignatureInput, sign } from './signature.ts';
-export type { Digest, SignatureAlgorithm } from './signature-algorithm.ts';
+export { findSigningKey, type SignatureInput, sign } from './signature.ts';
+export type { Digest, Hmac, SignatureAlgorithm } from './signature-algorithm.ts';
+export { findLinesKey, signLines } from './signature-v2.ts';
+export {
+  isNonce,
+  type ReplyToSign,
+  type RequestToSign,
+  replyLines,
+  requestLines,
+} from './signed-lines.ts';
 export { type SignedPart, signedPart } from './signed-part.ts';
 export { DEFAULT_TIMESTAMP_TOLERANCE_MS, isTimely, parseTimestamp } from './timestamp.ts';

@@ -9,3 +9,6 @@ export type Digest = (
   algorithm: SignatureAlgorithm,
   parts: readonly (string | Uint8Array)[],
 ) => string;
+
+/** HMAC-SHA-256 (RFC 2104), as lower-case hex; key and text count as UTF-8. Injected, as the digest is. */
+export type Hmac = (secureKey: string, text: string) => string;

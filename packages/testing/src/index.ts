@@ -1,10 +1,12 @@
 export { type AppName, type AppProcess, startApp } from './app-process.ts';
+export { type Certificate, makeCertificate } from './certificate.ts';
 export {
   type Constellation,
   type ConstellationOptions,
   startConstellation,
 } from './constellation.ts';
 export { freePort } from './free-port.ts';
+export { createLocalTlsFetch, type LocalTlsOptions, openLocalTls } from './local-tls.ts';
 export {
   authorizeAsUser,
   createPageVisitor,

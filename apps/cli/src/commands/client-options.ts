@@ -13,7 +13,7 @@ export const clientOptions: Readonly<Record<string, Option>> = {
   'redirect-uri': list('Where answers go: https, or http on loopback.'),
   'post-logout-redirect-uri': list('Where a sign-out may lead.'),
   scope: list('What it may ask for.'),
-  'signature-algorithm': one('SHA-256 or MD5, for signed requests.'),
+  'signature-algorithm': one('SHA-256, MD5, or HMAC-SHA-256: version 2 only.'),
   'application-type': one('web or native.'),
   'cors-origin': list('Origins whose scripts may call.'),
   'ip-allow': list('Addresses or ranges it may call from; none: from anywhere.'),

@@ -6,7 +6,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import type { AccessTokenVerifier, Principal } from '@gatehouse/identity';
-import type { SignatureAlgorithm } from '@gatehouse/request-signature';
 import type { RequestTarget } from '../routes/request-target.ts';
 import type { CredentialKind } from '../routes/route.ts';
 import { bearerChallenge } from './challenge.ts';
@@ -40,11 +39,17 @@ export interface PresentedToken {
   readonly verify: AccessTokenVerifier;
 }
 
-/** The key that verified a request, to sign its reply with. */
+/** Signs the reply to a verified request, with the key and in the version that it was signed with. */
 export interface Signer {
   readonly clientId: string;
-  readonly algorithm: SignatureAlgorithm;
-  readonly secureKey: string;
+  readonly header: 'X-Sign' | 'X-Sign-V2';
+  /** Lower-case hex; undefined where a reply without a body gets no signature. */
+  sign(reply: {
+    readonly status: number;
+    readonly body: Uint8Array;
+    /** The text of its X-Timestamp. */
+    readonly timestamp: string;
+  }): string | undefined;
 }
 
 export interface VerifiedBody {

@@ -1,5 +1,5 @@
-import { createHash, hash } from 'node:crypto';
-import type { Digest } from '@gatehouse/request-signature';
+import { createHash, createHmac, hash } from 'node:crypto';
+import type { Digest, Hmac } from '@gatehouse/request-signature';
 
 const JOINED_BYTES = 16 * 1024;
 
@@ -23,3 +23,6 @@ export const nodeDigest: Digest = (algorithm, parts) => {
   }
   return running.digest('hex');
 };
+
+export const nodeHmac: Hmac = (secureKey, text) =>
+  createHmac('sha256', secureKey).update(text).digest('hex');

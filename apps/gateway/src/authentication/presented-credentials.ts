@@ -3,12 +3,19 @@ import { ApiError } from '@gatehouse/api-envelope';
 import { bearerChallenge } from './challenge.ts';
 import { splitQueryToken } from './query-token.ts';
 
+/** The headers of Method A. */
+export interface PresentedSignature {
+  readonly version: 1 | 2;
+  readonly clientId: string;
+  readonly timestamp: string;
+  readonly sign: string;
+  /** Version 2 only: what it may look like is checked later. */
+  readonly nonce: string | undefined;
+}
+
 /** What a request presents, before anything of it is verified. */
 export interface PresentedCredentials {
-  /** All three headers of Method A. */
-  readonly signature:
-    | { readonly clientId: string; readonly timestamp: string; readonly sign: string }
-    | undefined;
+  readonly signature: PresentedSignature | undefined;
   readonly accessToken: string | undefined;
   readonly authorization: string | undefined;
   readonly queryToken: string | undefined;
@@ -16,15 +23,23 @@ export interface PresentedCredentials {
   readonly query: string;
 }
 
-type Kind = 'x-sign' | 'x-client-id' | 'x-timestamp' | 'x-access-token' | 'authorization';
+type Kind =
+  | 'x-sign'
+  | 'x-sign-v2'
+  | 'x-nonce'
+  | 'x-client-id'
+  | 'x-timestamp'
+  | 'x-access-token'
+  | 'authorization';
 
 type CredentialHeaders = Record<Kind, string | undefined>;
 
 /** Most headers need no closer look. */
 const lengths: ReadonlySet<number> = new Set(
-  ['x-sign', 'x-client-id', 'x-timestamp', 'x-access-token', 'authorization'].map(
-    (name) => name.length,
-  ),
+  [
+    ...['x-sign', 'x-sign-v2', 'x-nonce', 'x-client-id', 'x-timestamp'],
+    ...['x-access-token', 'authorization'],
+  ].map((name) => name.length),
 );
 
 /**
@@ -41,7 +56,7 @@ export function presentedCredentials(
   const { token: queryToken, rest: query } = splitQueryToken(rawQuery);
   const { 'x-access-token': accessToken, authorization } = headers;
   const tokens = count(accessToken) + count(authorization) + count(queryToken);
-  if (tokens > 1 || (tokens === 1 && headers['x-sign'] !== undefined)) {
+  if (tokens + count(headers['x-sign']) + count(headers['x-sign-v2']) > 1) {
     throw multipleCredentials();
   }
   return {
@@ -68,6 +83,8 @@ export function isPresent(credentials: PresentedCredentials): boolean {
 function readCredentialHeaders(rawHeaders: readonly string[]): CredentialHeaders {
   const found: CredentialHeaders = {
     'x-sign': undefined,
+    'x-sign-v2': undefined,
+    'x-nonce': undefined,
     'x-client-id': undefined,
     'x-timestamp': undefined,
     'x-access-token': undefined,
@@ -94,6 +111,8 @@ function readCredentialHeaders(rawHeaders: readonly string[]): CredentialHeaders
 function isCredentialHeader(name: string): name is Kind {
   switch (name) {
     case 'x-sign':
+    case 'x-sign-v2':
+    case 'x-nonce':
     case 'x-client-id':
     case 'x-timestamp':
     case 'x-access-token':
@@ -105,14 +124,23 @@ function isCredentialHeader(name: string): name is Kind {
 }
 
 function readSignature(headers: CredentialHeaders): PresentedCredentials['signature'] {
-  const { 'x-sign': sign, 'x-client-id': clientId, 'x-timestamp': timestamp } = headers;
-  if (sign === undefined && clientId === undefined && timestamp === undefined) {
+  const { 'x-client-id': clientId, 'x-timestamp': timestamp } = headers;
+  // Each of them asks for a signature. A nonce alone does not: it may be a client's own.
+  if (
+    headers['x-sign'] === undefined &&
+    headers['x-sign-v2'] === undefined &&
+    clientId === undefined &&
+    timestamp === undefined
+  ) {
     return undefined;
   }
-  if (!sign || !clientId || !timestamp) {
+  const version = headers['x-sign-v2'] === undefined ? 1 : 2;
+  const sign = version === 2 ? headers['x-sign-v2'] : headers['x-sign'];
+  const nonce = version === 2 ? headers['x-nonce'] : undefined;
+  if (!sign || !clientId || !timestamp || (version === 2 && !nonce)) {
     throw new ApiError('missing_signature');
   }
-  return { clientId, timestamp, sign };
+  return { version, clientId, timestamp, sign, nonce };
 }
 
 export function multipleCredentials(): ApiError {

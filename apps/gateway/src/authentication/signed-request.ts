@@ -6,24 +6,16 @@ import {
   generateSecureKey,
   type ReplayGuard,
 } from '@gatehouse/identity';
-import {
-  AmbiguousText,
-  findSigningKey,
-  isTimely,
-  parseTimestamp,
-  type SignatureAlgorithm,
-  type SignatureInput,
-} from '@gatehouse/request-signature';
+import { AmbiguousText, isTimely, parseTimestamp } from '@gatehouse/request-signature';
 import { assertAllowedAddress } from './allowed-address.ts';
 import type { AuthenticationRequest, Authenticator, Caller } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
 import { isClientId } from './client-id.ts';
+import { createDigestScheme } from './digest-scheme.ts';
 import type { HeldBody } from './held-bodies.ts';
-import { nodeDigest } from './node-digest.ts';
-import type { PresentedCredentials } from './presented-credentials.ts';
-import { readSignedText, type SignedText } from './signed-text.ts';
-
-type PresentedSignature = NonNullable<PresentedCredentials['signature']>;
+import { hmacScheme } from './hmac-scheme.ts';
+import type { PresentedSignature } from './presented-credentials.ts';
+import type { SignatureScheme, SignedRequest } from './signature-scheme.ts';
 
 const MAXIMUM_ACTIVE_KEYS = 2;
 
@@ -39,20 +31,23 @@ export interface SignedRequestDependencies {
 }
 
 /**
- * Method A. Headers → timestamp → signed text → client → digest → address → first use. The reply to whoever
- * fails any of it is not signed.
+ * Method A, in both versions. Headers → timestamp → signed text → client → signature → address → first use. The
+ * reply to whoever fails any of it is not signed.
  */
 export function createSignedRequestAuthenticator(
   dependencies: SignedRequestDependencies,
 ): Authenticator {
   const { clients, replayGuard, holdBody, now, toleranceMilliseconds, strict } = dependencies;
-  // Tried where a key is missing, so that every refusal costs two digests, known client or not.
+  // Tried where a key is missing, so that every refusal costs two signatures, known client or not.
   const decoyKeys = [generateSecureKey(), generateSecureKey()];
+  const schemes = { 1: createDigestScheme({ strict, decoyKeys }), 2: hmacScheme } as const;
 
-  async function findClient(clientId: string): Promise<Client | undefined> {
+  async function findClient(
+    clientId: string,
+    scheme: SignatureScheme,
+  ): Promise<Client | undefined> {
     const client = isClientId(clientId) ? await clients.find(clientId) : undefined;
-    const usable = client?.enabled === true && !(strict && client.signatureAlgorithm === 'MD5');
-    return usable ? client : undefined;
+    return client?.enabled === true && scheme.accepts(client) ? client : undefined;
   }
 
   async function verify(
@@ -61,24 +56,13 @@ export function createSignedRequestAuthenticator(
     held: HeldBody,
   ): Promise<Caller> {
     const timestamp = readTimestamp(presented.timestamp, now(), toleranceMilliseconds);
-    const text = await readUnambiguously(request, held);
-    const client = await findClient(presented.clientId);
-    const input: SignatureInput = {
-      algorithm: client?.signatureAlgorithm ?? 'SHA-256',
-      signedText: text.signedText,
-      timestamp: presented.timestamp,
-    };
+    const scheme = schemes[presented.version];
+    const signed = await readUnambiguously(() => scheme.read(request, presented, held));
+    const client = await findClient(presented.clientId, scheme);
     const ownKeys = client === undefined ? [] : clients.secureKeys(client);
     const candidates = [...ownKeys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
-    const secureKey = findSigningKey(input, presented.sign, candidates, nodeDigest);
+    const secureKey = signed.findKey(candidates, client);
     if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
-      // A refusal costs both digests, so that its time does not tell which one the client has, if any.
-      findSigningKey(
-        { ...input, algorithm: otherThan(input.algorithm) },
-        '',
-        decoyKeys,
-        nodeDigest,
-      );
       throw new ApiError('invalid_signature', { headers: bearerChallenge() });
     }
     // Before the first use is bound: who replays from elsewhere must not use the signature up.
@@ -87,8 +71,9 @@ export function createSignedRequestAuthenticator(
       clientId: client.clientId,
       signature: presented.sign,
       method: request.message.method ?? '',
-      target: text.query === '' ? request.target.path : `${request.target.path}?${text.query}`,
-      repeatable: text.part === 'query' && !strict,
+      target: signed.query === '' ? request.target.path : `${request.target.path}?${signed.query}`,
+      repeatable: signed.repeatable,
+      nonce: signed.nonce,
       liveUntil: timestamp + toleranceMilliseconds,
     });
     if (use === 'replayed') {
@@ -97,14 +82,10 @@ export function createSignedRequestAuthenticator(
     return {
       kind: 'signature',
       principal: clientPrincipal(client),
-      signer: {
-        clientId: client.clientId,
-        algorithm: client.signatureAlgorithm,
-        secureKey,
-      },
+      signer: signed.createSigner(client, secureKey),
       token: undefined,
-      query: text.query,
-      body: text.body,
+      query: signed.query,
+      body: signed.body,
     };
   }
 
@@ -131,20 +112,13 @@ function readTimestamp(text: string, now: number, toleranceMilliseconds: number)
   return timestamp;
 }
 
-async function readUnambiguously(
-  request: AuthenticationRequest,
-  held: HeldBody,
-): Promise<SignedText> {
+async function readUnambiguously(read: () => Promise<SignedRequest>): Promise<SignedRequest> {
   try {
-    return await readSignedText(request, held);
+    return await read();
   } catch (error) {
     if (error instanceof AmbiguousText) {
       throw new ApiError('ambiguous_request', { message: error.message });
     }
     throw error;
   }
-}
-
-function otherThan(algorithm: SignatureAlgorithm): SignatureAlgorithm {
-  return algorithm === 'MD5' ? 'SHA-256' : 'MD5';
 }

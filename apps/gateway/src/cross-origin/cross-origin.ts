@@ -15,11 +15,11 @@ export interface CrossOrigin {
 
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const ALLOWED_HEADERS =
-  'Authorization, X-Access-Token, X-Client-Id, X-Timestamp, X-Sign, Content-Type, Accept-Language, ' +
-  'If-Match, If-None-Match, Idempotency-Key, Prefer, Range, X-Request-Id, traceparent, tracestate';
+  'Authorization, X-Access-Token, X-Client-Id, X-Timestamp, X-Sign, X-Sign-V2, X-Nonce, Content-Type, ' +
+  'Accept-Language, If-Match, If-None-Match, Idempotency-Key, Prefer, Range, X-Request-Id, traceparent, tracestate';
 const EXPOSED_HEADERS =
-  'X-Total-Count, X-Request-Id, X-Timestamp, X-Sign, WWW-Authenticate, Retry-After, RateLimit, ' +
-  'RateLimit-Policy, ETag, Location, Content-Range';
+  'X-Total-Count, X-Request-Id, X-Timestamp, X-Sign, X-Sign-V2, WWW-Authenticate, Retry-After, ' +
+  'RateLimit, RateLimit-Policy, ETag, Location, Content-Range';
 const PREFLIGHT_SECONDS = '600';
 
 export function createCrossOrigin(dependencies: {

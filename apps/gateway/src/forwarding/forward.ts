@@ -61,11 +61,13 @@ export function createForwarder(dependencies: {
       internalToken,
       contentType: caller.body?.contentType,
     });
+    const sending = bodyToSend(request, headers);
+    const body = sending instanceof Promise ? await sending : sending;
     const exchange = upstream.send({
       method: message.method ?? '',
       target: caller.query === '' ? request.path : `${request.path}?${caller.query}`,
       headers,
-      body: bodyToSend(request, headers),
+      body,
       timeoutMilliseconds: route.timeoutMilliseconds,
       streaming: route.streaming,
     });

@@ -40,6 +40,7 @@ const withheldReplyHeaders: ReadonlySet<string> = new Set([
   'x-powered-by',
   // Only the gateway signs; a service must not be able to forge it.
   'x-sign',
+  'x-sign-v2',
   'x-timestamp',
   // The gateway's callers have no session with the service, and its challenge is meant for the gateway.
   'set-cookie',

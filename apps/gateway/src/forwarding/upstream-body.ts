@@ -8,6 +8,9 @@ export interface BodySink {
   fail(error: unknown): void;
 }
 
+/** True while the service waits for the caller to read. */
+export type HoldListener = (isHeld: boolean) => void;
+
 const BUFFER_LIMIT_BYTES = 64 * 1024;
 
 /**
@@ -17,6 +20,7 @@ const BUFFER_LIMIT_BYTES = 64 * 1024;
 export class UpstreamBody {
   /** The reply's Content-Length, where it has one. */
   readonly announcedLength: string | undefined;
+  readonly #onHold: HoldListener;
   #controller: ReplyController | undefined;
   #chunks: Buffer[] = [];
   #size = 0;
@@ -24,9 +28,14 @@ export class UpstreamBody {
   #failure: { readonly error: unknown } | undefined;
   #sink: BodySink | undefined;
 
-  constructor(controller: ReplyController, announcedLength: string | undefined) {
+  constructor(
+    controller: ReplyController,
+    announcedLength: string | undefined,
+    onHold: HoldListener,
+  ) {
     this.#controller = controller;
     this.announcedLength = announcedLength;
+    this.#onHold = onHold;
   }
 
   /** The whole body, if it is already here. */
@@ -51,14 +60,17 @@ export class UpstreamBody {
     } else if (this.#ended) {
       sink.end();
     } else if (wantsMore) {
-      this.#controller?.resume();
+      this.resume();
     } else {
-      this.#controller?.pause();
+      this.#pause();
     }
   }
 
   resume(): void {
-    this.#controller?.resume();
+    if (this.#controller !== undefined) {
+      this.#controller.resume();
+      this.#onHold(false);
+    }
   }
 
   /** Ends the exchange with the upstream; the sink fails with the error. */
@@ -71,10 +83,10 @@ export class UpstreamBody {
       this.#chunks.push(chunk);
       this.#size += chunk.length;
       if (this.#size > BUFFER_LIMIT_BYTES) {
-        this.#controller?.pause();
+        this.#pause();
       }
     } else if (!this.#sink.write(chunk)) {
-      this.#controller?.pause();
+      this.#pause();
     }
   }
 
@@ -88,5 +100,12 @@ export class UpstreamBody {
     this.#failure = { error };
     this.#controller = undefined;
     this.#sink?.fail(error);
+  }
+
+  #pause(): void {
+    if (this.#controller !== undefined) {
+      this.#controller.pause();
+      this.#onHold(true);
+    }
   }
 }

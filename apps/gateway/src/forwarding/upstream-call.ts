@@ -15,6 +15,8 @@ export interface UpstreamReply {
 export interface UpstreamCallEvents {
   /** The head is here. */
   answered(call: UpstreamCall): void;
+  /** The service waits for the caller to read, or no longer. */
+  held(call: UpstreamCall, isHeld: boolean): void;
   /** Once, when the exchange is over, whatever its end. */
   settled(call: UpstreamCall): void;
 }
@@ -30,6 +32,7 @@ export class UpstreamCall implements ExchangeHandler, Expiring {
   slot = -1;
   expiresAt = 0;
   readonly reply: Promise<UpstreamReply>;
+  readonly isStream: boolean;
   readonly #events: UpstreamCallEvents;
   #resolve: (reply: UpstreamReply) => void = nothing;
   #reject: (error: unknown) => void = nothing;
@@ -38,8 +41,10 @@ export class UpstreamCall implements ExchangeHandler, Expiring {
   #body: UpstreamBody | undefined;
   #over = false;
 
-  constructor(events: UpstreamCallEvents) {
+  /** @param isStream its deadline ends with the head of the reply */
+  constructor(events: UpstreamCallEvents, isStream: boolean) {
     this.#events = events;
+    this.isStream = isStream;
     this.reply = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -80,7 +85,9 @@ export class UpstreamCall implements ExchangeHandler, Expiring {
     if (status >= 200) {
       this.#events.answered(this);
       const headers = isList(given) ? given : toList(given);
-      this.#body = new UpstreamBody(controller, lengthIn(headers));
+      this.#body = new UpstreamBody(controller, lengthIn(headers), (isHeld) =>
+        this.#events.held(this, isHeld),
+      );
       this.#resolve({ status, headers, body: this.#body });
     }
   }

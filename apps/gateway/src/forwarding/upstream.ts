@@ -1,7 +1,8 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { serviceUnavailable } from '@gatehouse/api-envelope';
-import { Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 import { Deadlines } from './deadlines.ts';
+import { createHeldExchanges } from './held-exchanges.ts';
 import { ConnectionPool } from './http1/connection-pool.ts';
 import { UpgradeCall, type UpgradedConnection } from './upgrade-call.ts';
 import { UpstreamCall, type UpstreamCallEvents, type UpstreamReply } from './upstream-call.ts';
@@ -36,80 +37,141 @@ export interface Upstream {
 export interface UpstreamOptions {
   readonly url: string;
   readonly connections: number;
-  /** Of their own for what stays open, so that it does not take the others' away. */
+  /** Of their own for what stays open or sends much, so that it does not take the others' away. */
   readonly streamConnections: number;
   /** In flight or waiting for a connection; more are told to come back later. */
   readonly maximumRequests: number;
 }
+
+const doesNotRead = () =>
+  serviceUnavailable(new Error('The caller did not read while others waited for a connection.'));
 
 /** Short, so that a refused or unresolvable upstream is a 502 within a second. */
 const CONNECT_TIMEOUT_MILLISECONDS = 900;
 /** Server-sent events are to be kept alive by comments; what says nothing for so long is gone. */
 const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 
+/** Connections for one kind of exchange, and how many exchanges there are. */
+interface Lane {
+  readonly send: (request: UpstreamRequest, call: UpstreamCall) => void;
+  readonly limit: number;
+  readonly events: UpstreamCallEvents;
+  inFlight: number;
+}
+
 /**
- * Bounded pools of connections to one service. Nothing is ever sent twice: after a lost reply only the caller
+ * Bounded pools of connections to one service: our own for requests without a body, undici's for those with
+ * one, for what lasts, and for what needs TLS. Nothing is ever sent twice: after a lost reply only the caller
  * can know whether the operation may be repeated.
  */
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const pools = openPools(options);
+  const url = new URL(options.url);
+  const prefix = url.pathname === '/' ? '' : url.pathname;
   const deadlines = new Deadlines();
-  let running = 0;
-  let streaming = 0;
-  const ofBrief: UpstreamCallEvents = {
-    answered: () => {},
-    settled(call) {
-      deadlines.end(call);
-      running -= 1;
-    },
+  const pools = openPools(url, options);
+  const viaUndici = (pool: Pool) => (request: UpstreamRequest, call: UpstreamCall) => {
+    const extra = request.streaming ? { bodyTimeout: STREAM_IDLE_MILLISECONDS } : {};
+    pool.dispatch({ ...toOptions(request, prefix), ...extra }, call);
   };
-  const ofStream: UpstreamCallEvents = {
-    answered: (call) => deadlines.end(call),
-    settled(call) {
-      deadlines.end(call);
-      streaming -= 1;
-    },
-  };
+  const { maximumRequests } = options;
+  const brief = createLane(viaUndici(pools.brief), maximumRequests, deadlines, options.connections);
+  const plain =
+    pools.plain &&
+    createLane(
+      ({ method, target, headers }, call) =>
+        pools.plain?.dispatch({ method, path: prefix + target, headers }, call),
+      maximumRequests,
+      deadlines,
+      options.connections,
+    );
+  /** What lasts as long as its caller likes: streams, and bodies that were not read ahead. */
+  const open = createLane(viaUndici(pools.open), options.streamConnections, deadlines);
 
-  function openCall(isStream: boolean): UpstreamCall {
-    if (isStream ? streaming >= options.streamConnections : running >= options.maximumRequests) {
-      throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
+  function laneOf({ streaming, body }: UpstreamRequest): Lane {
+    if (streaming || body instanceof Readable) {
+      return open;
     }
-    if (isStream) {
-      streaming += 1;
-      return new UpstreamCall(ofStream);
-    }
-    running += 1;
-    return new UpstreamCall(ofBrief);
+    return body === undefined && plain !== undefined ? plain : brief;
   }
 
   return {
     send(request) {
-      const call = openCall(request.streaming);
+      const lane = laneOf(request);
+      assertRoom(lane);
+      lane.inFlight += 1;
+      const call = new UpstreamCall(lane.events, request.streaming);
       deadlines.start(call, request.timeoutMilliseconds);
-      pools.send(request, call);
+      lane.send(request, call);
       return call;
     },
     async upgrade(request) {
-      if (streaming >= options.streamConnections) {
-        throw serviceUnavailable(new Error('Too many streams are open to the upstream.'));
-      }
-      streaming += 1;
+      assertRoom(open);
+      open.inFlight += 1;
       const call = new UpgradeCall(() => {
-        streaming -= 1;
+        open.inFlight -= 1;
       });
       const deadline = setTimeout(() => call.expire(), request.timeoutMilliseconds);
-      pools.upgrade(request, call);
+      const handshake = toOptions({ ...request, body: undefined }, prefix);
+      pools.open.dispatch({ ...handshake, upgrade: 'websocket' }, call);
       return call.upgraded.finally(() => clearTimeout(deadline));
     },
     close: pools.close,
   };
 }
 
-/** Our own connections for requests without a body, undici's for all others and for what needs TLS. */
-function openPools({ url: text, connections, streamConnections }: UpstreamOptions) {
-  const url = new URL(text);
-  const prefix = url.pathname === '/' ? '' : url.pathname;
+/** @throws ApiError `service_unavailable` */
+function assertRoom(lane: Lane): void {
+  if (lane.inFlight >= lane.limit) {
+    throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
+  }
+}
+
+/** @param connections where an exchange whose caller does not read makes room for those that wait */
+function createLane(
+  send: Lane['send'],
+  limit: number,
+  deadlines: Deadlines,
+  connections = Number.POSITIVE_INFINITY,
+): Lane {
+  const held = createHeldExchanges<UpstreamCall>({
+    waiting: () => lane.inFlight - connections,
+    cancel: (call) => call.cancel(doesNotRead),
+  });
+  const mayBeHeldUp = connections === Number.POSITIVE_INFINITY;
+  const lane: Lane = {
+    send,
+    limit,
+    inFlight: 0,
+    events: {
+      answered(call) {
+        if (call.isStream) {
+          deadlines.end(call);
+        }
+      },
+      held: (call, isHeld) => (isHeld && !mayBeHeldUp ? held.hold(call) : held.release(call)),
+      settled(call) {
+        deadlines.end(call);
+        held.release(call);
+        lane.inFlight -= 1;
+      },
+    },
+  };
+  return lane;
+}
+
+function toOptions(
+  request: Omit<UpstreamRequest, 'streaming'>,
+  prefix: string,
+): Dispatcher.DispatchOptions {
+  return {
+    method: request.method,
+    path: prefix + request.target,
+    headers: request.headers as string[],
+    body: request.body ?? null,
+  };
+}
+
+function openPools(url: URL, { connections, streamConnections }: UpstreamOptions) {
   const plain =
     url.protocol === 'http:'
       ? new ConnectionPool({
@@ -119,26 +181,8 @@ function openPools({ url: text, connections, streamConnections }: UpstreamOption
       : undefined;
   const brief = createPool(url.origin, connections);
   const open = createPool(url.origin, streamConnections);
-  const toOptions = (request: Omit<UpstreamRequest, 'streaming'>) => ({
-    method: request.method,
-    path: prefix + request.target,
-    headers: request.headers as string[],
-    body: request.body ?? null,
-  });
   return {
-    send(request: UpstreamRequest, call: UpstreamCall): void {
-      if (request.streaming) {
-        open.dispatch({ ...toOptions(request), bodyTimeout: STREAM_IDLE_MILLISECONDS }, call);
-      } else if (plain !== undefined && request.body === undefined) {
-        const { method, target, headers } = request;
-        plain.dispatch({ method, path: prefix + target, headers }, call);
-      } else {
-        brief.dispatch(toOptions(request), call);
-      }
-    },
-    upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>, call: UpgradeCall): void {
-      open.dispatch({ ...toOptions({ ...request, body: undefined }), upgrade: 'websocket' }, call);
-    },
+    ...{ plain, brief, open },
     close: async () => {
       await Promise.all([plain?.close(), brief.close(), open.destroy()]);
     },

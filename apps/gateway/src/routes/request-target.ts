@@ -7,6 +7,8 @@ import { type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
 export interface RequestTarget {
   /** Every segment decoded once and encoded anew. */
   readonly path: string;
+  /** The path as it came. It has this one reading, so that who signs it signs `path`, too. */
+  readonly sentPath: string;
   /** The decoded segments; `/a/b` has two. */
   readonly segments: readonly string[];
   /** The query as it came, without its `?`. */
@@ -37,19 +39,19 @@ export function parseRequestTarget(target: string): RequestTarget {
     throw refusal('has a character that must be percent-encoded');
   }
   const queryStart = target.indexOf('?');
-  const rawPath = queryStart === -1 ? target : target.slice(0, queryStart);
+  const sentPath = queryStart === -1 ? target : target.slice(0, queryStart);
   const query = queryStart === -1 ? '' : target.slice(queryStart + 1);
-  if (PLAIN_PATH.test(rawPath)) {
-    return { path: rawPath, segments: rawPath.slice(1).split('/'), query };
+  if (PLAIN_PATH.test(sentPath)) {
+    return { path: sentPath, sentPath, segments: sentPath.slice(1).split('/'), query };
   }
-  if (HIDDEN_IN_PATH.test(rawPath)) {
+  if (HIDDEN_IN_PATH.test(sentPath)) {
     throw refusal('must not hide a dot, slash, backslash or control character');
   }
-  const segments = readSegments(rawPath.slice(1).split('/'));
-  const path = NORMAL_PATH.test(rawPath)
-    ? rawPath
+  const segments = readSegments(sentPath.slice(1).split('/'));
+  const path = NORMAL_PATH.test(sentPath)
+    ? sentPath
     : `/${segments.map(encodeURIComponent).join('/')}`;
-  return { path, segments, query };
+  return { path, sentPath, segments, query };
 }
 
 /**

@@ -1,21 +1,22 @@
-import { sign } from '@gatehouse/request-signature';
 import type { Signer } from '../authentication/authenticator.ts';
-import { nodeDigest } from '../authentication/node-digest.ts';
+import type { UpstreamBody } from '../forwarding/upstream-body.ts';
 import type { Reply } from '../pipeline/reply.ts';
 import { collectBody } from './collect-body.ts';
 
 export const SIGNED_REPLY_LIMIT_BYTES: number = 8 * 1024 * 1024;
 
+const NO_BYTES = Buffer.alloc(0);
+
 export type SealReply = (reply: Reply, signer: Signer) => Promise<Reply>;
 
 /**
  * Signs the reply to a verified signed request over its exact bytes. Nobody else gets a signature: an
- * unverified caller must not obtain a digest that contains the secret (CWE-301). A reply without a body is
- * not signed, or it could be reflected as a request that signs an empty text.
+ * unverified caller must not obtain a digest that contains the secret (CWE-301).
  *
  * The function throws ApiError `bad_gateway` when the body is larger than the cap or breaks off.
  *
- * @param dependencies.claim takes the signature as used, so that the reply is never a request (strict profile)
+ * @param dependencies.claim takes an `X-Sign` as used, so that the reply is never a request (strict profile);
+ *   an `X-Sign-V2` of a reply never is one
  */
 export function createReplySealer(dependencies: {
   readonly now: () => number;
@@ -26,24 +27,24 @@ export function createReplySealer(dependencies: {
 }): SealReply {
   const { now, limitBytes, claim } = dependencies;
   return async (reply, signer) => {
-    if (reply.body === undefined) {
-      return reply;
-    }
-    const body = Buffer.isBuffer(reply.body)
-      ? reply.body
-      : (reply.body.arrived() ?? (await collectBody(reply.body, limitBytes)));
-    if (body.length === 0) {
-      return { ...reply, body };
-    }
+    const body = reply.body && (await wholeBody(reply.body, limitBytes));
     const signedAt = now();
     const timestamp = String(signedAt);
-    const input = { algorithm: signer.algorithm, signedText: body, timestamp };
-    const signature = sign(input, signer.secureKey, nodeDigest);
-    await claim?.(signature, signedAt, signer);
+    const signature = signer.sign({ status: reply.status, body: body ?? NO_BYTES, timestamp });
+    if (signature === undefined) {
+      return { ...reply, body };
+    }
+    if (signer.header === 'X-Sign') {
+      await claim?.(signature, signedAt, signer);
+    }
     return {
       ...reply,
-      headers: [...reply.headers, 'X-Timestamp', timestamp, 'X-Sign', signature],
+      headers: [...reply.headers, 'X-Timestamp', timestamp, signer.header, signature],
       body,
     };
   };
+}
+
+async function wholeBody(body: Buffer | UpstreamBody, limitBytes: number): Promise<Buffer> {
+  return Buffer.isBuffer(body) ? body : (body.arrived() ?? collectBody(body, limitBytes));
 }

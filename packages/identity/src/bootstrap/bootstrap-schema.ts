@@ -1,5 +1,6 @@
 import { isAddressOrRange } from '@gatehouse/configuration';
 import { z } from 'zod';
+import { signatureAlgorithms } from '../client.ts';
 import { MAXIMUM_PASSWORD_BYTES } from '../password-hash.ts';
 import { knownScopes } from '../scopes.ts';
 import { isAcceptableSecureKey, secureKeyRule } from '../secure-key.ts';
@@ -55,7 +56,7 @@ export const clientSchema = z
     secureKey: secureKey.optional(),
     name: text(200),
     orgId: identifier,
-    signatureAlgorithm: z.enum(['MD5', 'SHA-256']).default('SHA-256'),
+    signatureAlgorithm: z.enum(signatureAlgorithms).default('SHA-256'),
     grantTypes: z.array(z.enum(grantTypes)).default(['client_credentials']),
     redirectUris: z.array(redirectUri).default([]),
     scopes: z.array(z.enum(knownScopes)).default([]),

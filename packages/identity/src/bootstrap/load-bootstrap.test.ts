@@ -51,6 +51,11 @@ describe('a bootstrap file', () => {
     expect(loaded.clients[0]).toEqual({ ...whole, ownOrganizationOnly: false });
   });
 
+  test('SG-19 may leave a client version 2 of the signature only', () => {
+    const modern = withClient({ signatureAlgorithm: 'HMAC-SHA-256' });
+    expect(load(modern).clients[0]).toMatchObject({ signatureAlgorithm: 'HMAC-SHA-256' });
+  });
+
   test('may leave out nearly everything', () => {
     expect(load({})).toEqual({ organizations: [], clients: [], users: [] });
     expect(load(withClient({})).clients[0]).toEqual({

@@ -1,0 +1,63 @@
+import {
+  findSigningKey,
+  type SignatureAlgorithm,
+  type SignatureInput,
+  sign,
+} from '@gatehouse/request-signature';
+import { nodeDigest } from './node-digest.ts';
+import type { SignatureScheme } from './signature-scheme.ts';
+import { readSignedText } from './signed-text.ts';
+
+/** Version 1, `X-Sign`: a digest over the query or the body, by the algorithm of the client. */
+export function createDigestScheme(dependencies: {
+  /** No MD5, and no signature twice. */
+  readonly strict: boolean;
+  readonly decoyKeys: readonly string[];
+}): SignatureScheme {
+  const { strict, decoyKeys } = dependencies;
+  return {
+    accepts: ({ signatureAlgorithm }) =>
+      signatureAlgorithm === 'SHA-256' || (signatureAlgorithm === 'MD5' && !strict),
+    async read(request, { sign: signature, timestamp }, held) {
+      const { part, signedText, query, body } = await readSignedText(request, held);
+      return {
+        query,
+        body,
+        repeatable: part === 'query' && !strict,
+        nonce: undefined,
+        findKey(secureKeys, client) {
+          const algorithm = digestOf(client?.signatureAlgorithm);
+          const input: SignatureInput = { algorithm, signedText, timestamp };
+          const secureKey = findSigningKey(input, signature, secureKeys, nodeDigest);
+          if (secureKey === undefined) {
+            // A refusal costs both digests, so that its time does not tell which one the client has, if any.
+            const other = { ...input, algorithm: otherThan(algorithm) };
+            findSigningKey(other, '', decoyKeys, nodeDigest);
+          }
+          return secureKey;
+        },
+        createSigner: ({ clientId, signatureAlgorithm }, secureKey) => ({
+          clientId,
+          header: 'X-Sign',
+          sign({ body: replied, timestamp: repliedAt }) {
+            // Without a body it could be reflected as a request that signs an empty text (CWE-301).
+            if (replied.length === 0) {
+              return undefined;
+            }
+            const algorithm = digestOf(signatureAlgorithm);
+            const input = { algorithm, signedText: replied, timestamp: repliedAt };
+            return sign(input, secureKey, nodeDigest);
+          },
+        }),
+      };
+    },
+  };
+}
+
+function digestOf(algorithm: string | undefined): SignatureAlgorithm {
+  return algorithm === 'MD5' ? 'MD5' : 'SHA-256';
+}
+
+function otherThan(algorithm: SignatureAlgorithm): SignatureAlgorithm {
+  return algorithm === 'MD5' ? 'SHA-256' : 'MD5';
+}

@@ -1,0 +1,53 @@
+import { illegalArgument } from '@gatehouse/api-envelope';
+import {
+  findLinesKey,
+  isNonce,
+  replyLines,
+  requestLines,
+  signLines,
+} from '@gatehouse/request-signature';
+import { assertReadableQuery } from '../routes/request-target.ts';
+import { nodeDigest, nodeHmac } from './node-digest.ts';
+import { hasBody, readBody } from './request-body.ts';
+import type { SignatureScheme } from './signature-scheme.ts';
+
+/**
+ * Version 2, `X-Sign-V2`: an HMAC over all of the request that means something to the service. Every client may
+ * use it, whatever its algorithm in version 1.
+ */
+export const hmacScheme: SignatureScheme = {
+  accepts: () => true,
+  async read({ message, target, bodyLimitBytes }, presented, held) {
+    const { clientId, timestamp, nonce = '', sign } = presented;
+    if (!isNonce(nonce)) {
+      const rule = 'must be 16 to 64 of A-Z, a-z, 0-9, _ and -';
+      throw illegalArgument([{ property: 'X-Nonce', message: rule }]);
+    }
+    assertReadableQuery(target.query);
+    const bytes = await readBody(message, bodyLimitBytes, held);
+    const lines = requestLines(
+      {
+        method: message.method ?? '',
+        path: target.sentPath,
+        query: target.query,
+        contentType: message.headers['content-type'] ?? '',
+        body: bytes,
+        ...{ clientId, timestamp, nonce },
+      },
+      nodeDigest,
+    );
+    return {
+      query: target.query,
+      body: hasBody(message) ? { bytes, contentType: undefined } : undefined,
+      repeatable: false,
+      nonce,
+      findKey: (secureKeys) => findLinesKey(lines, sign, secureKeys, nodeHmac),
+      createSigner: (client, secureKey) => ({
+        clientId: client.clientId,
+        header: 'X-Sign-V2',
+        sign: (reply) =>
+          signLines(replyLines({ ...reply, nonce }, nodeDigest), secureKey, nodeHmac),
+      }),
+    };
+  },
+};

@@ -1,0 +1,242 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { bootGateway } from './booted-gateway.ts';
+import { send } from './http-client.ts';
+import { useSignedCalls } from './signed-calls.ts';
+import type { SigningV2 } from './test-credentials.ts';
+
+const calls = useSignedCalls();
+
+const post = {
+  method: 'POST',
+  path: '/device-instance',
+  contentType: 'application/json',
+  body: '{"id":"1"}',
+} as const;
+
+function call(signing: SigningV2 = {}, headers: Record<string, string> = {}) {
+  const { method = 'GET', path = '/api/device', query = '', body } = signing;
+  return send(calls.booted.port, query === '' ? path : `${path}?${query}`, {
+    method,
+    headers: { ...calls.booted.signedV2(signing), ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+}
+
+describe('the known-answer vectors of version 2', () => {
+  const file = '../../../packages/request-signature/vectors/signature-v2-vectors.json';
+  const vectors: readonly (Required<Omit<SigningV2, 'body'>> & {
+    readonly name: string;
+    readonly status?: number;
+    readonly body: string;
+    readonly signature: string;
+  })[] = JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8'));
+
+  it.each(vectors.filter(({ status }) => status === undefined))(
+    'SG-19 are accepted: $name',
+    async (vector) => {
+      const later = calls.now;
+      calls.now = Number(vector.timestamp);
+      const { clientId } = vector;
+      await calls.booted.savePublishedClient(
+        { clientId, signatureAlgorithm: 'HMAC-SHA-256' },
+        vector.secureKey,
+      );
+      const body = Buffer.from(vector.body, 'base64');
+      const { query } = vector;
+      const reply = await send(
+        calls.booted.port,
+        query === '' ? vector.path : `${vector.path}?${query}`,
+        {
+          method: vector.method,
+          headers: {
+            'X-Client-Id': clientId,
+            'X-Timestamp': vector.timestamp,
+            'X-Nonce': vector.nonce,
+            'X-Sign-V2': vector.signature,
+            ...(vector.contentType === '' ? {} : { 'Content-Type': vector.contentType }),
+            ...(body.length === 0 ? {} : { 'Content-Length': String(body.length) }),
+          },
+          ...(body.length === 0 ? {} : { body }),
+        },
+      );
+      expect(reply.status).toBe(200);
+      const seen = calls.booted.upstream.last();
+      expect(seen.body.equals(body)).toBe(true);
+      expect(seen.url?.split('?')[1] ?? '').toBe(query);
+      calls.now = later;
+    },
+  );
+});
+
+describe('the headers of version 2', () => {
+  it('SG-19 cannot come beside those of version 1', async () => {
+    calls.expectRefused(await call({}, calls.booted.signed()), 400, 'multiple_credentials');
+    calls.expectRefused(await call({}, { 'X-Sign': '' }), 400, 'multiple_credentials');
+  });
+
+  it.each(['X-Access-Token', 'Authorization'])('SG-19 cannot come beside %s', async (name) => {
+    calls.expectRefused(await call({}, { [name]: 'Bearer x' }), 400, 'multiple_credentials');
+  });
+
+  it('SG-19 cannot come beside a token in the query', async () => {
+    const query = 'access_token=x';
+    calls.expectRefused(await call({ query }), 400, 'multiple_credentials');
+  });
+
+  it.each(['X-Sign-V2', 'X-Nonce', 'X-Timestamp', 'X-Client-Id'])(
+    'SG-19 are all needed, once: without %s the signature is missing, with two it is ambiguous',
+    async (name) => {
+      const { [name]: value = '', ...others } = calls.booted.signedV2();
+      const without = await send(calls.booted.port, '/api/device', { headers: others });
+      calls.expectRefused(without, 401, 'missing_signature');
+      const headers = [...Object.entries(others).flat(), name, value, name, value];
+      const twice = await send(calls.booted.port, '/api/device', { headers });
+      calls.expectRefused(twice, 400, 'ambiguous_request');
+    },
+  );
+
+  it.each(['short-nonce-123', 'a'.repeat(65), 'abcdefghijklmno=', 'abcdefgh ijklmnop'])(
+    'SG-19 refuse the nonce %p',
+    async (nonce) => {
+      const reply = await call({ nonce });
+      calls.expectRefused(reply, 400, 'illegal_argument');
+      expect(reply.json.result).toEqual([{ property: 'X-Nonce', message: expect.any(String) }]);
+    },
+  );
+
+  it('SG-19 leave a nonce of somebody else’s alone', async () => {
+    const token = await calls.booted.issueToken();
+    for (const headers of [
+      { Authorization: `Bearer ${token}`, 'X-Nonce': '1' },
+      { ...calls.booted.signed(), 'X-Nonce': '1' },
+    ]) {
+      expect((await send(calls.booted.port, '/api/device', { headers })).status).toBe(200);
+    }
+  });
+
+  it('SG-16 SG-19 refuse 300.1 s and accept 299.9 s in either direction', async () => {
+    for (const offset of [-299_900, 299_900]) {
+      expect((await call({ timestamp: String(calls.now + offset) })).status).toBe(200);
+    }
+    calls.booted.upstream.requests.length = 0;
+    for (const offset of [-300_100, 300_100]) {
+      const reply = await call({ timestamp: String(calls.now + offset) });
+      calls.expectRefused(reply, 401, 'timestamp_out_of_range');
+    }
+  });
+
+  it.each(['a'.repeat(63), 'a'.repeat(65), 'null', 'é'])(
+    'SG-13 SG-19 refuse X-Sign-V2 %p',
+    async (sign) => {
+      const presented = Buffer.from(sign).toString('latin1');
+      calls.expectRefused(await call({}, { 'X-Sign-V2': presented }), 401, 'invalid_signature');
+    },
+  );
+
+  it('SG-19 SG-36 give one answer for an unknown client, a disabled one and a wrong key', async () => {
+    await calls.booted.saveClient({ clientId: 'disabled', enabled: false }, calls.booted.secureKey);
+    const replies = [
+      await call({ clientId: 'nobody' }),
+      await call({ clientId: 'disabled' }),
+      await call({ clientId: '__proto__' }),
+      await call({ secureKey: 'another key' }),
+    ];
+    for (const reply of replies) {
+      calls.expectRefused(reply, 401, 'invalid_signature');
+      expect(reply.json).toEqual(replies[0]?.json);
+    }
+  });
+
+  it('SG-19 accept both active keys of a client, and of no other', async () => {
+    const clientId = 'rotating';
+    for (const secureKey of ['the first secure key', 'the second secure key']) {
+      await calls.booted.saveClient({ clientId }, secureKey);
+    }
+    for (const secureKey of ['the first secure key', 'the second secure key']) {
+      expect((await call({ clientId, secureKey })).status).toBe(200);
+    }
+    calls.booted.upstream.requests.length = 0;
+    calls.expectRefused(await call({ clientId }), 401, 'invalid_signature');
+  });
+
+  it('SG-19 are refused from elsewhere, and the nonce is not used up by that', async () => {
+    const clientId = 'outside';
+    await calls.booted.saveClient({ clientId, ipAllowList: ['192.0.2.1'] }, calls.booted.secureKey);
+    const headers = calls.booted.signedV2({ clientId });
+    const reply = await send(calls.booted.port, '/api/device', { headers });
+    calls.expectRefused(reply, 403, 'access_denied');
+    await calls.booted.saveClient({ clientId, ipAllowList: [] });
+    calls.now += 100;
+    expect((await send(calls.booted.port, '/api/device', { headers })).status).toBe(200);
+  });
+
+  it('SG-19 CG-13 do not reach the service, and are not in the log', async () => {
+    const headers = calls.booted.signedV2();
+    await send(calls.booted.port, '/api/device', { headers });
+    const seen = JSON.stringify(calls.booted.upstream.last().rawHeaders);
+    for (const name of ['X-Sign-V2', 'X-Nonce']) {
+      expect(seen.toLowerCase()).not.toContain(name.toLowerCase());
+      expect(seen).not.toContain(headers[name]);
+      expect(calls.booted.log()).not.toContain(headers[name]);
+    }
+  });
+});
+
+describe('what version 2 covers', () => {
+  it('SG-19 is a query as it is sent, which is forwarded as it is sent', async () => {
+    const query = 'b=%7E1&a=1&a=x+y&&c';
+    expect((await call({ query })).status).toBe(200);
+    expect(calls.booted.upstream.last().url).toBe(`/api/device?${query}`);
+  });
+
+  it.each(['a=%zz', 'a=%00', 'a=%c0%ae'])('SG-10 SG-19 is no query like %s', async (query) => {
+    calls.expectRefused(await call({ query }), 400, 'illegal_argument');
+  });
+
+  it('SG-19 is a body of any type, beside a query', async () => {
+    const body = Buffer.from([0xef, 0xbb, 0xbf, 0xff, 0x00, 0x0a]);
+    const signing = { ...post, body, query: 'a=1', contentType: 'application/octet-stream' };
+    expect((await call(signing)).status).toBe(200);
+    expect(calls.booted.upstream.last().body.equals(body)).toBe(true);
+    expect(calls.booted.upstream.last().headers['content-type']).toBe('application/octet-stream');
+  });
+
+  it('SG-19 SG-26 is a body that arrives in any pieces, up to its limit', async () => {
+    const body = Buffer.alloc(1024 * 1024, 'a');
+    const pieces = [body.subarray(0, 1), body.subarray(1, 70_000), body.subarray(70_000)];
+    const path = '/device-instance';
+    const headers = { ...calls.booted.signedV2({ ...post, body }), 'Transfer-Encoding': 'chunked' };
+    const reply = await send(calls.booted.port, path, { method: 'POST', headers, body: pieces });
+    expect(reply.status).toBe(200);
+    expect(calls.booted.upstream.last().body.equals(body)).toBe(true);
+    calls.booted.upstream.requests.length = 0;
+
+    const large = Buffer.alloc(1024 * 1024 + 1, 'a');
+    const tooLarge = await send(calls.booted.port, path, {
+      method: 'POST',
+      headers: {
+        ...calls.booted.signedV2({ ...post, body: large }),
+        'Transfer-Encoding': 'chunked',
+      },
+      body: large,
+    });
+    calls.expectRefused(tooLarge, 413, 'payload_too_large');
+  });
+
+  it('SG-22 SG-19 is no body where the method has none', async () => {
+    const reply = await call({ body: '{}' }, { 'Content-Length': '2' });
+    expect([reply.status, reply.json.code]).toEqual([400, 'illegal_argument']);
+    expect(calls.booted.upstream.requests).toEqual([]);
+  });
+});
+
+it('SG-19 version 2 lets a client of MD5 in where the strict profile refuses MD5', async () => {
+  const strict = await bootGateway({ strict: true });
+  await strict.saveClient({ clientId: 'old', signatureAlgorithm: 'MD5' }, strict.secureKey);
+  const headers = strict.signedV2({ clientId: 'old' });
+
+  expect((await send(strict.port, '/api/device', { headers })).status).toBe(200);
+  expect((await send(strict.port, '/api/device', { headers })).json.code).toBe('replayed_request');
+  await strict.close();
+});

@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const REQUESTS_PER_SECOND = 100;
+
+export interface Latency {
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** How many were not answered with 2xx; they count as slower than all others. */
+  readonly failed: number;
+}
+
+/**
+ * Sends a request every 10 ms, whether earlier ones are answered or not, as independent callers do: a server that
+ * hangs shows in every request that came meanwhile.
+ */
+export async function measureGoodRequests(
+  good: { readonly url: string; readonly init: RequestInit },
+  seconds: number,
+): Promise<Latency> {
+  const started = performance.now();
+  const replies: Promise<number>[] = [];
+  for (let count = 0; count < seconds * REQUESTS_PER_SECOND; count += 1) {
+    const due = started + (1000 * count) / REQUESTS_PER_SECOND;
+    await sleep(Math.max(0, due - performance.now()));
+    replies.push(send(good).catch(() => Number.POSITIVE_INFINITY));
+  }
+  const times = (await Promise.all(replies)).sort((one, other) => one - other);
+  const at = (share: number) => times[Math.floor(times.length * share)] ?? Number.NaN;
+  return {
+    p50: at(0.5),
+    p99: at(0.99),
+    failed: times.filter((time) => !Number.isFinite(time)).length,
+  };
+}
+
+async function send({ url, init }: { url: string; init: RequestInit }): Promise<number> {
+  const started = performance.now();
+  const reply = await fetch(url, init);
+  await reply.arrayBuffer();
+  return reply.ok ? performance.now() - started : Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,192 @@
+/**
+ * Good requests at the gateway and at the authorization server, alone and beside 500 slow clients of
+ * slowhttptest: slow headers (-H), slow bodies (-B), slow readers (-X). Quiet and slow in turns; the medians of the
+ * rounds are the figures. Ends with 1 where a median of p99 is more than twice, and 20 ms over, the quiet one.
+ *
+ *   node bench/slow-clients/run.ts [rounds] [seconds]
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Constellation, startConstellation } from '@gatehouse/testing';
+import { type Latency, measureGoodRequests } from './good-requests.ts';
+
+const rounds = Number(process.argv[2] ?? 5);
+const seconds = Number(process.argv[3] ?? 8);
+const CONNECTIONS = 500;
+const CONNECTIONS_PER_SECOND = 250;
+const MOST = 2;
+/** What a busy machine adds to the slowest of a hundred by itself. */
+const HICCUP_MILLISECONDS = 20;
+
+// What it started ends with it, also at Ctrl-C.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => process.exit(1));
+}
+
+const client = { clientId: 'bench', secureKey: 'benchKey0123456789abcdef' };
+const basic = `Basic ${btoa(`${client.clientId}:${client.secureKey}`)}`;
+
+/** What slowhttptest is told about where a server is, beside the kind of slowness. */
+interface Target {
+  readonly name: string;
+  readonly good: { readonly url: string; readonly init: RequestInit };
+  readonly attacks: Readonly<Record<string, readonly string[]>>;
+}
+
+const system = await startConstellation({
+  engine: 'redis',
+  bootstrap: {
+    organizations: [{ id: 'bench', name: 'Bench' }],
+    clients: [
+      {
+        ...{ ...client, name: 'Bench', orgId: 'bench', grantTypes: ['client_credentials'] },
+        scopes: ['device:read', 'device:write'],
+      },
+    ],
+  },
+  environment: {
+    LOG_LEVEL: 'info',
+    // Slow and good clients come from one address here.
+    CLIENT_REQUESTS_PER_MINUTE: '9999999',
+    ADDRESS_RATE_LIMIT: '10000000/60',
+  },
+});
+try {
+  const targets = await prepare(system);
+  console.log(
+    '| Server | 500 slow | p50 quiet | p50 beside | p99 quiet | p99 beside | p99 ratio | failed quiet, beside |',
+  );
+  console.log('|---|---|---|---|---|---|---|---|');
+  for (const target of targets) {
+    for (const [kind, parameters] of Object.entries(target.attacks)) {
+      await compare(target, kind, parameters);
+    }
+  }
+} finally {
+  await system.stop();
+}
+
+async function compare(target: Target, kind: string, parameters: readonly string[]): Promise<void> {
+  const quiet: Latency[] = [];
+  const beside: Latency[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    quiet.push(await measureGoodRequests(target.good, seconds));
+    const attack = startSlowClients(parameters);
+    await sleep(1000 * (CONNECTIONS / CONNECTIONS_PER_SECOND + 1));
+    beside.push(await measureGoodRequests(target.good, seconds));
+    await attack.end();
+    await sleep(500);
+  }
+  const ratio = median(beside.map((each, round) => each.p99 / (quiet[round]?.p99 ?? NaN)));
+  const figures = [
+    median(quiet.map(({ p50 }) => p50)),
+    median(beside.map(({ p50 }) => p50)),
+    median(quiet.map(({ p99 }) => p99)),
+    median(beside.map(({ p99 }) => p99)),
+  ].map((milliseconds) => `${milliseconds.toFixed(1)} ms`);
+  const failed = [quiet, beside].map((runs) => runs.reduce((sum, each) => sum + each.failed, 0));
+  const cells = [target.name, kind, ...figures, ratio.toFixed(2), failed.join(', ')];
+  console.log(`| ${cells.join(' | ')} |`);
+  const added = median(beside.map((each, round) => each.p99 - (quiet[round]?.p99 ?? NaN)));
+  if (!(ratio <= MOST || added < HICCUP_MILLISECONDS)) {
+    process.exitCode = 1;
+  }
+}
+
+function startSlowClients(parameters: readonly string[]) {
+  const child = spawn(
+    'slowhttptest',
+    [
+      ...['-c', String(CONNECTIONS), '-r', String(CONNECTIONS_PER_SECOND)],
+      ...['-l', '600', '-p', '5', '-v', '0', ...parameters],
+    ],
+    { stdio: 'ignore' },
+  );
+  const ended = once(child, 'close');
+  const killOnExit = () => child.kill('SIGKILL');
+  process.once('exit', killOnExit);
+  return {
+    async end() {
+      if (child.exitCode !== null) {
+        throw new Error(`slowhttptest ended by itself with ${child.exitCode}.`);
+      }
+      process.off('exit', killOnExit);
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+async function prepare(constellation: Constellation): Promise<readonly Target[]> {
+  const { authorizationServerUrl: server, gatewayUrl: gateway } = constellation;
+  const reply = await fetch(`${server}/token`, {
+    method: 'POST',
+    headers: { authorization: basic },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+  const { access_token: token } = (await reply.json()) as { access_token: string };
+  await makeDevice(gateway, token);
+  const headers = ['-H', '-i', '5', '-x', '24'];
+  const body = ['-B', '-i', '5', '-s', '40000', '-x', '24', '-t', 'POST'];
+  const reader = ['-X', '-w', '512', '-y', '1024', '-n', '5', '-z', '32'];
+  return [
+    {
+      name: 'gateway',
+      good: {
+        url: `${gateway}/device-instance/_count`,
+        init: { headers: { authorization: `Bearer ${token}` } },
+      },
+      attacks: {
+        headers: [...headers, '-u', `${gateway}/api/device`],
+        bodies: [
+          ...[...body, '-f', 'application/json'],
+          ...['-u', `${gateway}/device-instance?access_token=${token}`],
+        ],
+        readers: [
+          ...reader,
+          '-u',
+          `${gateway}/device-instance/large/_detail?access_token=${token}`,
+        ],
+      },
+    },
+    {
+      name: 'authorization server',
+      good: {
+        url: `${server}/token`,
+        init: {
+          method: 'POST',
+          headers: { authorization: basic, 'content-type': 'application/x-www-form-urlencoded' },
+          body: 'grant_type=client_credentials',
+        },
+      },
+      attacks: {
+        headers: [...headers, '-u', `${server}/token`],
+        bodies: [...body, '-u', `${server}/token`],
+        readers: [...reader, '-u', `${server}/assets/pages.css`],
+      },
+    },
+  ];
+}
+
+/** A device so large that its description does not fit into what the kernel takes for a slow reader. */
+async function makeDevice(gateway: string, token: string): Promise<void> {
+  const reply = await fetch(`${gateway}/device-instance`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      ...{ id: 'large', name: 'Large', productId: 'bench', productName: 'Bench' },
+      configuration: Object.fromEntries(
+        Array.from({ length: 100 }, (_, index) => [`text${index}`, 'x'.repeat(2000)]),
+      ),
+    }),
+  });
+  if (reply.status !== 200) {
+    throw new Error(await reply.text());
+  }
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}

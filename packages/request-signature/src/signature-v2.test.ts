@@ -1,0 +1,164 @@
+import { createHash, createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { AmbiguousText } from './ambiguous-text.ts';
+import { findSigningKey, sign } from './signature.ts';
+import type { Digest, Hmac } from './signature-algorithm.ts';
+import { findLinesKey, signLines } from './signature-v2.ts';
+import { isNonce, type RequestToSign, replyLines, requestLines } from './signed-lines.ts';
+
+interface Vector extends Omit<RequestToSign, 'body'> {
+  readonly name: string;
+  /** Of a reply only. */
+  readonly status?: number;
+  /** Base64. */
+  readonly body: string;
+  readonly secureKey: string;
+  readonly signature: string;
+}
+
+const vectors: readonly Vector[] = JSON.parse(
+  readFileSync(new URL('../vectors/signature-v2-vectors.json', import.meta.url), 'utf8'),
+);
+
+const digest: Digest = (algorithm, parts) => {
+  const hash = createHash(algorithm === 'MD5' ? 'md5' : 'sha256');
+  for (const part of parts) {
+    hash.update(part);
+  }
+  return hash.digest('hex');
+};
+const hmac: Hmac = (secureKey, text) => createHmac('sha256', secureKey).update(text).digest('hex');
+
+const request: RequestToSign = {
+  method: 'POST',
+  path: '/device-instance',
+  query: 'a=1',
+  contentType: 'application/json',
+  body: '{"id":"1"}',
+  clientId: 'machine',
+  timestamp: '1574993804802',
+  nonce: 'abcdefghijklmnop',
+};
+const lines = requestLines(request, digest);
+const signature = signLines(lines, 'testSecure', hmac);
+
+describe('the known-answer vectors of version 2', () => {
+  it.each(vectors)('SG-19 signs and verifies: $name', (vector) => {
+    const body = Buffer.from(vector.body, 'base64');
+    const { status } = vector;
+    const text =
+      status === undefined
+        ? requestLines({ ...vector, body }, digest)
+        : replyLines({ ...vector, body, status }, digest);
+
+    expect(signLines(text, vector.secureKey, hmac)).toBe(vector.signature);
+    expect(findLinesKey(text, vector.signature, [vector.secureKey], hmac)).toBe(vector.secureKey);
+  });
+
+  it('SG-19 are requests and replies', () => {
+    expect(vectors.filter(({ status }) => status === undefined)).toHaveLength(12);
+    expect(vectors.filter(({ status }) => status !== undefined)).toHaveLength(3);
+  });
+});
+
+describe('requestLines', () => {
+  it('SG-19 has nine lines, of which the body is one by its hash', () => {
+    expect(lines).toBe(
+      [
+        ...['GATEHOUSE-V2', 'POST', '/device-instance', 'a=1', 'application/json'],
+        createHash('sha256').update('{"id":"1"}').digest('hex'),
+        ...['machine', '1574993804802', 'abcdefghijklmnop'],
+      ].join('\n'),
+    );
+  });
+
+  it('SG-19 gives every empty part its line', () => {
+    const empty = { query: '', contentType: '', body: '' };
+    expect(requestLines({ ...request, ...empty }, digest).split('\n')).toHaveLength(9);
+  });
+
+  it.each(['method', 'path', 'query', 'contentType', 'clientId', 'timestamp', 'nonce'] as const)(
+    'SG-19 refuses a line feed in %s, which would read like two lines',
+    (part) => {
+      expect(() => requestLines({ ...request, [part]: 'a\nb' }, digest)).toThrow(AmbiguousText);
+    },
+  );
+
+  it('SG-19 is another text where a letter crosses from one line to the next', () => {
+    const moved = [
+      { path: '/device-instanc', query: 'ea=1' },
+      { query: 'a=', contentType: '1application/json' },
+      { clientId: 'machine1', timestamp: '574993804802' },
+      { timestamp: '1574993804802a', nonce: 'bcdefghijklmnop' },
+    ];
+    for (const change of moved) {
+      expect(requestLines({ ...request, ...change }, digest)).not.toBe(lines);
+    }
+  });
+});
+
+describe('replyLines', () => {
+  const reply = { status: 200, nonce: request.nonce, body: '{}', timestamp: '1574993804803' };
+
+  it('SG-19 is another text for another status, request, body or time', () => {
+    const texts = [
+      reply,
+      { ...reply, status: 201 },
+      { ...reply, nonce: 'abcdefghijklmnoq' },
+      { ...reply, body: '{ }' },
+      { ...reply, timestamp: '1574993804804' },
+    ].map((each) => replyLines(each, digest));
+    expect(new Set(texts).size).toBe(texts.length);
+  });
+
+  it('SG-19 SG-33 never signs what a request signs', () => {
+    expect(replyLines(reply, digest).split('\n', 1)).not.toEqual(lines.split('\n', 1));
+  });
+});
+
+describe('findLinesKey', () => {
+  it('SG-12 SG-19 accepts hex in any case', () => {
+    expect(findLinesKey(lines, signature.toUpperCase(), ['testSecure'], hmac)).toBe('testSecure');
+  });
+
+  it('SG-19 tries every active key', () => {
+    expect(findLinesKey(lines, signature, ['newer', 'testSecure'], hmac)).toBe('testSecure');
+    expect(findLinesKey(lines, signature, ['newer', 'other'], hmac)).toBeUndefined();
+  });
+
+  it.each(['', 'null', signature.slice(1), `${signature}0`, ` ${signature}`, 'g'.repeat(64)])(
+    'SG-13 SG-19 refuses %p without an exception',
+    (presented) => {
+      expect(findLinesKey(lines, presented, ['testSecure'], hmac)).toBeUndefined();
+    },
+  );
+
+  it('SG-19 SG-30 takes no digest of version 1 over the same text, and version 1 no HMAC', () => {
+    const input = { signedText: lines, timestamp: request.timestamp } as const;
+    for (const algorithm of ['MD5', 'SHA-256'] as const) {
+      const own = sign({ ...input, algorithm }, 'testSecure', digest);
+      expect(findLinesKey(lines, own, ['testSecure'], hmac)).toBeUndefined();
+      expect(
+        findSigningKey({ ...input, algorithm }, signature, ['testSecure'], digest),
+      ).toBeUndefined();
+    }
+  });
+});
+
+describe('isNonce', () => {
+  it.each(['a'.repeat(16), 'A-_0'.repeat(16)])('SG-19 takes %p', (text) => {
+    expect(isNonce(text)).toBe(true);
+  });
+
+  it.each([
+    '',
+    'a'.repeat(15),
+    'a'.repeat(65),
+    'abcdefghijklmno=',
+    'abcdefghijklmnop\n',
+    'é'.repeat(16),
+  ])('SG-19 refuses %p', (text) => {
+    expect(isNonce(text)).toBe(false);
+  });
+});

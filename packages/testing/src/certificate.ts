@@ -1,0 +1,27 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Certificate {
+  readonly certificateFile: string;
+  readonly keyFile: string;
+  /** What a client that trusts it is given. */
+  readonly authority: string;
+}
+
+/** A certificate of its own for these names, in a folder. Needs `openssl`. */
+export function makeCertificate(directory: string, names: readonly string[]): Certificate {
+  const certificateFile = join(directory, 'certificate.pem');
+  const keyFile = join(directory, 'certificate.key');
+  const subjects = names.map((name) => `DNS:${name}`).join(',');
+  execFileSync(
+    'openssl',
+    [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
+      ...['-days', '2', '-subj', '/CN=gatehouse test', '-addext', `subjectAltName=${subjects}`],
+      ...['-keyout', keyFile, '-out', certificateFile],
+    ],
+    { stdio: 'ignore' },
+  );
+  return { certificateFile, keyFile, authority: readFileSync(certificateFile, 'utf8') };
+}

@@ -1,0 +1,55 @@
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+
+/** A caller for whom every name is this machine, and one certificate is good. */
+export interface LocalTlsOptions {
+  readonly authority: string;
+  /** The address it calls from: any of 127.0.0.0/8. */
+  readonly from?: string;
+}
+
+/** As `request` of node:https: for replies that stay open. */
+export function openLocalTls(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  { authority, from = '127.0.0.1' }: LocalTlsOptions,
+  body?: { readonly method: string; readonly bytes: Buffer },
+): Promise<IncomingMessage> {
+  const { hostname, port, pathname, search, host } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      {
+        ...{ host: '127.0.0.1', port, path: pathname + search, localAddress: from, agent: false },
+        ...{ method: body?.method ?? 'GET', servername: hostname, ca: authority },
+        headers: { host, ...headers },
+      },
+      resolve,
+    );
+    outgoing.on('error', reject);
+    outgoing.end(body?.bytes);
+  });
+}
+
+/** A `fetch` that does the same, without following redirects. */
+export function createLocalTlsFetch(options: LocalTlsOptions): typeof fetch {
+  return async (target, init) => {
+    const asked = new Request(target, init);
+    const bytes = Buffer.from(await asked.arrayBuffer());
+    const sent = {
+      ...Object.fromEntries(asked.headers),
+      ...(bytes.length > 0 && { 'content-length': String(bytes.length) }),
+    };
+    const reply = await openLocalTls(asked.url, sent, options, { method: asked.method, bytes });
+    const headers = new Headers();
+    for (let index = 0; index < reply.rawHeaders.length; index += 2) {
+      headers.append(reply.rawHeaders[index] ?? '', reply.rawHeaders[index + 1] ?? '');
+    }
+    const chunks: Buffer[] = [];
+    for await (const chunk of reply) {
+      chunks.push(chunk as Buffer);
+    }
+    const status = reply.statusCode ?? 0;
+    const hasNoBody = [204, 205, 304].includes(status);
+    return new Response(hasNoBody ? null : Buffer.concat(chunks), { status, headers });
+  };
+}
