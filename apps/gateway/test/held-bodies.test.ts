@@ -17,8 +17,9 @@ beforeAll(async () => {
 afterAll(() => closeUnharmed(booted));
 
 /** Sends most of a signed body, and waits. */
-function begin(clientId: string, address: string, kibibytes: number) {
-  const signed = { ...booted.signed({ body: 'x' }), 'X-Client-Id': clientId };
+function begin(clientId: string, address: string, kibibytes: number, version = 1) {
+  const inVersion = version === 1 ? booted.signed : booted.signedV2;
+  const signed = { ...inVersion({ body: 'x' }), 'X-Client-Id': clientId };
   const headers = Object.entries({ ...signed, 'X-Forwarded-For': address });
   const socket = connect(booted.port, '127.0.0.1');
   let received = '';
@@ -46,25 +47,27 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 describe('bodies that wait to be verified', () => {
-  it.each(['demo', 'nobody'])(
-    'CWE-770 are bounded for an address, of client %s',
-    async (client) => {
-      const open: Socket[] = [];
-      const first = begin(client, '192.0.2.1', 150);
-      open.push(first.socket);
-      await sleep(100);
-      const second = begin(client, '192.0.2.1', 100);
-      open.push(second.socket);
-      await until(() => second.status() === '503');
-      expect(first.status()).toBeUndefined();
+  it.each([
+    ['demo', 1],
+    ['nobody', 1],
+    ['demo', 2],
+    ['nobody', 2],
+  ])('CWE-770 are bounded for an address, of client %s by version %d', async (client, version) => {
+    const open: Socket[] = [];
+    const first = begin(client, '192.0.2.1', 150, version);
+    open.push(first.socket);
+    await sleep(100);
+    const second = begin(client, '192.0.2.1', 100, version);
+    open.push(second.socket);
+    await until(() => second.status() === '503');
+    expect(first.status()).toBeUndefined();
 
-      expect((await post('192.0.2.2')).status).toBe(200);
-      first.socket.destroy();
-      second.socket.destroy();
-      await sleep(50);
-      expect((await post('192.0.2.1', `"${'y'.repeat(150 * KIBIBYTE)}"`)).status).toBe(200);
-    },
-  );
+    expect((await post('192.0.2.2')).status).toBe(200);
+    first.socket.destroy();
+    second.socket.destroy();
+    await sleep(50);
+    expect((await post('192.0.2.1', `"${'y'.repeat(150 * KIBIBYTE)}"`)).status).toBe(200);
+  });
 
   it('CWE-770 are bounded for all addresses together, and given back', async () => {
     const first = begin('nobody', '192.0.2.1', 150);

@@ -17,8 +17,7 @@ import type { SignatureScheme } from './signature-scheme.ts';
  */
 export const hmacScheme: SignatureScheme = {
   accepts: () => true,
-  async read({ message, target, bodyLimitBytes }, presented, held) {
-    const { clientId, timestamp, nonce = '', sign } = presented;
+  async read({ message, target, bodyLimitBytes }, { clientId, timestamp, nonce = '', sign }, held) {
     if (!isNonce(nonce)) {
       const rule = 'must be 16 to 64 of A-Z, a-z, 0-9, _ and -';
       throw illegalArgument([{ property: 'X-Nonce', message: rule }]);

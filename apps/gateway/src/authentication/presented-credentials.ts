@@ -124,23 +124,23 @@ function isCredentialHeader(name: string): name is Kind {
 }
 
 function readSignature(headers: CredentialHeaders): PresentedCredentials['signature'] {
+  const { 'x-sign': digest, 'x-sign-v2': hmac, 'x-nonce': nonce } = headers;
   const { 'x-client-id': clientId, 'x-timestamp': timestamp } = headers;
-  // Each of them asks for a signature. A nonce alone does not: it may be a client's own.
+  // A nonce alone asks for no signature: it may be a client's own.
   if (
-    headers['x-sign'] === undefined &&
-    headers['x-sign-v2'] === undefined &&
+    digest === undefined &&
+    hmac === undefined &&
     clientId === undefined &&
     timestamp === undefined
   ) {
     return undefined;
   }
-  const version = headers['x-sign-v2'] === undefined ? 1 : 2;
-  const sign = version === 2 ? headers['x-sign-v2'] : headers['x-sign'];
-  const nonce = version === 2 ? headers['x-nonce'] : undefined;
+  const version = hmac === undefined ? 1 : 2;
+  const sign = version === 2 ? hmac : digest;
   if (!sign || !clientId || !timestamp || (version === 2 && !nonce)) {
     throw new ApiError('missing_signature');
   }
-  return { version, clientId, timestamp, sign, nonce };
+  return { version, clientId, timestamp, sign, nonce: version === 2 ? nonce : undefined };
 }
 
 export function multipleCredentials(): ApiError {

@@ -61,8 +61,9 @@ export function createForwarder(dependencies: {
       internalToken,
       contentType: caller.body?.contentType,
     });
-    const sending = bodyToSend(request, headers);
-    const body = sending instanceof Promise ? await sending : sending;
+    const reading = bodyToSend(request, headers);
+    // Without a turn of the event loop where there is no body.
+    const body = reading instanceof Promise ? await reading : reading;
     const exchange = upstream.send({
       method: message.method ?? '',
       target: caller.query === '' ? request.path : `${request.path}?${caller.query}`,

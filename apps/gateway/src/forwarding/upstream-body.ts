@@ -8,8 +8,10 @@ export interface BodySink {
   fail(error: unknown): void;
 }
 
-/** True while the service waits for the caller to read. */
-export type HoldListener = (isHeld: boolean) => void;
+/** Is told when the service begins and ends to wait for the caller to read. */
+export interface HoldObserver {
+  onHold(isHeld: boolean): void;
+}
 
 const BUFFER_LIMIT_BYTES = 64 * 1024;
 
@@ -20,7 +22,7 @@ const BUFFER_LIMIT_BYTES = 64 * 1024;
 export class UpstreamBody {
   /** The reply's Content-Length, where it has one. */
   readonly announcedLength: string | undefined;
-  readonly #onHold: HoldListener;
+  readonly #observer: HoldObserver;
   #controller: ReplyController | undefined;
   #chunks: Buffer[] = [];
   #size = 0;
@@ -31,11 +33,11 @@ export class UpstreamBody {
   constructor(
     controller: ReplyController,
     announcedLength: string | undefined,
-    onHold: HoldListener,
+    observer: HoldObserver,
   ) {
     this.#controller = controller;
     this.announcedLength = announcedLength;
-    this.#onHold = onHold;
+    this.#observer = observer;
   }
 
   /** The whole body, if it is already here. */
@@ -69,7 +71,7 @@ export class UpstreamBody {
   resume(): void {
     if (this.#controller !== undefined) {
       this.#controller.resume();
-      this.#onHold(false);
+      this.#observer.onHold(false);
     }
   }
 
@@ -105,7 +107,7 @@ export class UpstreamBody {
   #pause(): void {
     if (this.#controller !== undefined) {
       this.#controller.pause();
-      this.#onHold(true);
+      this.#observer.onHold(true);
     }
   }
 }

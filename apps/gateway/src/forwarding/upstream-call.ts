@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import type { Expiring } from './deadlines.ts';
 import type { ExchangeHandler, ReplyController } from './http1/connection.ts';
-import { UpstreamBody } from './upstream-body.ts';
+import { type HoldObserver, UpstreamBody } from './upstream-body.ts';
 import { toUpstreamError } from './upstream-errors.ts';
 
 export interface UpstreamReply {
@@ -27,12 +27,11 @@ const nothing = () => {};
  * One exchange with an upstream, as undici or our own connection reports it. `reply` resolves with the head or rejects with an
  * ApiError; what happens later shows in the body.
  */
-export class UpstreamCall implements ExchangeHandler, Expiring {
+export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver {
   /** See Deadlines. */
   slot = -1;
   expiresAt = 0;
   readonly reply: Promise<UpstreamReply>;
-  readonly isStream: boolean;
   readonly #events: UpstreamCallEvents;
   #resolve: (reply: UpstreamReply) => void = nothing;
   #reject: (error: unknown) => void = nothing;
@@ -41,10 +40,8 @@ export class UpstreamCall implements ExchangeHandler, Expiring {
   #body: UpstreamBody | undefined;
   #over = false;
 
-  /** @param isStream its deadline ends with the head of the reply */
-  constructor(events: UpstreamCallEvents, isStream: boolean) {
+  constructor(events: UpstreamCallEvents) {
     this.#events = events;
-    this.isStream = isStream;
     this.reply = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -66,6 +63,10 @@ export class UpstreamCall implements ExchangeHandler, Expiring {
     }
   }
 
+  onHold(isHeld: boolean): void {
+    this.#events.held(this, isHeld);
+  }
+
   expire(): void {
     this.cancel(() => new ApiError('timeout'));
   }
@@ -85,9 +86,7 @@ export class UpstreamCall implements ExchangeHandler, Expiring {
     if (status >= 200) {
       this.#events.answered(this);
       const headers = isList(given) ? given : toList(given);
-      this.#body = new UpstreamBody(controller, lengthIn(headers), (isHeld) =>
-        this.#events.held(this, isHeld),
-      );
+      this.#body = new UpstreamBody(controller, lengthIn(headers), this);
       this.#resolve({ status, headers, body: this.#body });
     }
   }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { serviceUnavailable } from '@gatehouse/api-envelope';
-import { type Dispatcher, Pool } from 'undici';
+import { Pool } from 'undici';
 import { Deadlines } from './deadlines.ts';
 import { createHeldExchanges } from './held-exchanges.ts';
 import { ConnectionPool } from './http1/connection-pool.ts';
@@ -51,127 +51,92 @@ const CONNECT_TIMEOUT_MILLISECONDS = 900;
 /** Server-sent events are to be kept alive by comments; what says nothing for so long is gone. */
 const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 
-/** Connections for one kind of exchange, and how many exchanges there are. */
-interface Lane {
-  readonly send: (request: UpstreamRequest, call: UpstreamCall) => void;
-  readonly limit: number;
-  readonly events: UpstreamCallEvents;
-  inFlight: number;
+/** How many exchanges of one kind there may be, and are. */
+class Lane {
+  readonly #limit: number;
+  #inFlight = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** @throws ApiError `service_unavailable` where there is no room */
+  enter(): void {
+    if (this.#inFlight >= this.#limit) {
+      throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
+    }
+    this.#inFlight += 1;
+  }
+
+  leave(): void {
+    this.#inFlight -= 1;
+  }
 }
 
 /**
- * Bounded pools of connections to one service: our own for requests without a body, undici's for those with
- * one, for what lasts, and for what needs TLS. Nothing is ever sent twice: after a lost reply only the caller
+ * Bounded pools of connections to one service. Nothing is ever sent twice: after a lost reply only the caller
  * can know whether the operation may be repeated.
  */
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const url = new URL(options.url);
-  const prefix = url.pathname === '/' ? '' : url.pathname;
+  const pools = openPools(options);
   const deadlines = new Deadlines();
-  const pools = openPools(url, options);
-  const viaUndici = (pool: Pool) => (request: UpstreamRequest, call: UpstreamCall) => {
-    const extra = request.streaming ? { bodyTimeout: STREAM_IDLE_MILLISECONDS } : {};
-    pool.dispatch({ ...toOptions(request, prefix), ...extra }, call);
-  };
-  const { maximumRequests } = options;
-  const brief = createLane(viaUndici(pools.brief), maximumRequests, deadlines, options.connections);
-  const plain =
-    pools.plain &&
-    createLane(
-      ({ method, target, headers }, call) =>
-        pools.plain?.dispatch({ method, path: prefix + target, headers }, call),
-      maximumRequests,
-      deadlines,
-      options.connections,
-    );
+  const held = createHeldExchanges<UpstreamCall>({
+    waiting: pools.waiting,
+    cancel: (call) => call.cancel(doesNotRead),
+  });
+  const brief = new Lane(options.maximumRequests);
   /** What lasts as long as its caller likes: streams, and bodies that were not read ahead. */
-  const open = createLane(viaUndici(pools.open), options.streamConnections, deadlines);
+  const open = new Lane(options.streamConnections);
+  const ofBrief: UpstreamCallEvents = {
+    answered: () => {},
+    held: (call, isHeld) => (isHeld ? held.hold(call) : held.release(call)),
+    settled(call) {
+      deadlines.end(call);
+      held.release(call);
+      brief.leave();
+    },
+  };
+  const ofBody: UpstreamCallEvents = {
+    answered: () => {},
+    held: () => {},
+    settled(call) {
+      deadlines.end(call);
+      open.leave();
+    },
+  };
+  const ofStream: UpstreamCallEvents = { ...ofBody, answered: (call) => deadlines.end(call) };
 
-  function laneOf({ streaming, body }: UpstreamRequest): Lane {
+  function openCall({ streaming, body }: UpstreamRequest): UpstreamCall {
     if (streaming || body instanceof Readable) {
-      return open;
+      open.enter();
+      return new UpstreamCall(streaming ? ofStream : ofBody);
     }
-    return body === undefined && plain !== undefined ? plain : brief;
+    brief.enter();
+    return new UpstreamCall(ofBrief);
   }
 
   return {
     send(request) {
-      const lane = laneOf(request);
-      assertRoom(lane);
-      lane.inFlight += 1;
-      const call = new UpstreamCall(lane.events, request.streaming);
+      const call = openCall(request);
       deadlines.start(call, request.timeoutMilliseconds);
-      lane.send(request, call);
+      pools.send(request, call);
       return call;
     },
     async upgrade(request) {
-      assertRoom(open);
-      open.inFlight += 1;
-      const call = new UpgradeCall(() => {
-        open.inFlight -= 1;
-      });
+      open.enter();
+      const call = new UpgradeCall(() => open.leave());
       const deadline = setTimeout(() => call.expire(), request.timeoutMilliseconds);
-      const handshake = toOptions({ ...request, body: undefined }, prefix);
-      pools.open.dispatch({ ...handshake, upgrade: 'websocket' }, call);
+      pools.upgrade(request, call);
       return call.upgraded.finally(() => clearTimeout(deadline));
     },
     close: pools.close,
   };
 }
 
-/** @throws ApiError `service_unavailable` */
-function assertRoom(lane: Lane): void {
-  if (lane.inFlight >= lane.limit) {
-    throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
-  }
-}
-
-/** @param connections where an exchange whose caller does not read makes room for those that wait */
-function createLane(
-  send: Lane['send'],
-  limit: number,
-  deadlines: Deadlines,
-  connections = Number.POSITIVE_INFINITY,
-): Lane {
-  const held = createHeldExchanges<UpstreamCall>({
-    waiting: () => lane.inFlight - connections,
-    cancel: (call) => call.cancel(doesNotRead),
-  });
-  const mayBeHeldUp = connections === Number.POSITIVE_INFINITY;
-  const lane: Lane = {
-    send,
-    limit,
-    inFlight: 0,
-    events: {
-      answered(call) {
-        if (call.isStream) {
-          deadlines.end(call);
-        }
-      },
-      held: (call, isHeld) => (isHeld && !mayBeHeldUp ? held.hold(call) : held.release(call)),
-      settled(call) {
-        deadlines.end(call);
-        held.release(call);
-        lane.inFlight -= 1;
-      },
-    },
-  };
-  return lane;
-}
-
-function toOptions(
-  request: Omit<UpstreamRequest, 'streaming'>,
-  prefix: string,
-): Dispatcher.DispatchOptions {
-  return {
-    method: request.method,
-    path: prefix + request.target,
-    headers: request.headers as string[],
-    body: request.body ?? null,
-  };
-}
-
-function openPools(url: URL, { connections, streamConnections }: UpstreamOptions) {
+/** Our own connections for requests without a body, undici's for all others and for what needs TLS. */
+function openPools({ url: text, connections, streamConnections }: UpstreamOptions) {
+  const url = new URL(text);
+  const prefix = url.pathname === '/' ? '' : url.pathname;
   const plain =
     url.protocol === 'http:'
       ? new ConnectionPool({
@@ -181,8 +146,30 @@ function openPools(url: URL, { connections, streamConnections }: UpstreamOptions
       : undefined;
   const brief = createPool(url.origin, connections);
   const open = createPool(url.origin, streamConnections);
+  const toOptions = (request: Omit<UpstreamRequest, 'streaming'>) => ({
+    method: request.method,
+    path: prefix + request.target,
+    headers: request.headers as string[],
+    body: request.body ?? null,
+  });
   return {
-    ...{ plain, brief, open },
+    /** How many brief requests wait for a connection. */
+    waiting: () => (plain?.waiting ?? 0) + brief.stats.queued,
+    send(request: UpstreamRequest, call: UpstreamCall): void {
+      if (request.streaming) {
+        open.dispatch({ ...toOptions(request), bodyTimeout: STREAM_IDLE_MILLISECONDS }, call);
+      } else if (request.body instanceof Readable) {
+        open.dispatch(toOptions(request), call);
+      } else if (plain !== undefined && request.body === undefined) {
+        const { method, target, headers } = request;
+        plain.dispatch({ method, path: prefix + target, headers }, call);
+      } else {
+        brief.dispatch(toOptions(request), call);
+      }
+    },
+    upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>, call: UpgradeCall): void {
+      open.dispatch({ ...toOptions({ ...request, body: undefined }), upgrade: 'websocket' }, call);
+    },
     close: async () => {
       await Promise.all([plain?.close(), brief.close(), open.destroy()]);
     },

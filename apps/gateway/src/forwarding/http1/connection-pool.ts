@@ -41,6 +41,11 @@ export class ConnectionPool implements ConnectionOwner {
     this.#options = options;
   }
 
+  /** How many requests wait for a connection. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   /** With the next free connection. A request that could be read as another one fails. */
   dispatch(request: PlainRequest, handler: ExchangeHandler): void {
     const hasRoom = this.#all.size < this.#options.connections;
