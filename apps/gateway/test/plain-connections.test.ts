@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { get } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -104,7 +105,10 @@ describe('connections to a service', () => {
         ? 'The reply is longer than it said.'
         : expect.objectContaining({ body: '{}', status: 200 }),
     );
-    await sleep(2 * delay);
+    const [used] = sockets;
+    if (used?.closed === false) {
+      await once(used, 'close');
+    }
     answer = (socket) => socket.write(whole('own'));
 
     expect((await ask(pool)).body).toBe('own');
