@@ -18,9 +18,11 @@ import {
   CORE_LOAD,
   CORE_MEASURED,
   type Measured,
+  makeCertificate,
   measure,
   residentMebibytes,
   start,
+  startApache,
   startNginx,
   startNode,
   stopAll,
@@ -111,9 +113,9 @@ async function startGateway(upstreamPort: number, redisPort: number): Promise<Su
 }
 
 async function prepare(): Promise<Map<string, Subject>> {
-  const ports = await Promise.all(Array.from({ length: 7 }, freePort));
-  const [upstream = 0, redis = 0, plain = 0, asking = 0, node = 0, undici = 0, verifier = 0] =
-    ports;
+  const ports = await Promise.all(Array.from({ length: 9 }, freePort));
+  const [upstream = 0, redis = 0, plain = 0, asking = 0, ...more] = ports;
+  const [node = 0, undici = 0, verifier = 0, apache = 0, introspection = 0] = more;
   const reply = JSON.stringify({
     status: 200,
     code: 'success',
@@ -146,7 +148,13 @@ async function prepare(): Promise<Map<string, Subject>> {
        location = /verify { internal; proxy_pass http://verifier; proxy_http_version 1.1;
          proxy_set_header Connection ""; proxy_pass_request_body off; proxy_set_header Content-Length ""; } }`,
   );
-  const verifierNode = await startNode(join(here, 'token-verifier.ts'), [String(verifier), known]);
+  const verifierNode = await startNode(join(here, 'token-verifier.ts'), [
+    ...[String(verifier), String(introspection)],
+    ...[makeCertificate(join(directory, 'verifier.pem')), known],
+  ]);
+  const apacheProxy = startApache(CORE_MEASURED, join(directory, 'apache'), {
+    ...{ port: apache, upstream, verifier: introspection },
+  });
   const nodeHttp = await startNode(join(here, 'node-http.ts'), [String(node)]);
   const undiciProxy = await startNode(join(here, 'undici-dispatch.ts'), [
     ...[String(undici), String(upstream)],
@@ -165,6 +173,7 @@ async function prepare(): Promise<Map<string, Subject>> {
     ['node-http', peer(node, nodeHttp.pid)],
     ['undici-dispatch', peer(undici, undiciProxy.pid)],
     ['nginx-auth-request', peer(asking, askingNginx.pid, verifierNode.pid)],
+    ['apache-openidc', apacheProxy && peer(apache, apacheProxy.pid, verifierNode.pid)],
     ['gateway-bearer', bearer],
     ['gateway-bearer-10000-tokens', bearers],
     ['gateway-signed', signed],
@@ -179,12 +188,12 @@ async function prepare(): Promise<Map<string, Subject>> {
 /** How much memory a subject holds while it works: every 10 s, after a first warm 10 s. */
 function soak(subjects: ReadonlyMap<string, Subject>, duration: number): void {
   for (const [name, { url, requests, pids }] of subjects) {
-    const sizes: number[] = [];
+    console.log(`${name}: resident MiB every 10 s, and requests so far`);
+    let count = 0;
     for (let second = -10; second < duration; second += 10) {
-      measure(url, requests, pids, 10);
-      sizes.push(Math.round(residentMebibytes(pids[0] ?? 0)));
+      count += measure(url, requests, pids, 10, { refusedPart: 1 }).requestsPerSecond * 10;
+      console.log(`${second + 10} s: ${Math.round(residentMebibytes(pids[0] ?? 0))} ${count}`);
     }
-    console.log(`${name}: resident MiB every 10 s: ${sizes.join(' ')}`);
   }
 }
 

@@ -1,9 +1,33 @@
-/** What nginx's auth_request asks: is this one of the tokens I know? The least that a verifier can do. */
+/**
+ * What nginx's auth_request asks, and where mod_auth_openidc introspects (RFC 7662, over TLS, or it will not): is
+ * this the token I know? The least that a verifier can do.
+ */
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 
-const known = new Set(process.argv.slice(3));
+const [port, tlsPort, pemFile = '', token = ''] = process.argv.slice(2);
+const known = new Set([token]);
+
 const server = createServer((request, response) => {
-  const token = request.headers.authorization?.slice('Bearer '.length) ?? '';
-  response.writeHead(known.has(token) ? 204 : 401).end();
+  const given = request.headers.authorization?.slice('Bearer '.length) ?? '';
+  response.writeHead(known.has(given) ? 204 : 401).end();
 });
-server.listen(Number(process.argv[2]), '127.0.0.1', () => process.send?.('ready'));
+
+const pem = readFileSync(pemFile);
+const introspection = createTlsServer({ key: pem, cert: pem }, (request, response) => {
+  let form = '';
+  request.setEncoding('utf8').on('data', (text: string) => {
+    form += text;
+  });
+  request.on('end', () => {
+    const active = known.has(new URLSearchParams(form).get('token') ?? '');
+    const exp = Math.floor(Date.now() / 1000) + 7200;
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ active, exp, sub: 'bench', scope: 'device:read' }));
+  });
+});
+
+introspection.listen(Number(tlsPort), '127.0.0.1', () =>
+  server.listen(Number(port), '127.0.0.1', () => process.send?.('ready')),
+);

@@ -28,6 +28,11 @@ import { createAccessTokenAuthenticator } from './authentication/access-token.ts
 import { createAddressMatcher } from './authentication/address.ts';
 import type { Authenticator, Signer } from './authentication/authenticator.ts';
 import { createBearerTokenAuthenticator } from './authentication/bearer-token.ts';
+import {
+  createHeldBodies,
+  HELD_BODIES,
+  type HeldBodiesLimits,
+} from './authentication/held-bodies.ts';
 import { shareInFlight } from './authentication/share-in-flight.ts';
 import { createSignedRequestAuthenticator } from './authentication/signed-request.ts';
 import { createCrossOrigin } from './cross-origin/cross-origin.ts';
@@ -64,6 +69,7 @@ export interface GatewayDependencies {
   readonly strict: boolean;
   readonly signingKeyPolicy?: SigningKeyPolicy | undefined;
   readonly upstreamConnections?: number;
+  readonly heldBodies?: HeldBodiesLimits;
   readonly upstreamStreams?: number;
   readonly upstreamMaximumRequests?: number;
 }
@@ -195,6 +201,7 @@ function createAuthenticators(
       createSignedRequestAuthenticator({
         clients,
         replayGuard,
+        holdBody: createHeldBodies(dependencies.heldBodies ?? HELD_BODIES),
         now,
         toleranceMilliseconds: dependencies.signatureToleranceMilliseconds,
         strict,

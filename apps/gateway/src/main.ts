@@ -66,6 +66,7 @@ async function start(): Promise<RunningApp> {
     shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
     maximumConnections: configuration.maximumConnections,
     answersContinue: true,
+    readsAnnouncedBodiesOnly: true,
     upgrades: gateway.upgrades,
   });
   const operations = await serveOperations({

@@ -106,6 +106,7 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
     ...{ host: '127.0.0.1', port: 0 },
     ...{
       answersContinue: true,
+      readsAnnouncedBodiesOnly: true,
       maximumConnections: options.maximumConnections ?? 2048,
       upgrades: gateway.upgrades,
     },

@@ -104,7 +104,7 @@ describe('the limit of a client', () => {
 });
 
 describe('the limit of an address', () => {
-  it('counts what is not verified, and stops it before the store is asked', async () => {
+  it('counts what is not verified', async () => {
     const gateway = await boot({ addressRateLimit: { requests: 5, windowSeconds: 60 } });
     const replies: Received[] = [];
     for (let count = 0; count < 8; count += 1) {
@@ -113,6 +113,44 @@ describe('the limit of an address', () => {
     expect(statuses(replies)).toEqual({ 401: 5, 429: 3 });
     expect(replies[0]?.headers.ratelimit).toMatch(/^"address";r=4;t=/);
     expect(replies[7]?.headers).toMatchObject({ 'retry-after': expect.any(String) });
+  });
+
+  it('stops bad credentials before the store is asked, ten times later than the rest', async () => {
+    const gateway = await boot({ addressRateLimit: { requests: 2, windowSeconds: 60 } });
+    let reads = 0;
+    const { store } = gateway.identity;
+    const get = store.get.bind(store);
+    store.get = (key) => {
+      reads += 1;
+      return get(key);
+    };
+    const replies: Received[] = [];
+    for (let count = 0; count < 30; count += 1) {
+      replies.push(await send(gateway.port, '/api/device', bearer(`unknown-${count}`)));
+    }
+    expect(statuses(replies)).toEqual({ 401: 2, 429: 28 });
+    expect(reads).toBe(20);
+    // By then the address is shut for all.
+    const token = await gateway.issueToken();
+    expect((await send(gateway.port, '/api/device', bearer(token))).status).toBe(429);
+  });
+
+  it('does not shut out verified clients behind an address that others make noise from', async () => {
+    const gateway = await boot({ addressRateLimit: { requests: 2, windowSeconds: 60 } });
+    const token = await gateway.issueToken();
+    const anonymous = async () => (await send(gateway.port, '/api/device')).status;
+    const bad = async () => (await send(gateway.port, '/api/device', bearer('x'))).status;
+    expect([await anonymous(), await anonymous(), await anonymous(), await bad()]).toEqual([
+      401, 401, 429, 429,
+    ]);
+    const good = await send(gateway.port, '/api/device', bearer(token));
+    expect([good.status, good.headers['ratelimit-policy']]).toEqual([
+      200,
+      '"client";q=1000000;w=60',
+    ]);
+    const signed = await send(gateway.port, '/api/device', { headers: gateway.signed() });
+    expect(signed.status).toBe(200);
+    expect([await anonymous(), await bad()]).toEqual([429, 429]);
   });
 
   it('counts no verified request', async () => {

@@ -22,7 +22,8 @@ interface ClientErrorReply {
 
 /**
  * What Node's parser refused never becomes a request, so the answer is written by hand, and the connection
- * ends: where the next request begins is no longer certain (RFC 9112 §6.3).
+ * ends: where the next request begins is no longer certain (RFC 9112 §6.3). Requests that were complete before
+ * it get their own replies first, and nothing after them.
  */
 export function createClientErrorHandler(
   connections: Connections,
@@ -33,9 +34,18 @@ export function createClientErrorHandler(
     if (answered.has(socket)) {
       return;
     }
-    const current = connections.inFlight(socket);
+    const inFlight = connections.inFlight(socket);
+    if (
+      socket.writable &&
+      inFlight.length > 0 &&
+      inFlight.every(({ request }) => request.complete)
+    ) {
+      answered.add(socket);
+      connections.endAfterReplies(socket);
+      return;
+    }
     // A reply that has begun cannot be replaced, and a complete request must not get another one's answer.
-    const isTaken = current?.response.headersSent === true || current?.request.complete === true;
+    const isTaken = inFlight.length > 1 || inFlight[0]?.response.headersSent === true;
     if (!socket.writable || isTaken) {
       socket.destroy();
       return;

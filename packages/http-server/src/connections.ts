@@ -8,8 +8,10 @@ export interface Connections {
   /** Cuts the connections without a request in flight, silent new ones included. */
   cutIdle(): void;
   cutAll(): void;
-  /** The oldest request on this connection whose reply is not over. */
-  inFlight(socket: Socket): Exchange | undefined;
+  /** The requests on this connection whose replies are not over, oldest first. */
+  inFlight(socket: Socket): readonly Exchange[];
+  /** The replies in flight on this connection are its last. */
+  endAfterReplies(socket: Socket): void;
   /** How many connections are open, and how many requests are in flight on them. */
   load(): { readonly connections: number; readonly requests: number };
 }
@@ -23,6 +25,7 @@ export interface Exchange {
 export function trackConnections(server: Server): Connections {
   // Arrays, not Sets: they hold one exchange as a rule, and a Set leaves tables behind as they come and go.
   const exchanges = new Map<Socket, Exchange[]>();
+  const ending = new WeakSet<Socket>();
   let draining = false;
 
   server.on('connection', (socket: Socket) => {
@@ -33,7 +36,7 @@ export function trackConnections(server: Server): Connections {
     const { socket } = request;
     const exchange: Exchange = { request, response };
     exchanges.get(socket)?.push(exchange);
-    if (draining) {
+    if (draining || ending.has(socket)) {
       announceEnd(exchange);
     }
     response.on('close', () => {
@@ -42,7 +45,7 @@ export function trackConnections(server: Server): Connections {
       if (at !== -1) {
         open?.splice(at, 1);
       }
-      if (draining && open?.length === 0) {
+      if (open?.length === 0 && (draining || ending.has(socket))) {
         socket.destroySoon();
       }
     });
@@ -67,7 +70,11 @@ export function trackConnections(server: Server): Connections {
         socket.destroy();
       }
     },
-    inFlight: (socket) => exchanges.get(socket)?.[0],
+    inFlight: (socket) => exchanges.get(socket) ?? [],
+    endAfterReplies(socket) {
+      ending.add(socket);
+      exchanges.get(socket)?.forEach(announceEnd);
+    },
     load() {
       let requests = 0;
       for (const open of exchanges.values()) {

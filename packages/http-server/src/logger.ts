@@ -4,7 +4,7 @@ import { serializeError } from './serialize-error.ts';
 
 export type Logger = pino.Logger;
 
-const BUFFER_BYTES = 8192;
+const BUFFER_CHARACTERS = 32 * 1024;
 const FLUSH_MILLISECONDS = 100;
 
 export interface LoggerOptions {
@@ -46,10 +46,31 @@ function standardOutput({ pretty: isPretty, buffered }: LoggerOptions): pino.Des
   if (buffered !== true) {
     return pino.destination({ dest: 1, sync: true });
   }
-  const destination = pino.destination({
-    ...{ dest: 1, sync: true },
-    ...{ minLength: BUFFER_BYTES, periodicFlush: FLUSH_MILLISECONDS },
-  });
-  process.once('exit', () => destination.flushSync());
-  return destination;
+  return collectLines(pino.destination({ dest: 1, sync: true }));
+}
+
+/** As text, joined: a destination of pino would measure every line by itself. */
+function collectLines(destination: pino.DestinationStream): pino.DestinationStream {
+  let lines = '';
+  let timer: NodeJS.Timeout | undefined;
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (lines !== '') {
+      const collected = lines;
+      lines = '';
+      destination.write(collected);
+    }
+  }
+  process.once('exit', flush);
+  return {
+    write(line) {
+      lines += line;
+      if (lines.length >= BUFFER_CHARACTERS) {
+        flush();
+      } else {
+        timer ??= setTimeout(flush, FLUSH_MILLISECONDS).unref();
+      }
+    },
+  };
 }

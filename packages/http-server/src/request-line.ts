@@ -31,27 +31,44 @@ export function createRequestLineWriter(logger: Logger): (line: RequestLine) => 
     if (!logger.isLevelEnabled('info')) {
       return;
     }
-    const { method = '', status, operation = 'unmatched' } = line;
-    let text = `{"level":"info","time":"${new Date().toISOString()}"${fixed}`;
-    text += `,"requestId":${quoted(line.requestId)},"method":${quoted(method)}`;
+    const { status } = line;
+    const method = escaped(line.method ?? '');
+    const operation = line.operation === undefined ? undefined : escaped(line.operation);
+    let text = `{"level":"info","time":"${isoTime(Date.now())}"${fixed}`;
+    text += `,"requestId":"${escaped(line.requestId)}","method":"${method}"`;
     text += status === undefined ? '' : `,"status":${status}`;
     text += line.aborted ? ',"aborted":true' : '';
     text += `,"durationMs":${line.durationMs}`;
     text += line.upstreamMs === undefined ? '' : `,"upstreamMs":${line.upstreamMs}`;
-    text += member('operation', line.operation) + member('clientId', line.clientId);
-    text += member('credential', line.credential) + member('code', line.code);
-    text += `,"msg":${quoted(`${method} ${operation} ${status ?? 'aborted'}`)}}\n`;
+    text += operation === undefined ? '' : `,"operation":"${operation}"`;
+    text += member('clientId', line.clientId) + member('credential', line.credential);
+    text += member('code', line.code);
+    text += `,"msg":"${method} ${operation ?? 'unmatched'} ${status ?? 'aborted'}"}\n`;
     stream?.write(text);
   };
 }
 
 function member(name: string, value: string | undefined): string {
-  return value === undefined ? '' : `,"${name}":${quoted(value)}`;
+  return value === undefined ? '' : `,"${name}":"${escaped(value)}"`;
 }
 
 /** Nothing in it that JSON would write differently. */
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
-function quoted(text: string): string {
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+function escaped(text: string): string {
+  return PLAIN.test(text) ? text : JSON.stringify(text).slice(1, -1);
+}
+
+const SECOND = 1000;
+let second = -1;
+let secondText = '';
+
+/** The parts of a date are worked out once a second. */
+function isoTime(now: number): string {
+  const current = Math.floor(now / SECOND);
+  if (current !== second) {
+    second = current;
+    secondText = new Date(current * SECOND).toISOString().slice(0, -'000Z'.length);
+  }
+  return `${secondText}${String(now - current * SECOND).padStart(3, '0')}Z`;
 }

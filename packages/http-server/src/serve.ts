@@ -48,6 +48,8 @@ export interface ListenOptions {
   /** The listener answers `Expect: 100-continue` itself, with `sendContinue`, when it wants the body. */
   readonly answersContinue?: boolean;
   readonly upgrades?: UpgradeListener;
+  /** The listener reads a body only where one is announced: a request without one is no stream then. */
+  readonly readsAnnouncedBodiesOnly?: boolean;
 }
 
 /** Takes over the connections whose upgrade it accepts; every other such request is an ordinary one. */
@@ -73,6 +75,7 @@ export async function serve(
     keepAliveTimeout: serverLimits.keepAliveTimeout,
     connectionsCheckingInterval: serverLimits.connectionsCheckingInterval,
     maxHeaderSize: serverLimits.maxHeaderSize,
+    optimizeEmptyRequests: options.readsAnnouncedBodiesOnly === true,
     ...(upgrades && {
       shouldUpgradeCallback: (request: IncomingMessage) => upgrades.accepts(request),
     }),

@@ -209,20 +209,59 @@ describe('what is not HTTP', () => {
     });
     const connection = openRawConnection(server.port);
     connection.send(`${GET}BAD\r\n\r\n`);
-    expect(await connection.ended()).toBe('');
+    const reply = await connection.ended();
+    expect(reply).toMatch(/^HTTP\/1\.1 200 /);
+    expect(reply).toMatch(/\r\nConnection: close\r\n/);
+    expect(reply).toMatch(/late$/);
+    expect(reply).not.toContain('400');
+  });
+
+  test.concurrent.each([
+    'GET / HTTP/1.0\r\nHost: test\r\n\r\n',
+    'GET / HTTP/1.0\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n',
+  ])(
+    'GW-24 what comes after the last request of a connection does not cost it its reply: %j',
+    async (last) => {
+      const server = await start((_request, response) => {
+        setTimeout(() => response.end('reached'), 50);
+      });
+      const connection = openRawConnection(server.port);
+      connection.send(`${last}${GET}`);
+      await sleep(20);
+      connection.send(GET);
+      const reply = await connection.ended();
+      expect(reply).toMatch(/^HTTP\/1\.1 200 /);
+      expect(reply).toMatch(/reached$/);
+      expect(reply.match(/HTTP\/1\.1 \d{3} /g)).toHaveLength(1);
+    },
+  );
+
+  test.concurrent('GW-16 does not cost any of the requests before it their replies', async () => {
+    const server = await start((_request, response) => {
+      response.write('begun');
+      setTimeout(() => response.end('ended'), 200);
+    });
+    const connection = openRawConnection(server.port);
+    connection.send(`${GET}${GET}BAD\r\n\r\n`);
+    const reply = await connection.ended();
+    expect(reply.match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
+    expect(reply.match(/ended/g)).toHaveLength(2);
+    expect(reply).not.toContain('400');
   });
 
   test.concurrent('GW-16 does not break into a reply that has begun', async () => {
     const server = await start((_request, response) => {
-      response.writeHead(200, { 'Content-Length': '100' });
+      response.writeHead(200, { 'Content-Length': '10' });
       response.write('begun');
+      setTimeout(() => response.end('ended'), 200);
     });
     const connection = openRawConnection(server.port);
     connection.send(GET);
     await connection.until('begun');
     connection.send('BAD\r\n\r\n');
     const reply = await connection.ended();
-    expect(reply).toMatch(/begun$/);
+    expect(reply).toMatch(/begunended$/);
     expect(reply).not.toContain('400');
   });
 

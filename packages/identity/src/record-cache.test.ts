@@ -96,6 +96,24 @@ describe('a record cache', () => {
     expect(await cache.read('a')).toEqual({ text: '2' });
   });
 
+  test('reads once for all that ask at once, and anew for those that ask too late or after a write', async () => {
+    slow.hold();
+    const together = [cache.read('a'), cache.read('a'), cache.read('a')];
+    expect(slow.reads()).toBe(1);
+    time += MAXIMUM_RECORD_AGE_MILLISECONDS;
+    values.set('a', '2');
+    const late = cache.read('a');
+    expect(slow.reads()).toBe(2);
+    values.set('a', '3');
+    cache.forget('a');
+    const afterWrite = cache.read('a');
+    expect(slow.reads()).toBe(3);
+    slow.release();
+    const texts = (await Promise.all([...together, late, afterWrite])).map((each) => each?.text);
+    expect(texts).toEqual(['1', '1', '1', '2', '3']);
+    expect(await cache.read('a')).toEqual({ text: '3' });
+  });
+
   test('CA-06 looks as long for what does not exist as for what does', async () => {
     for (let i = 0; i < 5; i += 1) {
       expect(await cache.read('nobody')).toBeUndefined();

@@ -17,6 +17,11 @@ export interface RecordCache<Value> {
   forget(key: string): void;
 }
 
+interface Reading<Value> {
+  readonly startedAt: number;
+  readonly answer: Promise<Value | undefined>;
+}
+
 /**
  * Reads records through a copy that is at most 50 ms old, so that a busy client costs twenty store reads a
  * second instead of one a request. What does not exist is remembered as long and no longer: otherwise the
@@ -31,7 +36,23 @@ export function createRecordCache<Value>(
   now: () => number,
 ): RecordCache<Value> {
   const entries = new Map<string, Entry<Value>>();
+  const running = new Map<string, Reading<Value>>();
   let forgotten = 0;
+
+  async function readAnew(key: string, readAt: number): Promise<Value | undefined> {
+    const forgottenBefore = forgotten;
+    const text = await store.get(key);
+    const value = parseAnew(text, entries.get(key), parse);
+    // A write that came between must not be hidden behind the older copy.
+    if (forgotten === forgottenBefore && key.length <= MAXIMUM_KEY_LENGTH) {
+      if (entries.size >= MAXIMUM_ENTRIES) {
+        entries.clear();
+      }
+      entries.set(key, { text, value, readAt });
+    }
+    return value;
+  }
+
   return {
     async read(key) {
       const readAt = now();
@@ -39,20 +60,24 @@ export function createRecordCache<Value>(
       if (entry !== undefined && isFresh(readAt - entry.readAt)) {
         return entry.value;
       }
-      const forgottenBefore = forgotten;
-      const text = await store.get(key);
-      const value = parseAnew(text, entries.get(key), parse);
-      // A write that came between must not be hidden behind the older copy.
-      if (forgotten === forgottenBefore && key.length <= MAXIMUM_KEY_LENGTH) {
-        if (entries.size >= MAXIMUM_ENTRIES) {
-          entries.clear();
-        }
-        entries.set(key, { text, value, readAt });
+      // Whoever asks while a copy is renewed shares the one read: it is no older than a copy may be.
+      const joinable = running.get(key);
+      if (joinable !== undefined && isFresh(readAt - joinable.startedAt)) {
+        return joinable.answer;
       }
-      return value;
+      const reading: Reading<Value> = { startedAt: readAt, answer: readAnew(key, readAt) };
+      running.set(key, reading);
+      try {
+        return await reading.answer;
+      } finally {
+        if (running.get(key) === reading) {
+          running.delete(key);
+        }
+      }
     },
     forget(key) {
       forgotten += 1;
+      running.delete(key);
       entries.delete(key);
     },
   };

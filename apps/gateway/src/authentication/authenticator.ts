@@ -60,7 +60,7 @@ export interface VerifiedBody {
 
 /** Verifies one kind of credential. */
 export interface Authenticator {
-  /** Undefined: none of my kind was sent. Rejects with an ApiError: one was, and it is bad. */
+  /** Undefined: none of my kind was sent. Throws or rejects with an ApiError: one was, and it is bad. */
   authenticate(request: AuthenticationRequest): Promise<Caller> | undefined;
 }
 

@@ -17,25 +17,26 @@ export function createBearerTokenAuthenticator(dependencies: {
 }): Authenticator {
   const { verifyAccessToken, acceptQueryToken } = dependencies;
 
-  async function verifyToken(credentials: PresentedCredentials): Promise<Caller> {
+  function verifyToken(credentials: PresentedCredentials): Promise<Caller> {
     const { authorization, queryToken, query } = credentials;
     const token = authorization === undefined ? queryToken : readHeader(authorization);
     const accepted = authorization !== undefined || acceptQueryToken;
     if (!accepted || token === undefined || !isTokenText(token)) {
       throw tokenRefused();
     }
-    const principal = await verifyAccessToken(token);
-    if (principal === undefined) {
-      throw tokenRefused();
-    }
-    return {
-      kind: 'bearer',
-      principal,
-      signer: undefined,
-      token: { text: token, verify: verifyAccessToken },
-      query,
-      body: undefined,
-    };
+    return verifyAccessToken(token).then((principal) => {
+      if (principal === undefined) {
+        throw tokenRefused();
+      }
+      return {
+        kind: 'bearer',
+        principal,
+        signer: undefined,
+        token: { text: token, verify: verifyAccessToken },
+        query,
+        body: undefined,
+      };
+    });
   }
 
   return {

@@ -18,8 +18,8 @@ export function createDigestScheme(dependencies: {
   return {
     accepts: ({ signatureAlgorithm }) =>
       signatureAlgorithm === 'SHA-256' || (signatureAlgorithm === 'MD5' && !strict),
-    async read(request, { sign: signature, timestamp }) {
-      const { part, signedText, query, body } = await readSignedText(request);
+    async read(request, { sign: signature, timestamp }, held) {
+      const { part, signedText, query, body } = await readSignedText(request, held);
       return {
         query,
         body,

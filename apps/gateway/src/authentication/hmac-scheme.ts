@@ -17,13 +17,13 @@ import type { SignatureScheme } from './signature-scheme.ts';
  */
 export const hmacScheme: SignatureScheme = {
   accepts: () => true,
-  async read({ message, target, bodyLimitBytes }, { clientId, timestamp, nonce = '', sign }) {
+  async read({ message, target, bodyLimitBytes }, { clientId, timestamp, nonce = '', sign }, held) {
     if (!isNonce(nonce)) {
       const rule = 'must be 16 to 64 of A-Z, a-z, 0-9, _ and -';
       throw illegalArgument([{ property: 'X-Nonce', message: rule }]);
     }
     assertReadableQuery(target.query);
-    const bytes = await readBody(message, bodyLimitBytes);
+    const bytes = await readBody(message, bodyLimitBytes, held);
     const lines = requestLines(
       {
         method: message.method ?? '',

@@ -32,21 +32,15 @@ type Kind =
   | 'x-access-token'
   | 'authorization';
 
-const credentialHeaders: ReadonlySet<string> = new Set([
-  'x-sign',
-  'x-sign-v2',
-  'x-nonce',
-  'x-client-id',
-  'x-timestamp',
-  'x-access-token',
-  'authorization',
-]);
+type CredentialHeaders = Record<Kind, string | undefined>;
 
 /** Most headers need no closer look. */
-const lengths: ReadonlySet<number> = new Set([...credentialHeaders].map((name) => name.length));
-
-/** Each of them asks for a signature. A nonce alone does not: it may be a client's own. */
-const signatureHeaders = ['x-sign', 'x-sign-v2', 'x-client-id', 'x-timestamp'] as const;
+const lengths: ReadonlySet<number> = new Set(
+  [
+    ...['x-sign', 'x-sign-v2', 'x-nonce', 'x-client-id', 'x-timestamp'],
+    ...['x-access-token', 'authorization'],
+  ].map((name) => name.length),
+);
 
 /**
  * Collects the credentials of a request and insists on at most one kind (RFC 6750 §2). A request with two
@@ -60,10 +54,9 @@ export function presentedCredentials(
 ): PresentedCredentials {
   const headers = readCredentialHeaders(request.rawHeaders);
   const { token: queryToken, rest: query } = splitQueryToken(rawQuery);
-  const accessToken = headers.get('x-access-token');
-  const authorization = headers.get('authorization');
+  const { 'x-access-token': accessToken, authorization } = headers;
   const tokens = count(accessToken) + count(authorization) + count(queryToken);
-  if (tokens + count(headers.get('x-sign')) + count(headers.get('x-sign-v2')) > 1) {
+  if (tokens + count(headers['x-sign']) + count(headers['x-sign-v2']) > 1) {
     throw multipleCredentials();
   }
   return {
@@ -75,9 +68,28 @@ export function presentedCredentials(
   };
 }
 
+/** Whether there is anything to verify. */
+export function isPresent(credentials: PresentedCredentials): boolean {
+  const { signature, accessToken, authorization, queryToken } = credentials;
+  return (
+    authorization !== undefined ||
+    signature !== undefined ||
+    accessToken !== undefined ||
+    queryToken !== undefined
+  );
+}
+
 /** Raw headers, because Node keeps the first of two Authorization headers and joins two of any other. */
-function readCredentialHeaders(rawHeaders: readonly string[]): ReadonlyMap<Kind, string> {
-  const found = new Map<Kind, string>();
+function readCredentialHeaders(rawHeaders: readonly string[]): CredentialHeaders {
+  const found: CredentialHeaders = {
+    'x-sign': undefined,
+    'x-sign-v2': undefined,
+    'x-nonce': undefined,
+    'x-client-id': undefined,
+    'x-timestamp': undefined,
+    'x-access-token': undefined,
+    authorization: undefined,
+  };
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const given = rawHeaders[index] ?? '';
     if (!lengths.has(given.length)) {
@@ -85,34 +97,50 @@ function readCredentialHeaders(rawHeaders: readonly string[]): ReadonlyMap<Kind,
     }
     const name = given.toLowerCase();
     if (isCredentialHeader(name)) {
-      if (found.has(name)) {
+      if (found[name] !== undefined) {
         throw name === 'authorization' || name === 'x-access-token'
           ? multipleCredentials()
           : new ApiError('ambiguous_request', { message: 'A signature header was sent twice.' });
       }
-      found.set(name, rawHeaders[index + 1] ?? '');
+      found[name] = rawHeaders[index + 1] ?? '';
     }
   }
   return found;
 }
 
 function isCredentialHeader(name: string): name is Kind {
-  return credentialHeaders.has(name);
+  switch (name) {
+    case 'x-sign':
+    case 'x-sign-v2':
+    case 'x-nonce':
+    case 'x-client-id':
+    case 'x-timestamp':
+    case 'x-access-token':
+    case 'authorization':
+      return true;
+    default:
+      return false;
+  }
 }
 
-function readSignature(headers: ReadonlyMap<Kind, string>): PresentedCredentials['signature'] {
-  if (!signatureHeaders.some((name) => headers.has(name))) {
+function readSignature(headers: CredentialHeaders): PresentedCredentials['signature'] {
+  const { 'x-sign': digest, 'x-sign-v2': hmac, 'x-nonce': nonce } = headers;
+  const { 'x-client-id': clientId, 'x-timestamp': timestamp } = headers;
+  // A nonce alone asks for no signature: it may be a client's own.
+  if (
+    digest === undefined &&
+    hmac === undefined &&
+    clientId === undefined &&
+    timestamp === undefined
+  ) {
     return undefined;
   }
-  const version = headers.has('x-sign-v2') ? 2 : 1;
-  const sign = headers.get(version === 2 ? 'x-sign-v2' : 'x-sign');
-  const nonce = version === 2 ? headers.get('x-nonce') : undefined;
-  const clientId = headers.get('x-client-id');
-  const timestamp = headers.get('x-timestamp');
+  const version = hmac === undefined ? 1 : 2;
+  const sign = version === 2 ? hmac : digest;
   if (!sign || !clientId || !timestamp || (version === 2 && !nonce)) {
     throw new ApiError('missing_signature');
   }
-  return { version, clientId, timestamp, sign, nonce };
+  return { version, clientId, timestamp, sign, nonce: version === 2 ? nonce : undefined };
 }
 
 export function multipleCredentials(): ApiError {

@@ -16,8 +16,9 @@ export interface SplitQuery {
  * @throws ApiError `multiple_credentials` when it is there twice
  */
 export function splitQueryToken(query: string): SplitQuery {
-  if (query === '') {
-    return { token: undefined, rest: '' };
+  // Without an escape every name is as it is written.
+  if (!/[%+]/.test(query) && !query.includes(PARAMETER)) {
+    return { token: undefined, rest: query };
   }
   const tokens: string[] = [];
   const rest: string[] = [];

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import { sendContinue } from '@gatehouse/http-server';
+import type { HeldBody } from './held-bodies.ts';
 
 /** Whether a body comes with the request (RFC 9112 §6.3). */
 export function hasBody(request: IncomingMessage): boolean {
@@ -18,9 +19,13 @@ export function assertAnnouncedSize(request: IncomingMessage, limitBytes: number
 /**
  * The whole body. Chunks are counted as they come, so that no more than the limit is ever held.
  *
- * @throws ApiError `payload_too_large`
+ * @throws ApiError `payload_too_large`, or whatever `held` throws
  */
-export async function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+export async function readBody(
+  request: IncomingMessage,
+  limitBytes: number,
+  held: HeldBody,
+): Promise<Buffer> {
   assertAnnouncedSize(request, limitBytes);
   if (!hasBody(request)) {
     return Buffer.alloc(0);
@@ -31,13 +36,17 @@ export async function readBody(request: IncomingMessage, limitBytes: number): Pr
     let size = 0;
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      if (size > limitBytes) {
+      try {
+        if (size > limitBytes) {
+          throw new ApiError('payload_too_large');
+        }
+        held.grow(chunk.length);
+        chunks.push(chunk);
+      } catch (refusal) {
         request.off('data', onData);
         request.pause();
-        reject(new ApiError('payload_too_large'));
-        return;
+        reject(refusal);
       }
-      chunks.push(chunk);
     };
     request.on('data', onData);
     request.once('end', () => resolve(Buffer.concat(chunks, size)));

@@ -1,5 +1,6 @@
 import type { Client } from '@gatehouse/identity';
 import type { AuthenticationRequest, Signer, VerifiedBody } from './authenticator.ts';
+import type { HeldBody } from './held-bodies.ts';
 import type { PresentedSignature } from './presented-credentials.ts';
 
 /** What differs between the versions of the signature. All that they share is in signed-request.ts. */
@@ -7,7 +8,11 @@ export interface SignatureScheme {
   /** Whether the client may sign so: a setting of the client, which no request can change. */
   accepts(client: Client): boolean;
   /** @throws AmbiguousText, ApiError */
-  read(request: AuthenticationRequest, presented: PresentedSignature): Promise<SignedRequest>;
+  read(
+    request: AuthenticationRequest,
+    presented: PresentedSignature,
+    held: HeldBody,
+  ): Promise<SignedRequest>;
 }
 
 /** The one reading of a signed request: what its signature covers is what is forwarded. */

@@ -12,6 +12,7 @@ import type { AuthenticationRequest, Authenticator, Caller } from './authenticat
 import { bearerChallenge } from './challenge.ts';
 import { isClientId } from './client-id.ts';
 import { createDigestScheme } from './digest-scheme.ts';
+import type { HeldBody } from './held-bodies.ts';
 import { hmacScheme } from './hmac-scheme.ts';
 import type { PresentedSignature } from './presented-credentials.ts';
 import type { SignatureScheme, SignedRequest } from './signature-scheme.ts';
@@ -21,6 +22,8 @@ const MAXIMUM_ACTIVE_KEYS = 2;
 export interface SignedRequestDependencies {
   readonly clients: ClientRegistry;
   readonly replayGuard: ReplayGuard;
+  /** Opens an account for the body of one request, by the caller's address. */
+  readonly holdBody: (address: string) => HeldBody;
   readonly now: () => number;
   readonly toleranceMilliseconds: number;
   /** No MD5, and no signature twice. */
@@ -34,7 +37,7 @@ export interface SignedRequestDependencies {
 export function createSignedRequestAuthenticator(
   dependencies: SignedRequestDependencies,
 ): Authenticator {
-  const { clients, replayGuard, now, toleranceMilliseconds, strict } = dependencies;
+  const { clients, replayGuard, holdBody, now, toleranceMilliseconds, strict } = dependencies;
   // Tried where a key is missing, so that every refusal costs two signatures, known client or not.
   const decoyKeys = [generateSecureKey(), generateSecureKey()];
   const schemes = { 1: createDigestScheme({ strict, decoyKeys }), 2: hmacScheme } as const;
@@ -50,10 +53,11 @@ export function createSignedRequestAuthenticator(
   async function verify(
     presented: PresentedSignature,
     request: AuthenticationRequest,
+    held: HeldBody,
   ): Promise<Caller> {
     const timestamp = readTimestamp(presented.timestamp, now(), toleranceMilliseconds);
     const scheme = schemes[presented.version];
-    const signed = await readUnambiguously(() => scheme.read(request, presented));
+    const signed = await readUnambiguously(() => scheme.read(request, presented, held));
     const client = await findClient(presented.clientId, scheme);
     const ownKeys = client === undefined ? [] : clients.secureKeys(client);
     const candidates = [...ownKeys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
@@ -88,7 +92,11 @@ export function createSignedRequestAuthenticator(
   return {
     authenticate(request) {
       const { signature } = request.credentials;
-      return signature === undefined ? undefined : verify(signature, request);
+      if (signature === undefined) {
+        return undefined;
+      }
+      const held = holdBody(request.clientAddress);
+      return verify(signature, request, held).finally(() => held.release());
     },
   };
 }

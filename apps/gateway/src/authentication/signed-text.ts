@@ -9,6 +9,7 @@ import {
   signedPart,
 } from '@gatehouse/request-signature';
 import type { AuthenticationRequest, VerifiedBody } from './authenticator.ts';
+import type { HeldBody } from './held-bodies.ts';
 import { assertAnnouncedSize, hasBody, readBody } from './request-body.ts';
 
 /** The one reading of a signed request: what its signature covers, and what is forwarded of it. */
@@ -26,9 +27,12 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
  * What the signature does not cover is refused, not dropped: a body beside a signed query, a query beside a
  * signed body.
  *
- * @throws AmbiguousText, ApiError `payload_too_large`
+ * @throws AmbiguousText, ApiError `payload_too_large` or `service_unavailable`
  */
-export async function readSignedText(request: AuthenticationRequest): Promise<SignedText> {
+export async function readSignedText(
+  request: AuthenticationRequest,
+  held: HeldBody,
+): Promise<SignedText> {
   const { message, credentials, bodyLimitBytes } = request;
   assertAnnouncedSize(message, bodyLimitBytes);
   const part = signedPart(message.method ?? '', message.headers['content-type']);
@@ -41,7 +45,7 @@ export async function readSignedText(request: AuthenticationRequest): Promise<Si
   if (credentials.query !== '') {
     throw new AmbiguousText('The signature of this method does not cover a query.');
   }
-  const bytes = await readBody(message, bodyLimitBytes);
+  const bytes = await readBody(message, bodyLimitBytes, held);
   if (!isUtf8(bytes) || bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
     throw new AmbiguousText('A signed body must be UTF-8 without a byte order mark.');
   }

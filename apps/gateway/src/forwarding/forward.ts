@@ -30,6 +30,7 @@ export interface ForwardRequest {
   readonly clientAddress: string;
 }
 
+/** Throws or rejects with an ApiError. */
 export type Forwarder = (request: ForwardRequest) => Promise<Reply>;
 
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
@@ -46,25 +47,23 @@ export function createForwarder(dependencies: {
   const { host: publicHost, protocol } = new URL(dependencies.publicUrl);
   const publicScheme = protocol.slice(0, -1);
 
-  return async (request) => {
+  async function exchangeWith(
+    upstream: Upstream,
+    request: ForwardRequest,
+    internalToken: string,
+  ): Promise<Reply> {
     const { message, response, route, caller } = request;
-    if (response.destroyed) {
-      throw new Error('The caller left before its request was forwarded.');
-    }
-    const upstream = upstreams.get(request.upstream);
-    if (upstream === undefined) {
-      throw new Error(`Route ${route.operation} names an unknown upstream.`);
-    }
-    assertForwardableBody(message, route);
     const headers = forwardedHeaders(message.headers, {
       requestId: request.observed.id,
       clientAddress: request.clientAddress,
       publicHost,
       publicScheme,
-      internalToken: await issueInternalToken(caller.principal, request.upstream),
+      internalToken,
       contentType: caller.body?.contentType,
     });
-    const body = await bodyToSend(request, headers);
+    const reading = bodyToSend(request, headers);
+    // Without a turn of the event loop where there is no body.
+    const body = reading instanceof Promise ? await reading : reading;
     const sentAt = performance.now();
     const exchange = upstream.send({
       method: message.method ?? '',
@@ -87,6 +86,22 @@ export function createForwarder(dependencies: {
       return { ...reply, isOpenEnded: true };
     }
     return reply;
+  }
+
+  return (request) => {
+    const { message, response, route, caller } = request;
+    if (response.destroyed) {
+      throw new Error('The caller left before its request was forwarded.');
+    }
+    const upstream = upstreams.get(request.upstream);
+    if (upstream === undefined) {
+      throw new Error(`Route ${route.operation} names an unknown upstream.`);
+    }
+    assertForwardableBody(message, route);
+    const token = issueInternalToken(caller.principal, request.upstream);
+    return typeof token === 'string'
+      ? exchangeWith(upstream, request, token)
+      : token.then((issued) => exchangeWith(upstream, request, issued));
   };
 }
 
@@ -118,7 +133,8 @@ function toReply(reply: UpstreamReply, isHead: boolean): Reply {
     body.cancel(new Error('The service refused the internal token.'));
     throw new ApiError('bad_gateway', { cause: new Error(`The service answered ${status}.`) });
   }
-  const headers = [...repliedHeaders(reply.headers), ...protectiveHeaders];
+  const headers = repliedHeaders(reply.headers);
+  headers.push(...protectiveHeaders);
   if (isHead && body.announcedLength !== undefined) {
     headers.push('Content-Length', body.announcedLength);
   }

@@ -93,25 +93,35 @@ export function forwardedHeaders(
   return forwarded;
 }
 
-/** Name, value, …: what the caller sees of a reply. */
-export function repliedHeaders(headers: IncomingHttpHeaders): string[] {
+/**
+ * Name, value, …: what the caller sees of a reply.
+ *
+ * @param headers name in lower case, value, …
+ */
+export function repliedHeaders(headers: readonly string[]): string[] {
   const replied: string[] = [];
-  const nominated = nominatedHeaders(headers.connection);
-  for (const name in headers) {
-    if (withheldReplyHeaders.has(name) || name.startsWith('access-control-')) {
-      continue;
-    }
-    const value = headers[name];
-    if (value === undefined || nominated?.has(name)) {
-      continue;
-    }
-    if (typeof value === 'string') {
-      replied.push(name, value);
-    } else {
-      replied.push(...value.flatMap((one) => [name, one]));
+  const nominated = nominatedHeaders(connectionIn(headers));
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? '';
+    const isWithheld =
+      withheldReplyHeaders.has(name) ||
+      name.startsWith('access-control-') ||
+      nominated?.has(name) === true;
+    if (!isWithheld) {
+      replied.push(name, headers[index + 1] ?? '');
     }
   }
   return replied;
+}
+
+function connectionIn(headers: readonly string[]): string | undefined {
+  let found: string | undefined;
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index] === 'connection') {
+      found = found === undefined ? headers[index + 1] : `${found},${headers[index + 1]}`;
+    }
+  }
+  return found;
 }
 
 /**

@@ -7,8 +7,11 @@ const LIFETIME_SECONDS = 60;
 const REUSE_MILLISECONDS = 30_000;
 const MAXIMUM_ENTRIES = 10_000;
 
-/** The token that tells a service who is calling (RFC 9068). It trusts nothing else. */
-export type InternalTokenIssuer = (principal: Principal, audience: string) => Promise<string>;
+/** The token that tells a service who is calling (RFC 9068). It trusts nothing else. At hand, or to be made. */
+export type InternalTokenIssuer = (
+  principal: Principal,
+  audience: string,
+) => string | Promise<string>;
 
 export function createInternalTokenIssuer(dependencies: {
   readonly issuer: string;
@@ -25,18 +28,13 @@ export function createInternalTokenIssuer(dependencies: {
     key: '',
   };
 
-  return async (principal, audience) => {
-    if (principal !== last.principal || audience !== last.audience) {
-      last = { principal, audience, key: keyOf(principal, audience) };
-    }
-    const cacheKey = last.key;
+  async function issue(
+    { clientId, subject, orgId, scopes }: Principal,
+    audience: string,
+    cacheKey: string,
+  ): Promise<string> {
     const issuedAt = now();
-    const cached = cache.get(cacheKey);
-    if (cached !== undefined && issuedAt < cached.freshUntil) {
-      return cached.token;
-    }
-    const scope = [...principal.scopes].join(' ');
-    const { clientId, subject, orgId } = principal;
+    const scope = [...scopes].join(' ');
     const { kid, privateKey } = await signingKey();
     const issuedAtSeconds = Math.floor(issuedAt / 1000);
     const token = await new SignJWT({ client_id: clientId, org: orgId, scope })
@@ -53,6 +51,16 @@ export function createInternalTokenIssuer(dependencies: {
     }
     cache.set(cacheKey, { token, freshUntil: issuedAt + REUSE_MILLISECONDS });
     return token;
+  }
+
+  return (principal, audience) => {
+    if (principal !== last.principal || audience !== last.audience) {
+      last = { principal, audience, key: keyOf(principal, audience) };
+    }
+    const cached = cache.get(last.key);
+    return cached !== undefined && now() < cached.freshUntil
+      ? cached.token
+      : issue(principal, audience, last.key);
   };
 }
 

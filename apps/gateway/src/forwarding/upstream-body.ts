@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici';
+import type { ReplyController } from './http1/connection.ts';
 
 /** Takes the body of an upstream's reply as it arrives. */
 export interface BodySink {
@@ -8,8 +8,10 @@ export interface BodySink {
   fail(error: unknown): void;
 }
 
-/** True while the service waits for the caller to read. */
-export type HoldListener = (isHeld: boolean) => void;
+/** Is told when the service begins and ends to wait for the caller to read. */
+export interface HoldObserver {
+  onHold(isHeld: boolean): void;
+}
 
 const BUFFER_LIMIT_BYTES = 64 * 1024;
 
@@ -20,8 +22,8 @@ const BUFFER_LIMIT_BYTES = 64 * 1024;
 export class UpstreamBody {
   /** The reply's Content-Length, where it has one. */
   readonly announcedLength: string | undefined;
-  readonly #onHold: HoldListener;
-  #controller: Dispatcher.DispatchController | undefined;
+  readonly #observer: HoldObserver;
+  #controller: ReplyController | undefined;
   #chunks: Buffer[] = [];
   #size = 0;
   #ended = false;
@@ -29,13 +31,13 @@ export class UpstreamBody {
   #sink: BodySink | undefined;
 
   constructor(
-    controller: Dispatcher.DispatchController,
+    controller: ReplyController,
     announcedLength: string | undefined,
-    onHold: HoldListener,
+    observer: HoldObserver,
   ) {
     this.#controller = controller;
     this.announcedLength = announcedLength;
-    this.#onHold = onHold;
+    this.#observer = observer;
   }
 
   /** The whole body, if it is already here. */
@@ -69,7 +71,7 @@ export class UpstreamBody {
   resume(): void {
     if (this.#controller !== undefined) {
       this.#controller.resume();
-      this.#onHold(false);
+      this.#observer.onHold(false);
     }
   }
 
@@ -105,7 +107,7 @@ export class UpstreamBody {
   #pause(): void {
     if (this.#controller !== undefined) {
       this.#controller.pause();
-      this.#onHold(true);
+      this.#observer.onHold(true);
     }
   }
 }

@@ -1,35 +1,41 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
-import { UpstreamBody } from './upstream-body.ts';
+import { ApiError } from '@gatehouse/api-envelope';
+import type { Expiring } from './deadlines.ts';
+import type { ExchangeHandler, ReplyController } from './http1/connection.ts';
+import { type HoldObserver, UpstreamBody } from './upstream-body.ts';
 import { toUpstreamError } from './upstream-errors.ts';
 
 export interface UpstreamReply {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  /** Name in lower case, value, … */
+  readonly headers: readonly string[];
   readonly body: UpstreamBody;
 }
 
 export interface UpstreamCallEvents {
   /** The head is here. */
-  answered(): void;
+  answered(call: UpstreamCall): void;
   /** The service waits for the caller to read, or no longer. */
-  held(isHeld: boolean): void;
+  held(call: UpstreamCall, isHeld: boolean): void;
   /** Once, when the exchange is over, whatever its end. */
-  settled(): void;
+  settled(call: UpstreamCall): void;
 }
 
 const nothing = () => {};
 
 /**
- * One exchange with an upstream, as undici reports it. `reply` resolves with the head or rejects with an
+ * One exchange with an upstream, as undici or our own connection reports it. `reply` resolves with the head or rejects with an
  * ApiError; what happens later shows in the body.
  */
-export class UpstreamCall implements Dispatcher.DispatchHandler {
+export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver {
+  /** See Deadlines. */
+  slot = -1;
+  expiresAt = 0;
   readonly reply: Promise<UpstreamReply>;
   readonly #events: UpstreamCallEvents;
   #resolve: (reply: UpstreamReply) => void = nothing;
   #reject: (error: unknown) => void = nothing;
-  #controller: Dispatcher.DispatchController | undefined;
+  #controller: ReplyController | undefined;
   #cancelled: Error | undefined;
   #body: UpstreamBody | undefined;
   #over = false;
@@ -57,7 +63,15 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     }
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
+  onHold(isHeld: boolean): void {
+    this.#events.held(this, isHeld);
+  }
+
+  expire(): void {
+    this.cancel(() => new ApiError('timeout'));
+  }
+
+  onRequestStart(controller: ReplyController): void {
     this.#controller = controller;
     if (this.#cancelled !== undefined) {
       controller.abort(this.#cancelled);
@@ -65,18 +79,19 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    controller: Dispatcher.DispatchController,
+    controller: ReplyController,
     status: number,
-    headers: IncomingHttpHeaders,
+    given: readonly string[] | IncomingHttpHeaders,
   ): void {
     if (status >= 200) {
-      this.#events.answered();
-      this.#body = new UpstreamBody(controller, headers['content-length'], this.#events.held);
+      this.#events.answered(this);
+      const headers = isList(given) ? given : toList(given);
+      this.#body = new UpstreamBody(controller, lengthIn(headers), this);
       this.#resolve({ status, headers, body: this.#body });
     }
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(_controller: ReplyController, chunk: Buffer): void {
     this.#body?.push(chunk);
   }
 
@@ -85,7 +100,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     this.#body?.end();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  onResponseError(_controller: ReplyController, error: Error): void {
     const failure = toUpstreamError(error);
     this.#reject(failure);
     this.#finish();
@@ -99,7 +114,26 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
       this.#controller = undefined;
       this.#resolve = nothing;
       this.#reject = nothing;
-      this.#events.settled();
+      this.#events.settled(this);
     }
   }
+}
+
+function isList(headers: readonly string[] | IncomingHttpHeaders): headers is readonly string[] {
+  return Array.isArray(headers);
+}
+
+function toList(headers: IncomingHttpHeaders): readonly string[] {
+  return Object.entries(headers).flatMap(([name, value = []]) =>
+    [value].flat().flatMap((each) => [name, each]),
+  );
+}
+
+function lengthIn(headers: readonly string[]): string | undefined {
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index] === 'content-length') {
+      return headers[index + 1];
+    }
+  }
+  return undefined;
 }

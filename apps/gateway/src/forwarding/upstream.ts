@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream';
-import { ApiError, serviceUnavailable } from '@gatehouse/api-envelope';
-import { type Dispatcher, Pool } from 'undici';
+import { serviceUnavailable } from '@gatehouse/api-envelope';
+import { Pool } from 'undici';
+import { Deadlines } from './deadlines.ts';
 import { createHeldExchanges } from './held-exchanges.ts';
+import { ConnectionPool, type PoolLoad } from './http1/connection-pool.ts';
 import { UpgradeCall, type UpgradedConnection } from './upgrade-call.ts';
-import { UpstreamCall, type UpstreamReply } from './upstream-call.ts';
+import { UpstreamCall, type UpstreamCallEvents, type UpstreamReply } from './upstream-call.ts';
 
 export interface UpstreamRequest {
   readonly method: string;
@@ -29,18 +31,9 @@ export interface Upstream {
   send(request: UpstreamRequest): UpstreamExchange;
   /** Opens a WebSocket. Rejects with an ApiError unless the service agrees. */
   upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>): Promise<UpgradedConnection>;
-  /** What its pools do now: of what is answered at once, and of what stays open. */
-  load(): Readonly<Record<'requests' | 'streams', PoolLoad>>;
+  /** What its pools do now: of requests without a body, of those with one, and of what stays open. */
+  load(): Readonly<Record<'requests' | 'bodies' | 'streams', PoolLoad>>;
   close(): Promise<void>;
-}
-
-export interface PoolLoad {
-  readonly running: number;
-  /** Waiting for a connection. */
-  readonly pending: number;
-  readonly connected: number;
-  /** Of the connected ones. */
-  readonly free: number;
 }
 
 export interface UpstreamOptions {
@@ -60,99 +53,137 @@ const CONNECT_TIMEOUT_MILLISECONDS = 900;
 /** Server-sent events are to be kept alive by comments; what says nothing for so long is gone. */
 const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 
-/** Connections for one kind of exchange, and how many exchanges there are. */
-interface Lane {
-  readonly pool: Pool;
-  readonly limit: number;
-  inFlight: number;
+/** How many exchanges of one kind there may be, and are. */
+class Lane {
+  readonly #limit: number;
+  #inFlight = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** @throws ApiError `service_unavailable` where there is no room */
+  enter(): void {
+    if (this.#inFlight >= this.#limit) {
+      throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
+    }
+    this.#inFlight += 1;
+  }
+
+  leave(): void {
+    this.#inFlight -= 1;
+  }
 }
 
 /**
- * A bounded pool of connections to one service. Nothing is ever sent twice: after a lost reply only the
- * caller can know whether the operation may be repeated.
+ * Bounded pools of connections to one service. Nothing is ever sent twice: after a lost reply only the caller
+ * can know whether the operation may be repeated.
  */
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const { origin, pathname } = new URL(options.url);
-  const prefix = pathname === '/' ? '' : pathname;
-  const brief = createLane(origin, options.connections, options.maximumRequests);
-  /** What lasts as long as its caller likes: streams, and bodies that were not read ahead. */
-  const open = createLane(origin, options.streamConnections, options.streamConnections);
+  const pools = openPools(options);
+  const deadlines = new Deadlines();
   const held = createHeldExchanges<UpstreamCall>({
-    waiting: () => brief.inFlight - options.connections,
+    waiting: pools.waiting,
     cancel: (call) => call.cancel(doesNotRead),
   });
+  const brief = new Lane(options.maximumRequests);
+  /** What lasts as long as its caller likes: streams, and bodies that were not read ahead. */
+  const open = new Lane(options.streamConnections);
+  const ofBrief: UpstreamCallEvents = {
+    answered: () => {},
+    held: (call, isHeld) => (isHeld ? held.hold(call) : held.release(call)),
+    settled(call) {
+      deadlines.end(call);
+      held.release(call);
+      brief.leave();
+    },
+  };
+  const ofBody: UpstreamCallEvents = {
+    answered: () => {},
+    held: () => {},
+    settled(call) {
+      deadlines.end(call);
+      open.leave();
+    },
+  };
+  const ofStream: UpstreamCallEvents = { ...ofBody, answered: (call) => deadlines.end(call) };
 
-  function dispatch(
-    { pool }: Lane,
-    request: Omit<UpstreamRequest, 'streaming'>,
-    extra: Pick<Dispatcher.DispatchOptions, 'upgrade' | 'bodyTimeout'>,
-    handler: Dispatcher.DispatchHandler,
-  ): void {
-    pool.dispatch(
-      {
-        method: request.method,
-        path: prefix + request.target,
-        headers: request.headers as string[],
-        body: request.body ?? null,
-        ...extra,
-      },
-      handler,
-    );
-  }
-
-  function send(request: UpstreamRequest): UpstreamExchange {
-    const lane = request.streaming || request.body instanceof Readable ? open : brief;
-    assertRoom(lane);
-    lane.inFlight += 1;
-    const call = new UpstreamCall({
-      answered: () => request.streaming && clearTimeout(deadline),
-      held: (isHeld) => (isHeld && lane === brief ? held.hold(call) : held.release(call)),
-      settled() {
-        clearTimeout(deadline);
-        held.release(call);
-        lane.inFlight -= 1;
-      },
-    });
-    const deadline = setTimeout(
-      () => call.cancel(() => new ApiError('timeout')),
-      request.timeoutMilliseconds,
-    );
-    const extra = request.streaming ? { bodyTimeout: STREAM_IDLE_MILLISECONDS } : {};
-    dispatch(lane, request, extra, call);
-    return {
-      reply: call.reply,
-      cancel: (reason) => call.cancel(reason),
-    };
+  function openCall({ streaming, body }: UpstreamRequest): UpstreamCall {
+    if (streaming || body instanceof Readable) {
+      open.enter();
+      return new UpstreamCall(streaming ? ofStream : ofBody);
+    }
+    brief.enter();
+    return new UpstreamCall(ofBrief);
   }
 
   return {
-    send,
+    send(request) {
+      const call = openCall(request);
+      deadlines.start(call, request.timeoutMilliseconds);
+      pools.send(request, call);
+      return call;
+    },
     async upgrade(request) {
-      assertRoom(open);
-      open.inFlight += 1;
-      const call = new UpgradeCall(() => {
-        open.inFlight -= 1;
-      });
+      open.enter();
+      const call = new UpgradeCall(() => open.leave());
       const deadline = setTimeout(() => call.expire(), request.timeoutMilliseconds);
-      dispatch(open, { ...request, body: undefined }, { upgrade: 'websocket' }, call);
+      pools.upgrade(request, call);
       return call.upgraded.finally(() => clearTimeout(deadline));
     },
-    load: () => ({ requests: brief.pool.stats, streams: open.pool.stats }),
-    close: async () => {
-      await Promise.all([brief.pool.close(), open.pool.destroy()]);
-    },
+    load: pools.load,
+    close: pools.close,
   };
 }
 
-/** @throws ApiError `service_unavailable` */
-function assertRoom(lane: Lane): void {
-  if (lane.inFlight >= lane.limit) {
-    throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
-  }
-}
+const noLoad: PoolLoad = { running: 0, pending: 0, connected: 0, free: 0 };
 
-function createLane(origin: string, connections: number, limit: number): Lane {
-  return { pool: createPool(origin, connections), limit, inFlight: 0 };
+/** Our own connections for requests without a body, undici's for all others and for what needs TLS. */
+function openPools({ url: text, connections, streamConnections }: UpstreamOptions) {
+  const url = new URL(text);
+  const prefix = url.pathname === '/' ? '' : url.pathname;
+  const plain =
+    url.protocol === 'http:'
+      ? new ConnectionPool({
+          ...{ url, connections },
+          connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS,
+        })
+      : undefined;
+  const brief = createPool(url.origin, connections);
+  const open = createPool(url.origin, streamConnections);
+  const toOptions = (request: Omit<UpstreamRequest, 'streaming'>) => ({
+    method: request.method,
+    path: prefix + request.target,
+    headers: request.headers as string[],
+    body: request.body ?? null,
+  });
+  return {
+    /** How many brief requests wait for a connection. */
+    waiting: () => (plain?.waiting ?? 0) + brief.stats.queued,
+    send(request: UpstreamRequest, call: UpstreamCall): void {
+      if (request.streaming) {
+        open.dispatch({ ...toOptions(request), bodyTimeout: STREAM_IDLE_MILLISECONDS }, call);
+      } else if (request.body instanceof Readable) {
+        open.dispatch(toOptions(request), call);
+      } else if (plain !== undefined && request.body === undefined) {
+        const { method, target, headers } = request;
+        plain.dispatch({ method, path: prefix + target, headers }, call);
+      } else {
+        brief.dispatch(toOptions(request), call);
+      }
+    },
+    upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>, call: UpgradeCall): void {
+      open.dispatch({ ...toOptions({ ...request, body: undefined }), upgrade: 'websocket' }, call);
+    },
+    load: () => ({
+      requests: plain?.load ?? noLoad,
+      bodies: brief.stats,
+      streams: open.stats,
+    }),
+    close: async () => {
+      await Promise.all([plain?.close(), brief.close(), open.destroy()]);
+    },
+  };
 }
 
 function createPool(origin: string, connections: number): Pool {

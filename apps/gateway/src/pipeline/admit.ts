@@ -3,7 +3,7 @@ import { ApiError } from '@gatehouse/api-envelope';
 import type { RequestNotes } from '@gatehouse/http-server';
 import { type AddressMatcher, clientAddress } from '../authentication/address.ts';
 import { type Authenticator, authenticate, type Caller } from '../authentication/authenticator.ts';
-import { presentedCredentials } from '../authentication/presented-credentials.ts';
+import { isPresent, presentedCredentials } from '../authentication/presented-credentials.ts';
 import type { AppliedLimit } from '../rate-limits/limit-headers.ts';
 import type { RequestLimits } from '../rate-limits/request-limits.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../routes/device-routes.ts';
@@ -22,6 +22,8 @@ export interface Exchange {
   readonly notes: RequestNotes;
   /** The peer, or who a trusted proxy says it is. */
   readonly clientAddress: string;
+  /** Good or bad. */
+  hasCredential: boolean;
   /** Once verified. */
   caller: Caller | undefined;
   readonly appliedLimits: AppliedLimit[];
@@ -33,7 +35,14 @@ export function openExchange(
   isTrustedProxy: AddressMatcher,
 ): Exchange {
   const address = clientAddress(message, isTrustedProxy);
-  return { message, notes, clientAddress: address, caller: undefined, appliedLimits: [] };
+  return {
+    message,
+    notes,
+    clientAddress: address,
+    hasCredential: false,
+    caller: undefined,
+    appliedLimits: [],
+  };
 }
 
 export interface Admitted {
@@ -57,8 +66,9 @@ export async function admit(
   const match = dependencies.routes.match(message.method ?? '', target);
   const route = match?.route;
   notes.operation = route?.operation ?? 'unmatched';
-  limits.assertAddressOpen(exchange.clientAddress, appliedLimits);
   const credentials = presentedCredentials(message, target.query);
+  exchange.hasCredential = isPresent(credentials);
+  limits.assertAddressOpen(exchange.clientAddress, exchange.hasCredential, appliedLimits);
   if (credentials.signature === undefined) {
     assertReadableQuery(target.query);
   }
@@ -95,7 +105,8 @@ export async function countRefusal(
     exchange.caller === undefined && error.status < 500 && error.code !== 'too_many_requests';
   if (isCounted) {
     try {
-      await limits.countAddress(exchange.clientAddress, exchange.appliedLimits);
+      const { clientAddress: address, hasCredential, appliedLimits } = exchange;
+      await limits.countAddress(address, hasCredential, appliedLimits);
     } catch (overLimit) {
       if (overLimit instanceof ApiError) {
         return overLimit;

@@ -73,14 +73,18 @@ async function handle(
       return dependencies.sealReply(refusal, signer).catch(() => refusal);
     });
   }
-  const headers = [...reply.headers, 'X-Request-Id', observedRequest(message).id];
+  const { headers } = reply;
+  headers.push('X-Request-Id', observedRequest(message).id);
   addLimitHeaders(headers, exchange.appliedLimits, dependencies.now());
   const { origin } = message.headers;
   if (origin !== undefined) {
     const clientId = exchange.caller?.principal.clientId;
     headers.push(...(await dependencies.crossOrigin.replyHeaders(origin, clientId)));
   }
-  await writeReply(reply, headers, message, response);
+  const writing = writeReply(reply, message, response);
+  if (writing !== undefined) {
+    await writing;
+  }
 }
 
 async function answer(
@@ -91,9 +95,12 @@ async function answer(
   const { message } = exchange;
   refuseEarly(message);
   const target = parseRequestTarget(message.url ?? '');
-  const open = await answerAnybody(exchange, target, dependencies);
+  const open = answerAnybody(exchange, target, dependencies);
   if (open !== undefined) {
-    return open;
+    const reply = await open;
+    if (reply !== undefined) {
+      return reply;
+    }
   }
   const { caller, match } = await admit(exchange, target, dependencies);
   const route = match?.route;
@@ -121,23 +128,26 @@ async function answer(
 }
 
 /** What needs no credential: preflights, which carry none (Fetch §4.8), and the resource's public document. */
-async function answerAnybody(
+function answerAnybody(
   exchange: Exchange,
   target: RequestTarget,
-  dependencies: PipelineDependencies,
-): Promise<Reply | undefined> {
+  { protectedResource, crossOrigin, limits }: PipelineDependencies,
+): Promise<Reply | undefined> | undefined {
   const { message, notes, clientAddress, appliedLimits } = exchange;
-  const document = dependencies.protectedResource.answer(message.method ?? '', target.path);
-  const preflight =
-    message.method === 'OPTIONS'
-      ? await dependencies.crossOrigin.answerPreflight(message)
-      : undefined;
-  const reply = document ?? preflight;
-  if (reply !== undefined) {
-    notes.operation = document === undefined ? 'preflight' : 'protected-resource';
-    await dependencies.limits.countAddress(clientAddress, appliedLimits);
+  const answerAs = async (operation: string, reply: Reply | undefined) => {
+    if (reply !== undefined) {
+      notes.operation = operation;
+      await limits.countAddress(clientAddress, false, appliedLimits);
+    }
+    return reply;
+  };
+  const document = protectedResource.answer(message.method ?? '', target.path);
+  if (document !== undefined) {
+    return answerAs('protected-resource', document);
   }
-  return reply;
+  return message.method === 'OPTIONS'
+    ? crossOrigin.answerPreflight(message).then((reply) => answerAs('preflight', reply))
+    : undefined;
 }
 
 /** Only after authentication: a stranger does not learn which routes there are. */

@@ -4,8 +4,8 @@ import type { UpstreamBody } from '../forwarding/upstream-body.ts';
 /** What goes back to the caller, before it is written. */
 export interface Reply {
   readonly status: number;
-  /** Name, value, name, value, … */
-  readonly headers: readonly string[];
+  /** Name, value, name, value, … The reply's own list: what all replies carry is added to it. */
+  readonly headers: string[];
   /** Undefined: the reply has none (204, 304, the reply to a HEAD). */
   readonly body: Buffer | UpstreamBody | undefined;
   /** It may stay open for long: server-sent events. */

@@ -11,16 +11,15 @@ const JOINED_BYTES = 16 * 1024;
  * Writes a reply whose stages are all over. A body that broke off breaks the connection too, so that nobody
  * takes half of it for the whole.
  *
- * @param headers of the reply, to be completed here
+ * @returns a promise only where something is left to be waited for
  */
-export async function writeReply(
-  { status, body, isOpenEnded }: Reply,
-  headers: string[],
+export function writeReply(
+  { status, headers, body, isOpenEnded }: Reply,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> {
+): Promise<void> | undefined {
   if (response.destroyed) {
-    return;
+    return undefined;
   }
   // What is left of an unread body must never be parsed as the next request (CWE-444).
   const unread = hasBody(request) && !request.complete;
@@ -33,9 +32,11 @@ export async function writeReply(
     response.writeHead(status, headers);
     if (unread) {
       response.write(whole);
-      await lingerBeforeClose(request);
-      response.end();
-    } else if (whole.length > JOINED_BYTES) {
+      return lingerBeforeClose(request).then(() => {
+        response.end();
+      });
+    }
+    if (whole.length > JOINED_BYTES) {
       response.end(whole);
     } else {
       response.end(whole.toString('latin1'), 'latin1');
@@ -54,6 +55,7 @@ export async function writeReply(
     }
     stream(body, response);
   }
+  return undefined;
 }
 
 function stream(body: UpstreamBody, response: ServerResponse): void {

@@ -3,9 +3,14 @@ import type { RateLimit, Verdict } from '@gatehouse/store';
 
 /** One limit that a request was counted against. */
 export interface AppliedLimit {
+  /** In quotation marks, as it stands in the headers. */
   readonly name: string;
-  readonly limit: RateLimit;
+  readonly policy: string;
   readonly verdict: Verdict;
+}
+
+export function limitPolicy(name: string, { requests, windowSeconds }: RateLimit): string {
+  return `"${name}";q=${requests};w=${windowSeconds}`;
 }
 
 /** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-08): quota, window; remaining, time. */
@@ -19,10 +24,10 @@ export function addLimitHeaders(
   }
   let policies = '';
   let states = '';
-  for (const { name, limit, verdict } of applied) {
+  for (const { name, policy, verdict } of applied) {
     const separator = policies === '' ? '' : ', ';
-    policies += `${separator}"${name}";q=${limit.requests};w=${limit.windowSeconds}`;
-    states += `${separator}"${name}";r=${verdict.remaining};t=${secondsLeft(verdict, now)}`;
+    policies += separator + policy;
+    states += `${separator}${name};r=${verdict.remaining};t=${secondsLeft(verdict, now)}`;
   }
   headers.push('RateLimit-Policy', policies, 'RateLimit', states);
 }

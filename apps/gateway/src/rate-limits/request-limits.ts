@@ -10,17 +10,19 @@
 import { createRateLimiter, type RateLimit, type RateLimiter, type Store } from '@gatehouse/store';
 import type { Route } from '../routes/route.ts';
 import { addressGroup } from './address-group.ts';
-import { type AppliedLimit, tooManyRequests } from './limit-headers.ts';
+import { type AppliedLimit, limitPolicy, tooManyRequests } from './limit-headers.ts';
 
 export interface RequestLimits {
   /**
-   * Before anything is verified: an address that is known to be over its limit costs no store read more.
+   * Before anything is verified: an address that is known to be over its limit costs no store read more. But
+   * a request that brings a credential is still verified, so that the noise of others behind an address does
+   * not shut out its good clients, until too many credentials of that address were bad.
    *
    * @throws ApiError `too_many_requests`
    */
-  assertAddressOpen(address: string, applied: AppliedLimit[]): void;
+  assertAddressOpen(address: string, hasCredential: boolean, applied: AppliedLimit[]): void;
   /** Counts a request that was not verified. @throws ApiError `too_many_requests` */
-  countAddress(address: string, applied: AppliedLimit[]): Promise<void>;
+  countAddress(address: string, hasCredential: boolean, applied: AppliedLimit[]): Promise<void>;
   /** Counts a verified request, for its client and, where the route has a limit, its operation. @throws likewise */
   countClient(
     clientId: string,
@@ -28,6 +30,11 @@ export interface RequestLimits {
     applied: AppliedLimit[],
   ): Promise<void> | undefined;
 }
+
+interface NamedLimiter extends RateLimiter, Pick<AppliedLimit, 'name' | 'policy'> {}
+
+/** Of an address, this many times its limit of requests. */
+const BAD_CREDENTIALS_FACTOR = 10;
 
 export function createRequestLimits(dependencies: {
   readonly store: Store;
@@ -39,27 +46,34 @@ export function createRequestLimits(dependencies: {
   readonly onRefused?: (limit: string) => void;
 }): RequestLimits {
   const { now, routes, onRefused } = dependencies;
-  const limiterOf = (name: string, limit: RateLimit) =>
-    createRateLimiter(name, limit, dependencies);
+  const limiterOf = (key: string, limit: RateLimit, name = key): NamedLimiter => ({
+    ...createRateLimiter(key, limit, dependencies),
+    name: `"${name}"`,
+    policy: limitPolicy(name, limit),
+  });
   const clients = limiterOf('client', dependencies.client);
   const addresses = limiterOf('address', dependencies.address);
+  const badCredentials = limiterOf('address-credentials', {
+    ...dependencies.address,
+    requests: dependencies.address.requests * BAD_CREDENTIALS_FACTOR,
+  });
   const ofRoute = new Map(
-    routes.flatMap((route): [Route, RateLimiter][] =>
+    routes.flatMap((route): [Route, NamedLimiter][] =>
       route.rateLimit === undefined
         ? []
-        : [[route, limiterOf(`operation:${route.operation}`, route.rateLimit)]],
+        : [[route, limiterOf(`operation:${route.operation}`, route.rateLimit, route.operation)]],
     ),
   );
 
   function note(
-    { limit }: RateLimiter,
-    name: string,
+    { name, policy }: NamedLimiter,
     verdict: AppliedLimit['verdict'],
     applied: AppliedLimit[],
   ): void {
-    applied.push({ name, limit, verdict });
+    applied.push({ name, policy, verdict });
     if (!verdict.allowed) {
-      onRefused?.(name);
+      // The name is quoted, as the headers have it.
+      onRefused?.(name.slice(1, -1));
       throw tooManyRequests(verdict, now());
     }
   }
@@ -67,30 +81,36 @@ export function createRequestLimits(dependencies: {
   async function countRoute(clientId: string, route: Route, applied: AppliedLimit[]) {
     const limiter = ofRoute.get(route);
     if (limiter !== undefined) {
-      note(limiter, route.operation, await limiter.take(clientId), applied);
+      note(limiter, await limiter.take(clientId), applied);
     }
   }
 
   return {
-    assertAddressOpen(address, applied) {
-      const refused = addresses.knownRefusal(addressGroup(address));
-      if (refused !== undefined) {
-        note(addresses, 'address', refused, applied);
+    assertAddressOpen(address, hasCredential, applied) {
+      const group = addressGroup(address);
+      const refused = addresses.knownRefusal(group);
+      const isShut = !hasCredential || badCredentials.knownRefusal(group) !== undefined;
+      if (refused !== undefined && isShut) {
+        note(addresses, refused, applied);
       }
     },
-    async countAddress(address, applied) {
-      note(addresses, 'address', await addresses.take(addressGroup(address)), applied);
+    async countAddress(address, hasCredential, applied) {
+      const group = addressGroup(address);
+      if (hasCredential) {
+        await badCredentials.take(group);
+      }
+      note(addresses, await addresses.take(group), applied);
     },
     countClient(clientId, route, applied) {
       const verdict = clients.take(clientId);
       const hasOwn = route !== undefined && ofRoute.has(route);
       if (verdict instanceof Promise) {
         return verdict.then((late) => {
-          note(clients, 'client', late, applied);
+          note(clients, late, applied);
           return hasOwn ? countRoute(clientId, route, applied) : undefined;
         });
       }
-      note(clients, 'client', verdict, applied);
+      note(clients, verdict, applied);
       return hasOwn ? countRoute(clientId, route, applied) : undefined;
     },
   };

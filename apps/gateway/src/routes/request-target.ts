@@ -21,6 +21,9 @@ const PLAIN_TARGET = /^[\x21\x22\x24-\x5b\x5d-\x7e]+$/;
 /** Encoded dots, slashes, backslashes and control characters: some server down the line would decode them. */
 const HIDDEN_IN_PATH = /%(?:2e|2f|5c|[01][0-9a-f]|7f)/i;
 
+/** Segments as plain as can be, none of them empty or beginning with a dot: nothing of it needs a second look. */
+const PLAIN_PATH = /^(?:\/[A-Za-z0-9_~!*'()-][A-Za-z0-9_.~!*'()-]*)+$/;
+
 /** No escape, and nothing that encodeURIComponent would write differently. */
 const NORMAL_PATH = /^[A-Za-z0-9_.~!*'()/-]+$/;
 
@@ -38,6 +41,9 @@ export function parseRequestTarget(target: string): RequestTarget {
   const queryStart = target.indexOf('?');
   const sentPath = queryStart === -1 ? target : target.slice(0, queryStart);
   const query = queryStart === -1 ? '' : target.slice(queryStart + 1);
+  if (PLAIN_PATH.test(sentPath)) {
+    return { path: sentPath, sentPath, segments: sentPath.slice(1).split('/'), query };
+  }
   if (HIDDEN_IN_PATH.test(sentPath)) {
     throw refusal('must not hide a dot, slash, backslash or control character');
   }

@@ -1,0 +1,142 @@
+/** How the end of a reply's body is found (RFC 9112 §6.3). A number: so many bytes. */
+export type BodyFraming = 'none' | 'chunked' | 'until-close' | number;
+
+/** The head of a reply of a service. */
+export interface ReplyHead {
+  readonly status: number;
+  /** Name in lower case, value, … in order of arrival. */
+  readonly headers: readonly string[];
+  readonly framing: BodyFraming;
+  /** How long the connection may lie idle after this reply; 0: it is not used again. */
+  readonly reusableMilliseconds: number;
+}
+
+/** The service sent what RFC 9112 does not allow, or what two readers might read differently. */
+export class MalformedReply extends Error {
+  override name = 'MalformedReply';
+}
+
+/**
+ * The whole grammar of a head without its empty line: no folding, no bare CR or LF, no space before a colon,
+ * nothing that is no header. What does not match is not repaired: a reply that two readers could split in two
+ * ways is how one caller gets another one's answer (CWE-444).
+ */
+const HEAD =
+  /^HTTP\/1\.[01] [1-5]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?(?:\r\n[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*$/;
+const LENGTH = /^\d{1,15}$/;
+const KEEP_ALIVE_HINT = /(?:^|[,;\s])timeout=(\d{1,6})/i;
+
+/** A service that says nothing about it is taken to keep an idle connection longer than this. */
+const IDLE_MILLISECONDS = 4000;
+/** So that a request does not meet the service's closing of the connection on its way. */
+const IDLE_MARGIN_MILLISECONDS = 1000;
+
+/**
+ * @param head as Latin-1 text, without the empty line at its end
+ * @throws MalformedReply
+ */
+export function parseReplyHead(head: string, method: string): ReplyHead {
+  if (!HEAD.test(head)) {
+    throw new MalformedReply('The head of the reply is not HTTP/1.1.');
+  }
+  const status = Number(head.slice(9, 12));
+  const headers: string[] = [];
+  const found: { [name: string]: string | undefined } = {};
+  let lineEnd = head.indexOf('\r\n');
+  while (lineEnd !== -1) {
+    const start = lineEnd + 2;
+    lineEnd = head.indexOf('\r\n', start);
+    const colon = head.indexOf(':', start);
+    const name = head.slice(start, colon).toLowerCase();
+    const end = lineEnd === -1 ? head.length : lineEnd;
+    const value = trimmed(head, colon + 1, end);
+    headers.push(name, value);
+    switch (name) {
+      case 'content-length':
+      case 'transfer-encoding':
+        // A tab is allowed there, but not every reader takes it for a space.
+        if (found[name] !== undefined || head.slice(colon, end).includes('\t')) {
+          throw new MalformedReply(`The reply has two ${name} headers, or one with a tab.`);
+        }
+        found[name] = value;
+        break;
+      case 'connection':
+      case 'keep-alive':
+        found[name] = found[name] === undefined ? value : `${found[name]}, ${value}`;
+        break;
+    }
+  }
+  const isHttp11 = head.startsWith('HTTP/1.1');
+  const framing = framingOf(status, method, isHttp11, found);
+  // A service may send a body where there must be none, and it would be read as the next reply.
+  const mayHaveUnexpectedBody = framing === 'none' && (method === 'HEAD' || announcesBody(found));
+  const isLast = !isHttp11 || framing === 'until-close' || mayHaveUnexpectedBody;
+  return {
+    status,
+    headers,
+    framing,
+    reusableMilliseconds: isLast ? 0 : reusableMilliseconds(found),
+  };
+}
+
+type FramingHeaders = Readonly<Record<string, string | undefined>>;
+
+function framingOf(
+  status: number,
+  method: string,
+  isHttp11: boolean,
+  found: FramingHeaders,
+): BodyFraming {
+  const length = found['content-length'];
+  const encoding = found['transfer-encoding'];
+  if (length !== undefined && !LENGTH.test(length)) {
+    throw new MalformedReply('The length of the reply is no number.');
+  }
+  if (encoding !== undefined) {
+    if (length !== undefined || encoding.toLowerCase() !== 'chunked' || !isHttp11) {
+      throw new MalformedReply('The transfer encoding of the reply is not chunked alone.');
+    }
+  }
+  if (method === 'HEAD' || status < 200 || status === 204 || status === 304) {
+    return 'none';
+  }
+  if (encoding !== undefined) {
+    return 'chunked';
+  }
+  return length === undefined ? 'until-close' : Number(length);
+}
+
+function announcesBody(found: FramingHeaders): boolean {
+  return found['transfer-encoding'] !== undefined || Number(found['content-length'] ?? 0) > 0;
+}
+
+function reusableMilliseconds(found: FramingHeaders): number {
+  const { connection, 'keep-alive': keepAlive } = found;
+  if (connection !== undefined && connection !== 'keep-alive') {
+    const options = connection.toLowerCase().split(',');
+    if (options.some((option) => option.trim() === 'close')) {
+      return 0;
+    }
+  }
+  const hint = keepAlive === undefined ? undefined : KEEP_ALIVE_HINT.exec(keepAlive)?.[1];
+  return hint === undefined
+    ? IDLE_MILLISECONDS
+    : Math.max(0, Math.min(IDLE_MILLISECONDS, Number(hint) * 1000 - IDLE_MARGIN_MILLISECONDS));
+}
+
+/** Without spaces and tabs around it, and nothing else: `trim` would take a no-break space, too. */
+function trimmed(text: string, from: number, to: number): string {
+  let start = from;
+  let end = to;
+  while (start < end && isBlank(text.charCodeAt(start))) {
+    start += 1;
+  }
+  while (end > start && isBlank(text.charCodeAt(end - 1))) {
+    end -= 1;
+  }
+  return text.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}

@@ -1,0 +1,222 @@
+import { MalformedReply, parseReplyHead, type ReplyHead } from './reply-head.ts';
+
+/** What a reply consists of, as it arrives. */
+export interface ReplyListener {
+  /** Also of interim replies (1xx), after which another head follows. */
+  onHead(head: ReplyHead): void;
+  /** The bytes are the listener's to keep. */
+  onData(chunk: Buffer): void;
+  onEnd(): void;
+}
+
+const HEAD_LIMIT_BYTES = 16 * 1024;
+const LINE_LIMIT_BYTES = 1024;
+const MAXIMUM_INTERIM_REPLIES = 8;
+const LINE_FEED = 0x0a;
+
+/** 32 bits are more than a chunk is ever made of. Extensions mean nothing to us; quoted ones are refused. */
+const CHUNK_SIZE =
+  /^([0-9a-f]{1,8})(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=[!#$%&'*+.^_`|~0-9A-Za-z-]+)?)*$/i;
+const TRAILER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/;
+const BARE_LINE_FEED = /(?:^|[^\r])\n/;
+
+type State = 'head' | 'length' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers';
+
+/**
+ * Reads the replies of one connection, one after the other, from bytes as they come. Refuses whatever is not
+ * strictly RFC 9112; the connection is of no use then.
+ */
+export class ReplyReader {
+  readonly #listener: ReplyListener;
+  #state: State = 'head';
+  #method = '';
+  #isOver = true;
+  #hasBody = false;
+  /** What has come of a head or a line that is not complete. */
+  #held = '';
+  #interimReplies = 0;
+  #trailerBytes = 0;
+  /** What is missing of a body or a chunk. */
+  #missing = 0;
+  #reusableMilliseconds = 0;
+
+  constructor(listener: ReplyListener) {
+    this.#listener = listener;
+  }
+
+  /** Of the connection, after the reply that is over. */
+  get reusableMilliseconds(): number {
+    return this.#reusableMilliseconds;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** A request was sent: the next reply is its. */
+  begin(method: string): void {
+    this.#method = method;
+    this.#state = 'head';
+    this.#isOver = false;
+    this.#held = '';
+    this.#interimReplies = 0;
+    this.#trailerBytes = 0;
+  }
+
+  /**
+   * A reply that is shorter than what comes with it is refused, but for one that must have no body: what is
+   * left of that is for the connection to deal with.
+   *
+   * @returns how many of the bytes belong to the reply
+   * @throws MalformedReply
+   */
+  read(bytes: Buffer, length: number): number {
+    let at = 0;
+    while (at < length && !this.#isOver) {
+      at = this.#readPart(bytes, at, length);
+    }
+    if (this.#isOver) {
+      if (at < length && this.#hasBody) {
+        throw new MalformedReply('The reply is longer than it said.');
+      }
+      this.#listener.onEnd();
+    }
+    return at;
+  }
+
+  /** The service closed the connection. @throws MalformedReply where that was not the end of the reply */
+  finish(): void {
+    if (this.#state !== 'until-close') {
+      throw new MalformedReply('The service closed the connection before the end of its reply.');
+    }
+    this.#isOver = true;
+    this.#listener.onEnd();
+  }
+
+  #readPart(bytes: Buffer, at: number, length: number): number {
+    switch (this.#state) {
+      case 'head':
+        return this.#readHead(bytes, at, length);
+      case 'length': {
+        const next = this.#readData(bytes, at, length);
+        if (this.#missing === 0) {
+          this.#isOver = true;
+        }
+        return next;
+      }
+      case 'until-close':
+        this.#listener.onData(copyOf(bytes, at, length));
+        return length;
+      case 'chunk': {
+        const next = this.#readData(bytes, at, length);
+        if (this.#missing === 0) {
+          this.#state = 'chunk-end';
+        }
+        return next;
+      }
+      default:
+        return this.#readLine(bytes, at, length);
+    }
+  }
+
+  #readHead(bytes: Buffer, at: number, length: number): number {
+    const held = this.#held.length;
+    const text =
+      this.#held + bytes.toString('latin1', at, Math.min(length, at + HEAD_LIMIT_BYTES - held + 1));
+    const end = text.indexOf('\r\n\r\n');
+    if (end === -1) {
+      if (text.length > HEAD_LIMIT_BYTES || BARE_LINE_FEED.test(text)) {
+        throw new MalformedReply('The head of the reply has no end.');
+      }
+      this.#held = text;
+      return length;
+    }
+    this.#held = '';
+    const head = parseReplyHead(text.slice(0, end), this.#method);
+    this.#begin(head);
+    return at + end + 4 - held;
+  }
+
+  #begin(head: ReplyHead): void {
+    const { status, framing } = head;
+    if (status < 200) {
+      this.#interimReplies += 1;
+      const isLast = status === 101 || head.reusableMilliseconds === 0;
+      if (isLast || this.#interimReplies > MAXIMUM_INTERIM_REPLIES) {
+        throw new MalformedReply(`The service answered ${status} out of place.`);
+      }
+      return;
+    }
+    this.#reusableMilliseconds = head.reusableMilliseconds;
+    this.#hasBody = framing !== 'none';
+    this.#listener.onHead(head);
+    if (framing === 'none' || framing === 0) {
+      this.#isOver = true;
+    } else if (framing === 'chunked') {
+      this.#state = 'chunk-size';
+    } else if (framing === 'until-close') {
+      this.#state = 'until-close';
+    } else {
+      this.#state = 'length';
+      this.#missing = framing;
+    }
+  }
+
+  #readData(bytes: Buffer, at: number, length: number): number {
+    const end = Math.min(length, at + this.#missing);
+    this.#missing -= end - at;
+    this.#listener.onData(copyOf(bytes, at, end));
+    return end;
+  }
+
+  /** The lines of a chunked body: sizes, the ends of chunks, trailers. */
+  #readLine(bytes: Buffer, at: number, length: number): number {
+    const lineFeed = bytes.indexOf(LINE_FEED, at);
+    const isComplete = lineFeed !== -1 && lineFeed < length;
+    const end = isComplete ? lineFeed + 1 : length;
+    if (this.#held.length + end - at > LINE_LIMIT_BYTES) {
+      throw new MalformedReply('A line of the chunked reply is too long.');
+    }
+    this.#held += bytes.toString('latin1', at, end);
+    if (isComplete) {
+      const line = this.#held;
+      this.#held = '';
+      if (!line.endsWith('\r\n')) {
+        throw new MalformedReply('A line of the chunked reply does not end with CRLF.');
+      }
+      this.#takeLine(line.slice(0, -2));
+    }
+    return end;
+  }
+
+  #takeLine(line: string): void {
+    if (this.#state === 'chunk-end') {
+      if (line !== '') {
+        throw new MalformedReply('A chunk of the reply is longer than it said.');
+      }
+      this.#state = 'chunk-size';
+    } else if (this.#state === 'chunk-size') {
+      const size = CHUNK_SIZE.exec(line)?.[1];
+      if (size === undefined) {
+        throw new MalformedReply('A chunk of the reply has no size.');
+      }
+      this.#missing = Number.parseInt(size, 16);
+      this.#state = this.#missing === 0 ? 'trailers' : 'chunk';
+    } else if (line === '') {
+      this.#isOver = true;
+    } else {
+      // Dropped: nothing that comes after the body may change what was said before it (GW-15).
+      this.#trailerBytes += line.length;
+      if (!TRAILER.test(line) || this.#trailerBytes > HEAD_LIMIT_BYTES) {
+        throw new MalformedReply('The reply ends with what is no trailer.');
+      }
+    }
+  }
+}
+
+/** Without the view that `Buffer.from` would need. */
+function copyOf(bytes: Buffer, from: number, to: number): Buffer {
+  const copy = Buffer.allocUnsafe(to - from);
+  bytes.copy(copy, 0, from, to);
+  return copy;
+}

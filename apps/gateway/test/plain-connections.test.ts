@@ -1,0 +1,270 @@
+import { get } from 'node:http';
+import { createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { ExchangeHandler, ReplyController } from '../src/forwarding/http1/connection.ts';
+import { ConnectionPool } from '../src/forwarding/http1/connection-pool.ts';
+
+/** A service that answers with raw bytes. */
+let answer: (socket: Socket, request: string) => void;
+let sockets: Socket[];
+let service: Server;
+let url: URL;
+
+beforeEach(async () => {
+  sockets = [];
+  service = createServer((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => {});
+    socket.on('data', (data) => answer(socket, data.toString('latin1')));
+  });
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  url = new URL(`http://127.0.0.1:${(service.address() as { port: number }).port}`);
+});
+afterEach(() => {
+  for (const socket of sockets) {
+    socket.destroy();
+  }
+  service.close();
+});
+
+interface Outcome {
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+function open(connections = 2): ConnectionPool {
+  return new ConnectionPool({ url, connections, connectTimeoutMilliseconds: 500 });
+}
+
+/** One exchange; `begun` may end it. */
+function ask(
+  pool: ConnectionPool,
+  request: { path?: string; method?: string; headers?: readonly string[] } = {},
+  begun: (controller: ReplyController) => void = () => {},
+): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const outcome = { status: 0, headers: [] as readonly string[], body: '' };
+    const handler: ExchangeHandler = {
+      onRequestStart: begun,
+      onResponseStart: (_controller, status, headers) =>
+        Object.assign(outcome, { status, headers }),
+      onResponseData: (_controller, chunk) => {
+        outcome.body += chunk.toString('latin1');
+      },
+      onResponseEnd: () => resolve(outcome),
+      onResponseError: (_controller, error) => reject(error),
+    };
+    pool.dispatch({ method: 'GET', path: '/', headers: [], ...request }, handler);
+  });
+}
+
+const whole = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+describe('connections to a service', () => {
+  it('are used again, one exchange at a time', async () => {
+    let atOnce = 0;
+    answer = async (socket, request) => {
+      atOnce += 1;
+      expect(request.match(/HTTP\/1\.1/g)).toHaveLength(1);
+      await sleep(2);
+      socket.write(whole(request.slice(0, request.indexOf(' HTTP'))));
+      atOnce -= 1;
+    };
+    const pool = open(2);
+    const paths = Array.from({ length: 40 }, (_, index) => `/${index}`);
+    const replies = await Promise.all(paths.map((path) => ask(pool, { path })));
+
+    expect(replies.map(({ body }) => body)).toEqual(paths.map((path) => `GET ${path}`));
+    expect(sockets).toHaveLength(2);
+    expect(atOnce).toBe(0);
+    await pool.close();
+  });
+
+  it.each([
+    ['with the reply', 0],
+    ['later', 30],
+  ])('GW-16 CWE-444 end where a service sends more than its reply %s', async (_name, delay) => {
+    const smuggled = whole('smuggled');
+    answer = async (socket) => {
+      if (delay === 0) {
+        socket.write(whole('{}') + smuggled);
+      } else {
+        socket.write(whole('{}'));
+        await sleep(delay);
+        socket.write(smuggled);
+      }
+    };
+    const pool = open(1);
+    const first = ask(pool).catch(({ message }: Error) => message);
+    expect(await first).toEqual(
+      delay === 0
+        ? 'The reply is longer than it said.'
+        : expect.objectContaining({ body: '{}', status: 200 }),
+    );
+    await sleep(2 * delay);
+    answer = (socket) => socket.write(whole('own'));
+
+    expect((await ask(pool)).body).toBe('own');
+    expect(sockets).toHaveLength(2);
+    await pool.close();
+  });
+
+  it('end with a cancelled exchange, and whoever waits gets another one', async () => {
+    answer = () => {};
+    const pool = open(1);
+    let controller: ReplyController | undefined;
+    const cancelled = ask(pool, {}, (given) => {
+      controller = given;
+    });
+    const waiting = ask(pool);
+    await sleep(20);
+    answer = (socket) => socket.write(whole('own'));
+    controller?.abort(new Error('The caller left.'));
+
+    await expect(cancelled).rejects.toThrow('The caller left.');
+    expect((await waiting).body).toBe('own');
+    await pool.close();
+  });
+
+  it('send nothing of a request that was cancelled while it waited', async () => {
+    let requests = 0;
+    answer = async (socket) => {
+      requests += 1;
+      await sleep(20);
+      socket.write(whole('{}'));
+    };
+    const pool = open(1);
+    const first = ask(pool);
+    const cancelled = ask(pool, {}, (given) => given.abort(new Error('Too late.')));
+
+    await expect(cancelled).rejects.toThrow('Too late.');
+    expect((await first).body).toBe('{}');
+    expect((await ask(pool)).body).toBe('{}');
+    expect([requests, sockets.length]).toEqual([2, 1]);
+    await pool.close();
+  });
+
+  it('hold a reply back as long as nobody takes it', async () => {
+    const size = 8 * 1024 * 1024;
+    answer = (socket) => socket.write(whole('x'.repeat(size)));
+    const pool = open(1);
+    let received = 0;
+    let controller: ReplyController | undefined;
+    const ended = new Promise<void>((resolve, reject) => {
+      pool.dispatch(
+        { method: 'GET', path: '/', headers: [] },
+        {
+          onRequestStart: (given) => {
+            controller = given;
+          },
+          onResponseStart: (given) => given.pause(),
+          onResponseData: (_controller, chunk) => {
+            received += chunk.length;
+          },
+          onResponseEnd: () => resolve(),
+          onResponseError: (_controller, error) => reject(error),
+        },
+      );
+    });
+    await sleep(150);
+    expect(received).toBeLessThan(64 * 1024);
+    controller?.resume();
+    await ended;
+
+    expect(received).toBe(size);
+    answer = (socket) => socket.write(whole('next'));
+    expect((await ask(pool)).body).toBe('next');
+    await pool.close();
+  });
+
+  it.each([
+    { path: '/a b' },
+    { path: '/a\r\nX: y' },
+    { headers: ['x', 'y\r\nz: 1'] },
+    { headers: ['x', 'y\0'] },
+    { headers: ['x', '\u010d'] },
+  ])('CWE-93 never carry %j', async (request) => {
+    let seen = '';
+    answer = (socket, text) => {
+      seen += text;
+      socket.write(whole('{}'));
+    };
+    const pool = open(1);
+
+    await expect(ask(pool, request)).rejects.toThrow(/has a character/);
+    expect((await ask(pool)).body).toBe('{}');
+    expect(seen.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    await pool.close();
+  });
+
+  it('lets a reply on its way end before it closes', async () => {
+    answer = async (socket) => {
+      await sleep(50);
+      socket.write(whole('late'));
+    };
+    const pool = open(1);
+    const reply = ask(pool);
+    const closed = pool.close();
+
+    expect((await reply).body).toBe('late');
+    await closed;
+  });
+});
+
+describe('a reply, read by us and by llhttp', () => {
+  const replies = [
+    'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: 1\r\n\r\nhello',
+    'HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: 1\r\n\r\n',
+    'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}',
+    'HTTP/1.0 200 OK\r\nConnection: close\r\n\r\nuntil the end',
+    'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\nKeep-Alive: timeout=5\r\n\r\n',
+  ];
+  const put = fc.constantFrom(
+    ...['', '\r', '\n', '\r\n', ' ', '\t', ':', ',', ';', '0', '1', 'a', '\0', '\xa0', '-', '+'],
+  );
+  const change = fc.tuple(fc.nat(110), fc.constantFrom(0, 1), put);
+  const anyReply = fc
+    .tuple(fc.constantFrom(...replies), fc.array(change, { minLength: 1, maxLength: 3 }))
+    .map(([text, changes]) =>
+      changes.reduce((all, [at, cut, text]) => all.slice(0, at) + text + all.slice(at + cut), text),
+    );
+
+  function readByNode(): Promise<Omit<Outcome, 'headers'> | undefined> {
+    return new Promise((resolve) => {
+      const request = get(url, { agent: false }, (reply) => {
+        let body = '';
+        reply.setEncoding('latin1');
+        reply.on('data', (text: string) => {
+          body += text;
+        });
+        reply.on('error', () => resolve(undefined));
+        reply.on('end', () => resolve({ status: reply.statusCode ?? 0, body }));
+      });
+      request.on('error', () => resolve(undefined));
+    });
+  }
+
+  it('UP-07 is never whole for us and another one for it', async () => {
+    let accepted = 0;
+    await fc.assert(
+      fc.asyncProperty(anyReply, async (text) => {
+        answer = (socket) => socket.end(text, 'latin1');
+        const pool = open(1);
+        const ours = await ask(pool).catch(() => undefined);
+        await pool.close();
+        // Node's client fails where anything follows a reply; ours leaves it where there is to be no body.
+        if (ours !== undefined && ours.status !== 204) {
+          accepted += 1;
+          const theirs = await readByNode();
+          expect([ours.status, ours.body]).toEqual([theirs?.status, theirs?.body]);
+        }
+      }),
+      { numRuns: 3000 },
+    );
+    // Otherwise nothing was compared.
+    expect(accepted).toBeGreaterThan(100);
+  });
+});
