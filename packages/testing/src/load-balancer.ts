@@ -63,7 +63,8 @@ export async function startLoadBalancer(options: {
 
   async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const body = Buffer.concat(await incoming.toArray());
-    const inTurn = [...ready];
+    // With nobody ready, everybody is tried: a look that a busy machine was late to answer is no reason to refuse.
+    const inTurn = ready.size === 0 ? backends : [...ready];
     const first = turn++;
     const tried: string[] = [];
     for (let i = 0; i < inTurn.length; i += 1) {

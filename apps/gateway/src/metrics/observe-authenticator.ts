@@ -18,14 +18,18 @@ export function observeAuthenticator(
   return {
     authenticate(request) {
       const started = performance.now();
-      const verifying = authenticator.authenticate(request);
       const tell = (result: Verification['result']) =>
         observe({ credential, result, seconds: (performance.now() - started) / 1000 });
-      verifying?.then(
-        () => tell('accepted'),
-        (error: unknown) => tell(toRefusal(error).status < 500 ? 'refused' : 'unavailable'),
-      );
-      return verifying;
+      const tellFailure = (error: unknown) =>
+        tell(toRefusal(error).status < 500 ? 'refused' : 'unavailable');
+      try {
+        const verifying = authenticator.authenticate(request);
+        verifying?.then(() => tell('accepted'), tellFailure);
+        return verifying;
+      } catch (error) {
+        tellFailure(error);
+        throw error;
+      }
     },
   };
 }

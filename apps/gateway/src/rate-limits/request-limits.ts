@@ -72,7 +72,8 @@ export function createRequestLimits(dependencies: {
   ): void {
     applied.push({ name, policy, verdict });
     if (!verdict.allowed) {
-      onRefused?.(name);
+      // The name is quoted, as the headers have it.
+      onRefused?.(name.slice(1, -1));
       throw tooManyRequests(verdict, now());
     }
   }

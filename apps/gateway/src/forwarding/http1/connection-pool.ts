@@ -43,9 +43,9 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   get load(): PoolLoad {
-    const connected = this.#all.size;
+    const connected = [...this.#all].filter(({ isConnecting }) => !isConnecting).length;
     const free = this.#idle.length + this.#resting.length;
-    return { connected, free, running: connected - free, pending: this.#waiting.length };
+    return { connected, free, running: this.#all.size - free, pending: this.#waiting.length };
   }
 
   /** With the next free connection. A request that could be read as another one fails. */
