@@ -17,6 +17,7 @@ export {
   type ObservedRequest,
   observedRequest,
   observeRequests,
+  type RequestDependent,
   type RequestNotes,
 } from './observed-request.ts';
 export {

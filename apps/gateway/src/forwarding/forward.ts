@@ -36,8 +36,6 @@ export type Forwarder = (request: ForwardRequest) => Promise<Reply>;
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 const STATUS_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-const callerLeft = () => new Error('The caller left.');
-
 export function createForwarder(dependencies: {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly issueInternalToken: InternalTokenIssuer;
@@ -73,7 +71,7 @@ export function createForwarder(dependencies: {
       timeoutMilliseconds: route.timeoutMilliseconds,
       streaming: route.streaming,
     });
-    request.observed.whenClosed = () => exchange.cancel(callerLeft);
+    request.observed.dependent = exchange;
     let answer: UpstreamReply;
     try {
       answer = await exchange.reply;

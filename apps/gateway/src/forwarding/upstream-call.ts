@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
+import type { RequestDependent } from '@gatehouse/http-server';
 import type { Expiring } from './deadlines.ts';
 import type { ExchangeHandler, ReplyController } from './http1/connection.ts';
 import { type HoldObserver, UpstreamBody } from './upstream-body.ts';
@@ -22,12 +23,13 @@ export interface UpstreamCallEvents {
 }
 
 const nothing = () => {};
+const callerLeft = () => new Error('The caller left.');
 
 /**
  * One exchange with an upstream, as undici or our own connection reports it. `reply` resolves with the head or rejects with an
  * ApiError; what happens later shows in the body.
  */
-export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver {
+export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver, RequestDependent {
   /** See Deadlines. */
   slot = -1;
   expiresAt = 0;
@@ -61,6 +63,11 @@ export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver {
     } else {
       this.#controller.abort(error);
     }
+  }
+
+  /** Does nothing where the exchange is over. */
+  onRequestClosed(): void {
+    this.cancel(callerLeft);
   }
 
   onHold(isHeld: boolean): void {

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { serviceUnavailable } from '@gatehouse/api-envelope';
+import type { RequestDependent } from '@gatehouse/http-server';
 import { Pool } from 'undici';
 import { Deadlines } from './deadlines.ts';
 import { createHeldExchanges } from './held-exchanges.ts';
@@ -21,7 +22,7 @@ export interface UpstreamRequest {
 }
 
 /** An exchange that runs: its reply, and the way to end it early. */
-export interface UpstreamExchange {
+export interface UpstreamExchange extends RequestDependent {
   /** Rejects with an ApiError: `bad_gateway`, `timeout` or `service_unavailable`. */
   readonly reply: Promise<UpstreamReply>;
   /** After the end of the exchange it does nothing, not even make the error. */
