@@ -20,10 +20,16 @@ const services: Readonly<Record<string, { readonly package: string; readonly pro
 };
 
 export function missingServices(names: readonly string[]): readonly string[] {
-  return names.filter((name) => {
-    const probe = services[name]?.probe ?? `command -v ${name}`;
-    return spawnSync('sh', ['-c', probe]).status !== 0;
-  });
+  return names.filter((name) => spawnSync('sh', ['-c', serviceOf(name).probe]).status !== 0);
+}
+
+/** @throws Error for a name that a test wrote wrong: it would be looked for in vain on every machine */
+function serviceOf(name: string) {
+  const service = services[name];
+  if (service === undefined) {
+    throw new Error(`A test requires ${name}, which scripts/services.ts does not name.`);
+  }
+  return service;
 }
 
 /** Installs with apt where this process may; otherwise ends it, saying what to install. */
@@ -32,8 +38,9 @@ export function installMissingServices(names: readonly string[]): void {
   if (missing.length === 0) {
     return;
   }
-  const wanted = missing.map((name) => services[name]?.package ?? name);
-  const mayInstall = process.getuid?.() === 0 && missingServices(['apt-get']).length === 0;
+  const wanted = missing.map((name) => serviceOf(name).package);
+  const mayInstall =
+    process.getuid?.() === 0 && spawnSync('sh', ['-c', 'command -v apt-get']).status === 0;
   if (mayInstall && install(wanted) && missingServices(names).length === 0) {
     return;
   }

@@ -1,4 +1,4 @@
-// requires: redis-server, postgresql
+// requires: redis-server postgresql
 /** `/ready` names what is missing, on every engine, and the metrics say the same. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// requires: redis-server, python3
+// requires: redis-server python3
 /** One line a request, in all three apps: who, what, with which outcome, for how long; and nothing secret. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
