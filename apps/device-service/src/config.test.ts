@@ -21,6 +21,7 @@ describe('readConfiguration', () => {
       port: 8850,
       operationsPort: 8950,
       logLevel: 'info',
+      shutdownDelayMilliseconds: 0,
       maximumConnections: 8192,
       database: { engine: 'sqlite', path: 'data/devices.sqlite' },
       logRetentionDays: 30,
