@@ -24,8 +24,6 @@ export function reconnectPauseMilliseconds(): number {
  */
 const clientOptions = {
   scripts: redisScripts,
-  // One write for the commands of one turn of the event loop: a quarter of the CPU time of a busy process.
-  enableAutoPipelining: true,
   commandTimeout: OPERATION_DEADLINE_MILLISECONDS,
   // A connection on which nothing comes back is dropped, so that commands don't pile up behind it.
   socketTimeout: OPERATION_DEADLINE_MILLISECONDS,
@@ -77,6 +75,8 @@ export function createRedisClient(location: RedisLocation): RedisClient {
     case 'redis-cluster':
       return new Cluster([...location.endpoints], {
         redisOptions: options,
+        // A node's commands of one turn of the event loop in one write; elsewhere RedisConnection does it.
+        enableAutoPipelining: true,
         scripts: redisScripts,
         enableOfflineQueue: false,
         clusterRetryStrategy: reconnectPauseMilliseconds,

@@ -9,24 +9,40 @@ const JOINABLE_MILLISECONDS = 20;
  * so that a revocation, or a store that is away, shows at the next request.
  */
 export function shareInFlight(verify: AccessTokenVerifier): AccessTokenVerifier {
-  const running = new Map<
-    string,
-    { readonly startedAt: number; readonly answer: Promise<Principal | undefined> }
-  >();
+  // Two generations, and nothing is taken out of either: V8 replaces the table of a Map in which keys come and go
+  // and links the old one to the new, so that the collector carries all of them along.
+  let young = new Map<string, Verification>();
+  let former = young;
+  let bornAt = 0;
+
   return (token) => {
-    const startedAt = performance.now();
-    const joinable = running.get(token);
-    if (joinable !== undefined && startedAt - joinable.startedAt < JOINABLE_MILLISECONDS) {
+    const now = performance.now();
+    if (now - bornAt >= JOINABLE_MILLISECONDS) {
+      former = young;
+      young = new Map();
+      bornAt = now;
+    }
+    const joinable = young.get(token) ?? former.get(token);
+    if (joinable?.isRunning && now - joinable.startedAt < JOINABLE_MILLISECONDS) {
       return joinable.answer;
     }
-    const forget = () => {
-      if (running.get(token) === entry) {
-        running.delete(token);
-      }
-    };
-    const entry = { startedAt, answer: verify(token) };
-    running.set(token, entry);
-    entry.answer.then(forget, forget);
-    return entry.answer;
+    const verification = new Verification(now, verify(token));
+    young.set(token, verification);
+    return verification.answer;
   };
+}
+
+class Verification {
+  readonly startedAt: number;
+  readonly answer: Promise<Principal | undefined>;
+  isRunning = true;
+
+  constructor(startedAt: number, answer: Promise<Principal | undefined>) {
+    this.startedAt = startedAt;
+    this.answer = answer;
+    const end = () => {
+      this.isRunning = false;
+    };
+    answer.then(end, end);
+  }
 }
