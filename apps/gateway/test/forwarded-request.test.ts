@@ -121,6 +121,17 @@ describe('what the service sees', () => {
     expect(booted.upstream.last().headers.authorization).toMatch(/^Bearer ey/);
     expect(booted.upstream.last().headers['x-forwarded-for']).toBe('127.0.0.1');
 
+    const typed = await send(booted.port, '/device-instance', {
+      method: 'POST',
+      headers: {
+        ...{ ...booted.signed({ body: '{"b":3}' }), 'Content-Type': 'application/json' },
+        Connection: 'close, Content-Type',
+      },
+      body: '{"b":3}',
+    });
+    expect(typed.status).toBe(200);
+    expect(booted.upstream.last().headers['content-type']).toBe('application/json');
+
     const bad = await send(booted.port, '/api/device', {
       headers: { ...booted.signed({ secureKey: 'another' }), Connection: nominated },
     });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { get } from 'node:http';
-import { createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -81,6 +81,52 @@ describe('connections to a service', () => {
     expect(replies.map(({ body }) => body)).toEqual(paths.map((path) => `GET ${path}`));
     expect(sockets).toHaveLength(2);
     expect(atOnce).toBe(0);
+    await pool.close();
+  });
+
+  it('are not lent when they are closed already, and nobody has been told', async () => {
+    answer = (socket) => socket.write(whole('{}'));
+    const pool = open(1);
+    await ask(pool);
+    const caller = connect(Number(url.port), '127.0.0.1');
+    await once(caller, 'connect');
+    await sleep(20);
+    const next = new Promise<Outcome>((resolve, reject) => {
+      caller.once('data', () => ask(pool).then(resolve, reject));
+    });
+    // Both are read in one turn of the event loop, before the connection's end is told.
+    const [used, peerOfCaller] = sockets;
+    used?.write('what nobody asked for');
+    peerOfCaller?.write('the next request');
+
+    expect((await next).status).toBe(200);
+    expect(sockets).toHaveLength(3);
+    caller.destroy();
+    await pool.close();
+  });
+
+  it('UP-11 pass over interim replies, to HEAD too', async () => {
+    answer = (socket) =>
+      socket.write(
+        'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n',
+      );
+    const pool = open(1);
+    expect((await ask(pool, { method: 'HEAD' })).status).toBe(200);
+    await pool.close();
+  });
+
+  it('say that there is no body where one could be', async () => {
+    const seen: string[] = [];
+    answer = (socket, request) => {
+      seen.push(request.toLowerCase());
+      socket.write(whole('{}'));
+    };
+    const pool = open(1);
+    for (const method of ['POST', 'GET']) {
+      await ask(pool, { method });
+    }
+    expect(seen[0]).toContain('\r\ncontent-length: 0\r\n\r\n');
+    expect(seen[1]).not.toContain('content-length');
     await pool.close();
   });
 

@@ -104,6 +104,8 @@ describe('a service that fails', () => {
   it.each([
     ['an invalid status line', 'HTP/1.1 OK\r\n\r\n'],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    ['more than it announced', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n'],
+    ['a chunk of no size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffff\r\n'],
     ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'],
   ])('UP-07 with %s is a 502', async (_name, bytes) => {
     answer = (socket) => socket.end(bytes);
@@ -112,7 +114,10 @@ describe('a service that fails', () => {
   });
 
   it('UP-07 with less than it announced breaks the connection, never looks whole', async () => {
-    answer = (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
+    answer = (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
+      setTimeout(() => socket.end(), 100);
+    };
 
     await expect(get()).rejects.toThrow();
   });

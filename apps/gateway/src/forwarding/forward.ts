@@ -62,6 +62,10 @@ export function createForwarder(dependencies: {
     const reading = bodyToSend(request, headers);
     // Without a turn of the event loop where there is no body.
     const body = reading instanceof Promise ? await reading : reading;
+    // Whoever left by now is no longer told of: nobody would end the exchange, which may last as long as a stream.
+    if (response.destroyed) {
+      throw new Error('The caller left before its request was forwarded.');
+    }
     const sentAt = performance.now();
     const exchange = upstream.send({
       method: message.method ?? '',
@@ -78,6 +82,7 @@ export function createForwarder(dependencies: {
     } finally {
       request.observed.notes.upstreamMs = performance.now() - sentAt;
     }
+    answer.body.assertIntact();
     const reply = toReply(answer, message.method === 'HEAD');
     if (route.streaming) {
       watchCredential(caller, route.scope, response);
@@ -87,10 +92,7 @@ export function createForwarder(dependencies: {
   }
 
   return (request) => {
-    const { message, response, route, caller } = request;
-    if (response.destroyed) {
-      throw new Error('The caller left before its request was forwarded.');
-    }
+    const { message, route, caller } = request;
     const upstream = upstreams.get(request.upstream);
     if (upstream === undefined) {
       throw new Error(`Route ${route.operation} names an unknown upstream.`);

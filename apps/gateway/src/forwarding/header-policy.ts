@@ -86,7 +86,9 @@ export function forwardedHeaders(
   const nominated = nominatedHeaders(headers.connection);
   for (const name of forwardedRequestHeaders) {
     const value = name === 'content-type' ? (context.contentType ?? headers[name]) : headers[name];
-    if (typeof value === 'string' && !nominated?.has(name)) {
+    // Not the type of the body: it may be signed, and says how the body is to be read (GW-18).
+    const isDropped = name !== 'content-type' && nominated?.has(name) === true;
+    if (typeof value === 'string' && !isDropped) {
       forwarded.push(name, value);
     }
   }

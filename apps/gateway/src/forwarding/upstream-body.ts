@@ -49,6 +49,13 @@ export class UpstreamBody {
     return only !== undefined && more.length === 0 ? only : Buffer.concat(this.#chunks, this.#size);
   }
 
+  /** @throws what broke it off, where that is known before anybody took the body */
+  assertIntact(): void {
+    if (this.#failure !== undefined) {
+      throw this.#failure.error;
+    }
+  }
+
   connect(sink: BodySink): void {
     this.#sink = sink;
     const held = this.#chunks;

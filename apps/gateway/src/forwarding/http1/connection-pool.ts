@@ -51,11 +51,21 @@ export class ConnectionPool implements ConnectionOwner {
   /** With the next free connection. A request that could be read as another one fails. */
   dispatch(request: PlainRequest, handler: ExchangeHandler): void {
     const hasRoom = this.#all.size < this.#options.connections;
-    const connection = this.#idle.pop() ?? (hasRoom ? this.#open() : undefined);
+    const connection = this.#takeIdle() ?? (hasRoom ? this.#open() : undefined);
     if (connection === undefined) {
       this.#waiting.push({ request, handler });
     } else {
       this.#send(connection, request, handler);
+    }
+  }
+
+  /** One may be closed already and not yet have said so. */
+  #takeIdle(): Connection | undefined {
+    for (;;) {
+      const connection = this.#idle.pop();
+      if (connection === undefined || connection.isOpen) {
+        return connection;
+      }
     }
   }
 

@@ -37,6 +37,8 @@ export interface ConnectionOwner {
 const BUFFER_BYTES = 16 * 1024;
 /** Whatever could end a header and begin another (CWE-93). */
 const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
+/** A service may insist on a length where these bring none (RFC 9110 §8.6). */
+const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 const FORBIDDEN_IN_PATH = /[^\x21-\x7e]/;
 
 /** A connection to a service, for one exchange at a time: what one caller's reply does never meets another's. */
@@ -160,7 +162,7 @@ export class Connection implements ReplyListener, ReplyController {
       head += `${headers[index]}: ${value}\r\n`;
     }
     this.#checked = headers;
-    return `${head}\r\n`;
+    return METHODS_WITH_BODY.has(method) ? `${head}content-length: 0\r\n\r\n` : `${head}\r\n`;
   }
 
   #read(buffer: Buffer, length: number): boolean {

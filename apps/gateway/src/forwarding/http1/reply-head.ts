@@ -69,7 +69,8 @@ export function parseReplyHead(head: string, method: string): ReplyHead {
   const isHttp11 = head.startsWith('HTTP/1.1');
   const framing = framingOf(status, method, isHttp11, found);
   // A service may send a body where there must be none, and it would be read as the next reply.
-  const mayHaveUnexpectedBody = framing === 'none' && (method === 'HEAD' || announcesBody(found));
+  const mayHaveUnexpectedBody =
+    framing === 'none' && ((method === 'HEAD' && status >= 200) || announcesBody(found));
   const isLast = !isHttp11 || framing === 'until-close' || mayHaveUnexpectedBody;
   return {
     status,

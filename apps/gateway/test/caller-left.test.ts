@@ -1,0 +1,53 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { expect, it } from '@jest/globals';
+import { createForwarder } from '../src/forwarding/forward.ts';
+import { createUpstream } from '../src/forwarding/upstream.ts';
+import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { startRecordingUpstream } from './recording-upstream.ts';
+
+it('a caller who left while its internal token was made has nothing forwarded', async () => {
+  const service = await startRecordingUpstream();
+  const upstream = createUpstream({
+    ...{ url: service.url, connections: 1, streamConnections: 1, maximumRequests: 1 },
+  });
+  const made = Promise.withResolvers<string>();
+  const forward = createForwarder({
+    upstreams: new Map([['device-service', upstream]]),
+    issueInternalToken: () => made.promise,
+    publicUrl: 'http://localhost',
+  });
+  const message = Object.assign(new IncomingMessage(new Socket()), {
+    method: 'GET',
+    url: '/api/device',
+  });
+  const response = new ServerResponse(message);
+  const route = deviceRoutes.find(({ operation }) => operation === 'device.list');
+  if (route === undefined) {
+    throw new Error('There is no route to list devices.');
+  }
+  const observed = { id: 'request-1', receivedAt: 0, notes: {}, dependent: undefined };
+  const principal = {
+    ...{ clientId: 'c', orgId: 'o', userId: undefined, subject: 'c' },
+    scopes: new Set<string>(),
+  };
+  const forwarded = forward({
+    ...{ message, response, observed, route, upstream: 'device-service' },
+    caller: {
+      kind: 'bearer',
+      principal,
+      signer: undefined,
+      token: undefined,
+      query: '',
+      body: undefined,
+    },
+    ...{ path: '/api/device', clientAddress: '127.0.0.1' },
+  });
+  response.destroy();
+  made.resolve('token');
+
+  await expect(forwarded).rejects.toThrow('The caller left');
+  expect(service.requests).toEqual([]);
+  await upstream.close();
+  await service.close();
+});
