@@ -1,5 +1,5 @@
 /** The commands of docs/operations.md for containers, in its order: backup, loss of every volume, restore. */
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,12 +29,12 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-function runBlock(name: string): void {
-  runLines(commandsNamed(name));
+function runBlock(name: string, folder = backup): void {
+  runLines(commandsNamed(name), folder);
 }
 
-function runLines(commands: string): void {
-  runCommands(commands, { ...tier.environment, BACKUP: backup });
+function runLines(commands: string, folder = backup): void {
+  runCommands(commands, { ...tier.environment, BACKUP: folder });
 }
 
 async function issueToken(): Promise<string> {
@@ -112,6 +112,15 @@ describe('RD-20 a tier of containers', () => {
     }
     expect([(await listWith(kept)).status, (await listWith(revoked)).status]).toEqual([200, 200]);
   }
+
+  it('goes on after a copy that failed, and keeps the volumes that have no whole copy', async () => {
+    const broken = join(directory, 'broken');
+    mkdirSync(join(broken, 'store.tar'), { recursive: true });
+    expect(() => runBlock('backup-containers', broken)).toThrow('store.tar: Is a directory');
+    await untilServed();
+    expect(() => runBlock('empty-containers', broken)).toThrow();
+    await untilServed();
+  });
 
   it('loses every volume', async () => {
     await revoke(revoked);
