@@ -105,11 +105,16 @@ describe('RD-20 a tier of containers', () => {
     await untilServed();
   });
 
-  /** The apps find their store again by themselves. */
+  /** The apps find their store again by themselves, each at its own time. */
   async function untilServed(): Promise<void> {
-    for (let i = 0; i < 50 && (await listWith(kept)).status === 503; i += 1) {
+    const statuses = async () => [
+      (await listWith(kept)).status,
+      (await requestToken(tier, users.web, { grant_type: 'client_credentials' })).status,
+    ];
+    for (let i = 0; i < 50 && (await statuses()).includes(503); i += 1) {
       await sleep(200);
     }
+    expect(await statuses()).toEqual([200, 200]);
     expect([(await listWith(kept)).status, (await listWith(revoked)).status]).toEqual([200, 200]);
   }
 
