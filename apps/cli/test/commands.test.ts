@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadSigningKey, openIdentity } from '@gatehouse/identity';
+import { openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
   type StoreEngine,
@@ -275,7 +275,6 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
   });
 
   it('a master key that does not fit the store is refused before anything is changed', async () => {
-    await withIdentity((identity) => loadSigningKey('gateway', 'EdDSA', identity));
     const other = join(directory, 'other.key');
     writeFileSync(other, randomBytes(32).toString('hex'));
     const refused = await runGatehouse({ ...environment, MASTER_KEY_FILE: other }, [
