@@ -182,6 +182,22 @@ describe.each([
     expect(signedBody.headers.get('x-sign')).toBe(expected);
   });
 
+  it('lets a batch of several megabytes through', async () => {
+    const name = 'x'.repeat(1500);
+    const devices = Array.from({ length: 2000 }, (_, id) => ({ id: `batch-${id}`, name }));
+    const reply = await send(`${gateway}/api/v1/device`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await issueToken()}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(devices),
+    });
+    // Whatever is wrong with them, it is the device service that says so.
+    expect(reply.headers.get('content-type')).toContain('application/json');
+    expect([200, 400]).toContain(reply.status);
+  });
+
   it('lets the gateway answer a body that is too large, in its own words', async () => {
     const reply = await send(`${gateway}/device-instance`, {
       method: 'POST',

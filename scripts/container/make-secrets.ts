@@ -11,7 +11,7 @@
  * The last two are derived anew each time from the URLs: a server that only checks a password does not know it.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readOrCreateSecretFile } from '@gatehouse/configuration';
 import { redisAccessRule } from '@gatehouse/store';
@@ -50,6 +50,8 @@ function secret(name: string, create: () => string): string {
 /** Readable for the one server whose container mounts the folder, whatever user it runs as. Never half written. */
 function derived(name: string, lines: readonly string[]): void {
   const path = join(root, name);
+  // Left behind by a start that was killed; it may not be written to.
+  rmSync(`${path}.tmp`, { force: true });
   writeFileSync(`${path}.tmp`, `${lines.join('\n')}\n`, { mode: 0o444, flush: true });
   renameSync(`${path}.tmp`, path);
 }

@@ -13,6 +13,7 @@ import {
 import { type AuditEvent, auditEvents, passwordHashingLoad } from '@gatehouse/identity';
 import { operationNames } from '../http/operation-names.ts';
 import { errorMessages } from '../pages/error-page.ts';
+import { allGrantTypes } from '../provider/grant-types.ts';
 import { oauthErrorCodes } from './oauth-error-codes.ts';
 
 /** How a client, or somebody with its token, showed who it is. */
@@ -29,15 +30,6 @@ export interface AuthorizationServerMetrics {
   readonly audited: (event: AuditEvent) => void;
   readonly throttled: (limit: ThrottledLimit) => void;
 }
-
-const grants = [
-  'authorization_code',
-  'client_credentials',
-  'implicit',
-  'password',
-  'refresh_token',
-  'urn:ietf:params:oauth:grant-type:device_code',
-] as const;
 
 /** What was used a second time, by the name of its audit event. */
 const replayed: Readonly<Partial<Record<AuditEvent['event'], string>>> = {
@@ -82,7 +74,7 @@ function createAuditObserver(
   const tokens = registry.counter({
     name: 'gatehouse_tokens_issued_total',
     help: 'Replies with tokens.',
-    labels: { grant: grants },
+    labels: { grant: allGrantTypes },
   });
   const replays = registry.counter({
     name: 'gatehouse_replay_refusals_total',

@@ -3,7 +3,7 @@ export type SecurityProfile = 'compatible' | 'strict';
 /** What `strict` refuses for everybody, whatever clients are registered for (RFC 9700 §2.1.2, §2.4). */
 const legacyGrantTypes = new Set(['implicit', 'password']);
 
-const allGrantTypes = [
+export const allGrantTypes = [
   'authorization_code',
   'client_credentials',
   'implicit',
