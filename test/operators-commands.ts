@@ -28,10 +28,7 @@ function block(pattern: RegExp, name: string): string {
 }
 
 /** Runs them as an operator does, in the root of this repository; resolves to what they print. */
-export function runCommands(
-  commands: string,
-  environment: Readonly<Record<string, string>>,
-): string {
+export function runCommands(commands: string, environment: Readonly<NodeJS.ProcessEnv>): string {
   const PATH = `${dirname(process.execPath)}:${process.env.PATH}`;
   return execFileSync('bash', ['-eu', '-o', 'pipefail', '-c', commands], {
     cwd: root,

@@ -42,6 +42,8 @@ export interface Container {
 /** The compose file under a project name, ports and networks of its own, driven as an operator does. */
 export interface Tier {
   readonly project: string;
+  /** What a shell needs for commands of its own against this tier. */
+  readonly environment: NodeJS.ProcessEnv;
   readonly authorizationServerUrl: string;
   readonly gatewayUrl: string;
   /** Of nginx, as the apps see it. */
@@ -92,6 +94,7 @@ export async function createTier(options: TierOptions = {}): Promise<Tier> {
 
   return {
     project,
+    environment,
     authorizationServerUrl: `http://localhost:${ports.AUTHORIZATION_SERVER_PORT}`,
     gatewayUrl: `http://localhost:${ports.GATEWAY_PORT}`,
     nginxAddress: `${frontNetwork}.14`,
