@@ -119,7 +119,8 @@ function describeFailure(error: unknown): { code: 1 | 2; lines: readonly string[
     return { code: 1, lines: [error.message] };
   }
   if (error instanceof StoreUnavailable) {
-    const advice = 'The store does not answer. Check STORE_URL and that the store runs.';
+    const reason = error.reason === undefined ? '' : `${error.reason} `;
+    const advice = `The store does not answer. ${reason}Check STORE_URL and that the store runs.`;
     return { code: 1, lines: [advice, 'Nothing after the last message was changed.'] };
   }
   return { code: 1, lines: [error instanceof Error ? error.message : 'Failed.'] };

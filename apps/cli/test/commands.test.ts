@@ -3,9 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadSigningKey, openIdentity } from '@gatehouse/identity';
+import { openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
-import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
+import {
+  type StoreEngine,
+  startRedisServer,
+  startStoreEngine,
+  storeEngines,
+} from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { commands } from '../src/cli.ts';
 import { runGatehouse } from './run-gatehouse.ts';
@@ -270,7 +275,6 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
   });
 
   it('a master key that does not fit the store is refused before anything is changed', async () => {
-    await withIdentity((identity) => loadSigningKey('gateway', 'EdDSA', identity));
     const other = join(directory, 'other.key');
     writeFileSync(other, randomBytes(32).toString('hex'));
     const refused = await runGatehouse({ ...environment, MASTER_KEY_FILE: other }, [
@@ -325,7 +329,24 @@ describe('calling gatehouse', () => {
       ['clients', 'list', '--json'],
     );
     expect(code).toBe(1);
-    expect(json.error.message).toContain('The store does not answer');
+    expect(json.error.message).toBe(
+      'The store does not answer. The connection fails with ECONNREFUSED. Check STORE_URL and that the store runs.',
+    );
+  });
+
+  it('CF-07 says why the store is away, and not with which password', async () => {
+    const redis = await startRedisServer({ password: 'right-marker' });
+    try {
+      const { code, errors } = await runGatehouse(
+        { ...nowhere, ...keyFiles(), STORE_URL: `redis://:wrong-marker@127.0.0.1:${redis.port}` },
+        ['clients', 'list'],
+      );
+      expect(code).toBe(1);
+      expect(errors).toContain('The store does not answer. Redis replies WRONGPASS.');
+      expect(errors).not.toContain('marker');
+    } finally {
+      await redis.stop();
+    }
   });
 
   let temporary: string | undefined;

@@ -1,10 +1,13 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { observedRequest } from './observed-request.ts';
 
 const RETRY_MILLISECONDS = 250;
+/** RFC 6749 §4.1.2.1, and what the built application answers while its store is away. */
+const ERROR_CODE = 'temporarily_unavailable';
 
 export interface DeferredListener {
-  /** Answers 503 until the application could be built. */
+  /** Answers 503 until the application could be built. Belongs inside `observeRequests`. */
   readonly listener: RequestListener;
   /** Rejects until then: a readiness check. */
   ready(): Promise<void>;
@@ -60,6 +63,10 @@ export async function deferListener(
         application(request, response);
         return;
       }
+      // Why is in the log once, as the store's change of state: not again with every request.
+      const { notes } = observedRequest(request);
+      notes.operation = 'unmatched';
+      notes.code = ERROR_CODE;
       response.writeHead(503, {
         'Content-Type': 'application/json;charset=UTF-8',
         'Cache-Control': 'no-store',
@@ -68,7 +75,7 @@ export async function deferListener(
       });
       response.end(
         JSON.stringify({
-          error: 'temporarily_unavailable',
+          error: ERROR_CODE,
           error_description: 'The server is starting and its store is not available yet.',
         }),
       );

@@ -227,13 +227,19 @@ describe('a deferred listener', () => {
       }
       return application;
     }, isAway);
-    const url = await start(deferred.listener);
+    const written: string[] = [];
+    const logger = pino({}, { write: (line: string) => written.push(line) });
+    const url = await start(observeRequests(deferred.listener, logger));
     const early = await ask(`${url}/token`, { method: 'POST', body: 'a=b' });
     expect(early.status).toBe(503);
     expect(early.headers.get('retry-after')).toBe('1');
     expect(early.headers.get('cache-control')).toBe('no-store');
     expect(await early.json()).toMatchObject({ error: 'temporarily_unavailable' });
     await expect(deferred.ready()).rejects.toThrow('not built yet');
+    const [line] = written.map((text) => JSON.parse(text));
+    expect(line).toMatchObject({ level: 'info', operation: 'unmatched', status: 503 });
+    expect(line.code).toBe('temporarily_unavailable');
+    expect(line).not.toHaveProperty('err');
 
     away = false;
     await sleep(400);

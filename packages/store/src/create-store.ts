@@ -18,7 +18,8 @@ import { parseStoreUrl } from './store-url.ts';
 export interface StoreOptions {
   /**
    * Told when the engine goes away and when it is back. The store counts as available at first, so a
-   * Redis that is down at start is one 'unavailable'; the reason is there when an operator has to change something. Must not throw.
+   * Redis that is down at start is one 'unavailable'. The reason, where it is known, holds no secret; a further
+   * one is told once an outage. Must not throw.
    */
   readonly onStateChange?: OnStateChange;
   /** Told of every operation and its duration, for metrics. */

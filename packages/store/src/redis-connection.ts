@@ -2,7 +2,8 @@ import { Redis } from 'ioredis';
 import type { Availability } from './availability.ts';
 import { OPERATION_DEADLINE_MILLISECONDS } from './limits.ts';
 import { createRedisClient, type RedisClient, reconnectPauseMilliseconds } from './redis-client.ts';
-import { assertNoEviction, EvictingRedis } from './redis-eviction.ts';
+import { assertNoEviction } from './redis-eviction.ts';
+import { outageReason } from './redis-outage-reason.ts';
 import { StoreUnavailable } from './store.ts';
 import type { RedisLocation } from './store-url.ts';
 
@@ -53,7 +54,7 @@ export class RedisConnection {
       }
       return await this.#sendWithinDeadline(command);
     } catch (error) {
-      throw new StoreUnavailable(operation, withoutArguments(error));
+      throw new StoreUnavailable(operation, withoutArguments(error), outageReason(error));
     }
   }
 
@@ -153,8 +154,7 @@ export class RedisConnection {
     }
     this.#connected.reject(error);
     this.#state = 'unavailable';
-    const reason = error instanceof EvictingRedis ? error.message : undefined;
-    this.#availability.report('unavailable', reason);
+    this.#availability.report('unavailable', outageReason(error));
   }
 
   /** ioredis gives up where a failover interrupts its search for the master. We don't. */

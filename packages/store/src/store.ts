@@ -68,8 +68,12 @@ export const NEVER_EXPIRES: number = Number.MAX_SAFE_INTEGER;
 
 /** The engine is away, too slow, or refuses to work. The request fails closed: 503, never 401 or 2xx. */
 export class StoreUnavailable extends Error {
-  constructor(operation: string, cause: unknown) {
+  /** What the engine or the system said, in a sentence without secrets, where it is known. */
+  readonly reason: string | undefined;
+
+  constructor(operation: string, cause: unknown, reason?: string) {
     super(`The store is unavailable (${operation}).`, { cause });
     this.name = 'StoreUnavailable';
+    this.reason = reason;
   }
 }
