@@ -25,7 +25,7 @@ FROM node:24-bookworm-slim
 WORKDIR /app
 # New volumes take their owner from these folders, so that who makes the secrets needs no root.
 RUN install -d -o node -g node -m 0700 /data \
-  && install -d -o node -g node -m 0755 /app/compiled \
+  && install -d -o node -g node -m 0755 /app/compiled /run/gatehouse \
     /secrets/store /secrets/cookies /secrets/database /secrets/redis /secrets/postgres
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=sources /app ./

@@ -92,13 +92,14 @@ describe('the networks', () => {
     'device-service': 8850,
     gateway: 8844,
     'authorization-server': 9000,
+    nginx: 9000,
   } as const;
 
   /** Who may talk to whom; everything else must not even find the other. */
   it.each([
-    ['authorization-server', ['redis', 'gateway', 'authorization-server']],
-    ['gateway', ['redis', 'device-service', 'authorization-server', 'gateway']],
-    ['device-service', ['postgres', 'gateway', 'device-service']],
+    ['authorization-server', ['redis']],
+    ['gateway', ['redis', 'device-service']],
+    ['device-service', ['postgres', 'device-service']],
   ])('let %s reach %j and nothing else', async (service, reachable) => {
     const addresses = await addressesOf(Object.keys(places));
     const targets = Object.entries(places).flatMap(([name, port]) =>
@@ -127,12 +128,11 @@ describe('the networks', () => {
   });
 
   it('let a container beside the public ports reach none of the private ones', async () => {
-    const addresses = [
-      ...(await addressesOf(['redis', 'postgres', 'device-service'])).values(),
-    ].flat();
+    const names = [...apps, 'redis', 'postgres'];
+    const addresses = [...(await addressesOf(names)).values()].flat();
     const script = `const net = require('net');
-      const hosts = ${JSON.stringify([...addresses, 'redis', 'postgres', 'device-service'])};
-      const ports = [6379, 5432, 8850, 8950];
+      const hosts = ${JSON.stringify([...addresses, ...names])};
+      const ports = [6379, 5432, 8850, 8950, 8844, 8944, 9000, 9100];
       Promise.all(hosts.flatMap((host) => ports.map((port) => new Promise((done) => {
         const socket = net.connect({ host, port, timeout: 2000 });
         socket.on('connect', () => done(host + ':' + port)).on('error', () => done()).on('timeout', () => { socket.destroy(); done(); });
@@ -149,6 +149,22 @@ describe('the networks', () => {
     );
     expect(JSON.parse(reached)).toEqual([]);
   }, 60_000);
+
+  it.each([
+    ['nginx', { '/run/authorization-servers': false, '/run/gateways': false }],
+    ['authorization-server', { '/run/gatehouse': true }],
+    ['gateway', { '/run/gatehouse': true }],
+    ['device-service', {}],
+  ])('have sockets in their place, which only its own app can take: %s', (service, wanted) => {
+    const mounts = containers.get(service)?.Mounts ?? [];
+    const ofSockets = mounts.filter(({ Name = '' }) => Name.endsWith('-sockets'));
+    expect(Object.fromEntries(ofSockets.map((each) => [each.Destination, each.RW]))).toEqual(
+      wanted,
+    );
+    expect(
+      ofSockets.every(({ Name = '' }) => service === 'nginx' || Name.includes(`_${service}-`)),
+    ).toBe(true);
+  });
 
   async function addressesOf(names: readonly string[]): Promise<ReadonlyMap<string, string[]>> {
     const inspected = await tier.containers();

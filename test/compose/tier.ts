@@ -46,8 +46,6 @@ export interface Tier {
   readonly environment: NodeJS.ProcessEnv;
   readonly authorizationServerUrl: string;
   readonly gatewayUrl: string;
-  /** Of nginx, as the apps see it. */
-  readonly nginxAddress: string;
   /** `docker compose …`; resolves to its standard output, rejects with everything it wrote. */
   compose(...words: readonly string[]): Promise<string>;
   /** `up --detach --wait`; resolves to the milliseconds until everything is healthy. */
@@ -76,14 +74,13 @@ export async function createTier(options: TierOptions = {}): Promise<Tier> {
     GATEWAY_PORT: String(await freePort()),
     DEMO_APPLICATION_PORT: String(await freePort()),
   };
-  const frontNetwork = `10.${randomInt(64, 250)}.${randomInt(250)}`;
   const environment = {
     ...process.env,
     ...ports,
     COMPOSE_PROJECT_NAME: project,
     COMPOSE_PROFILES: (options.profiles ?? []).join(','),
     GATEHOUSE_IMAGE: 'gatehouse:test',
-    FRONT_NETWORK: frontNetwork,
+    EDGE_NETWORK: `10.${randomInt(64, 250)}.${randomInt(250)}`,
     ...options.environment,
   };
 
@@ -97,7 +94,6 @@ export async function createTier(options: TierOptions = {}): Promise<Tier> {
     environment,
     authorizationServerUrl: `http://localhost:${ports.AUTHORIZATION_SERVER_PORT}`,
     gatewayUrl: `http://localhost:${ports.GATEWAY_PORT}`,
-    nginxAddress: `${frontNetwork}.14`,
     compose,
     async up() {
       const begun = performance.now();

@@ -10,6 +10,7 @@ import {
   port,
   readOn,
   readOrCreateSecretFile,
+  socketPath,
 } from '@gatehouse/configuration';
 import { debuggerProblem } from '@gatehouse/http-server';
 import {
@@ -32,6 +33,7 @@ const requestsPerMinute = z
 const variables = z.object({
   ...commonVariables,
   ...identityVariables,
+  AUTHORIZATION_SERVER_SOCKET: socketPath.optional(),
   AUTHORIZATION_SERVER_PORT: port.default(9000),
   AUTHORIZATION_SERVER_URL: baseUrl.optional(),
   COOKIE_KEYS_FILE: z.string().optional(),
@@ -42,6 +44,8 @@ const variables = z.object({
 export interface Configuration {
   readonly host: string;
   readonly port: number;
+  /** Path of a Unix socket to serve on, instead of host and port. */
+  readonly socketPath: string | undefined;
   readonly operationsPort: number;
   readonly dataDirectory: string;
   readonly logLevel: string;
@@ -95,6 +99,7 @@ export function loadConfiguration(environment: Environment): Configuration {
   return {
     host: read.HOST,
     port: read.AUTHORIZATION_SERVER_PORT,
+    socketPath: read.AUTHORIZATION_SERVER_SOCKET,
     operationsPort: read.OPERATIONS_PORT ?? read.AUTHORIZATION_SERVER_PORT + 100,
     dataDirectory,
     logLevel: read.LOG_LEVEL,

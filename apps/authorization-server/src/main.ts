@@ -81,6 +81,7 @@ async function start() {
   });
   const server = await serve(listener, {
     ...{ host, port, logger, metrics: registry },
+    socketPath: configuration.socketPath,
     shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
     maximumConnections: configuration.maximumConnections,
   });

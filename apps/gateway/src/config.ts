@@ -6,6 +6,7 @@ import {
   type Environment,
   port,
   readOn,
+  socketPath,
 } from '@gatehouse/configuration';
 import { debuggerProblem } from '@gatehouse/http-server';
 import {
@@ -45,6 +46,7 @@ const variables = z
   .object({
     ...commonVariables,
     ...identityVariables,
+    GATEWAY_SOCKET: socketPath.optional(),
     GATEWAY_PORT: port.default(8844),
     GATEWAY_URL: baseUrl
       .refine(isProtected, { message: 'must be https unless it is a loopback address' })
@@ -67,6 +69,8 @@ const variables = z
 export interface GatewayConfiguration {
   readonly host: string;
   readonly port: number;
+  /** Path of a Unix socket to serve on, instead of host and port. */
+  readonly socketPath: string | undefined;
   readonly operationsPort: number;
   readonly dataDirectory: string;
   readonly logLevel: string;
@@ -110,6 +114,7 @@ export function loadConfiguration(environment: Environment): GatewayConfiguratio
   return {
     host: read.HOST,
     port: read.GATEWAY_PORT,
+    socketPath: read.GATEWAY_SOCKET,
     operationsPort: read.OPERATIONS_PORT ?? operationsPortOf(read.GATEWAY_PORT),
     dataDirectory,
     logLevel: read.LOG_LEVEL,

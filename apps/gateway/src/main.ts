@@ -65,6 +65,7 @@ async function start(): Promise<RunningApp> {
   });
   const server = await serve(gateway.listener, {
     ...{ host, port, logger, metrics: registry },
+    socketPath: configuration.socketPath,
     shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
     maximumConnections: configuration.maximumConnections,
     answersContinue: true,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { isAddressOrRange } from './address-range.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
@@ -77,6 +78,13 @@ export const port = z
   .regex(/^\d{1,5}$/, 'must be a port number')
   .transform(Number)
   .refine((value) => value <= 65_535, 'must be a port number');
+
+/** An absolute path that an address of a Unix socket has room for (unix(7)). */
+export const socketPath = z
+  .string()
+  .refine((path) => isAbsolute(path) && Buffer.byteLength(path) <= 107, {
+    message: 'must be an absolute path of at most 107 bytes',
+  });
 
 /** An absolute http(s) address without query, fragment or trailing slash: the base that paths are added to. */
 export const baseUrl = z.string().refine(isBaseUrl, {

@@ -8,6 +8,7 @@ export {
   logLevel,
   parseEnvironment,
   port,
+  socketPath,
   toProblems,
 } from './environment.ts';
 export { readOrCreateSecretFile } from './key-file.ts';

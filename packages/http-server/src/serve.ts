@@ -3,6 +3,7 @@
  *
  *   run-process (start, end) ─▶ serve (drain) ── connections (who is idle), client-error (not HTTP)
  *                               ├ accept-waiting, hold-requests (no connection is lost at the end)
+ *                               ├ unix-socket (a name that can be taken away before the end)
  *                               ├ server-limits ── slow-readers, dropped-connections
  *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
  *                               ├ continue (100 only for a body that is wanted)
@@ -27,6 +28,7 @@ import type { MetricsRegistry } from './metrics/metrics-registry.ts';
 import { addServerMetrics } from './metrics/server-metrics.ts';
 import { serverLimits } from './server-limits.ts';
 import { cutSlowReaders } from './slow-readers.ts';
+import { listenOnUnixSocket, withdrawUnixSocket } from './unix-socket.ts';
 
 /** A request may be on its way down a connection that looks idle: it is answered, not cut (CF-02). */
 const IDLE_GRACE_MILLISECONDS = 250;
@@ -35,6 +37,8 @@ export interface ListenOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
+  /** Path of a Unix socket to listen on, instead of `host` and `port`. */
+  readonly socketPath?: string | undefined;
   /** How long `close` waits for requests in flight. */
   readonly drainMilliseconds?: number;
   /**
@@ -62,6 +66,7 @@ export interface UpgradeListener {
 }
 
 export interface RunningServer {
+  /** 0 where it listens on a Unix socket. */
   readonly port: number;
   /** Stops accepting, lets requests in flight finish for up to 8 s, then cuts what is left. */
   close(): Promise<void>;
@@ -108,14 +113,18 @@ export async function serve(
     'clientError',
     createClientErrorHandler(connections, (code) => countMalformed?.(code)),
   );
-  await listen(server, options);
+  const { socketPath } = options;
+  await (socketPath === undefined
+    ? listen(server, options)
+    : listenOnUnixSocket(server, socketPath));
   let closed: Promise<void> | undefined;
   return {
-    port: (server.address() as AddressInfo).port,
+    port: socketPath === undefined ? (server.address() as AddressInfo).port : 0,
     close() {
       closed ??= drain(server, listener, connections, {
         limit: options.drainMilliseconds ?? serverLimits.drainTimeout,
         delay: options.shutdownDelayMilliseconds ?? 0,
+        socketPath,
       });
       return closed;
     },
@@ -136,12 +145,19 @@ async function drain(
   server: Server,
   listener: RequestListener,
   connections: Connections,
-  { limit, delay }: { readonly limit: number; readonly delay: number },
+  {
+    limit,
+    delay,
+    socketPath,
+  }: { readonly limit: number; readonly delay: number; readonly socketPath: string | undefined },
 ): Promise<void> {
   connections.startDraining();
   const cut = setTimeout(() => connections.cutAll(), limit);
   if (delay > 0) {
     await sleep(Math.min(delay, limit));
+  }
+  if (socketPath !== undefined) {
+    await withdrawUnixSocket(socketPath);
   }
   const release = holdRequests(server, listener);
   const closed = Promise.withResolvers<void>();

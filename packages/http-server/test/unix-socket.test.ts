@@ -1,0 +1,91 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rename, stat } from 'node:fs/promises';
+import { request } from 'node:http';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { type RunningServer, serve } from '../src/index.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-'));
+const servers: RunningServer[] = [];
+
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.close()));
+  rmSync(directory, { recursive: true });
+});
+
+async function start(name: string, answerAfterMilliseconds = 0): Promise<RunningServer> {
+  const server = await serve(
+    ({ socket }, response) => {
+      setTimeout(() => response.end(String(socket.remoteAddress)), answerAfterMilliseconds);
+    },
+    { host: 'unused', port: 0, socketPath: join(directory, name) },
+  );
+  servers.push(server);
+  return server;
+}
+
+/** The reply's body, or the code of what went wrong. */
+function post(name: string): Promise<string> {
+  return new Promise((resolve) => {
+    const options = { socketPath: join(directory, name), method: 'POST', agent: false };
+    const sending = request(options, async (reply) => {
+      resolve(Buffer.concat(await reply.toArray()).toString());
+    });
+    sending.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    sending.end('body');
+  });
+}
+
+/** What a process leaves behind that ends without closing: a name that nobody answers to. */
+async function leaveBehind(name: string): Promise<void> {
+  const server = createServer().listen(join(directory, 'before'));
+  await rename(join(directory, 'before'), join(directory, name));
+  await new Promise((resolve) => server.close(resolve));
+}
+
+describe('a server on a Unix socket', () => {
+  test('may be connected to by all who may enter the folder, and they count as this machine', async () => {
+    const { port } = await start('one');
+    expect(port).toBe(0);
+    expect((await stat(join(directory, 'one'))).mode & 0o666).toBe(0o666);
+    expect(await post('one')).toBe('127.0.0.1');
+  });
+
+  test('takes the place of one that a dead process left behind', async () => {
+    await leaveBehind('stale');
+    expect(await post('stale')).toBe('ECONNREFUSED');
+    await start('stale');
+    expect(await post('stale')).toBe('127.0.0.1');
+  });
+
+  test('takes the place of nobody who still serves', async () => {
+    await start('taken');
+    await expect(start('taken')).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    expect(await post('taken')).toBe('127.0.0.1');
+  });
+
+  test('takes the place of nothing that is no socket', async () => {
+    writeFileSync(join(directory, 'file'), 'kept');
+    await expect(start('file')).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    expect(existsSync(join(directory, 'file'))).toBe(true);
+  });
+
+  test('CF-02 answers everybody who could connect until its end, and its name is gone before', async () => {
+    const server = await start('ending', 30);
+    const outcomes: Promise<string>[] = [];
+    const sending = setInterval(() => outcomes.push(post('ending'), post('ending')), 1);
+    await sleep(100);
+    const closed = server.close();
+    await sleep(25);
+    expect(existsSync(join(directory, 'ending'))).toBe(false);
+    await closed;
+    await sleep(50);
+    clearInterval(sending);
+    const seen = await Promise.all(outcomes);
+    expect(new Set(seen)).toEqual(new Set(['127.0.0.1', 'ENOENT']));
+    expect(seen.filter((outcome) => outcome === '127.0.0.1').length).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,125 @@
+// requires: redis-server
+/** Both public apps behind a proxy on the same machine, which reaches them over Unix sockets. */
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { type OutgoingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Constellation, type Member, startConstellation } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sign } from './compose/clients.ts';
+
+const secureKey = 'unixSocketKey012345678';
+const sockets = {
+  'authorization-server': join(tmpdir(), `as-${randomUUID().slice(0, 8)}.sock`),
+  gateway: join(tmpdir(), `gw-${randomUUID().slice(0, 8)}.sock`),
+};
+let system: Constellation;
+
+beforeAll(async () => {
+  system = await startConstellation({
+    engine: 'redis',
+    bootstrap: {
+      organizations: [{ id: 'org-1', name: 'One' }],
+      clients: [
+        {
+          clientId: 'one',
+          name: 'One',
+          orgId: 'org-1',
+          secureKey,
+          grantTypes: ['client_credentials'],
+          scopes: ['device:read'],
+          ipAllowList: ['203.0.113.0/24'],
+        },
+      ],
+    },
+    environment: {
+      AUTHORIZATION_SERVER_SOCKET: sockets['authorization-server'],
+      GATEWAY_SOCKET: sockets.gateway,
+      TRUSTED_PROXIES: '127.0.0.1',
+    },
+  });
+});
+afterAll(() => system.stop());
+
+interface Reply {
+  readonly status: number | undefined;
+  readonly body: { readonly access_token?: string };
+}
+
+function send(
+  app: keyof typeof sockets,
+  path: string,
+  headers: OutgoingHttpHeaders,
+  body?: string,
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const method = body === undefined ? 'GET' : 'POST';
+    const sending = request({ socketPath: sockets[app], path, method, headers, agent: false });
+    sending.on('response', async (reply) => {
+      const text = Buffer.concat(await reply.toArray()).toString();
+      resolve({ status: reply.statusCode, body: JSON.parse(text) });
+    });
+    sending.on('error', reject).end(body);
+  });
+}
+
+function askForToken(): Promise<Reply> {
+  const headers = {
+    authorization: `Basic ${btoa(`one:${secureKey}`)}`,
+    'content-type': 'application/x-www-form-urlencoded',
+  };
+  return send('authorization-server', '/token', headers, 'grant_type=client_credentials');
+}
+
+function memberOf(app: Member['app']): Member {
+  const found = system.members.find((member) => member.app === app);
+  if (found === undefined) {
+    throw new Error(`No ${app} runs.`);
+  }
+  return found;
+}
+
+describe('on Unix sockets', () => {
+  it('the apps answer, and believe the proxy that is this machine', async () => {
+    const { body } = await askForToken();
+    const authorization = `Bearer ${body.access_token}`;
+    expect(await send('gateway', '/api/device', { authorization })).toMatchObject({ status: 200 });
+    // The client's allow list is for signed requests.
+    const listFrom = (address: string, query: string) => {
+      const headers = {
+        ...sign({ clientId: 'one', secureKey }, query),
+        'x-forwarded-for': address,
+      };
+      return send('gateway', `/api/device?${query}`, headers);
+    };
+    expect(await listFrom('203.0.113.7', 'pageIndex=0')).toMatchObject({ status: 200 });
+    const forged = '203.0.113.7, 198.51.100.7';
+    expect(await listFrom(forged, 'pageIndex=1')).toMatchObject({ status: 403 });
+  });
+
+  it.each(['authorization-server', 'gateway'] as const)(
+    '%s listens on no port of its own',
+    (app) => {
+      const { port } = new URL(memberOf(app).url);
+      const outcome = new Promise((resolve) => {
+        const socket = connect(Number(port), '127.0.0.1');
+        socket.on('connect', () => resolve('connected'));
+        socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+      });
+      return expect(outcome).resolves.toBe('ECONNREFUSED');
+    },
+  );
+
+  it('a name goes with its server, and comes back after a crash too', async () => {
+    const server = memberOf('authorization-server');
+    expect(await server.process.stop()).toBe(0);
+    expect(existsSync(sockets['authorization-server'])).toBe(false);
+    await server.start();
+    await server.process.kill();
+    expect(existsSync(sockets['authorization-server'])).toBe(true);
+    await server.start();
+    expect(await askForToken()).toMatchObject({ status: 200 });
+  });
+});
