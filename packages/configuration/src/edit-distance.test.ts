@@ -17,3 +17,15 @@ test.each([
 ])('%j and %j are %d mistakes apart, either way', (a, b, mistakes) => {
   expect([editDistance(a, b), editDistance(b, a)]).toEqual([mistakes, mistakes]);
 });
+
+test.each([
+  ['profile', 'porfiel', 2],
+  ['security', 'xyz', 8],
+  ['ab', 'ba', 1],
+  ['kitten', 'sitting', 3],
+])('%j and %j: up to the limit it is exact, beyond it only more', (a, b, mistakes) => {
+  for (let most = 0; most <= 9; most++) {
+    const told = editDistance(a, b, most);
+    expect(mistakes <= most ? told === mistakes : told > most).toBe(true);
+  }
+});

@@ -15,7 +15,6 @@ export function editDistance(
   }
   let beforeLast: readonly number[] = [];
   let last: readonly number[] = Array.from({ length: b.length + 1 }, (_value, j) => j);
-  let leastOfLast = 0;
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     let least = i;
@@ -31,11 +30,11 @@ export function editDistance(
       row[j] = distance;
       least = min(least, distance);
     }
-    // A row follows from the two before it, so that from here on none is less.
-    if (least > most && leastOfLast >= most) {
+    // No row that follows has less.
+    if (least > most) {
       return most + 1;
     }
-    [beforeLast, last, leastOfLast] = [last, row, least];
+    [beforeLast, last] = [last, row];
   }
   return last[b.length] ?? 0;
 }
