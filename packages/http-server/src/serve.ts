@@ -2,7 +2,7 @@
  * What every server process of Gatehouse is made of.
  *
  *   run-process (start, end) ─▶ serve (drain) ── connections (who is idle), client-error (not HTTP)
- *                               ├ accept-waiting (no connection is lost at the end)
+ *                               ├ accept-waiting, hold-requests (no connection is lost at the end)
  *                               ├ server-limits ── slow-readers, dropped-connections
  *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
  *                               ├ continue (100 only for a body that is wanted)
@@ -21,6 +21,7 @@ import { createClientErrorHandler } from './client-error.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { deferContinue } from './continue.ts';
 import { countDroppedConnections } from './dropped-connections.ts';
+import { holdRequests } from './hold-requests.ts';
 import type { Logger } from './logger.ts';
 import type { MetricsRegistry } from './metrics/metrics-registry.ts';
 import { addServerMetrics } from './metrics/server-metrics.ts';
@@ -112,7 +113,7 @@ export async function serve(
   return {
     port: (server.address() as AddressInfo).port,
     close() {
-      closed ??= drain(server, connections, {
+      closed ??= drain(server, listener, connections, {
         limit: options.drainMilliseconds ?? serverLimits.drainTimeout,
         delay: options.shutdownDelayMilliseconds ?? 0,
       });
@@ -133,6 +134,7 @@ function listen(server: Server, options: ListenOptions): Promise<void> {
 
 async function drain(
   server: Server,
+  listener: RequestListener,
   connections: Connections,
   { limit, delay }: { readonly limit: number; readonly delay: number },
 ): Promise<void> {
@@ -141,16 +143,19 @@ async function drain(
   if (delay > 0) {
     await sleep(Math.min(delay, limit));
   }
-  await acceptWaiting(server);
-  await new Promise<void>((resolve) => {
-    const grace = setTimeout(() => connections.cutIdle(), Math.min(IDLE_GRACE_MILLISECONDS, limit));
-    // Not server.close(): it cuts idle connections at once, and with them requests on their way.
-    NetServer.prototype.close.call(server, () => {
-      clearTimeout(grace);
-      clearTimeout(cut);
-      // Ends the interval in which Node looks for overdue requests.
-      server.close();
-      resolve();
-    });
-  });
+  const release = holdRequests(server, listener);
+  const closed = Promise.withResolvers<void>();
+  // Not server.close(): it cuts idle connections at once, and with them requests on their way.
+  await acceptWaiting(server, () => NetServer.prototype.close.call(server, () => closed.resolve()));
+  release();
+  const grace = setTimeout(
+    // Turns that read what has come, however late this is called.
+    () => setImmediate(() => setImmediate(() => connections.cutIdle())),
+    Math.min(IDLE_GRACE_MILLISECONDS, limit),
+  );
+  await closed.promise;
+  clearTimeout(grace);
+  clearTimeout(cut);
+  // Ends the interval in which Node looks for overdue requests.
+  server.close();
 }

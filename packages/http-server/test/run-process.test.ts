@@ -93,22 +93,25 @@ describe('the end of a process', () => {
     },
   );
 
-  test.concurrent('CF-02 a connection that nobody has accepted yet is answered, not reset', async () => {
-    const { child, port, exit } = run('serve');
-    const address = await port();
-    // The kernel completes connections for a process that is kept from accepting them.
-    child.kill('SIGSTOP');
-    const connections = Array.from({ length: 50 }, () => openRawConnection(address));
-    for (const connection of connections) {
-      connection.send(get('/'));
-    }
-    await sleep(100);
-    child.kill('SIGTERM');
-    child.kill('SIGCONT');
-    const replies = await Promise.all(connections.map((connection) => connection.ended()));
-    expect(replies.filter((reply) => !reply.startsWith('HTTP/1.1 200 OK'))).toEqual([]);
-    expect(await exit).toBe(0);
-  });
+  test.concurrent.each(['patient', 'overloaded'])(
+    'CF-02 a connection that nobody has accepted yet is answered, not reset: %s',
+    async (mode) => {
+      const { child, port, exit } = run(mode);
+      const address = await port();
+      // The kernel completes connections for a process that is kept from accepting them.
+      child.kill('SIGSTOP');
+      const connections = Array.from({ length: 50 }, () => openRawConnection(address));
+      for (const connection of connections) {
+        connection.send(get('/'));
+      }
+      await sleep(100);
+      child.kill('SIGTERM');
+      child.kill('SIGCONT');
+      const replies = await Promise.all(connections.map((connection) => connection.ended()));
+      expect(replies.filter((reply) => !reply.startsWith('HTTP/1.1 200 OK'))).toEqual([]);
+      expect(await exit).toBe(0);
+    },
+  );
 
   test.concurrent('CF-03 a second signal ends it at once, whatever is in flight', async () => {
     const { child, exit, errors } = await runAndAsk('serve', '/hang');

@@ -18,7 +18,9 @@ const logger = createLogger({
 });
 exitOnUnhandledErrors(logger);
 
-await runProcess(start, (error) => `refused: ${String(error)}`, { exitDeadlineMilliseconds: 600 });
+await runProcess(start, (error) => `refused: ${String(error)}`, {
+  exitDeadlineMilliseconds: ['patient', 'overloaded'].includes(mode) ? 9500 : 600,
+});
 say('running');
 
 async function start(): Promise<RunningApp> {
@@ -44,6 +46,10 @@ async function start(): Promise<RunningApp> {
         },
       };
     }
+    case 'patient':
+      return startServer(8000);
+    case 'overloaded':
+      return startServer(8000, 40);
     default:
       return startServer();
   }
@@ -53,11 +59,13 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-async function startServer(): Promise<RunningApp> {
+/** @param busyMilliseconds how long every request keeps the processor */
+async function startServer(drainMilliseconds = 400, busyMilliseconds = 0): Promise<RunningApp> {
   const server = await serve(
     observeRequests((request, response) => {
       const { notes } = observedRequest(request);
       const path = request.url?.split('?', 1)[0] ?? '';
+      for (const begun = performance.now(); performance.now() - begun < busyMilliseconds; );
       notes.operation = path === '/' ? 'root' : path.slice(1);
       if (path === '/slow') {
         setTimeout(() => response.end('slow'), 300);
@@ -75,7 +83,7 @@ async function startServer(): Promise<RunningApp> {
         response.end('done');
       }
     }, logger),
-    { host: '127.0.0.1', port: 0, drainMilliseconds: 400 },
+    { host: '127.0.0.1', port: 0, drainMilliseconds },
   );
   say(`port ${server.port}`);
   return { close: () => server.close() };
