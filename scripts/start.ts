@@ -7,6 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { findMisspeltVariables } from '@gatehouse/configuration';
 import { type RunningServer, serve } from '@gatehouse/http-server';
 import { type Demo, isLoopbackUrl, readOrCreateDemo } from '@gatehouse/identity';
 import { createApp as createDemoApplication } from '../apps/demo-application/src/app.ts';
@@ -64,11 +65,12 @@ function readSettings() {
   };
 }
 
-/** What is wrong with an address, the apps say themselves: here it only means that there is no demo. */
+/** What is wrong with an address or a name, the apps say themselves: here it only means that there is no demo. */
 function prepareDemo(): Demo | undefined {
   const { embedded, authorizationServerUrl, dataDirectory, redirectUri } = settings;
   if (
     !embedded ||
+    findMisspeltVariables(process.env).length > 0 ||
     !URL.canParse(authorizationServerUrl) ||
     !isLoopbackUrl(authorizationServerUrl)
   ) {

@@ -117,9 +117,9 @@ describe('docs/configuration.md', () => {
     .map((line) => /^\| `([A-Z][A-Z0-9_]+)` \|/.exec(line)?.[1])
     .filter((name) => name !== undefined);
 
-  it('has every variable that apps, scripts and containers read, and no other', () => {
+  it('has every variable that apps, scripts and containers read, and no other', async () => {
     const read = new Set([
-      ...variablesOfApps(),
+      ...(await variablesOfApps()),
       ...variablesOfScripts(),
       ...variablesOfContainers(),
     ]);

@@ -2,12 +2,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfiguration as loadAuthorizationServer } from '../apps/authorization-server/src/config.ts';
+import { openIdentityStore } from '../apps/cli/src/open-identity-store.ts';
 import { readConfiguration as loadDeviceService } from '../apps/device-service/src/config.ts';
 import { loadConfiguration as loadGateway } from '../apps/gateway/src/config.ts';
 import { readSourceTree, root } from './source-tree.ts';
 
 /** Every variable that an app asks its environment for: found by asking, not by reading its source. */
-export function variablesOfApps(): ReadonlySet<string> {
+export async function variablesOfApps(): Promise<ReadonlySet<string>> {
   const asked = new Set<string>();
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-configuration-'));
   const environment = new Proxy<Record<string, string>>(
@@ -23,6 +24,8 @@ export function variablesOfApps(): ReadonlySet<string> {
     for (const load of [loadAuthorizationServer, loadGateway, loadDeviceService]) {
       load(environment);
     }
+    // The operators' commands open the store that the servers have made the key for.
+    await (await openIdentityStore(environment)).close();
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

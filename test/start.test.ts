@@ -1,7 +1,7 @@
 // requires: chromium curl openssl
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -97,8 +97,9 @@ describe('npm start that cannot start', () => {
       env: { ...environment, DATA_DIR: directory, ...changes },
       encoding: 'utf8',
     });
+    const made = readdirSync(directory);
     rmSync(directory, { recursive: true, force: true });
-    return { status, output: stdout + stderr };
+    return { status, output: stdout + stderr, made };
   }
 
   it('names the variable that is wrong, ends with 1, and shows no stack of its own', () => {
@@ -106,6 +107,14 @@ describe('npm start that cannot start', () => {
     expect(status).toBe(1);
     expect(output).toContain('GATEWAY_PORT: must be a port number');
     expect(output).not.toMatch(/ {4}at .*start/);
+  });
+
+  it('CF-07 names the variable that is misspelt, and makes no demo for who meant a store', () => {
+    const { status, output, made } = failedStart({ STORE_URL_FIL: '/marker/store-url' });
+    expect(status).toBe(1);
+    expect(output).toContain('STORE_URL_FIL: is no variable of Gatehouse, STORE_URL_FILE is');
+    expect(output).not.toContain('marker');
+    expect(made).toEqual([]);
   });
 
   it('names the port that is taken, and leaves nothing running', async () => {

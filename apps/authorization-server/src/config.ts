@@ -41,6 +41,16 @@ const variables = z.object({
   CLIENT_REQUESTS_PER_MINUTE: requestsPerMinute.default(DEFAULT_CLIENT_REQUESTS_PER_MINUTE),
 });
 
+/** They decide whether this is the embedded demo, and where it makes its files. */
+const indispensable = [
+  'AUTHORIZATION_SERVER_URL',
+  'STORE_URL',
+  'DATA_DIR',
+  'BOOTSTRAP_FILE',
+  'MASTER_KEY_FILE',
+  'COOKIE_KEYS_FILE',
+];
+
 export interface Configuration {
   readonly host: string;
   readonly port: number;
@@ -67,7 +77,7 @@ export interface Configuration {
 /** @throws ConfigurationError with every problem at once */
 export function loadConfiguration(environment: Environment): Configuration {
   const problems = createProblemCollector();
-  const read = readOn(variables, environment, problems, 'AUTHORIZATION_SERVER_URL');
+  const read = readOn(variables, environment, problems, indispensable);
   const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies = [] } = read;
   const issuer =
     read.AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`;

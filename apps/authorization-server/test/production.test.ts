@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openIdentity, readOrCreateDemo } from '@gatehouse/identity';
@@ -98,6 +98,55 @@ describe('a public address', () => {
     for (const value of [demo.secureKey, 'changeme123', 'my-secret', '0000', 'shouting']) {
       expect(words).not.toContain(value);
     }
+  });
+
+  it('CF-07 refuses misspelt names with all else that is wrong, and tells what is meant and no value', async () => {
+    const { code, words } = await run({
+      ...production(),
+      SECURTY_PROFILE: 'strict-marker',
+      TRUSTED_PROXY: '10.9.8.7',
+      ADDRESS_RATE_LIMITS: '17/23',
+      COOKIE_KEYS_FILE: join(directory, 'missing'),
+      LOG_LEVEL: 'shouting',
+    });
+    expect(code).toBe(1);
+    expect(words).toContain('\nSECURTY_PROFILE: is no variable of Gatehouse, SECURITY_PROFILE is');
+    expect(words).toContain('\nTRUSTED_PROXY: is no variable of Gatehouse, TRUSTED_PROXIES is');
+    expect(words).toContain(
+      '\nADDRESS_RATE_LIMITS: is no variable of Gatehouse, ADDRESS_RATE_LIMIT',
+    );
+    expect(words).toContain('\nLOG_LEVEL: must be');
+    expect(words).toContain('\nCOOKIE_KEYS_FILE: the file is missing');
+    expect(words).not.toMatch(/marker|10\.9|17\/23|shouting/);
+  });
+
+  it.each([
+    ['STORE_URL_FIL', '/run/secrets/store-url'],
+    ['AUTHORISATION_SERVER_URL', 'https://auth.example'],
+    ['DATA_DIRR', '/var/lib/gatehouse'],
+    ['BOOTSTRAP_FIEL', '/etc/gatehouse/bootstrap.json'],
+    ['MASTER_KEYFILE', '/run/secrets/master.key'],
+    ['COOKIE_KEY_FILE', '/run/secrets/cookie.keys'],
+  ])('CF-07 makes no demo and no key where %s was to say that it is none', async (name, value) => {
+    const { code, words } = await run({
+      ...{ DATA_DIR: directory, OPERATIONS_PORT: '0', AUTHORIZATION_SERVER_PORT: String(port) },
+      ...{ [name]: value, LOG_LEVEL: 'shouting' },
+    });
+    expect(code).toBe(1);
+    expect(words).toContain(`\n${name}: is no variable of Gatehouse`);
+    expect(words).toContain('\nLOG_LEVEL: must be');
+    expect(words).not.toContain(value);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('starts with the variables of other apps, and of others, in its environment', async () => {
+    const { code, words } = await run({
+      ...production(),
+      ...{ DEVICE_SERVICE_PORT: '1', CLIENT_RATE_LIMIT: 'of the gateway', DATABASE_URL_FILE: '/x' },
+      ...{ GATEWAY_PORT: 'tcp://10.0.0.11:8844', GATEWAY_SERVICE_HOST: '10.0.0.11' },
+      ...{ DATABASE_URI: 'of another', SECURTY_PROFILE: '' },
+    });
+    expect({ code, words }).toEqual({ code: 'started', words: '' });
   });
 
   it('CF-01 refuses missing key files and proxies in two halves of the internet', async () => {

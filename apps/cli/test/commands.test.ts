@@ -323,6 +323,23 @@ describe('calling gatehouse', () => {
     expect(errors).toContain('DATA_DIR: holds no store yet. Start the servers once');
   });
 
+  it('CF-07 works on no store by a misspelt name, such as the embedded one in place of what was meant', async () => {
+    const { code, errors, output } = await runGatehouse(
+      {
+        ...nowhere,
+        ...keyFiles(),
+        STORE_URL: '',
+        STORE_URI: 'redis://marker',
+        COOKIE_KEY_FILE: 'x',
+      },
+      ['clients', 'list'],
+    );
+    expect([code, output]).toEqual([1, '']);
+    expect(errors).toContain('STORE_URI: is no variable of Gatehouse, STORE_URL is');
+    expect(errors).toContain('COOKIE_KEY_FILE: is no variable of Gatehouse, COOKIE_KEYS_FILE is');
+    expect(errors).not.toContain('marker');
+  });
+
   it('says that the store is away, as JSON where that is asked for', async () => {
     const { code, json } = await runGatehouse(
       { ...nowhere, ...keyFiles(), STORE_URL: 'redis://127.0.0.1:1' },

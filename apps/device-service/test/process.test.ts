@@ -115,6 +115,26 @@ describe('a started device service', () => {
     expect(service.output()).not.toContain('eyJ');
   });
 
+  test('CF-07 that has a misspelt name in its environment is refused, and makes no database', async () => {
+    const { code, stderr } = await runUntilExit({
+      DATABASE_URL_FIL: '/canary/database-url',
+      SECURTY_PROFILE: 'canary',
+      LOG_LEVEL: 'loud',
+      DATA_DIR: join(directory, 'never-made'),
+    });
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^ {2}DATABASE_URL_FIL: is no variable of Gatehouse, DATABASE_URL_FILE is/m,
+    );
+    expect(stderr).toMatch(
+      /^ {2}SECURTY_PROFILE: is no variable of Gatehouse, SECURITY_PROFILE is/m,
+    );
+    expect(stderr).toMatch(/^ {2}LOG_LEVEL: /m);
+    expect(stderr).not.toContain('canary');
+    expect(existsSync(join(directory, 'never-made'))).toBe(false);
+  });
+
   test('that is refused by its configuration names every problem, one a line, and no value', async () => {
     const { code, stderr } = await runUntilExit({
       DEVICE_SERVICE_PORT: 'http',

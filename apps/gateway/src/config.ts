@@ -66,6 +66,9 @@ const variables = z
     when: () => true,
   });
 
+/** They decide whether this is the embedded demo, and where it makes its files. */
+const indispensable = ['GATEWAY_URL', 'STORE_URL', 'DATA_DIR', 'BOOTSTRAP_FILE', 'MASTER_KEY_FILE'];
+
 export interface GatewayConfiguration {
   readonly host: string;
   readonly port: number;
@@ -95,7 +98,7 @@ export interface GatewayConfiguration {
 /** @throws ConfigurationError with every problem at once */
 export function loadConfiguration(environment: Environment): GatewayConfiguration {
   const problems = createProblemCollector();
-  const read = readOn(variables, environment, problems, 'GATEWAY_URL');
+  const read = readOn(variables, environment, problems, indispensable);
   const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies } = read;
   const publicUrl = read.GATEWAY_URL ?? `http://localhost:${read.GATEWAY_PORT}`;
   const embedded = read.STORE_URL === undefined;

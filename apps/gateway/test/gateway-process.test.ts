@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -94,6 +94,38 @@ describe('the gateway process', () => {
     }
     expect(output()).not.toMatch(/eighty|not-an-address|lax|10\.0\.0\.0/);
   });
+
+  it('CF-07 refuses misspelt names with all else that is wrong, and tells what is meant and no value', async () => {
+    const { output, exited } = start({
+      SECURTY_PROFILE: 'strict-marker',
+      TRUSTED_PROXY: '10.9.8.7',
+      address_rate_limit: '17/23',
+      GATEWAY_PORT: 'eighty',
+      ROUTES_FILE: join(directory, 'missing'),
+    });
+
+    expect((await exited)[0]).toBe(1);
+    expect(output()).toContain('  SECURTY_PROFILE: is no variable of Gatehouse, SECURITY_PROFILE');
+    expect(output()).toContain('  TRUSTED_PROXY: is no variable of Gatehouse, TRUSTED_PROXIES is');
+    expect(output()).toContain(
+      '  address_rate_limit: is no variable of Gatehouse, ADDRESS_RATE_LI',
+    );
+    expect(output()).toContain('  GATEWAY_PORT: must be');
+    expect(output()).toContain('  ROUTES_FILE');
+    expect(output()).not.toMatch(/marker|10\.9|17\/23|eighty/);
+  });
+
+  it.each(['STORE_URL_FIL', 'GATEWAY_URI', 'DATA_DIRR', 'BOOTSTRAP_FILES', 'MASTER_KEYFILE'])(
+    'CF-07 makes no demo and no key where %s was to say that it is none',
+    async (name) => {
+      const { output, exited } = start({ [name]: 'marker', LOG_LEVEL: 'shouting' });
+      expect((await exited)[0]).toBe(1);
+      expect(output()).toContain(`  ${name}: is no variable of Gatehouse`);
+      expect(output()).toContain('  LOG_LEVEL: must be');
+      expect(output()).not.toContain('marker');
+      expect(readdirSync(directory)).toEqual([]);
+    },
+  );
 
   it('CF-01 refuses plain http and trust in every proxy at an address that is not loopback', async () => {
     const { output, exited } = start({

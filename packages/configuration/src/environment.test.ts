@@ -162,6 +162,15 @@ describe('parseEnvironment', () => {
     expect(JSON.stringify(problems)).not.toMatch(/marker|-7/);
   });
 
+  test('CF-07 names misspelt variables with the wrong ones, and never a value', () => {
+    const problems = problemsOf(schema, { LOG_LEVEL: 'marker', GATEWAY_PROT: 'marker' });
+    expect(problems).toMatchObject([
+      { name: 'GATEWAY_PROT', message: expect.stringContaining('GATEWAY_PORT') },
+      { name: 'LOG_LEVEL' },
+    ]);
+    expect(JSON.stringify(problems)).not.toContain('marker');
+  });
+
   test('CF-07 puts one line a problem into the message', () => {
     expect(() => parseEnvironment(schema, { GATEWAY_PORT: 'x', LOG_LEVEL: 'y' })).toThrow(
       /^LOG_LEVEL: must be .*\nGATEWAY_PORT: must be a port number$/,

@@ -3,6 +3,7 @@ import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { isAddressOrRange } from './address-range.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
+import { findMisspeltVariables } from './misspelt-variables.ts';
 
 /** The process environment as `main.ts` hands it over. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -14,13 +15,27 @@ const secretVariables = ['STORE_URL', 'DATABASE_URL'];
  * Checks the environment against a schema of the variables an app reads. Empty text counts as not set,
  * as compose files and shells produce it.
  *
- * @throws ConfigurationError naming every wrong variable at once
+ * @throws ConfigurationError naming at once every wrong variable, and every one whose name is nearly one of ours
  */
 export function parseEnvironment<Schema extends z.ZodObject>(
   schema: Schema,
   environment: Environment,
 ): z.infer<Schema> {
-  const problems: ConfigurationProblem[] = [];
+  return parseVariables(schema, environment, findMisspeltVariables(environment));
+}
+
+/**
+ * Reads the variables of the schema and looks at no other.
+ *
+ * @param found what is wrong already
+ * @throws ConfigurationError with what was found, and every wrong variable
+ */
+export function parseVariables<Schema extends z.ZodObject>(
+  schema: Schema,
+  environment: Environment,
+  found: readonly ConfigurationProblem[] = [],
+): z.infer<Schema> {
+  const problems = [...found];
   const values: Record<string, string> = {};
   for (const name of Object.keys(schema.shape)) {
     const value = secretVariables.includes(name)

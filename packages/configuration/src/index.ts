@@ -12,5 +12,7 @@ export {
   toProblems,
 } from './environment.ts';
 export { readOrCreateSecretFile } from './key-file.ts';
+export { knownVariables } from './known-variables.ts';
+export { findMisspeltVariables, type MisspeltVariable } from './misspelt-variables.ts';
 export { createProblemCollector, type ProblemCollector } from './problem-collector.ts';
 export { readOn } from './read-on.ts';

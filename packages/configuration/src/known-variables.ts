@@ -1,0 +1,51 @@
+/**
+ * Every variable that an app of Gatehouse reads of its environment, but for Node's own. Apps know each other's, because
+ * one environment often serves all of them; `test/variable-names.test.ts` compares this list with what they read.
+ */
+export const knownVariables: readonly string[] = [
+  'ACCESS_TOKEN_MAXIMUM_SECONDS',
+  'ADDRESS_RATE_LIMIT',
+  'AUTHORIZATION_SERVER_PORT',
+  'AUTHORIZATION_SERVER_SOCKET',
+  'AUTHORIZATION_SERVER_URL',
+  'BOOTSTRAP_FILE',
+  'CLIENT_RATE_LIMIT',
+  'CLIENT_REQUESTS_PER_MINUTE',
+  'COOKIE_KEYS_FILE',
+  'DATABASE_URL',
+  'DATABASE_URL_FILE',
+  'DATA_DIR',
+  'DEVICE_SERVICE_PORT',
+  'DEVICE_SERVICE_URL',
+  'GATEWAY_JWKS_URL',
+  'GATEWAY_PORT',
+  'GATEWAY_SOCKET',
+  'GATEWAY_URL',
+  'HOST',
+  'LOG_LEVEL',
+  'LOG_RETENTION_DAYS',
+  'MASTER_KEY_FILE',
+  'MAXIMUM_CONNECTIONS',
+  'OPERATIONS_PORT',
+  'ROUTES_FILE',
+  'SECURITY_PROFILE',
+  'SHUTDOWN_DELAY_SECONDS',
+  'SIGNATURE_TOLERANCE_SECONDS',
+  'SIGNING_KEY_ROTATION_DAYS',
+  'STORE_URL',
+  'STORE_URL_FILE',
+  'TRUSTED_PROXIES',
+];
+
+/** Looks like one of ours, and is in use by others: never refused. In capitals, with underscores. */
+export const variablesOfOthers: readonly string[] = [
+  'DATABASE_URI',
+  'DATABASE_URI_FILE',
+  'DATADIR',
+  'DATA_DIRS',
+  'GLOG_LEVEL',
+  'KLOG_LEVEL',
+  'LOGLEVEL',
+  'LOG_LEVELS',
+  'SLOG_LEVEL',
+];
