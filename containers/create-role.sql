@@ -1,9 +1,12 @@
 -- Runs once, in an empty database: the device service's own role, which owns its database and can do nothing else.
+-- Run again it gives that role the password of today (docs/operations.md).
 -- The server is given a SCRAM verifier; the password itself is known to the device service alone.
 set log_statement = 'none';
 set log_min_error_statement = 'panic';
 \set verifier `cat /run/gatehouse/role-verifier`
-create role gatehouse_devices login
+select 'create role gatehouse_devices'
+where not exists (select from pg_roles where rolname = 'gatehouse_devices') \gexec
+alter role gatehouse_devices login
   nosuperuser nocreatedb nocreaterole noreplication nobypassrls connection limit 40
   password :'verifier';
 alter database devices owner to gatehouse_devices;

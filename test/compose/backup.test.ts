@@ -1,4 +1,4 @@
-/** The commands of docs/operations.md for containers, in its order: backup, loss of every volume, restore. */
+/** The commands of docs/operations.md for containers, in its order: backup, loss of every volume, restore, new secrets. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -161,5 +161,63 @@ describe('RD-20 a tier of containers', () => {
     expect(await createDevice(tier, users.web, 'pump-2')).toMatchObject({ status: 200 });
     const person = await requestToken(tier, users.web, { grant_type: 'password', ...users.alice });
     expect(person.status).toBe(200);
+  });
+});
+
+describe('a tier of containers whose secrets became known', () => {
+  const files = {
+    database: '/secrets/database/database-url',
+    store: '/secrets/store/store-url',
+    cookies: '/secrets/cookies/cookie.keys',
+  };
+  const read = (path: string) =>
+    tier.compose(...['run', '--rm', '-T', '--no-deps', '--entrypoint', 'cat', 'secrets', path]);
+
+  async function isWhole(): Promise<void> {
+    expect(await listWith(await issueToken())).toMatchObject({ status: 200 });
+  }
+
+  it('has another password for its database, and takes the old one no more', async () => {
+    const { password } = new URL(await read(files.database));
+    const signIn = () => {
+      const query = ['psql', '-XAtq', '-h', 'postgres', '-U', 'gatehouse_devices', 'devices'];
+      const words = ['exec', '-T', '-e', `PGPASSWORD=${password}`, 'postgres', ...query];
+      return tier.compose(...words, '-c', 'select 1');
+    };
+    expect(await signIn()).toBe('1\n');
+    runBlock('renew-database-password');
+    await expect(signIn()).rejects.toThrow('password authentication failed');
+    await isWhole();
+  });
+
+  it('has another password for its store, and takes the old one no more', async () => {
+    const { password } = new URL(await read(files.store));
+    const ask = () => {
+      const login = ['--user', 'gatehouse', '--pass', password, '--no-auth-warning'];
+      return tier.compose('exec', '-T', 'redis', 'redis-cli', ...login, 'GET', 'nothing');
+    };
+    expect(await ask()).not.toMatch(/NOAUTH|WRONGPASS|NOPERM/);
+    runBlock('renew-store-password');
+    expect(await ask().catch(String)).toMatch(/NOAUTH|WRONGPASS|NOPERM/);
+    await isWhole();
+  });
+
+  it('has another key for its cookies, and still knows the one before', async () => {
+    const [before] = (await read(files.cookies)).split('\n');
+    runBlock('renew-cookie-keys');
+    const keys = (await read(files.cookies)).trim().split('\n');
+    expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), before]);
+    expect(keys[0]).not.toBe(before);
+    await isWhole();
+  });
+
+  it('changes nothing for a word that names no secret', async () => {
+    const before = await read(files.store);
+    const words = ['run', '--rm', '-T', '--no-deps', 'secrets'];
+    const renewal = tier.compose(
+      ...[...words, 'scripts/container/make-secrets.ts', '--renew', 'all'],
+    );
+    await expect(renewal).rejects.toThrow('--renew takes one of: store, database, cookies');
+    expect(await read(files.store)).toBe(before);
   });
 });
