@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { root } from '../source-tree.ts';
@@ -150,6 +151,43 @@ describe('the networks', () => {
     expect(JSON.parse(reached)).toEqual([]);
   }, 60_000);
 
+  it('let who is on the host reach none of the private ones, by whatever address', async () => {
+    const ports = {
+      redis: 6379,
+      postgres: 5432,
+      'device-service': 8850,
+      gateway: 8944,
+      'authorization-server': 9100,
+    };
+    const addresses = await addressesOf(Object.keys(ports));
+    const reached = await Promise.all(
+      Object.entries(ports).flatMap(([name, port]) =>
+        (addresses.get(name) ?? []).map(async (host) =>
+          (await isReached(host, port)) ? name : undefined,
+        ),
+      ),
+    );
+    expect(reached.length).toBeGreaterThan(5);
+    expect(reached.filter(Boolean)).toEqual([]);
+    // The same look finds what is there to be found.
+    const [edge = ''] = (await addressesOf(['nginx'])).get('nginx') ?? [];
+    expect(await isReached(edge, 9000)).toBe(true);
+  });
+
+  function isReached(host: string, port: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = connect({ host, port, timeout: 2000 });
+      const end = (yes: boolean) => {
+        socket.destroy();
+        resolve(yes);
+      };
+      socket
+        .on('connect', () => end(true))
+        .on('error', () => end(false))
+        .on('timeout', () => end(false));
+    });
+  }
+
   it.each([
     ['nginx', { '/run/authorization-servers': false, '/run/gateways': false }],
     ['authorization-server', { '/run/gatehouse': true }],
@@ -213,6 +251,7 @@ describe('SL-05 a secret', () => {
     await requestToken(tier, users.web, { grant_type: 'client_credentials' });
     await tier.compose('stop', 'gateway');
     await fetch(url);
+    await sendMalformed(url);
     await tier.up();
     secrets = new Map([
       ...(await generatedSecrets()),
@@ -259,6 +298,14 @@ describe('SL-05 a secret', () => {
     return [...whole, ...passwords];
   }
 
+  /** What nginx refuses by itself: a line with a word too many. */
+  async function sendMalformed(url: string): Promise<void> {
+    const { hostname, port, pathname, search } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    socket.end(`GET ${pathname}${search} one HTTP/1.1 two\r\nHost: x\r\n\r\n`);
+    expect(String(Buffer.concat(await socket.toArray()))).toMatch(/^HTTP\/1.1 400 /);
+  }
+
   function found(text: string): readonly string[] {
     return [...secrets].filter(([, value]) => text.includes(value)).map(([name]) => name);
   }
@@ -303,6 +350,17 @@ describe('SL-05 a secret', () => {
     const log = await tier.compose('logs', '--no-color');
     expect(log).toContain('"operation":"device.list"');
     expect(found(log)).toEqual([]);
+  });
+
+  it('is not in what nginx says of a request that it answered itself: one line without the request', async () => {
+    const log = await tier.compose('logs', '--no-color', '--no-log-prefix', 'nginx');
+    const lines = log.split('\n').filter((line) => line.startsWith('{'));
+    const said = lines.map((line) => ({ ...JSON.parse(line), time: undefined }));
+    const line = { level: 'warn', app: 'nginx', port: 8844, msg: 'answered by nginx' };
+    expect(said).toEqual([
+      { ...line, status: 503 },
+      { ...line, status: 400 },
+    ]);
   });
 
   it('is not in the history or the layers of the image', async () => {
