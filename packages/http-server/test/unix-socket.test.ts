@@ -73,6 +73,12 @@ describe('a server on a Unix socket', () => {
     expect(existsSync(join(directory, 'file'))).toBe(true);
   });
 
+  test('has room for the longest path that the configuration allows', async () => {
+    const name = 'x'.repeat(98 - Buffer.byteLength(directory) - 1);
+    await start(name);
+    expect(await post(name)).toBe('127.0.0.1');
+  });
+
   test('is told which folder is missing', async () => {
     await expect(start('missing/one')).rejects.toThrow(
       `ENOENT: no such file or directory, access '${join(directory, 'missing')}'`,
