@@ -102,7 +102,7 @@ describe('docs/devices.md, the members', () => {
   it.each([
     ['The reply', `stops at ${COUNT_LIMIT}:`],
     ['Many at once, and changes', `Up to ${MAX_BATCH_DEVICES} devices`],
-    ['Queries', `More than ${MAX_PAGE_SIZE} means ${MAX_PAGE_SIZE},`],
+    ['Queries', `More than ${MAX_PAGE_SIZE} means ${MAX_PAGE_SIZE}.`],
     ['Queries', `first ${MAX_OFFSET} records`],
     ['Tags', `At most ${MAX_TAGS} a device`],
     ['Logs', `up to ${MAX_RECORDS},`],
