@@ -16,6 +16,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errorCatalogue } from '@gatehouse/api-envelope';
 import { freePort } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
@@ -137,6 +138,45 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
       expect(await reply.json()).toMatchObject(brokeOff);
       expect(first.requests + second.requests).toBe(asked);
     }
+  });
+
+  it.each([
+    ['a word too many', 'GET / two HTTP/1.1\r\nHost: x', 400, 'illegal_argument'],
+    ['a version of its own', 'GET / HTTP/3.0\r\nHost: x', 400, 'illegal_argument'],
+    ['a request without a host', 'GET / HTTP/1.1', 400, 'illegal_argument'],
+    [
+      'a coding it does not know',
+      'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip',
+      400,
+      'illegal_argument',
+    ],
+    ['a method of no use here', 'TRACE / HTTP/1.1\r\nHost: x', 405, 'method_not_allowed'],
+    [
+      'a header of 40 kB',
+      `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(40_000)}`,
+      431,
+      'headers_too_large',
+    ],
+    [
+      'a target of 40 kB',
+      `GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: x`,
+      431,
+      'headers_too_large',
+    ],
+  ] as const)('refuses %s itself, in the words of the apps', async (_name, head, status, code) => {
+    const socket = connect(ports[app], '127.0.0.1');
+    socket.write(`${head}\r\nConnection: close\r\n\r\n`);
+    const [replyHead = '', body = ''] = String(Buffer.concat(await socket.toArray())).split(
+      '\r\n\r\n',
+    );
+    expect(replyHead).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(replyHead).toMatch(/^content-type: application\/json\r?$/im);
+    expect(replyHead).toMatch(/^cache-control: no-store\r?$/im);
+    const { timestamp, ...words } = JSON.parse(body);
+    expect(Math.abs(timestamp - Date.now())).toBeLessThan(5000);
+    const notHttp = 'The request is not valid HTTP/1.1.';
+    const message = code === 'illegal_argument' ? notHttp : errorCatalogue[code].message;
+    expect(words).toEqual({ status, code, message });
   });
 
   it('SL-03 logs one line for each answer of its own, with nothing of the request, and none for others', async () => {
