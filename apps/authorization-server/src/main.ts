@@ -89,7 +89,7 @@ async function start() {
     ...{ host, port: configuration.operationsPort, metrics: registry },
     checks: { store: () => store.ping(), application: application.ready },
   });
-  logger.debug({ port: server.port || socketPath }, 'listening');
+  logger.info({ port: server.port || socketPath, operationsPort: operations.port }, 'listening');
 
   return {
     // The operations port goes after the drain: a liveness probe must not end it early.
