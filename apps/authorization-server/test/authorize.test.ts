@@ -317,6 +317,30 @@ describe('the sign-in', () => {
     }
   });
 
+  it('LG-01 refuses a decision without its token or with another interaction’s', async () => {
+    const [one, other] = [createPageVisitor(), createPageVisitor()];
+    const consentOf = async (visitor: typeof one) => {
+      let page = await visitor.get(authorizationUrl(issuer));
+      while (!page.body.includes('name="decision"')) {
+        page = page.location ? await visitor.get(page.location) : await visitor.submit(page, alice);
+      }
+      return page;
+    };
+    const form = await consentOf(one);
+    const ofAnotherTab = await consentOf(one);
+    const foreign = await consentOf(other);
+    const [tabToken = '', foreignToken = ''] = [ofAnotherTab, foreign].map(
+      ({ body }) => /name="csrf" value="([^"]+)"/.exec(body)?.[1],
+    );
+    for (const csrf of ['', tabToken, foreignToken]) {
+      for (const decision of ['allow', 'deny']) {
+        const reply = await one.submit(form, { decision, csrf });
+        expect([reply.status, reply.location]).toEqual([403, undefined]);
+      }
+    }
+    expect((await one.submit(form, { decision: 'allow' })).status).toBe(303);
+  });
+
   it('LG-02 AZ-24 opens nothing in a browser that did not start it', async () => {
     const victim = createPageVisitor();
     const attacker = createPageVisitor();
