@@ -12,7 +12,7 @@ import {
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { authorizationUrl, requestToken } from './fixtures.ts';
-import { bootstrap, openPage, tokensFor, withForm } from './page-fixtures.ts';
+import { bootstrap, introspect, openPage, tokensFor, withForm } from './page-fixtures.ts';
 
 interface Person {
   readonly username: string;
@@ -65,25 +65,29 @@ describe.each(storeEngines)('a session that was ended elsewhere, over %s', (engi
       })),
   };
 
-  it.each(ways)('AZ-16 CG-14 neither signs in silently nor refreshes: %s', async (way) => {
-    const person = { username: way, password };
-    const visitor = createPageVisitor();
-    const tokens = await tokensFor(issuer, visitor, person);
-    const url = authorizationUrl(issuer, { scope: 'device:read openid', prompt: 'none' });
-    const silently = async () => {
-      const { location = issuer } = await visitor.get(url);
-      const { searchParams } = new URL(location);
-      return searchParams.get('error') ?? (searchParams.has('code') ? 'a code' : 'neither');
-    };
-    expect(await silently()).toBe('a code');
+  it.each(ways)(
+    'AZ-16 CG-14 neither signs in silently nor refreshes, and its tokens are dead: %s',
+    async (way) => {
+      const person = { username: way, password };
+      const visitor = createPageVisitor();
+      const tokens = await tokensFor(issuer, visitor, person);
+      const url = authorizationUrl(issuer, { scope: 'device:read openid', prompt: 'none' });
+      const silently = async () => {
+        const { location = issuer } = await visitor.get(url);
+        const { searchParams } = new URL(location);
+        return searchParams.get('error') ?? (searchParams.has('code') ? 'a code' : 'neither');
+      };
+      expect(await silently()).toBe('a code');
 
-    await end[way](person);
-    // The servers' copies of a record are at most 50 ms old.
-    await sleep(60);
-    expect(await silently()).toBe('login_required');
-    for (const server of system.authorizationServerUrls) {
-      const grant = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
-      expect((await requestToken(server, grant)).body.error).toBe('invalid_grant');
-    }
-  });
+      await end[way](person);
+      // The servers' copies of a record are at most 50 ms old.
+      await sleep(60);
+      expect(await silently()).toBe('login_required');
+      for (const server of system.authorizationServerUrls) {
+        const grant = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
+        expect((await requestToken(server, grant)).body.error).toBe('invalid_grant');
+        expect(await introspect(server, tokens.access_token)).toEqual({ active: false });
+      }
+    },
+  );
 });
