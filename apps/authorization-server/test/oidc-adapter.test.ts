@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { OidcAdapter } from '../src/provider/oidc-adapter.ts';
 import { recordKey } from '../src/provider/record-key.ts';
 import { createRedemptions } from '../src/provider/redemptions.ts';
+import { endedSessionKey } from '../src/provider/sessions.ts';
 
 describe.each(storeEngines)('the provider’s records on %s', (engine) => {
   let running: StoreEngine;
@@ -73,6 +74,21 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
     await adapterOf('Grant').destroy('grant');
     expect(await adapter.find('token')).toBeUndefined();
   });
+
+  it.each(['set', 'get'] as const)(
+    'CG-14 a session that is written back while it ends stays ended: before %s',
+    async (operation) => {
+      const [id, uid] = [randomBytes(8).toString('hex'), randomBytes(8).toString('hex')];
+      const end = async () => {
+        await store.set(endedSessionKey(credentialHash(uid)), '', 60);
+        await adapterOf('Session').destroy(id);
+      };
+      await expect(
+        adapterOf('Session', interrupted(operation, end)).upsert(id, { uid }, 60),
+      ).rejects.toThrow('invalid_request');
+      expect(await adapterOf('Session').find(id)).toBeUndefined();
+    },
+  );
 
   it.each(['Session', 'Interaction', 'DeviceCode', 'PushedAuthorizationRequest'])(
     'SL-02 a %s that is copied to the place of another one does not open there',
