@@ -34,6 +34,7 @@ export const rp = {
   clientId: 'pages-rp',
   secureKey: 'rpKey0123456789abcdef',
   redirectUris: ['https://rp.example/cb?x=1', 'https://rp.example/cb2'],
+  postLogoutRedirectUris: ['https://rp.example/signed-out'],
 } as const;
 
 export const implicitApp = {
