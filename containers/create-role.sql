@@ -1,9 +1,12 @@
--- Runs once, in an empty database: the device service's own role, which owns its database and can do nothing else.
--- Run again it gives that role the password of today (docs/operations.md).
+-- Runs once, at the end of PostgreSQL's first start: the device service's own role, which owns its database and can do
+-- nothing else. Run again it gives that role the password of today (docs/operations.md), and makes what is missing where
+-- the first start was cut short.
 -- The server is given a SCRAM verifier; the password itself is known to the device service alone.
 set log_statement = 'none';
 set log_min_error_statement = 'panic';
 \set verifier `cat /run/gatehouse/role-verifier`
+select 'create database devices'
+where not exists (select from pg_database where datname = 'devices') \gexec
 select 'create role gatehouse_devices'
 where not exists (select from pg_roles where rolname = 'gatehouse_devices') \gexec
 alter role gatehouse_devices login

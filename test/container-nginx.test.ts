@@ -1,45 +1,61 @@
 // requires: nginx
+/** nginx as the containers run it, in front of servers that break off, or that are not there. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errorCatalogue } from '@gatehouse/api-envelope';
 import { freePort } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
-/** nginx as the containers run it, in front of servers that break off. Names become ports of this machine. */
-let directory: string;
+const apps = ['gateway', 'authorization-server'] as const;
+type App = (typeof apps)[number];
+
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-nginx-'));
+const log = join(directory, 'log');
+const ports = { gateway: 0, 'authorization-server': 0 };
+const servers: Server[] = [];
 let nginx: ChildProcess;
-let server: Server;
-const ports = { authorizationServer: 0, gateway: 0, behind: 0 };
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'gatehouse-nginx-'));
-  for (const name of Object.keys(ports) as (keyof typeof ports)[]) {
-    ports[name] = await freePort();
+  // nginx's workers are another user where this one is root.
+  chmodSync(directory, 0o755);
+  for (const app of apps) {
+    mkdirSync(join(directory, `${app}s`));
+    ports[app] = await freePort();
   }
-  const configuration = readFileSync(
-    join(import.meta.dirname, '..', 'containers', 'nginx.conf'),
-    'utf8',
-  )
-    .replaceAll('/tmp/', `${directory}/`)
-    .replace('listen 9000;', `listen 127.0.0.1:${ports.authorizationServer};`)
-    .replace('listen 8844;', `listen 127.0.0.1:${ports.gateway};`)
-    .replace('authorization-servers:9000', `127.0.0.1:${ports.behind}`)
-    .replace('gateways:8844', `127.0.0.1:${ports.behind}`);
+  const ours = join(import.meta.dirname, '..', 'containers', 'nginx.conf');
+  const configuration = readFileSync(ours, 'utf8')
+    .replaceAll(/\/(?:tmp|run)\//g, `${directory}/`)
+    .replace('listen 9000;', `listen 127.0.0.1:${ports['authorization-server']};`)
+    .replace('listen 8844;', `listen 127.0.0.1:${ports.gateway};`);
   const file = join(directory, 'nginx.conf');
   writeFileSync(file, configuration);
+  const output = openSync(log, 'a');
   nginx = spawn('nginx', ['-e', 'stderr', '-p', directory, '-c', file, '-g', 'daemon off;'], {
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', output, output],
   });
+  closeSync(output);
   while (!(await isListening())) {
     await sleep(20);
   }
 });
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => once(server.close(), 'close')));
+});
 afterAll(async () => {
-  server?.close();
   nginx.kill();
   await once(nginx, 'close');
   rmSync(directory, { recursive: true });
@@ -51,42 +67,132 @@ const isListening = () =>
     () => false,
   );
 
-const post = (port: number) =>
-  fetch(`http://127.0.0.1:${port}/device-instance`, {
+/** Counts the requests that reach it. */
+async function serveAt(app: App, name: string, answer: (socket: Socket) => void) {
+  const seen = { requests: 0 };
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      seen.requests += 1;
+      answer(socket);
+    });
+  });
+  const path = join(directory, `${app}s`, `${name}.sock`);
+  servers.push(server.listen({ path, readableAll: true, writableAll: true }));
+  await once(server, 'listening');
+  return seen;
+}
+
+const breakOff = (socket: Socket) => socket.destroy();
+const breakOffInTheHead = (socket: Socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Le');
+const succeed = (socket: Socket) =>
+  socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok');
+
+const post = (app: App, query = '') =>
+  fetch(`http://127.0.0.1:${ports[app]}/device-instance${query}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: '{}',
   });
 
-const kinds = [
-  ['gateway', { code: 'bad_gateway' }, { code: 'service_unavailable' }],
-  ['authorizationServer', { error: 'server_error' }, { error: 'temporarily_unavailable' }],
-] as const;
+/** The lines that came since, when there are so many. */
+async function linesAfter(before: string, count: number): Promise<readonly string[]> {
+  const deadline = performance.now() + 3000;
+  let lines: readonly string[] = [];
+  while (lines.length < count && performance.now() < deadline) {
+    await sleep(20);
+    lines = readFileSync(log, 'utf8').slice(before.length).split('\n').filter(Boolean);
+  }
+  return lines;
+}
 
-describe('nginx of the containers', () => {
-  it.each(kinds)('says 503, and to try again, where no %s listens', async (kind, _sent, nobody) => {
-    const reply = await post(ports[kind]);
+const words = {
+  gateway: [{ code: 'bad_gateway' }, { code: 'service_unavailable' }],
+  'authorization-server': [{ error: 'server_error' }, { error: 'temporarily_unavailable' }],
+} as const;
+
+describe.each(apps)('nginx of the containers in front of %s', (app) => {
+  const [brokeOff, nobody] = words[app];
+
+  it('says 503, and to try again, where nobody listens', async () => {
+    const reply = await post(app);
     expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await reply.json()).toMatchObject(nobody);
   });
 
-  it.each(kinds)('never asks to repeat a POST that a %s has read', async (kind, sent, _nobody) => {
-    let received = 0;
-    server = createServer((socket) => {
-      socket.on('error', () => {});
-      socket.once('data', () => {
-        received += 1;
-        socket.resetAndDestroy();
-      });
-    }).listen(ports.behind, '127.0.0.1');
-    await once(server, 'listening');
-    const reply = await post(ports[kind]);
+  it.each([app, `${app}-2`])('CF-02 finds %s where the other one is gone', async (name) => {
+    const seen = await serveAt(app, name, succeed);
+    for (let asked = 1; asked <= 4; asked += 1) {
+      expect((await post(app)).status).toBe(200);
+      expect(seen.requests).toBe(asked);
+    }
+  });
 
-    expect([reply.status, reply.headers.get('retry-after')]).toEqual([502, null]);
-    expect(reply.headers.get('cache-control')).toBe('no-store');
-    expect(await reply.json()).toMatchObject(sent);
-    expect(received).toBe(1);
-    server.close();
-    await once(server, 'close');
+  it('CF-02 never sends a POST again that was read, nor asks to repeat it', async () => {
+    const first = await serveAt(app, app, breakOff);
+    const second = await serveAt(app, `${app}-2`, breakOff);
+    for (let asked = 1; asked <= 4; asked += 1) {
+      const reply = await post(app);
+      expect([reply.status, reply.headers.get('retry-after')]).toEqual([502, null]);
+      expect(reply.headers.get('cache-control')).toBe('no-store');
+      expect(await reply.json()).toMatchObject(brokeOff);
+      expect(first.requests + second.requests).toBe(asked);
+    }
+  });
+
+  it.each([
+    ['a word too many', 'GET / two HTTP/1.1\r\nHost: x', 400, 'illegal_argument'],
+    ['a version of its own', 'GET / HTTP/3.0\r\nHost: x', 400, 'illegal_argument'],
+    ['a request without a host', 'GET / HTTP/1.1', 400, 'illegal_argument'],
+    [
+      'a coding it does not know',
+      'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip',
+      400,
+      'illegal_argument',
+    ],
+    ['a method of no use here', 'TRACE / HTTP/1.1\r\nHost: x', 405, 'method_not_allowed'],
+    [
+      'a header of 40 kB',
+      `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(40_000)}`,
+      431,
+      'headers_too_large',
+    ],
+    [
+      'a target of 40 kB',
+      `GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: x`,
+      431,
+      'headers_too_large',
+    ],
+  ] as const)('refuses %s itself, in the words of the apps', async (_name, head, status, code) => {
+    const socket = connect(ports[app], '127.0.0.1');
+    socket.write(`${head}\r\nConnection: close\r\n\r\n`);
+    const [replyHead = '', body = ''] = String(Buffer.concat(await socket.toArray())).split(
+      '\r\n\r\n',
+    );
+    expect(replyHead).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(replyHead).toMatch(/^content-type: application\/json\r?$/im);
+    expect(replyHead).toMatch(/^cache-control: no-store\r?$/im);
+    const { timestamp, ...words } = JSON.parse(body);
+    expect(Math.abs(timestamp - Date.now())).toBeLessThan(5000);
+    const notHttp = 'The request is not valid HTTP/1.1.';
+    const message = code === 'illegal_argument' ? notHttp : errorCatalogue[code].message;
+    expect(words).toEqual({ status, code, message });
+  });
+
+  it('SL-03 logs one line for each answer of its own, with nothing of the request, and none for others', async () => {
+    const before = readFileSync(log, 'utf8');
+    const token = '?access_token=marker';
+    expect((await post(app, token)).status).toBe(503);
+    await serveAt(app, app, breakOffInTheHead);
+    expect((await post(app, token)).status).toBe(502);
+    await serveAt(app, `${app}-2`, succeed);
+    rmSync(join(directory, `${app}s`, `${app}.sock`));
+    expect((await post(app, token)).status).toBe(200);
+    const malformed = connect(ports[app], '127.0.0.1');
+    malformed.end(`GET /${token} two HTTP/1.1\r\nHost: marker\r\n\r\n`);
+    await malformed.toArray();
+    const lines = await linesAfter(before, 3);
+    expect(lines.map((line) => JSON.parse(line).status)).toEqual([503, 502, 400]);
+    expect(lines.join('\n')).not.toContain('marker');
   });
 });

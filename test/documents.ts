@@ -72,12 +72,12 @@ export function namedPaths({ text }: Document): readonly string[] {
   );
 }
 
-/** `GET /path`, and the addresses in examples, without their query. */
+/** `GET /path`, and the addresses in examples, without query and fragment. */
 export function namedRoutes({ text }: Document): readonly string[] {
   const written = [...text.matchAll(/\b(GET|POST|PUT|PATCH|DELETE)\s+(\/[^\s`|)?,]*)/g)].map(
     ([, method, path]) => `${method} ${path}`,
   );
-  const addressed = [...text.matchAll(/http:\/\/localhost:\d+(\/[^\s"'`?|)]*)/g)].map(
+  const addressed = [...text.matchAll(/http:\/\/localhost:\d+(\/[^\s"'`?|)#]*)/g)].map(
     ([, path]) => `* ${path}`,
   );
   return [...written, ...addressed];

@@ -112,6 +112,12 @@ describe('on Unix sockets', () => {
     },
   );
 
+  it('the gateway says where it listens', () => {
+    const lines = memberOf('gateway').process.output().split('\n');
+    const listening = lines.find((line) => line.includes('"msg":"listening"')) ?? '{}';
+    expect(JSON.parse(listening)).toMatchObject({ port: sockets.gateway });
+  });
+
   it('a name goes with its server, and comes back after a crash too', async () => {
     const server = memberOf('authorization-server');
     expect(await server.process.stop()).toBe(0);

@@ -15,7 +15,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { readOrCreateSecretFile } from '@gatehouse/configuration';
 import { redisAccessRule } from '@gatehouse/store';
 import { scramVerifier } from './scram-verifier.ts';
@@ -77,11 +76,15 @@ function replace(name: string, content: string, mode: number): void {
   renameSync(`${path}.tmp`, path);
 }
 
+/** One at a time: who names two, or none, may believe that more was made anew than was. */
 function readRenewed(): string | undefined {
-  const { values } = parseArgs({ options: { renew: { type: 'string' } } });
-  if (values.renew !== undefined && !renewable.includes(values.renew)) {
+  const [option, name = '', ...rest] = process.argv.slice(2);
+  if (option === undefined) {
+    return undefined;
+  }
+  if (option !== '--renew' || !renewable.includes(name) || rest.length > 0) {
     console.error(`--renew takes one of: ${renewable.join(', ')}. Nothing was changed.`);
     process.exit(1);
   }
-  return values.renew;
+  return name;
 }

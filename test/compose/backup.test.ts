@@ -211,13 +211,27 @@ describe('a tier of containers whose secrets became known', () => {
     await isWhole();
   });
 
-  it('changes nothing for a word that names no secret', async () => {
-    const before = await read(files.store);
+  it.each([
+    [['--renew', 'all']],
+    [['--renew']],
+    [['renew', 'store']],
+    [['--renew', 'store', '--renew', 'cookies']],
+  ])('changes nothing for %j, which names no secret or more than one', async (wrong) => {
+    const before = [await read(files.store), await read(files.cookies)];
     const words = ['run', '--rm', '-T', '--no-deps', 'secrets'];
-    const renewal = tier.compose(
-      ...[...words, 'scripts/container/make-secrets.ts', '--renew', 'all'],
-    );
+    const renewal = tier.compose(...words, 'scripts/container/make-secrets.ts', ...wrong);
     await expect(renewal).rejects.toThrow('--renew takes one of: store, database, cookies');
-    expect(await read(files.store)).toBe(before);
+    expect([await read(files.store), await read(files.cookies)]).toEqual(before);
   });
+});
+
+it('a tier of containers whose PostgreSQL was cut short at its first start is brought back by the commands for a new password', async () => {
+  const superuser = ['psql', '-qX', '-v', 'ON_ERROR_STOP=1', '-U', 'postgres', '-d', 'postgres'];
+  await tier.compose('stop', 'device-service');
+  const missing = ['drop database devices', 'drop role gatehouse_devices'];
+  const words = missing.flatMap((command) => ['-c', command]);
+  await tier.compose('exec', '-T', 'postgres', ...superuser, ...words);
+  const [, ...fromTheSecondLine] = commandsNamed('renew-database-password').split('\n');
+  runLines(fromTheSecondLine.join('\n'));
+  expect(await listWith(await issueToken())).toMatchObject({ status: 200 });
 });

@@ -26,7 +26,7 @@ import { createAuthorizationServerMetrics } from './metrics/authorization-server
 
 async function start() {
   const configuration = loadConfiguration(process.env);
-  const { host, port, issuer, bootstrap, identity: settings } = configuration;
+  const { host, port, socketPath, issuer, bootstrap, identity: settings } = configuration;
   const { masterKey, securityProfile, signingKeyPolicy } = settings;
   const logger = createLogger({
     app: 'authorization-server',
@@ -81,7 +81,7 @@ async function start() {
   });
   const server = await serve(listener, {
     ...{ host, port, logger, metrics: registry },
-    socketPath: configuration.socketPath,
+    socketPath,
     shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
     maximumConnections: configuration.maximumConnections,
   });
@@ -89,7 +89,7 @@ async function start() {
     ...{ host, port: configuration.operationsPort, metrics: registry },
     checks: { store: () => store.ping(), application: application.ready },
   });
-  logger.debug({ port: server.port }, 'listening');
+  logger.debug({ port: server.port || socketPath }, 'listening');
 
   return {
     // The operations port goes after the drain: a liveness probe must not end it early.

@@ -20,7 +20,7 @@ await runProcess(start, describeRefusal);
 
 async function start(): Promise<RunningApp> {
   const configuration = loadConfiguration(process.env);
-  const { host, port, operationsPort, identity: settings } = configuration;
+  const { host, port, socketPath, operationsPort, identity: settings } = configuration;
   const logger = createLogger({
     app: 'gateway',
     level: configuration.logLevel,
@@ -65,7 +65,7 @@ async function start(): Promise<RunningApp> {
   });
   const server = await serve(gateway.listener, {
     ...{ host, port, logger, metrics: registry },
-    socketPath: configuration.socketPath,
+    socketPath,
     shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
     maximumConnections: configuration.maximumConnections,
     answersContinue: true,
@@ -81,7 +81,7 @@ async function start(): Promise<RunningApp> {
     },
     documents: { '/.well-known/jwks.json': gateway.jwks },
   });
-  logger.info({ port: server.port, operationsPort: operations.port }, 'listening');
+  logger.info({ port: server.port || socketPath, operationsPort: operations.port }, 'listening');
   return {
     // The operations port goes after the drain: a liveness probe must not end it early.
     close: async () => {

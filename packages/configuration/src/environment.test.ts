@@ -12,6 +12,7 @@ import {
   logLevel,
   parseEnvironment,
   port,
+  socketPath,
 } from './index.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-environment-'));
@@ -221,5 +222,18 @@ describe('a variable that may carry a password', () => {
   test('only the variables that may carry one are read from files', () => {
     const GATEWAY_PORT_FILE = file('port', '99');
     expect(parseEnvironment(schema, { GATEWAY_PORT_FILE })).toEqual({ GATEWAY_PORT: 1 });
+  });
+});
+
+describe('socketPath', () => {
+  test.each([
+    ['/run/gatehouse/gateway.sock', true],
+    [`/${'x'.repeat(97)}`, true],
+    [`/${'x'.repeat(98)}`, false],
+    [`/${'ö'.repeat(49)}`, false],
+    ['gateway.sock', false],
+    ['unix:/run/gateway.sock', false],
+  ])('of %s is %s', (path, accepted) => {
+    expect(socketPath.safeParse(path).success).toBe(accepted);
   });
 });

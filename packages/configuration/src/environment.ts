@@ -94,11 +94,11 @@ export const port = z
   .transform(Number)
   .refine((value) => value <= 65_535, 'must be a port number');
 
-/** An absolute path that an address of a Unix socket has room for (unix(7)). */
+/** An absolute path. An address of a Unix socket has room for 107 bytes (unix(7)), of which a server adds 9 itself. */
 export const socketPath = z
   .string()
-  .refine((path) => isAbsolute(path) && Buffer.byteLength(path) <= 107, {
-    message: 'must be an absolute path of at most 107 bytes',
+  .refine((path) => isAbsolute(path) && Buffer.byteLength(path) <= 98, {
+    message: 'must be an absolute path of at most 98 bytes',
   });
 
 /** An absolute http(s) address without query, fragment or trailing slash: the base that paths are added to. */

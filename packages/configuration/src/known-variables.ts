@@ -49,3 +49,16 @@ export const variablesOfOthers: readonly string[] = [
   'LOG_LEVELS',
   'SLOG_LEVEL',
 ];
+
+/** Too far from ours for a slip, and yet what somebody writes who means it. In capitals, with underscores. */
+export const otherWordsForOurs: Readonly<Record<string, string>> = {
+  ACCESS_TOKEN_MAX_SECONDS: 'ACCESS_TOKEN_MAXIMUM_SECONDS',
+  COOKIE_KEYS: 'COOKIE_KEYS_FILE',
+  LOG_RETENTION: 'LOG_RETENTION_DAYS',
+  SECURE_PROFILE: 'SECURITY_PROFILE',
+  SECURITY_PROFILE_FILE: 'SECURITY_PROFILE',
+  SHUTDOWN_DELAY: 'SHUTDOWN_DELAY_SECONDS',
+  SIGNATURE_TOLERANCE: 'SIGNATURE_TOLERANCE_SECONDS',
+  SIGNING_KEY_ROTATION: 'SIGNING_KEY_ROTATION_DAYS',
+  TRUST_PROXIES: 'TRUSTED_PROXIES',
+};

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { namesOfOthers } from '../test/names-of-others.ts';
-import { knownVariables, variablesOfOthers } from './known-variables.ts';
+import { knownVariables, otherWordsForOurs, variablesOfOthers } from './known-variables.ts';
 import { findMisspeltVariables } from './misspelt-variables.ts';
 
 const environmentOf = (names: readonly string[]) =>
@@ -49,10 +49,15 @@ describe('a misspelt name of a variable', () => {
     ['MASTER_KEYS_FILE', 'MASTER_KEY_FILE'],
     ['COOKIE_KEY_FILE', 'COOKIE_KEYS_FILE'],
     ['DATA_DIRR', 'DATA_DIR'],
+    ...Object.entries(otherWordsForOurs),
   ])('CF-07 %j is refused, and told to mean %s', (name, meant) => {
     expect(findMisspeltVariables({ [name]: 'marker' })).toEqual([
       { name, meant, message: `is no variable of Gatehouse, ${meant} is: rename or unset it` },
     ]);
+  });
+
+  test('is told to mean what there is', () => {
+    expect(knownVariables).toEqual(expect.arrayContaining(Object.values(otherWordsForOurs)));
   });
 
   test.each(longNames)('CF-07 no single slip of the finger in %s goes unnoticed', (name) => {

@@ -1,6 +1,6 @@
 import type { ConfigurationProblem } from './configuration-error.ts';
 import { editDistance } from './edit-distance.ts';
-import { knownVariables, variablesOfOthers } from './known-variables.ts';
+import { knownVariables, otherWordsForOurs, variablesOfOthers } from './known-variables.ts';
 
 /** Shorter names (`HOST`) resemble too much that belongs to others. */
 const SHORTEST_NAME = 8;
@@ -45,6 +45,9 @@ function findMeant(name: string): string | undefined {
   const plain = name.toUpperCase().replace(/[-.]/g, '_');
   if (others.has(plain)) {
     return undefined;
+  }
+  if (Object.hasOwn(otherWordsForOurs, plain)) {
+    return otherWordsForOurs[plain];
   }
   const [singularName, words] = [singular(plain), plain.split('_')];
   return meanable

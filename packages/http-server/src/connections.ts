@@ -35,9 +35,10 @@ export function trackConnections(server: Server): Connections {
   server.on('request', (request, response) => {
     const { socket } = request;
     const exchange: Exchange = { request, response };
-    exchanges.get(socket)?.push(exchange);
+    const requests = exchanges.get(socket) ?? [];
+    requests.push(exchange);
     if (draining || ending.has(socket)) {
-      announceEnd(exchange);
+      announceEnd(requests);
     }
     response.on('close', () => {
       const open = exchanges.get(socket);
@@ -55,7 +56,7 @@ export function trackConnections(server: Server): Connections {
     startDraining() {
       draining = true;
       for (const open of exchanges.values()) {
-        open.forEach(announceEnd);
+        announceEnd(open);
       }
     },
     cutIdle() {
@@ -73,7 +74,7 @@ export function trackConnections(server: Server): Connections {
     inFlight: (socket) => exchanges.get(socket) ?? [],
     endAfterReplies(socket) {
       ending.add(socket);
-      exchanges.get(socket)?.forEach(announceEnd);
+      announceEnd(exchanges.get(socket) ?? []);
     },
     load() {
       let requests = 0;
@@ -85,8 +86,18 @@ export function trackConnections(server: Server): Connections {
   };
 }
 
-function announceEnd({ response }: Exchange): void {
-  if (!response.headersSent) {
-    response.setHeader('Connection', 'close');
+/**
+ * With the last reply, which says so: Node writes none of those that follow a reply with `Connection: close`, and
+ * pipelined requests have been begun.
+ */
+function announceEnd(requests: readonly Exchange[]): void {
+  const [last, ...before] = requests.toReversed();
+  if (last !== undefined && !last.response.headersSent) {
+    last.response.setHeader('Connection', 'close');
+  }
+  for (const { response } of before) {
+    if (!response.headersSent) {
+      response.removeHeader('Connection');
+    }
   }
 }

@@ -15,7 +15,8 @@ export function holdRequests(server: Server, listener: RequestListener): () => v
     server.off('request', hold);
     server.on('request', listener);
     for (const [request, response] of held) {
-      if (!request.socket.destroyed) {
+      // Not where the sender left, nor where it was refused already because of what came after the head.
+      if (request.socket.writable) {
         listener(request, response);
       }
     }

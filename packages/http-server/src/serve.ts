@@ -28,7 +28,7 @@ import type { MetricsRegistry } from './metrics/metrics-registry.ts';
 import { addServerMetrics } from './metrics/server-metrics.ts';
 import { serverLimits } from './server-limits.ts';
 import { cutSlowReaders } from './slow-readers.ts';
-import { listenOnUnixSocket, withdrawUnixSocket } from './unix-socket.ts';
+import { listenOnUnixSocket } from './unix-socket.ts';
 
 /** A request may be on its way down a connection that looks idle: it is answered, not cut (CF-02). */
 const IDLE_GRACE_MILLISECONDS = 250;
@@ -114,7 +114,7 @@ export async function serve(
     createClientErrorHandler(connections, (code) => countMalformed?.(code)),
   );
   const { socketPath } = options;
-  await (socketPath === undefined
+  const withdraw = await (socketPath === undefined
     ? listen(server, options)
     : listenOnUnixSocket(server, socketPath));
   let closed: Promise<void> | undefined;
@@ -124,41 +124,42 @@ export async function serve(
       closed ??= drain(server, listener, connections, {
         limit: options.drainMilliseconds ?? serverLimits.drainTimeout,
         delay: options.shutdownDelayMilliseconds ?? 0,
-        socketPath,
+        withdraw,
       });
       return closed;
     },
   };
 }
 
-function listen(server: Server, options: ListenOptions): Promise<void> {
+function listen(server: Server, options: ListenOptions): Promise<undefined> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: options.host, port: options.port }, () => {
       server.off('error', reject);
-      resolve();
+      resolve(undefined);
     });
   });
+}
+
+interface DrainOptions {
+  readonly limit: number;
+  readonly delay: number;
+  /** Keeps new connections away while those of before are still accepted, where the listener can do that. */
+  readonly withdraw: (() => Promise<void>) | undefined;
 }
 
 async function drain(
   server: Server,
   listener: RequestListener,
   connections: Connections,
-  {
-    limit,
-    delay,
-    socketPath,
-  }: { readonly limit: number; readonly delay: number; readonly socketPath: string | undefined },
+  { limit, delay, withdraw }: DrainOptions,
 ): Promise<void> {
   connections.startDraining();
   const cut = setTimeout(() => connections.cutAll(), limit);
   if (delay > 0) {
     await sleep(Math.min(delay, limit));
   }
-  if (socketPath !== undefined) {
-    await withdrawUnixSocket(socketPath);
-  }
+  await withdraw?.();
   const release = holdRequests(server, listener);
   const closed = Promise.withResolvers<void>();
   // Not server.close(): it cuts idle connections at once, and with them requests on their way.

@@ -1,5 +1,7 @@
-import { lstat, unlink } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { access, constants, link, lstat, unlink } from 'node:fs/promises';
 import { connect, type Server, type Socket } from 'node:net';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** As many may wait to be accepted: nginx refuses what finds no room here, where a TCP connection would wait. */
@@ -11,31 +13,43 @@ const LATECOMERS_MILLISECONDS = 50;
  * Listens on a Unix socket, for a proxy on the same machine. Whoever may enter its folder may connect, and counts as
  * coming from 127.0.0.1: believed in what it says of others' addresses only where the operator names that as a proxy.
  *
+ * @returns takes the name away, and with it the way to connect, while the socket still accepts: no connection is ever
+ *   in between, as at the end of a TCP listener
  * @throws Error with code EADDRINUSE when another process serves there; what a dead one left behind is replaced
  */
-export async function listenOnUnixSocket(server: Server, path: string): Promise<void> {
+export async function listenOnUnixSocket(
+  server: Server,
+  path: string,
+): Promise<() => Promise<void>> {
   // Before any other listener asks: a Unix socket has no address of its peer.
   server.prependListener('connection', (socket: Socket) => {
     Object.defineProperty(socket, 'remoteAddress', { value: '127.0.0.1' });
   });
+  // Node says EACCES also of a folder that is missing.
+  await access(dirname(path), constants.W_OK);
+  // Closing removes the name that was listened on, whosever it is by then: so that is a name nobody else takes.
+  const ownName = `${path}.${randomBytes(4).toString('hex')}`;
+  await listen(server, ownName);
   try {
-    await listen(server, path);
+    await takeName(ownName, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || !(await isLeftBehind(path))) {
-      throw error;
-    }
-    await unlink(path);
-    await listen(server, path);
+    server.close();
+    throw error;
   }
+  const { ino } = await lstat(ownName);
+  await unlink(ownName);
+  return () => withdraw(path, ino);
 }
 
-/**
- * Takes the name away, and with it the way to connect, while the socket still accepts: no connection is ever in
- * between, as at the end of a TCP listener.
- */
-export async function withdrawUnixSocket(path: string): Promise<void> {
-  // Where that fails the socket is closed all the same, as a TCP listener is.
-  await unlink(path).catch(() => undefined);
+async function withdraw(path: string, ino: number): Promise<void> {
+  try {
+    // Somebody removed it, and another process serves there now: that name is not ours.
+    if ((await lstat(path)).ino === ino) {
+      await unlink(path);
+    }
+  } catch {
+    // The socket is closed all the same, as a TCP listener is.
+  }
   await sleep(LATECOMERS_MILLISECONDS);
 }
 
@@ -49,17 +63,35 @@ function listen(server: Server, path: string): Promise<void> {
   });
 }
 
-/** A socket that nobody answers to. Anything else is not ours to remove. */
-async function isLeftBehind(path: string): Promise<boolean> {
-  if (!(await lstat(path)).isSocket()) {
-    return false;
+async function takeName(ownName: string, path: string): Promise<void> {
+  try {
+    await link(ownName, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
+      throw error;
+    }
+    await assertLeftBehind(path);
+    await unlink(path);
+    await link(ownName, path);
   }
-  return new Promise((resolve) => {
-    const socket = connect({ path });
-    socket.on('connect', () => {
-      socket.destroy();
-      resolve(false);
-    });
-    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'));
+}
+
+/** A socket that nobody answers to. Anything else is not ours to remove. */
+async function assertLeftBehind(path: string): Promise<void> {
+  if (!(await lstat(path)).isSocket()) {
+    throw inUse(path, 'is there and is no socket');
+  }
+  const socket = connect({ path });
+  const code = await new Promise((resolve) => {
+    socket.on('connect', () => resolve(undefined));
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
   });
+  socket.destroy();
+  if (code !== 'ECONNREFUSED') {
+    throw inUse(path, 'is served by another process');
+  }
+}
+
+function inUse(path: string, why: string): Error {
+  return Object.assign(new Error(`EADDRINUSE: ${path} ${why}`), { code: 'EADDRINUSE' });
 }

@@ -38,6 +38,25 @@ describe('closing a server', () => {
     expect(reply).toMatch(/done$/);
   });
 
+  test.concurrent('CF-02 answers every request of a pipeline that was begun, also one that came after the signal', async () => {
+    const server = await start((_request, response) => {
+      setTimeout(() => response.end('done'), 200);
+    });
+    const connection = openRawConnection(server.port);
+    connection.send(GET.repeat(2));
+    await sleep(50);
+    const closed = server.close();
+    connection.send(GET);
+    await closed;
+    const [, ...replies] = (await connection.ended()).split('HTTP/1.1 200 OK');
+    expect(replies).toHaveLength(3);
+    expect(replies.map((reply) => /\r\nConnection: close\r\n/i.test(reply))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+
   test.concurrent('ends a connection whose reply had begun as keep-alive', async () => {
     const server = await start((_request, response) => {
       response.writeHead(200, { 'Content-Length': '8' });
@@ -239,18 +258,23 @@ describe('what is not HTTP', () => {
     },
   );
 
-  test.concurrent('GW-16 does not cost any of the requests before it their replies', async () => {
-    const server = await start((_request, response) => {
-      response.write('begun');
-      setTimeout(() => response.end('ended'), 200);
-    });
-    const connection = openRawConnection(server.port);
-    connection.send(`${GET}${GET}BAD\r\n\r\n`);
-    const reply = await connection.ended();
-    expect(reply.match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
-    expect(reply.match(/ended/g)).toHaveLength(2);
-    expect(reply).not.toContain('400');
-  });
+  test.concurrent.each(['begun', ''])(
+    'GW-16 does not cost any of the requests before it their replies, of which %j was sent',
+    async (begun) => {
+      const server = await start((_request, response) => {
+        if (begun !== '') {
+          response.write(begun);
+        }
+        setTimeout(() => response.end('ended'), 200);
+      });
+      const connection = openRawConnection(server.port);
+      connection.send(`${GET}${GET}BAD\r\n\r\n`);
+      const reply = await connection.ended();
+      expect(reply.match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
+      expect(reply.match(/ended/g)).toHaveLength(2);
+      expect(reply).not.toContain('400');
+    },
+  );
 
   test.concurrent('GW-16 does not break into a reply that has begun', async () => {
     const server = await start((_request, response) => {

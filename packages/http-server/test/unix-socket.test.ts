@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { rename, stat } from 'node:fs/promises';
 import { request } from 'node:http';
 import { createServer } from 'node:net';
@@ -71,6 +71,50 @@ describe('a server on a Unix socket', () => {
     writeFileSync(join(directory, 'file'), 'kept');
     await expect(start('file')).rejects.toMatchObject({ code: 'EADDRINUSE' });
     expect(existsSync(join(directory, 'file'))).toBe(true);
+  });
+
+  test('has room for the longest path that the configuration allows', async () => {
+    const name = 'x'.repeat(98 - Buffer.byteLength(directory) - 1);
+    await start(name);
+    expect(await post(name)).toBe('127.0.0.1');
+  });
+
+  test('is told which folder is missing', async () => {
+    await expect(start('missing/one')).rejects.toThrow(
+      `ENOENT: no such file or directory, access '${join(directory, 'missing')}'`,
+    );
+  });
+
+  test('leaves nothing but its name in the folder, and at its end nothing', async () => {
+    const place = join(directory, 'place');
+    mkdirSync(place);
+    const server = await start('place/one');
+    await expect(start('place/one')).rejects.toThrow(/one is served by another process/);
+    expect(readdirSync(place)).toEqual(['one']);
+    await server.close();
+    expect(readdirSync(place)).toEqual([]);
+  });
+
+  test('CF-02 that ends leaves its name to a successor that took it meanwhile', async () => {
+    const first = await start('handed-over', 200);
+    const inFlight = post('handed-over');
+    await sleep(50);
+    const closed = first.close();
+    while (existsSync(join(directory, 'handed-over'))) {
+      await sleep(1);
+    }
+    await start('handed-over');
+    await closed;
+    expect(await inFlight).toBe('127.0.0.1');
+    expect(await post('handed-over')).toBe('127.0.0.1');
+  });
+
+  test('CF-02 whose name somebody removed leaves it to whoever serves there now', async () => {
+    const first = await start('removed');
+    rmSync(join(directory, 'removed'));
+    await start('removed');
+    await first.close();
+    expect(await post('removed')).toBe('127.0.0.1');
   });
 
   test('CF-02 answers everybody who could connect until its end, and its name is gone before', async () => {

@@ -37,8 +37,10 @@ export function parseQueryParameters(parameters: URLSearchParams, subject: Query
       body[property] = theOnly(parameters, property);
     }
   }
-  if (body.includes === '') {
-    delete body.includes;
+  for (const fields of ['includes', 'excludes']) {
+    if (body[fields] === '') {
+      delete body[fields];
+    }
   }
   const indexed: { terms?: Items; sorts?: Items } = {};
   for (const property of new Set(parameters.keys())) {

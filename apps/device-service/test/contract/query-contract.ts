@@ -171,6 +171,15 @@ export function queryContract(appOf: () => BootedApp): void {
       expect(second.body.result.data[0]).not.toHaveProperty('name');
     });
 
+    test.each(['includes', 'excludes'])(
+      'takes %s without a name for all fields',
+      async (fields) => {
+        const all = await client.list('?orderBy=id&pageSize=1', org);
+        const reply = await client.list(`?orderBy=id&pageSize=1&${fields}=`, org);
+        expect(reply.body.result).toEqual(all.body.result);
+      },
+    );
+
     test('answers everything at once with paging false, and refuses where that is too much', async () => {
       const all = await client.query({ paging: false, pageSize: 1 }, org);
       expect(all.body.result).toMatchObject({ pageIndex: 0, total: 7 });

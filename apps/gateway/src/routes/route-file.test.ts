@@ -31,7 +31,7 @@ function problemsOf(content: unknown): readonly string[] {
   return [];
 }
 
-const report = { operation: 'report.list', method: 'GET', path: '/reports', scope: 'report:read' };
+const report = { operation: 'report.list', method: 'GET', path: '/reports', scope: 'device:read' };
 
 describe('loadRouting', () => {
   it('is the built-in table without a file', () => {

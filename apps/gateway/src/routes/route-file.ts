@@ -5,6 +5,7 @@ import {
   type ConfigurationProblem,
   toProblems,
 } from '@gatehouse/configuration';
+import { deviceScopes } from '@gatehouse/identity';
 import { z } from 'zod';
 import { deviceService } from '../forwarding/upstream-names.ts';
 import {
@@ -30,12 +31,13 @@ const name = z
 /** Segments that need no percent-encoding, or one parameter each. No dot segments, no slash at the end. */
 const PATH = /^(?:\/(?!\.{1,2}(?:\/|$))(?:[A-Za-z0-9_.~-]+|\{[A-Za-z][A-Za-z0-9]*\}))+$/;
 
-const routeEntry = z
+export const routeEntry = z
   .strictObject({
     operation: name,
     method: z.enum(routeMethods),
     path: z.string().regex(PATH, 'must be /segments of plain letters or {parameters}'),
-    scope: z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be one scope (RFC 6749 §3.3)'),
+    // Nobody could be given another one.
+    scope: z.enum(deviceScopes),
     credentials: z.array(z.enum(credentialKinds)).min(1).optional(),
     upstream: name.default(deviceService),
     timeoutSeconds: z
@@ -64,7 +66,7 @@ const routeEntry = z
     message: 'must be on a GET route that is not streaming',
   });
 
-const routeFile = z.strictObject({
+export const routeFile = z.strictObject({
   /** False: only the routes of the file. Otherwise they come to the built-in ones, or replace them. */
   builtIn: z.boolean().default(true),
   upstreams: z.record(name, z.strictObject({ url: baseUrl })).default({}),

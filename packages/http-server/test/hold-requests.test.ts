@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createClientErrorHandler } from '../src/client-error.ts';
+import { trackConnections } from '../src/connections.ts';
+import { holdRequests } from '../src/hold-requests.ts';
+import { openRawConnection } from './raw-connection.ts';
+
+const server = createServer();
+const begun: (string | undefined)[] = [];
+const listener: RequestListener = ({ url }, response) => {
+  begun.push(url);
+  response.end('done');
+};
+
+beforeAll(async () => {
+  server.on('request', listener);
+  server.on(
+    'clientError',
+    createClientErrorHandler(trackConnections(server), () => undefined),
+  );
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+function say(text: string) {
+  const connection = openRawConnection((server.address() as AddressInfo).port);
+  connection.send(text);
+  return connection;
+}
+
+test('CF-02 requests that were held are begun once, but for those whose sender left or was refused meanwhile', async () => {
+  const release = holdRequests(server, listener);
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
+  const whole = say(get('/whole'));
+  const left = say(get('/left'));
+  const head = 'HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const refused = say(`POST /refused ${head}no chunk\r\n`);
+  refused.socket.allowHalfOpen = true;
+  await refused.until('HTTP/1.1 400 ');
+  left.socket.resetAndDestroy();
+  await sleep(50);
+  expect(begun).toEqual([]);
+
+  release();
+  await whole.until('done');
+  expect(begun).toEqual(['/whole']);
+  refused.socket.end();
+  expect((await refused.ended()).match(/HTTP\/1\.1 \d{3} /g)).toEqual(['HTTP/1.1 400 ']);
+
+  await say(get('/later')).until('done');
+  expect(begun).toEqual(['/whole', '/later']);
+});

@@ -1,0 +1,214 @@
+// requires: curl openssl
+/** docs/applications.md: every command of it, in its order, as an application developer pastes them. */
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  authorizeAsUser,
+  type Constellation,
+  createPageVisitor,
+  startConstellation,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { lifetimes, timesToLive } from '../apps/authorization-server/src/provider/lifetimes.ts';
+import { clientOptions } from '../apps/cli/src/commands/client-options.ts';
+import { readDocument, tableRows } from './documents.ts';
+
+const guide = readDocument('docs/applications.md');
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-applications-'));
+/** What a shell would still know from the commands before. */
+const variables = join(directory, 'variables');
+const alice = { username: 'alice', password: 'a person’s password' };
+const secureKey = 'dashboardKey0123456789ab';
+const partnerKey = 'partnerKey0123456789abcd';
+const scopes = ['openid', 'profile', 'device:read'];
+const codeGrants = ['authorization_code', 'refresh_token'];
+
+let system: Constellation;
+
+beforeAll(async () => {
+  const client = (clientId: string, grantTypes: readonly string[], more: object) => ({
+    ...{ clientId, name: clientId, orgId: 'acme', grantTypes, scopes, ...more },
+  });
+  system = await startConstellation({
+    engine: 'sqlite',
+    bootstrap: {
+      organizations: [{ id: 'acme', name: 'Acme' }],
+      users: [{ ...alice, name: 'Alice', orgId: 'acme' }],
+      clients: [
+        client('dashboard', [...codeGrants, 'client_credentials'], {
+          ...{ secureKey, redirectUris: ['https://app.example/callback'] },
+        }),
+        client('phone', codeGrants, {
+          redirectUris: ['http://127.0.0.1:9010/callback'],
+          ...{ applicationType: 'native', public: true },
+        }),
+        client('sensor', ['urn:ietf:params:oauth:grant-type:device_code'], { public: true }),
+        client('partner', ['password'], { secureKey: partnerKey }),
+        client('old', ['implicit'], {
+          ...{ redirectUris: ['https://old.example/callback'], public: true },
+          scopes: ['device:read'],
+        }),
+      ],
+    },
+  });
+  writeFileSync(variables, '');
+});
+afterAll(async () => {
+  await system.stop();
+  rmSync(directory, { recursive: true });
+});
+
+function block(heading: string): string {
+  const found = new RegExp(`\`\`\`${heading}\\n([\\s\\S]*?)\`\`\``).exec(guide.text)?.[1];
+  if (found === undefined) {
+    throw new Error(`docs/applications.md has no block ${heading}.`);
+  }
+  return found
+    .replaceAll('http://localhost:9000', system.authorizationServerUrl)
+    .replaceAll('http://localhost:8844', system.gatewayUrl);
+}
+
+/** Runs a block of the guide after those before it. */
+function run(name: string, given: Readonly<Record<string, string>> = {}): string {
+  const assignments = Object.entries(given).map(([key, value]) => `export ${key}='${value}'\n`);
+  appendFileSync(variables, assignments.join(''));
+  return runShell(`set -eua\n. "$1"\n${block(`sh ${name}`)}\nexport -p > "$1"`);
+}
+
+function runShell(script: string): string {
+  return execFileSync('bash', ['--norc', '-c', script, 'guide', variables], { encoding: 'utf8' });
+}
+
+const answer = (name: string, given?: Readonly<Record<string, string>>) =>
+  JSON.parse(run(name, given)) as Record<string, string>;
+
+const variable = (name: string) => runShell(`. "$1"; printf %s "$${name}"`);
+
+/** Where the browser ends that opens an address of the guide. */
+function signIn(name: string, replace: (url: string) => string = (url) => url): Promise<URL> {
+  return authorizeAsUser(replace(block(`text ${name}`).trim()), alice);
+}
+
+describe('docs/applications.md', () => {
+  let tokens: Record<string, string>;
+
+  it('finds the server’s addresses', () => {
+    expect(answer('discovery')).toMatchObject({ issuer: system.authorizationServerUrl });
+  });
+
+  it('signs a person in at a web application', async () => {
+    const back = await signIn('web');
+    expect(back.searchParams.get('state')).toBe('8f1c');
+    expect(back.searchParams.get('iss')).toBe(system.authorizationServerUrl);
+    const code = back.searchParams.get('code') ?? '';
+    tokens = answer('redeem', { SECURE_KEY: secureKey, CODE: code });
+    expect(Object.keys(tokens).sort()).toEqual([
+      'access_token',
+      'expires_in',
+      'id_token',
+      'refresh_token',
+      'scope',
+      'token_type',
+    ]);
+    const claims = JSON.parse(
+      atob(tokens.id_token?.split('.')[1]?.replace(/-/g, '+').replace(/_/g, '/') ?? ''),
+    );
+    expect(claims.nonce).toBe('52a0');
+  });
+
+  it('asks who that is', () => {
+    const { access_token: token = '' } = tokens;
+    expect(answer('userinfo', { ACCESS_TOKEN: token })).toMatchObject({
+      preferred_username: 'alice',
+    });
+  });
+
+  it('refreshes, and gets the same successor when the reply was lost', () => {
+    const before = tokens.refresh_token ?? '';
+    tokens = answer('refresh', { REFRESH_TOKEN: before });
+    expect(tokens.refresh_token).not.toBe(before);
+    expect(answer('refresh', { REFRESH_TOKEN: before }).refresh_token).toBe(tokens.refresh_token);
+  });
+
+  it('calls the gateway, both ways', () => {
+    const replies = run('call', { ACCESS_TOKEN: tokens.access_token ?? '' })
+      .trim()
+      .replace(/\}\{/g, '}\n{');
+    const said = replies.split('\n').map((line) => JSON.parse(line));
+    expect(said).toMatchObject([
+      { status: 200, result: [] },
+      { status: 200, result: [] },
+    ]);
+  });
+
+  it('ends the tokens', () => {
+    const { access_token: accessToken = '', refresh_token: refreshToken = '' } = tokens;
+    expect(run('revoke', { REFRESH_TOKEN: refreshToken })).toBe('');
+    expect(answer('refresh', { REFRESH_TOKEN: refreshToken })).toMatchObject({
+      error: 'invalid_grant',
+    });
+    expect(run('call', { ACCESS_TOKEN: accessToken })).toContain('"value":"expired"');
+  });
+
+  it('signs a person in with PKCE', async () => {
+    run('verifier');
+    const back = await signIn('public', (url) => url.replace('$CHALLENGE', variable('CHALLENGE')));
+    const reply = answer('redeem-public', { CODE: back.searchParams.get('code') ?? '' });
+    expect(reply).toMatchObject({ token_type: 'Bearer', refresh_token: expect.any(String) });
+  });
+
+  it('gets a machine’s token', () => {
+    const reply = answer('machine');
+    expect(reply).toMatchObject({ token_type: 'Bearer', scope: 'device:read', expires_in: 7200 });
+    expect(reply).not.toHaveProperty('refresh_token');
+  });
+
+  it('signs a device in', async () => {
+    const reply = answer('device');
+    const [, example = ''] = /```json\n(\{ "device_code"[\s\S]*?)```/.exec(guide.text) ?? [];
+    const shown = JSON.parse(example);
+    expect(Object.keys(reply).sort()).toEqual(Object.keys(shown).sort());
+    expect([reply.expires_in, reply.interval]).toEqual([shown.expires_in, shown.interval]);
+    expect(reply.verification_uri).toBe(`${system.authorizationServerUrl}/device`);
+    const device = { DEVICE_CODE: reply.device_code ?? '' };
+    expect(answer('poll', device)).toMatchObject({ error: 'authorization_pending' });
+    expect((await createPageVisitor().get(reply.verification_uri_complete ?? '')).status).toBe(200);
+  });
+
+  it('goes the old ways', async () => {
+    const given = { PARTNER_KEY: partnerKey, PASSWORD: alice.password };
+    expect(answer('password', given)).toMatchObject({ token_type: 'Bearer' });
+    const { hash } = await signIn('implicit');
+    const fragment = new URLSearchParams(hash.slice(1));
+    expect([fragment.get('state'), fragment.get('expires_in')]).toEqual(['91b3', '600']);
+    expect(answer('platform')).toMatchObject({
+      token_type: 'Bearer',
+      refresh_token: expect.any(String),
+    });
+  });
+
+  it('says how long everything lives', () => {
+    const [code, access, implicit, refresh, device] = tableRows(guide, 'How long').map(
+      ({ cells }) => cells[1]?.match(/\d+(?= s| days)/g)?.map(Number),
+    );
+    const strict = timesToLive(true);
+    expect({ code, access, implicit, refresh, device }).toEqual({
+      code: [lifetimes.AuthorizationCode, strict.AuthorizationCode],
+      access: [lifetimes.AccessToken],
+      implicit: [strict.AccessToken(undefined, { gty: 'implicit' })],
+      refresh: [lifetimes.RefreshToken / (24 * 3600)],
+      device: [lifetimes.DeviceCode],
+    });
+  });
+
+  it('names options that the operators’ command has', () => {
+    const cells = tableRows(guide, 'Applications')
+      .flatMap((row) => row.cells)
+      .join(' ');
+    const named = [...new Set(cells.match(/--[a-z-]+/g))].map((option) => option.slice(2));
+    expect(named.length).toBeGreaterThan(4);
+    expect(Object.keys(clientOptions)).toEqual(expect.arrayContaining(named));
+  });
+});

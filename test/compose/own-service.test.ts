@@ -1,0 +1,89 @@
+/** docs/routes.md in containers: a service of somebody's own behind the gateway, as the guide writes it. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readDocument } from '../documents.ts';
+import { root } from '../source-tree.ts';
+import { callGateway, registerUsers, requestToken, sign, type Users } from './clients.ts';
+import { createTier, type Tier } from './tier.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-own-service-'));
+const guide = readDocument('docs/routes.md').text;
+let tier: Tier;
+let users: Users;
+
+/** The first block of the guide that is headed so. */
+function block(language: string): string {
+  const found = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(guide)?.[1];
+  if (found === undefined) {
+    throw new Error(`docs/routes.md has no block ${language}.`);
+  }
+  return found;
+}
+
+function file(name: string, content: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+beforeAll(async () => {
+  const routes = file('routes.json', block('json'));
+  const program = file('telemetry.mjs', block('js telemetry.mjs'));
+  const override = block('yaml own-service').replace('./routes.json', routes);
+  // The guide's program takes the place of an image: ours has Node and jose.
+  const asImage = file(
+    'image.yml',
+    `services:
+  telemetry:
+    image: gatehouse:test
+    command: ["/app/telemetry.mjs"]
+    volumes: ["${program}:/app/telemetry.mjs:ro"]
+`,
+  );
+  const files = [join(root, 'docker-compose.yml'), file('override.yml', override), asImage];
+  tier = await createTier({ environment: { COMPOSE_FILE: files.join(':') } });
+  await tier.up();
+  users = await registerUsers(tier);
+}, 180_000);
+afterAll(async () => {
+  await tier.remove();
+  rmSync(directory, { recursive: true });
+}, 60_000);
+
+describe('a service of one’s own', () => {
+  it('hears who is calling, with each kind of credential', async () => {
+    const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
+    const bearer = { authorization: `Bearer ${body.access_token}` };
+    const reply = { organization: 'acme', client: 'web' };
+    expect(await callGateway(tier, '/telemetry/pump-1?last=5', { headers: bearer })).toEqual({
+      status: 200,
+      body: { ...reply, path: '/telemetry/pump-1?last=5' },
+    });
+    const headers = sign(users.web, 'last=6');
+    expect(await callGateway(tier, '/telemetry/pump-1?last=6', { headers })).toEqual({
+      status: 200,
+      body: { ...reply, path: '/telemetry/pump-1?last=6' },
+    });
+  });
+
+  it('hears of nobody without one, and of nothing that the file does not name', async () => {
+    expect(await callGateway(tier, '/telemetry/pump-1')).toMatchObject({ status: 401 });
+    const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
+    const headers = { authorization: `Bearer ${body.access_token}` };
+    expect(await callGateway(tier, '/telemetry', { headers })).toMatchObject({ status: 404 });
+    expect(
+      await callGateway(tier, '/telemetry/pump-1', { method: 'DELETE', headers }),
+    ).toMatchObject({ status: 405 });
+    // What is built in is served beside it.
+    expect(await callGateway(tier, '/api/device', { headers })).toMatchObject({ status: 200 });
+  });
+
+  it('refuses who comes past the gateway, with a token or without', async () => {
+    const script = `Promise.all(['', 'Bearer x', 'Bearer ey.ey.x'].map((authorization) =>
+      fetch('http://telemetry:8860/telemetry/pump-1', { headers: { authorization } }).then((r) => r.status)))
+      .then((all) => console.log(JSON.stringify(all)));`;
+    expect(JSON.parse(await tier.node('gateway', script))).toEqual([401, 401, 401]);
+  });
+});

@@ -1,0 +1,174 @@
+/** docs/devices.md lists whole, and rightly, what there is: operations, members, term types, columns, log types. */
+import type { ApiError } from '@gatehouse/api-envelope';
+import { describe, expect, it } from '@jest/globals';
+import { readConfiguration } from '../apps/device-service/src/config.ts';
+import { devicePayload } from '../apps/device-service/src/devices/create-device.ts';
+import { MAX_BATCH_DEVICES } from '../apps/device-service/src/devices/create-devices.ts';
+import { deviceStates, deviceTypes } from '../apps/device-service/src/devices/device.ts';
+import { deviceSubject } from '../apps/device-service/src/devices/device-query.ts';
+import { logTypes } from '../apps/device-service/src/logs/log-record.ts';
+import {
+  MAX_RECORD_AGE_MS,
+  MAX_RECORD_LEAD_MS,
+  MAX_RECORDS,
+} from '../apps/device-service/src/logs/report-log.ts';
+import { logSubject } from '../apps/device-service/src/logs/sql-logs.ts';
+import { productSubject } from '../apps/device-service/src/products/sql-products.ts';
+import { findOperator } from '../apps/device-service/src/query-grammar/comparison.ts';
+import {
+  MAX_PAGE_SIZE,
+  type QuerySubject,
+} from '../apps/device-service/src/query-grammar/query.ts';
+import { parseQueryBody } from '../apps/device-service/src/query-grammar/query-body.ts';
+import { COUNT_LIMIT, MAX_OFFSET } from '../apps/device-service/src/query-grammar/read-page.ts';
+import { parseWhere } from '../apps/device-service/src/query-grammar/where-text.ts';
+import { MAX_TAGS } from '../apps/device-service/src/tags/tag.ts';
+import { deviceRoutes } from '../apps/gateway/src/routes/device-routes.ts';
+import { firstName, readDocument, section, tableRows } from './documents.ts';
+
+const guide = readDocument('docs/devices.md');
+const textOf = (heading: string) => section(guide, heading);
+
+/** What stands in backticks, in its order. */
+const inCode = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+
+describe('docs/devices.md, the operations', () => {
+  const rows = tableRows(guide, 'The operations');
+
+  it('are those of the gateway, in its order, each with its scope and first path', () => {
+    const stated = rows.map((row) => {
+      const [, call, scope] = row.cells;
+      return [firstName(row), ...inCode(call), inCode(scope)[0]];
+    });
+    const served = [...Map.groupBy(deviceRoutes, ({ operation }) => operation).values()].map(
+      ([first]) => [first?.operation, `${first?.method} ${first?.path}`, first?.scope],
+    );
+    expect(stated).toEqual(served);
+  });
+
+  it('have the other spellings that the page says, and no further one', () => {
+    const stated = rows.flatMap(({ cells: [, call, , also = ''] }) => {
+      const [method = '', path = ''] = inCode(call)[0]?.split(' ') ?? [];
+      const methods = [method, ...inCode(also).filter((word) => word === 'GET')];
+      const [start = '', ending = ''] = /^(.*?)(\/_\w+)?$/.exec(path)?.slice(1) ?? [];
+      const endings = [
+        ending,
+        ...inCode(also).filter((word) => word.startsWith('/')),
+        ...(also.includes('no ending') ? [''] : []),
+      ];
+      return methods.flatMap((each) =>
+        alike(start).flatMap((place) => endings.map((end) => `${each} ${place}${end}`)),
+      );
+    });
+    const served = deviceRoutes.map(({ method, path }) => `${method} ${path}`);
+    expect(stated.toSorted()).toEqual(served.toSorted());
+  });
+
+  /** The places that the page calls alike. */
+  function alike(path: string): readonly string[] {
+    const [before = ''] = textOf('The operations').split('The table');
+    const places = inCode(before);
+    const ofOne = places.filter((place) => place.endsWith('{deviceId}'));
+    const ofAll = places.filter((place) => !place.endsWith('{deviceId}'));
+    const group = [ofOne, ofAll].find(([first = '']) => path.startsWith(first)) ?? [''];
+    return group.map((place) => place + path.slice(group[0]?.length));
+  }
+});
+
+describe('docs/devices.md, the members', () => {
+  it('of a creation are those that are read', () => {
+    const stated = tableRows(guide, 'The life of a device').map((row) => [
+      firstName(row),
+      row.cells[1] === 'required',
+    ]);
+    const { success, data: defaults } = devicePayload.safeParse({ name: 'n', productId: 'p' });
+    expect(success).toBe(true);
+    const read = Object.keys(devicePayload.shape).map((name) => [name, name in (defaults ?? {})]);
+    expect(stated).toEqual(read);
+  });
+
+  it('of a query have the defaults that are taken', () => {
+    const defaults = Object.fromEntries(
+      tableRows(guide, 'Queries').map((row) => [firstName(row), inCode(row.cells[1])[0]]),
+    );
+    const taken = parseQueryBody({}, deviceSubject);
+    expect(defaults).toMatchObject({
+      firstPageIndex: String(taken.pageIndex),
+      pageSize: String(taken.pageSize),
+      paging: String(taken.paging),
+    });
+  });
+
+  it.each([
+    ['The reply', `stops at ${COUNT_LIMIT}:`],
+    ['Many at once, and changes', `Up to ${MAX_BATCH_DEVICES} devices`],
+    ['Queries', `More than ${MAX_PAGE_SIZE} means ${MAX_PAGE_SIZE}.`],
+    ['Queries', `first ${MAX_OFFSET} records`],
+    ['Tags', `At most ${MAX_TAGS} a device`],
+    ['Logs', `up to ${MAX_RECORDS},`],
+    ['Logs', `More than ${MAX_RECORD_AGE_MS / 86_400_000} days ago`],
+    ['Logs', `or ${MAX_RECORD_LEAD_MS / 60_000} minutes ahead`],
+    ['Logs', `deleted ${readConfiguration({}).logRetentionDays} days after`],
+  ])('%s: “%s”', (heading, words) => {
+    expect(textOf(heading).replace(/\s+/g, ' ')).toContain(words);
+  });
+});
+
+describe('docs/devices.md, what can be asked', () => {
+  const termTypes = tableRows(guide, 'Terms');
+
+  it('names every term type, and no other', () => {
+    const stated = termTypes.flatMap(({ cells: [names] }) => inCode(names));
+    expect(stated).toEqual(namedInRefusal({ column: 'id', termType: 'unknown' }));
+  });
+
+  it('puts those in one row that mean the same, with their signs', () => {
+    for (const { cells } of termTypes) {
+      const operators = new Set(inCode(cells[0]).map(findOperator));
+      for (const sign of inCode(cells[1])) {
+        const condition = parseWhere(`createTime ${sign} 1`, deviceSubject);
+        operators.add(condition?.kind === 'comparison' ? condition.operator : undefined);
+      }
+      expect(operators.size).toBe(1);
+    }
+    const signs = termTypes.flatMap(({ cells: [, also] }) => inCode(also));
+    expect(signs).toEqual(['=', '!=', '>', '>=', '<', '<=']);
+  });
+
+  it.each([
+    ['a device', deviceSubject],
+    ['a product', productSubject],
+    ['a log record', logSubject],
+  ])('names the columns of %s by their kind', (of, { columns, fields }: QuerySubject) => {
+    const row = tableRows(guide, 'Columns').find(({ cells }) => cells[0] === of);
+    const ofKind = (kind: string) =>
+      Object.keys(columns).filter((name) => columns[name]?.kind === kind);
+    expect(row?.cells.slice(1).map((cell) => inCode(cell))).toEqual([
+      ofKind('text'),
+      ofKind('integer'),
+      ofKind('enum'),
+    ]);
+    expect(fields).toEqual(Object.keys(columns));
+  });
+
+  it('names the values of state and of deviceType', () => {
+    const [, listed = ''] = /Fixed values are ([\s\S]*?), and the/.exec(textOf('Columns')) ?? [];
+    expect(inCode(listed)).toEqual([...deviceStates, 'state', ...deviceTypes, 'deviceType']);
+  });
+
+  it('names every type of log record', () => {
+    const type = tableRows(guide, 'Logs').find((row) => firstName(row) === 'type');
+    expect(inCode(type?.cells[2])).toEqual(logTypes);
+  });
+
+  /** The list at the end of the service's own refusal. */
+  function namedInRefusal(term: object): readonly string[] {
+    try {
+      parseQueryBody({ terms: [term] }, deviceSubject);
+    } catch (error) {
+      const [problem] = (error as ApiError).result as readonly { readonly message: string }[];
+      return problem?.message.replace(/^.*: use /, '').split(', ') ?? [];
+    }
+    throw new Error('The term was taken.');
+  }
+});

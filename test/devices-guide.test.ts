@@ -1,0 +1,186 @@
+// requires: curl
+/** docs/devices.md: every command of it, in its order. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Constellation, startConstellation } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readDocument } from './documents.ts';
+
+const guide = readDocument('docs/devices.md');
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-devices-'));
+/** What a shell would still know from the commands before: variables and functions. */
+const session = join(directory, 'session');
+const secureKey = 'deviceTeamKey0123456789a';
+
+let system: Constellation;
+
+beforeAll(async () => {
+  const client = (clientId: string, orgId: string) => ({
+    ...{ clientId, name: clientId, orgId, secureKey, grantTypes: ['client_credentials'] },
+    scopes: ['device:read', 'device:write', 'device:log', 'device:report'],
+  });
+  system = await startConstellation({
+    engine: 'sqlite',
+    bootstrap: {
+      organizations: [
+        { id: 'acme', name: 'Acme' },
+        { id: 'other', name: 'Other' },
+      ],
+      clients: [client('devices', 'acme'), client('strangers', 'other')],
+    },
+  });
+  const [own, other] = await Promise.all([tokenOf('devices'), tokenOf('strangers')]);
+  writeFileSync(session, `ACCESS_TOKEN=${own}\nOTHER_TOKEN=${other}\n`);
+  run('setup');
+});
+afterAll(async () => {
+  await system.stop();
+  rmSync(directory, { recursive: true });
+});
+
+async function tokenOf(clientId: string): Promise<string> {
+  const reply = await fetch(`${system.authorizationServerUrl}/token`, {
+    method: 'POST',
+    headers: { Authorization: `Basic ${btoa(`${clientId}:${secureKey}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+  return String(Reflect.get((await reply.json()) as object, 'access_token'));
+}
+
+function block(heading: string): string {
+  const found = new RegExp(`\`\`\`${heading}\\n([\\s\\S]*?)\`\`\``).exec(guide.text)?.[1];
+  if (found === undefined) {
+    throw new Error(`docs/devices.md has no block ${heading}.`);
+  }
+  return found.replaceAll('http://localhost:8844', system.gatewayUrl);
+}
+
+/** Runs a block of the guide after those before it. */
+function run(name: string): string {
+  const script = `set -eu\n. "$1"\n${block(`sh ${name}`)}\ndeclare -p ACCESS_TOKEN OTHER_TOKEN API > "$1"\ndeclare -f >> "$1"`;
+  return execFileSync('bash', ['--norc', '-c', script, 'guide', session], { encoding: 'utf8' });
+}
+
+interface Envelope {
+  readonly status: number;
+  readonly code: string;
+  readonly timestamp: number;
+  readonly result?: unknown;
+}
+
+/** The envelope of each reply of a block, headers left out. */
+function answers(name: string, output: string = run(name)): readonly Envelope[] {
+  return output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Envelope);
+}
+
+const results = (name: string) => answers(name).map(({ result }) => result);
+
+const shown = (name: string) => JSON.parse(block(`json ${name}`));
+
+const state = (value: string) => ({ state: expect.objectContaining({ value }) });
+
+describe('docs/devices.md', () => {
+  it('creates a device, and shows what is stored of it', () => {
+    const [reply] = answers('create');
+    const times = { createTime: expect.any(Number), registerTime: expect.any(Number) };
+    expect(reply).toEqual({
+      ...shown('envelope'),
+      timestamp: expect.any(Number),
+      result: { ...shown('stored'), ...times },
+    });
+    expect(answers('create')).toMatchObject([{ status: 400, code: 'duplicate_key' }]);
+  });
+
+  it('deploys, connects and disconnects it', () => {
+    const [deployed, , connected, , disconnected] = results('connect');
+    const never = { onlineTime: 0, offlineTime: 0 };
+    expect(deployed).toMatchObject({ ...state('offline'), ...never, address: '/' });
+    expect(connected).toMatchObject({ ...state('online'), address: '192.0.2.7:1883' });
+    expect(disconnected).toMatchObject({ ...state('offline'), address: '192.0.2.7:1883' });
+    expect(disconnected).not.toMatchObject({ offlineTime: 0 });
+  });
+
+  it('deletes it only while it is notActive', () => {
+    const replies = answers('delete');
+    expect(replies).toMatchObject([
+      { status: 400, code: 'illegal_argument', result: [{ property: 'state' }] },
+      { status: 200, result: state('notActive') },
+      { status: 200 },
+    ]);
+    expect(replies[2]).not.toHaveProperty('result');
+  });
+
+  it('creates many, and reports those that it cannot', () => {
+    expect(results('batch')).toEqual([shown('batched')]);
+  });
+
+  it('changes what a change names', () => {
+    expect(results('update')).toMatchObject([
+      { name: 'Second pump', configuration: { isHexLog: 'true' } },
+    ]);
+  });
+
+  it('asks in a body, in parameters and in a text, and counts', () => {
+    const output = run('query');
+    const [body, parameters, text, list, count] = answers('query', output).map(
+      ({ result }) => result,
+    );
+    expect(body).toMatchObject({ pageIndex: 0, pageSize: 10, total: 1, data: [{ id: 'pump-2' }] });
+    expect([parameters, text]).toEqual([body, body]);
+    expect(list).toEqual([{ id: 'pump-2', name: 'Second pump', ...state('notActive') }]);
+    expect(output).toMatch(/^x-total-count: 2\r$/im);
+    expect(count).toBe(2);
+  });
+
+  it('finds the same by terms and by a text', () => {
+    const [terms, text] = results('terms');
+    expect(terms).toMatchObject({ total: 1, data: [{ id: 'pump-2' }] });
+    expect(text).toEqual(terms);
+  });
+
+  it('shows how a mistake is refused', () => {
+    expect(answers('refused')).toEqual([{ ...shown('refusal'), timestamp: expect.any(Number) }]);
+  });
+
+  it('sets, lists and removes a tag', () => {
+    const [set, listed, removed] = answers('tags');
+    const tag = { id: 'pump-2:site', name: 'site', value: 'Hall 4', type: 'string' };
+    expect(set?.result).toMatchObject([tag]);
+    expect(listed?.result).toEqual(set?.result);
+    expect(removed).toMatchObject({ status: 200 });
+    expect(removed).not.toHaveProperty('result');
+  });
+
+  it('reports to the log and reads it', () => {
+    const output = run('report');
+    const [one, many, newest, found] = answers('report', output).map(({ result }) => result);
+    const own = { id: expect.any(String), createTime: expect.any(Number) };
+    expect(one).toEqual({ ...shown('record'), ...own, timestamp: expect.any(Number) });
+    expect(many).toMatchObject([{ content: 'too hot' }, { content: 'cooled down' }]);
+    expect(newest).toMatchObject([{ content: 'cooled down' }, { content: 'too hot' }]);
+    expect(output).toMatch(/^x-total-count: 3\r$/im);
+    expect(found).toMatchObject({ total: 1, data: [one] });
+  });
+
+  it('changes a product for its devices', () => {
+    const [changed, read, found, device] = results('products');
+    expect(changed).toMatchObject({ id: 'pump', protocol: 'mqtt', transport: 'TCP' });
+    expect(read).toEqual(changed);
+    expect(found).toMatchObject({ total: 1, data: [{ id: 'pump' }] });
+    expect(found).not.toMatchObject({ data: [{ orgId: 'acme' }] });
+    const deviceType = { value: 'gateway' };
+    expect(device).toMatchObject({ protocol: 'mqtt', transport: 'TCP', deviceType });
+  });
+
+  it('shows nothing of another organisation', () => {
+    expect(answers('elsewhere')).toMatchObject([
+      { status: 404, code: 'not_found' },
+      { status: 200, result: { id: 'pump-2', name: 'Ours', orgId: 'other' } },
+    ]);
+  });
+});
