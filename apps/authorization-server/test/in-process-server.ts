@@ -14,6 +14,7 @@ import {
 import { createStore, type Store } from '@gatehouse/store';
 import { freePort } from '@gatehouse/testing';
 import { createApp } from '../src/app.ts';
+import type { SecurityProfile } from '../src/provider/grant-types.ts';
 
 /** The authorization server in the test's own process: its clock can be set, and its store closed under it. */
 export interface InProcessServer {
@@ -28,6 +29,7 @@ export interface InProcessServer {
 export async function startInProcess(
   options: {
     readonly issuer?: string;
+    readonly securityProfile?: SecurityProfile;
     /** The bootstrap file's content; without it there is nobody but the account page. */
     readonly bootstrap?: unknown;
   } = {},
@@ -38,7 +40,7 @@ export async function startInProcess(
   const identity = openIdentity({ store, masterKey });
   const port = await freePort();
   const address = `http://localhost:${port}`;
-  const { issuer = address } = options;
+  const { issuer = address, securityProfile = 'compatible' } = options;
   if (options.bootstrap !== undefined) {
     const bootstrapFile = join(directory, 'bootstrap.json');
     await writeFile(bootstrapFile, JSON.stringify(options.bootstrap));
@@ -57,7 +59,7 @@ export async function startInProcess(
     masterKey,
     issuer,
     cookieKeys: [randomBytes(32).toString('hex')],
-    securityProfile: 'compatible',
+    securityProfile,
   });
   const logger = createLogger({ app: 'test', level: 'silent', pretty: false });
   const server = createServer(observeRequests(app, logger)).listen(port);
