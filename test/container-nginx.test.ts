@@ -10,6 +10,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -54,6 +55,11 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => once(server.close(), 'close')));
+  // nginx writes a line after the reply was read.
+  for (let before = -1; before !== statSync(log).size; ) {
+    before = statSync(log).size;
+    await sleep(50);
+  }
 });
 afterAll(async () => {
   nginx.kill();
@@ -164,6 +170,7 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
       'headers_too_large',
     ],
   ] as const)('refuses %s itself, in the words of the apps', async (_name, head, status, code) => {
+    const before = readFileSync(log, 'utf8');
     const socket = connect(ports[app], '127.0.0.1');
     socket.write(`${head}\r\nConnection: close\r\n\r\n`);
     const [replyHead = '', body = ''] = String(Buffer.concat(await socket.toArray())).split(
@@ -177,6 +184,7 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
     const notHttp = 'The request is not valid HTTP/1.1.';
     const message = code === 'illegal_argument' ? notHttp : errorCatalogue[code].message;
     expect(words).toEqual({ status, code, message });
+    expect((await linesAfter(before, 1)).map((line) => JSON.parse(line).status)).toEqual([status]);
   });
 
   it('SL-03 logs one line for each answer of its own, with nothing of the request, and none for others', async () => {
