@@ -1,6 +1,7 @@
 // requires: redis-server
 
 import {
+  authorizeAsUser,
   type Constellation,
   createPageVisitor,
   type PageVisitor,
@@ -9,7 +10,7 @@ import {
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { alice, requestToken, web } from './fixtures.ts';
-import { bob, bootstrap, introspect, openPage, tokensFor, withForm } from './page-fixtures.ts';
+import { bob, bootstrap, introspect, openPage, rp, tokensFor, withForm } from './page-fixtures.ts';
 
 describe.each(storeEngines)('the account page over %s', (engine) => {
   let system: Constellation;
@@ -83,11 +84,31 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     expect((await visitor.get(reply.location ?? '')).body).toContain('No application has access');
   });
 
+  it('ends one application’s access and leaves the others theirs', async () => {
+    const visitor = createPageVisitor();
+    const tokens = await tokensFor(issuer, visitor, bob);
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id: rp.clientId,
+      redirect_uri: rp.redirectUris[1],
+    });
+    await authorizeAsUser(`${issuer}/authorize?${query}`, bob, visitor);
+    await visitor.submit(await form(visitor, '/account/revoke', rp.clientId), {});
+    const account = await visitor.get(`${issuer}/account`);
+    expect(account.body).not.toContain(`Application ID: ${rp.clientId}`);
+    expect(account.body).toContain('Application ID: web');
+    expect(await introspect(server, tokens.access_token)).toMatchObject({ active: true });
+  });
+
   it('ends no access of somebody else, whatever the form says', async () => {
     const [alices, bobs] = [createPageVisitor(), createPageVisitor()];
     const tokens = await tokensFor(issuer, alices);
     await tokensFor(issuer, bobs, bob);
-    await bobs.submit(await form(bobs, '/account/revoke', 'web'), { userId: 'alice' });
+    const alive = await introspect(issuer, tokens.access_token);
+    const { sub } = alive as unknown as { sub: string };
+    expect(sub).toMatch(/^[0-9a-f]{32}$/);
+    const fields = { userId: sub, user: sub, accountId: sub, sub };
+    await bobs.submit(await form(bobs, '/account/revoke', 'web'), fields);
     expect(await introspect(issuer, tokens.access_token)).toMatchObject({ active: true });
   });
 

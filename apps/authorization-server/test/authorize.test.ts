@@ -317,6 +317,41 @@ describe('the sign-in', () => {
     }
   });
 
+  it('LG-01 refuses a decision without its token or with another interaction’s', async () => {
+    const [one, other] = [createPageVisitor(), createPageVisitor()];
+    const consentOf = async (visitor: typeof one) => {
+      let page = await visitor.get(authorizationUrl(issuer));
+      while (!page.body.includes('name="decision"')) {
+        page = page.location ? await visitor.get(page.location) : await visitor.submit(page, alice);
+      }
+      return page;
+    };
+    const form = await consentOf(one);
+    const ofAnotherTab = await consentOf(one);
+    const foreign = await consentOf(other);
+    const [tabToken = '', foreignToken = ''] = [ofAnotherTab, foreign].map(
+      ({ body }) => /name="csrf" value="([^"]+)"/.exec(body)?.[1],
+    );
+    for (const csrf of ['', tabToken, foreignToken]) {
+      for (const decision of ['allow', 'deny']) {
+        const reply = await one.submit(form, { decision, csrf });
+        expect([reply.status, reply.location]).toEqual([403, undefined]);
+      }
+    }
+    expect((await one.submit(form, { decision: 'allow' })).status).toBe(303);
+  });
+
+  it('AZ-26 takes no decision from who was asked to sign in', async () => {
+    const visitor = createPageVisitor();
+    const toSignIn = await visitor.get(authorizationUrl(issuer));
+    const form = await visitor.get(toSignIn.location ?? '');
+    const decision = { ...form, body: form.body.replace('/credentials"', '/decision"') };
+    for (const answer of ['allow', 'deny']) {
+      const reply = await visitor.submit(decision, { decision: answer });
+      expect([reply.status, reply.location]).toEqual([403, undefined]);
+    }
+  });
+
   it('LG-02 AZ-24 opens nothing in a browser that did not start it', async () => {
     const victim = createPageVisitor();
     const attacker = createPageVisitor();
@@ -328,6 +363,24 @@ describe('the sign-in', () => {
     const resumed = await victim.get(resume);
     expect(resumed.status).toBe(400);
     expect(resumed.location).toBeUndefined();
+  });
+
+  it('LG-02 opens nothing at the address of one interaction with the cookie of another', async () => {
+    const visitor = createPageVisitor();
+    const addresses: string[] = [];
+    for (let tab = 0; tab < 2; tab += 1) {
+      addresses.push((await visitor.get(authorizationUrl(issuer))).location ?? '');
+    }
+    const [own = '', other = ''] = addresses;
+    const path = new URL(own).pathname;
+    const cookie = ['interaction', 'interaction.sig']
+      .map((name) => `${name}=${visitor.cookies.get(`${name}|${path}`)}`)
+      .join('; ');
+    const statuses = [];
+    for (const address of [own, `${own}/account`, other, `${other}/account`]) {
+      statuses.push((await fetch(address, { headers: { cookie } })).status);
+    }
+    expect(statuses).toEqual([200, 200, 400, 400]);
   });
 
   it('AZ-26 gives no code to a resumed request without a submitted form', async () => {

@@ -268,6 +268,34 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
     });
   });
 
+  it.each([
+    ['/token', { ...grant }, 200],
+    ['/introspect', { token: 'unknown' }, 200],
+    ['/revoke', { token: 'unknown' }, 200],
+    ['/par', { response_type: 'code', client_id: 'web', redirect_uri: web.redirectUri }, 201],
+    ['/device/auth', { client_id: 'web' }, 400],
+  ])('TE-01 TE-02 no reply of %s may be kept, whatever it says', async (path, good, status) => {
+    const wrong = { authorization: basic(web.clientId, 'a wrong secret 0123456789') };
+    const gzip = { ...asWeb, 'content-encoding': 'gzip' };
+    const replies = [
+      [status, await post(path, good)],
+      [400, await post(path, { nothing: 'of use' })],
+      [401, await post(path, good, wrong)],
+      [401, await post(path, good, { authorization: 'Basic %' })],
+      [405, await fetch(`${issuer}${path}`)],
+      [415, await post(path, good, gzip)],
+    ] as const;
+    for (const [expected, reply] of replies) {
+      const header = (name: string) => reply.headers.get(name)?.toLowerCase();
+      expect([reply.status, header('cache-control'), header('pragma')]).toEqual([
+        expected,
+        'no-store',
+        'no-cache',
+      ]);
+      expect(header('content-type')).toBe('application/json;charset=utf-8');
+    }
+  });
+
   describe('introspection and revocation', () => {
     it('IR-01 refuse a caller who proves nothing', async () => {
       const token = await newToken();

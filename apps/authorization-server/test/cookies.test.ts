@@ -1,33 +1,15 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { applyBootstrap, bootstrapDefinition } from '@gatehouse/identity';
 import { createPageVisitor } from '@gatehouse/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { alice, bootstrap } from './fixtures.ts';
 import { type InProcessServer, startInProcess } from './in-process-server.ts';
 
 let server: InProcessServer;
-let directory: string;
 
 async function start(issuer?: string): Promise<void> {
-  directory = await mkdtemp(join(tmpdir(), 'gatehouse-cookies-'));
-  server = await startInProcess(issuer === undefined ? {} : { issuer });
-  const bootstrapFile = join(directory, 'bootstrap.json');
-  await writeFile(bootstrapFile, JSON.stringify(bootstrap));
-  const definition = bootstrapDefinition({
-    ...{ bootstrapFile, dataDirectory: directory, embedded: true },
-    publicUrl: server.issuer,
-  });
-  if (definition !== undefined) {
-    await applyBootstrap(definition, server.identity);
-  }
+  server = await startInProcess({ bootstrap, ...(issuer !== undefined && { issuer }) });
 }
 
-afterEach(async () => {
-  await server.stop();
-  await rm(directory, { recursive: true });
-});
+afterEach(() => server.stop());
 
 interface SetCookie {
   readonly value: string;

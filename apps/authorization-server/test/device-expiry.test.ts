@@ -17,10 +17,12 @@ const realClocks = [
   'performance',
 ] as const;
 
-describe('a device code that nobody entered', () => {
+describe('a device code that nobody has entered yet', () => {
   let server: InProcessServer;
 
   beforeAll(async () => {
+    // Before the store is opened: it keeps the clock that it finds.
+    jest.useFakeTimers({ now: Date.now(), doNotFake: [...realClocks] });
     server = await startInProcess();
     await server.identity.clients.save({
       ...tv,
@@ -44,11 +46,23 @@ describe('a device code that nobody entered', () => {
     await server.stop();
   });
 
+  it('is asked for at the pace that was told: sooner is too soon, then is not', async () => {
+    const { issuer } = server;
+    const device = await startDevice(issuer);
+    const start = Date.now();
+    const answers = [];
+    for (const seconds of [0, 3, device.interval]) {
+      jest.setSystemTime(start + seconds * 1000);
+      answers.push((await pollDevice(issuer, device)).body.error);
+    }
+    expect(answers).toEqual(['authorization_pending', 'slow_down', 'authorization_pending']);
+  });
+
   it('expires after ten minutes, and both sides are told so', async () => {
     const { issuer } = server;
     const device = await startDevice(issuer);
     expect((await pollDevice(issuer, device)).body.error).toBe('authorization_pending');
-    jest.useFakeTimers({ now: Date.now() + 601_000, doNotFake: [...realClocks] });
+    jest.setSystemTime(Date.now() + 601_000);
     const { status, body } = await pollDevice(issuer, device);
     expect([status, body.error]).toEqual([400, 'expired_token']);
     const visitor = createPageVisitor();

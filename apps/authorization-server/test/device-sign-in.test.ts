@@ -15,6 +15,7 @@ import {
   introspect,
   openPage,
   pollDevice,
+  radio,
   startDevice,
   tokensFor,
   tv,
@@ -110,6 +111,19 @@ describe.each(storeEngines)('the device authorization grant over %s', (engine) =
     const replies = await Promise.all(polls);
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(replies.filter(({ body }) => body.error === 'invalid_grant')).toHaveLength(19);
+  });
+
+  it('CR-06 tells another client nothing of a device’s code, and takes nothing from the device', async () => {
+    const device = await startDevice(issuer);
+    const outcomeOf = async (client: typeof tv | typeof radio) => {
+      const { status, body } = await pollDevice(issuer, device, client);
+      return body.error ?? status;
+    };
+    expect(await outcomeOf(radio)).toBe('invalid_grant');
+    expect(await outcomeOf(tv)).toBe('authorization_pending');
+    await connectDevice(device);
+    expect(await outcomeOf(radio)).toBe('invalid_grant');
+    expect(await outcomeOf(tv)).toBe(200);
   });
 
   it('lets one of two browsers confirm a code', async () => {

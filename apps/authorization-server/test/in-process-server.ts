@@ -1,14 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger, observeRequests } from '@gatehouse/http-server';
-import { type Identity, openIdentity } from '@gatehouse/identity';
+import {
+  applyBootstrap,
+  bootstrapDefinition,
+  type Identity,
+  openIdentity,
+} from '@gatehouse/identity';
 import { createStore, type Store } from '@gatehouse/store';
 import { freePort } from '@gatehouse/testing';
 import { createApp } from '../src/app.ts';
+import type { SecurityProfile } from '../src/provider/grant-types.ts';
 
 /** The authorization server in the test's own process: its clock can be set, and its store closed under it. */
 export interface InProcessServer {
@@ -21,7 +27,12 @@ export interface InProcessServer {
 }
 
 export async function startInProcess(
-  options: { readonly issuer?: string } = {},
+  options: {
+    readonly issuer?: string;
+    readonly securityProfile?: SecurityProfile;
+    /** The bootstrap file's content; without it there is nobody but the account page. */
+    readonly bootstrap?: unknown;
+  } = {},
 ): Promise<InProcessServer> {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-in-process-'));
   const store = createStore(`sqlite:${join(directory, 'store.sqlite')}`);
@@ -29,13 +40,26 @@ export async function startInProcess(
   const identity = openIdentity({ store, masterKey });
   const port = await freePort();
   const address = `http://localhost:${port}`;
-  const { issuer = address } = options;
+  const { issuer = address, securityProfile = 'compatible' } = options;
+  if (options.bootstrap !== undefined) {
+    const bootstrapFile = join(directory, 'bootstrap.json');
+    await writeFile(bootstrapFile, JSON.stringify(options.bootstrap));
+    const definition = bootstrapDefinition({
+      bootstrapFile,
+      dataDirectory: directory,
+      embedded: true,
+      publicUrl: issuer,
+    });
+    if (definition !== undefined) {
+      await applyBootstrap(definition, identity);
+    }
+  }
   const app = await createApp({
     identity,
     masterKey,
     issuer,
     cookieKeys: [randomBytes(32).toString('hex')],
-    securityProfile: 'compatible',
+    securityProfile,
   });
   const logger = createLogger({ app: 'test', level: 'silent', pretty: false });
   const server = createServer(observeRequests(app, logger)).listen(port);

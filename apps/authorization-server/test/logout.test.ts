@@ -10,7 +10,15 @@ import {
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { alice, authorizationUrl, requestToken, web } from './fixtures.ts';
-import { bob, bootstrap, implicitUrl, introspect, openPage, tokensFor } from './page-fixtures.ts';
+import {
+  bob,
+  bootstrap,
+  implicitUrl,
+  introspect,
+  openPage,
+  rp,
+  tokensFor,
+} from './page-fixtures.ts';
 
 const SESSION = 'session|/';
 
@@ -162,6 +170,37 @@ describe('the logout pages', () => {
     const anonymous = `post_logout_redirect_uri=${evil}`;
     const ignored = await visitor.get(`${issuer}/logout?${anonymous}`);
     expect(ignored.location).toBe(`${issuer}/logout/success`);
+  });
+
+  it('take a hint from us only, and go back to none but its own client', async () => {
+    const visitor = createPageVisitor();
+    const { id_token: hint } = (await tokensFor(issuer, visitor)) as unknown as {
+      readonly id_token: string;
+    };
+    const ask = (parameters: Record<string, string>, who = visitor) =>
+      who.get(`${issuer}/logout?${new URLSearchParams(parameters)}`);
+    const [header, payload = '', signature = ''] = hint.split('.');
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+    const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const ofRp = encode({ ...claims, aud: rp.clientId });
+    const unsigned = encode({ alg: 'none' });
+    const toRp = { post_logout_redirect_uri: rp.postLogoutRedirectUris[0] };
+    const refused = [
+      { id_token_hint: hint, ...toRp },
+      { id_token_hint: hint, client_id: rp.clientId, ...toRp },
+      { id_token_hint: hint, client_id: rp.clientId, post_logout_redirect_uri: back },
+      { id_token_hint: `${header}.${ofRp}.${signature}`, ...toRp },
+      { id_token_hint: `${unsigned}.${ofRp}.`, ...toRp },
+      { id_token_hint: `${header}.${payload}.`, post_logout_redirect_uri: back },
+    ];
+    for (const parameters of refused) {
+      for (const who of [visitor, createPageVisitor()]) {
+        const page = await ask(parameters, who);
+        expect([parameters, page.status, page.location]).toEqual([parameters, 400, undefined]);
+      }
+    }
+    const page = await ask({ id_token_hint: hint, post_logout_redirect_uri: back });
+    expect((await visitor.submit(page, { logout: 'yes' })).location).toBe(back);
   });
 
   it('go straight on for who is not signed in, without a page that submits itself', async () => {

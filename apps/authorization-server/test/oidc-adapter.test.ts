@@ -1,12 +1,14 @@
 // requires: redis-server
 
 import { createHash, randomBytes } from 'node:crypto';
-import type { Sealer } from '@gatehouse/identity';
+import { openIdentity } from '@gatehouse/identity';
 import { createStore, type Store } from '@gatehouse/store';
 import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { OidcAdapter } from '../src/provider/oidc-adapter.ts';
+import { recordKey } from '../src/provider/record-key.ts';
 import { createRedemptions } from '../src/provider/redemptions.ts';
+import { endedSessionKey } from '../src/provider/sessions.ts';
 
 describe.each(storeEngines)('the provider’s records on %s', (engine) => {
   let running: StoreEngine;
@@ -21,11 +23,13 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
     await running.stop();
   });
 
+  const credentialHash = (value: string) => createHash('sha256').update(value).digest('base64url');
+  const masterKey = randomBytes(32);
   const adapterOf = (model: string, over: Store = store) =>
     new OidcAdapter(model, {
       store: over,
-      credentialHash: (value) => createHash('sha256').update(value).digest('base64url'),
-      sealer: {} as Sealer,
+      credentialHash,
+      sealer: openIdentity({ store, masterKey }).sealer,
       singleUse: createRedemptions(over),
       findLiveHolder: async () => ({ client: undefined, user: undefined }),
     });
@@ -69,5 +73,54 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
     expect(await adapter.find('token')).toBeDefined();
     await adapterOf('Grant').destroy('grant');
     expect(await adapter.find('token')).toBeUndefined();
+  });
+
+  it.each(['set', 'get'] as const)(
+    'CG-14 a session that is written back while it ends stays ended: before %s',
+    async (operation) => {
+      const [id, uid] = [randomBytes(8).toString('hex'), randomBytes(8).toString('hex')];
+      const end = async () => {
+        await store.set(endedSessionKey(credentialHash(uid)), '', 60);
+        await adapterOf('Session').destroy(id);
+      };
+      await expect(
+        adapterOf('Session', interrupted(operation, end)).upsert(id, { uid }, 60),
+      ).rejects.toThrow('invalid_request');
+      expect(await adapterOf('Session').find(id)).toBeUndefined();
+    },
+  );
+
+  it.each(['Session', 'Interaction', 'DeviceCode', 'PushedAuthorizationRequest'])(
+    'SL-02 a %s that is copied to the place of another one does not open there',
+    async (model) => {
+      const adapter = adapterOf(model);
+      const [mine, theirs] = ['mine', 'theirs'].map((name) => `${model}-${name}`) as [
+        string,
+        string,
+      ];
+      const keyOf = (id: string) => recordKey(model, id, credentialHash);
+      for (const id of [mine, theirs]) {
+        await adapter.upsert(id, { uid: `uid-${id}`, userCode: `code-${id}` }, 60);
+      }
+      await store.set(keyOf(mine), (await store.get(keyOf(theirs))) ?? '', 60);
+      await expect(adapter.find(mine)).rejects.toThrow('cannot be opened');
+      expect(await adapter.find(theirs)).toMatchObject({ uid: `uid-${theirs}` });
+    },
+  );
+
+  it('SL-02 the name of a session or device code that is copied to another one leads nowhere', async () => {
+    for (const [model, kind, find] of [
+      ['Session', 'uid', 'findByUid'],
+      ['DeviceCode', 'userCode', 'findByUserCode'],
+    ] as const) {
+      const adapter = adapterOf(model);
+      for (const name of ['mine', 'theirs']) {
+        await adapter.upsert(`${model}-of-${name}`, { [kind]: name }, 60);
+      }
+      const keyOf = (name: string) => `oidc:${model}:${kind}:${credentialHash(name)}`;
+      await store.set(keyOf('mine'), (await store.get(keyOf('theirs'))) ?? '', 60);
+      await expect(adapter[find]('mine')).rejects.toThrow('cannot be opened');
+      expect(await adapter[find]('theirs')).toMatchObject({ jti: `${model}-of-theirs` });
+    }
   });
 });

@@ -20,6 +20,9 @@ export const bob = { username: 'bob', password: 'bob has a long password' } as c
 /** A device without a keyboard: no secret, nothing to redirect to. */
 export const tv = { clientId: 'pages-tv', name: 'Living room TV' } as const;
 
+/** Another device, which is not the first. */
+export const radio = { clientId: 'pages-radio', name: 'Kitchen radio' } as const;
+
 /** May ask about every token. */
 const resourceServer = {
   clientId: 'pages-resource-server',
@@ -31,6 +34,7 @@ export const rp = {
   clientId: 'pages-rp',
   secureKey: 'rpKey0123456789abcdef',
   redirectUris: ['https://rp.example/cb?x=1', 'https://rp.example/cb2'],
+  postLogoutRedirectUris: ['https://rp.example/signed-out'],
 } as const;
 
 export const implicitApp = {
@@ -59,6 +63,7 @@ export const bootstrap = {
       grantTypes: [DEVICE_GRANT, 'refresh_token'],
       scopes: ['device:read', 'profile'],
     },
+    { ...ordinary, ...radio, public: true, grantTypes: [DEVICE_GRANT], scopes: ['device:read'] },
     { ...ordinary, ...resourceServer, name: 'Devices', resourceServer: true },
     {
       ...ordinary,
@@ -189,10 +194,14 @@ export async function startDevice(
   return (await reply.json()) as DeviceAuthorization;
 }
 
-export async function pollDevice(server: string, device: DeviceAuthorization) {
+export async function pollDevice(
+  server: string,
+  device: DeviceAuthorization,
+  { clientId }: { readonly clientId: string } = tv,
+) {
   return requestToken(
     server,
-    { grant_type: DEVICE_GRANT, device_code: device.device_code, client_id: tv.clientId },
+    { grant_type: DEVICE_GRANT, device_code: device.device_code, client_id: clientId },
     {},
   );
 }

@@ -6,6 +6,7 @@ import {
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { alice, authorizationUrl, basic, bootstrap, requestToken, web } from './fixtures.ts';
+import { full, grantsBootstrap } from './grants-fixtures.ts';
 
 describe('a pushed authorization request (RFC 9126)', () => {
   let system: Constellation;
@@ -14,7 +15,7 @@ describe('a pushed authorization request (RFC 9126)', () => {
   beforeAll(async () => {
     system = await startConstellation({
       engine: 'sqlite',
-      bootstrap,
+      bootstrap: grantsBootstrap,
       apps: ['authorization-server'],
     });
     issuer = system.authorizationServerUrl;
@@ -66,6 +67,17 @@ describe('a pushed authorization request (RFC 9126)', () => {
       expect(reply.location ?? '').not.toContain('code=');
     },
   );
+
+  it('is of no use to another client, and stays good for its own', async () => {
+    const address = await push(web, { redirect_uri: web.redirectUri, scope: 'device:read' });
+    // Registered for the same address and scope: nothing else stands in its way.
+    const foreign = address().replace('client_id=web', `client_id=${full.clientId}`);
+    expect(foreign).not.toBe(address());
+    const reply = await createPageVisitor().get(foreign);
+    expect([reply.status, reply.location]).toEqual([400, undefined]);
+    const landing = await authorizeAsUser(address(), alice);
+    expect(landing.searchParams.has('code')).toBe(true);
+  });
 
   it('is good for one use', async () => {
     const address = await push(web, { redirect_uri: web.redirectUri, scope: 'device:read' });

@@ -17,6 +17,7 @@ import { authorizeAsUser } from '@gatehouse/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { createApp } from '../src/app.ts';
+import { lifetimes } from '../src/provider/lifetimes.ts';
 import { alice, authorizationUrl, bootstrap, requestToken, web } from './fixtures.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -102,4 +103,8 @@ it('IR-09 a running server publishes, uses and lets go of keys by age, without a
       expect(Object.keys(key).sort()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);
     }
   }
+});
+
+it('IR-09 an outgoing key stays published, by default, as long as an ID token that it signed lives', () => {
+  expect(defaultSigningKeyPolicy.longestTokenSeconds).toBeGreaterThanOrEqual(lifetimes.IdToken);
 });

@@ -251,12 +251,12 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
     });
   });
 
-  it('stores no token or code in a form that can be read', async () => {
+  it('SL-01 SL-03 neither stores nor logs a token or code in a form that can be read', async () => {
     const code = await newCode();
     const { body } = await requestToken(issuer, redemption(code));
-    const output = await system.output();
+    const written = (await system.output()) + (await system.storedText());
     for (const secret of [code, body.access_token, body.refresh_token, body.id_token]) {
-      expect(output).not.toContain(secret);
+      expect(written.includes(secret)).toBe(false);
     }
   });
 });

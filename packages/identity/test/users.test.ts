@@ -98,6 +98,29 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await users.verify(wanted.username, wanted.password)).toBeDefined();
   });
 
+  test.each([
+    ['is disabled', { enabled: false }],
+    ['is signed out everywhere', { notBefore: 2_000_000_000 }],
+    ['gets another password', { passwordHash: 'the hash of another' }],
+  ])('a user who %s while the password is hashed is not signed in', async (_name, changes) => {
+    const { users } = openIdentity();
+    const wanted = newUser();
+    const { userId } = await users.ensure(wanted);
+    const signIn = () => users.verify(wanted.username, wanted.password);
+    expect(await signIn()).toBeDefined();
+    const signingIn = signIn();
+    await openIdentity().users.update(userId, (user) => ({ ...user, ...changes }));
+    expect(await signingIn).toBeUndefined();
+  });
+
+  test('a not-before of a user never moves back, whoever saves an older record', async () => {
+    const { users } = openIdentity();
+    const { userId } = await users.ensure(newUser());
+    await users.update(userId, (user) => ({ ...user, notBefore: 2_000 }));
+    await openIdentity().users.update(userId, (user) => ({ ...user, notBefore: 1_000 }));
+    expect(await users.find(userId)).toMatchObject({ notBefore: 2_000 });
+  });
+
   test('PW-02 an unknown, a disabled and a wrong sign-in cost one hash each', async () => {
     const { users } = openIdentity();
     const [known, disabled] = [newUser(), newUser()];

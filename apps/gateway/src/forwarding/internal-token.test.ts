@@ -35,17 +35,28 @@ describe('createInternalTokenIssuer', () => {
 
   it('never gives one caller the token of another', async () => {
     const issue = createIssuer(() => 1_700_000_000_000);
-    const tokens = await Promise.all([
-      issue(principal, 'device-service'),
-      issue(principal, 'other-service'),
-      issue({ ...principal, subject: 'alice', userId: 'alice' }, 'device-service'),
-      issue({ ...principal, orgId: 'org-2' }, 'device-service'),
-      issue({ ...principal, scopes: new Set(['device:read', 'device:write']) }, 'device-service'),
-      issue({ ...principal, clientId: 'demo","demo' }, 'device-service'),
-    ]);
-
-    expect(new Set(tokens).size).toBe(tokens.length);
-    expect(decodeJwt(tokens[2] ?? '')).toMatchObject({ sub: 'alice', client_id: 'demo' });
+    const callers: readonly (readonly [Principal, string])[] = [
+      [principal, 'device-service'],
+      [principal, 'other-service'],
+      [{ ...principal, subject: 'alice', userId: 'alice' }, 'device-service'],
+      [{ ...principal, orgId: 'org-2' }, 'device-service'],
+      [{ ...principal, scopes: new Set(['device:read', 'device:write']) }, 'device-service'],
+      [{ ...principal, clientId: 'demo","demo' }, 'device-service'],
+    ];
+    // One after the other, and round again: a token can only be mistaken for one that is at hand.
+    const tokens = new Set<string>();
+    for (const [caller, audience] of [...callers, ...callers]) {
+      const token = await issue(caller, audience);
+      tokens.add(token);
+      expect(decodeJwt(token)).toMatchObject({
+        aud: audience,
+        client_id: caller.clientId,
+        sub: caller.subject,
+        org: caller.orgId,
+        scope: [...caller.scopes].join(' '),
+      });
+    }
+    expect(tokens.size).toBe(callers.length);
   });
 
   it('makes the next caller try again when the key could not be had', async () => {

@@ -1,0 +1,86 @@
+import {
+  type Constellation,
+  createPageVisitor,
+  type PageVisitor,
+  startConstellation,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { alice, requestToken } from './fixtures.ts';
+import {
+  bootstrap,
+  connectDevice,
+  DEVICE_GRANT,
+  type DeviceAuthorization,
+  openPage,
+  startDevice,
+} from './page-fixtures.ts';
+
+const carol = { username: 'carol', password: 'a long password of carol' } as const;
+const ownTv = { clientId: 'own-tv', name: 'Meeting room screen' } as const;
+
+describe('a device of one organisation only', () => {
+  let system: Constellation;
+  let issuer: string;
+
+  beforeAll(async () => {
+    system = await startConstellation({
+      engine: 'sqlite',
+      bootstrap: {
+        ...bootstrap,
+        organizations: [...bootstrap.organizations, { id: 'org-2', name: 'Another' }],
+        clients: [
+          ...bootstrap.clients,
+          {
+            ...ownTv,
+            orgId: 'org-2',
+            public: true,
+            ownOrganizationOnly: true,
+            grantTypes: [DEVICE_GRANT],
+            scopes: ['device:read'],
+          },
+        ],
+        users: [...bootstrap.users, { ...carol, name: 'Carol', orgId: 'org-2' }],
+      },
+      apps: ['authorization-server'],
+    });
+    issuer = system.authorizationServerUrl;
+  });
+  afterAll(() => system.stop());
+
+  const poll = async (device: DeviceAuthorization) => {
+    const { clientId } = ownTv;
+    const form = { grant_type: DEVICE_GRANT, device_code: device.device_code, client_id: clientId };
+    const { status, body } = await requestToken(issuer, form, {});
+    return body.error ?? status;
+  };
+  const confirm = async (device: DeviceAuthorization, visitor: PageVisitor) => {
+    const form = await visitor.get(device.verification_uri);
+    const question = await visitor.submit(form, { user_code: device.user_code });
+    const confirmed = await visitor.submit(question, { confirm: 'yes' });
+    return visitor.get(confirmed.location ?? '');
+  };
+
+  it('is connected by who belongs to it', async () => {
+    const device = await startDevice(issuer, { client_id: ownTv.clientId });
+    await connectDevice(device, { user: carol });
+    expect(await poll(device)).toBe(200);
+  });
+
+  it('refuses the password of somebody else like a wrong one', async () => {
+    const device = await startDevice(issuer, { client_id: ownTv.clientId });
+    const visitor = createPageVisitor();
+    const signIn = await confirm(device, visitor);
+    expect((await visitor.submit(signIn, alice)).status).toBe(422);
+    expect(await poll(device)).toBe('authorization_pending');
+  });
+
+  it('does not take who is signed in already: somebody else has to sign in', async () => {
+    const device = await startDevice(issuer, { client_id: ownTv.clientId });
+    const visitor = createPageVisitor();
+    await openPage(visitor, `${issuer}/account`, alice);
+    const page = await confirm(device, visitor);
+    expect(page.body).toContain('name="password"');
+    expect(page.body).not.toContain('name="decision"');
+    expect(await poll(device)).toBe('authorization_pending');
+  });
+});

@@ -1,0 +1,50 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { authorizeAsUser, createPageVisitor } from '@gatehouse/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { recordKey } from '../src/provider/record-key.ts';
+import { alice, authorizationUrl } from './fixtures.ts';
+import { type InProcessServer, startInProcess } from './in-process-server.ts';
+import { bootstrap, openPage } from './page-fixtures.ts';
+
+const MINUTE = 60;
+const DAY = 24 * 60 * MINUTE;
+
+describe('what the server keeps', () => {
+  let server: InProcessServer;
+
+  afterEach(() => server.stop());
+
+  /** Seconds until the record ends, to the nearest ten. */
+  async function secondsLeft(model: string, value: string): Promise<number> {
+    const { identity, store } = server;
+    const key = recordKey(model, value, identity.credentialHash);
+    const text = (await store.get(key)) ?? '';
+    const { exp } = JSON.parse(text.startsWith('{') ? text : identity.sealer.open(text, key));
+    return Math.round((exp - Date.now() / 1000) / 10) * 10;
+  }
+
+  it.each([
+    ['compatible', 10 * MINUTE],
+    ['strict', MINUTE],
+  ] as const)('CR-05 of a code ends soon, under the %s profile', async (profile, lifetime) => {
+    server = await startInProcess({ bootstrap, securityProfile: profile });
+    const verifier = randomBytes(32).toString('base64url');
+    const url = authorizationUrl(server.issuer, {
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    });
+    const landing = await authorizeAsUser(url, alice);
+    const code = landing.searchParams.get('code') ?? '';
+    expect(await secondsLeft('AuthorizationCode', code)).toBe(lifetime);
+  });
+
+  it('AZ-31 of a browser in which nobody signed in ends within the hour', async () => {
+    server = await startInProcess({ bootstrap });
+    const visitor = createPageVisitor();
+    const session = () => secondsLeft('Session', visitor.cookies.get('session|/') ?? '');
+    await visitor.get(`${server.issuer}/device`);
+    expect(await session()).toBe(60 * MINUTE);
+    await openPage(visitor, `${server.issuer}/account`);
+    expect(await session()).toBe(14 * DAY);
+  });
+});

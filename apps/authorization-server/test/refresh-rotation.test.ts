@@ -1,0 +1,70 @@
+// requires: redis-server
+
+import { randomBytes } from 'node:crypto';
+import { createStore, type Store } from '@gatehouse/store';
+import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createRefreshRotation } from '../src/provider/refresh-rotation.ts';
+
+const MONTH = 30 * 24 * 60 * 60;
+
+describe.each(storeEngines)('the use of a refresh token on %s', (engine) => {
+  let running: StoreEngine;
+  let store: Store;
+
+  beforeAll(async () => {
+    running = await startStoreEngine(engine);
+    store = createStore(running.storeUrl);
+  });
+  afterAll(async () => {
+    await store.close();
+    await running.stop();
+  });
+
+  const keyOf = (token: string) => `record:${token}`;
+  const successorOf = (token: string) => `${token}-next`;
+  const start = () => {
+    const id = randomBytes(8).toString('hex');
+    let seconds = 0;
+    const now = () => 1_800_000_000_000 + seconds * 1000;
+    const rotation = createRefreshRotation({ store, successorOf, keyOf, now });
+    const of = (token: string) => ({ id: token, key: keyOf(token) });
+    return {
+      id,
+      at(later: number) {
+        seconds = later;
+      },
+      write: (token: string) => store.set(keyOf(token), '{}', MONTH),
+      claim: (token: string) => rotation.claim(of(token), MONTH),
+      isRedeemed: (token: string) => rotation.isRedeemed(of(token)),
+    };
+  };
+
+  it('CR-10 never was, where the process died before it wrote the successor: it may be repeated', async () => {
+    const { id, at, write, claim, isRedeemed } = start();
+    expect([await isRedeemed(id), await claim(id)]).toEqual([false, true]);
+    at(3600);
+    expect([await isRedeemed(id), await claim(id)]).toEqual([false, true]);
+    await write(successorOf(id));
+    expect([await isRedeemed(id), await claim(id)]).toEqual([true, false]);
+  });
+
+  it('RF-01 RF-02 may be repeated for ten seconds, or until the successor is used', async () => {
+    for (const usedAfter of [undefined, 4]) {
+      const { id, at, write, claim, isRedeemed } = start();
+      expect(await claim(id)).toBe(true);
+      await write(successorOf(id));
+      at(3.9);
+      expect([await isRedeemed(id), await claim(id)]).toEqual([false, true]);
+      if (usedAfter !== undefined) {
+        at(usedAfter);
+        expect(await claim(successorOf(id))).toBe(true);
+      }
+      at(9.9);
+      const isOver = usedAfter !== undefined;
+      expect([await isRedeemed(id), await claim(id)]).toEqual([isOver, !isOver]);
+      at(10);
+      expect([await isRedeemed(id), await claim(id)]).toEqual([true, false]);
+    }
+  });
+});

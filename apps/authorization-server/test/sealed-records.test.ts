@@ -1,0 +1,100 @@
+// requires: redis-server
+
+import { randomBytes } from 'node:crypto';
+import {
+  type Constellation,
+  createPageVisitor,
+  startConstellation,
+  storeEngines,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { recordKey } from '../src/provider/record-key.ts';
+import { alice, authorizationUrl, basic, web } from './fixtures.ts';
+import { startInProcess } from './in-process-server.ts';
+import { bob, bootstrap, openPage } from './page-fixtures.ts';
+
+const marker = () => `marker-${randomBytes(8).toString('hex')}`;
+
+describe.each(storeEngines)('what waits between two requests of a browser, on %s', (engine) => {
+  let system: Constellation;
+  let issuer: string;
+
+  beforeAll(async () => {
+    const apps = ['authorization-server'] as const;
+    system = await startConstellation({ engine, bootstrap, apps });
+    issuer = system.authorizationServerUrl;
+  });
+  afterAll(() => system.stop());
+
+  const isStored = async (...texts: readonly string[]) => {
+    const stored = await system.storedText();
+    return texts.filter((text) => stored.includes(text));
+  };
+
+  it('SL-01 an interaction keeps nothing of the request readable at rest', async () => {
+    const visitor = createPageVisitor();
+    const [state, nonce, hint] = [marker(), marker(), marker()];
+    const request = { scope: 'openid', state, nonce, login_hint: hint };
+    const redirect = await visitor.get(authorizationUrl(issuer, request));
+    // The address is in the client's record: what is readable is found.
+    expect(await isStored(state, nonce, hint, web.redirectUri)).toEqual([web.redirectUri]);
+    const page = await visitor.get(redirect.location ?? '');
+    expect(page.body).toContain(hint);
+  });
+
+  it('SL-01 a pushed request is not readable at rest, nor is its address', async () => {
+    const [state, nonce] = [marker(), marker()];
+    const reply = await fetch(`${issuer}/par`, {
+      method: 'POST',
+      headers: { authorization: basic(web.clientId, web.secureKey) },
+      body: new URLSearchParams({
+        response_type: 'code',
+        client_id: web.clientId,
+        redirect_uri: web.redirectUri,
+        scope: 'openid',
+        state,
+        nonce,
+      }),
+    });
+    const { request_uri: address } = (await reply.json()) as { request_uri: string };
+    const id = address.split(':').at(-1) ?? '';
+    // The library keeps the request as a token without signature: base64url of its JSON.
+    const encoded = [state, nonce].flatMap((text) =>
+      [text, ` ${text}`, `  ${text}`].map((shifted) =>
+        Buffer.from(shifted).toString('base64url').slice(4, 24),
+      ),
+    );
+    expect(await isStored(state, nonce, id, ...encoded)).toEqual([]);
+    const query = new URLSearchParams({ client_id: web.clientId, request_uri: address });
+    const redirect = await createPageVisitor().get(`${issuer}/authorize?${query}`);
+    expect(redirect.location).toContain('/sign-in/');
+  });
+
+  it('SL-01 a session is not readable at rest: neither its id nor the token of its forms', async () => {
+    const visitor = createPageVisitor();
+    await openPage(visitor, `${issuer}/account`);
+    const question = await visitor.get(`${issuer}/logout`);
+    const token = /name="xsrf" value="([^"]+)"/.exec(question.body)?.[1] ?? '';
+    const id = visitor.cookies.get('session|/') ?? '';
+    expect([token, id].map((text) => text.length > 20)).toEqual([true, true]);
+    expect(await isStored(token, id)).toEqual([]);
+    expect((await visitor.submit(question, { logout: 'yes' })).status).toBe(303);
+  });
+});
+
+describe('a session’s record in the store', () => {
+  it('SL-02 signs nobody in who copied it to the place of their own', async () => {
+    const { issuer, store, identity, stop } = await startInProcess({ bootstrap });
+    const [theirs, mine] = [createPageVisitor(), createPageVisitor()];
+    await openPage(theirs, `${issuer}/account`, alice);
+    await openPage(mine, `${issuer}/account`, bob);
+    const [from = '', to = ''] = [theirs, mine].map(({ cookies }) =>
+      recordKey('Session', cookies.get('session|/') ?? '', identity.credentialHash),
+    );
+    await store.set(to, (await store.get(from)) ?? '');
+    const page = await mine.get(`${issuer}/account`);
+    expect([page.status, page.body.includes('Alice Example')]).toEqual([500, false]);
+    expect((await theirs.get(`${issuer}/account`)).body).toContain('Alice Example');
+    await stop();
+  });
+});

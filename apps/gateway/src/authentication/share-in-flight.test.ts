@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Principal } from '@gatehouse/identity';
+import { describe, expect, it } from '@jest/globals';
+import { shareInFlight } from './share-in-flight.ts';
+
+const alice: Principal = {
+  clientId: 'web',
+  orgId: 'org-1',
+  userId: 'alice',
+  subject: 'alice',
+  scopes: new Set(),
+};
+
+/** A verifier whose answers come when the test says so. */
+function createVerifier() {
+  const running: PromiseWithResolvers<Principal | undefined>[] = [];
+  const verify = shareInFlight(() => {
+    const verification = Promise.withResolvers<Principal | undefined>();
+    running.push(verification);
+    return verification.promise;
+  });
+  return { running, verify };
+}
+
+describe('verifications of one token at once', () => {
+  it('are one, and another token’s is its own', async () => {
+    const { running, verify } = createVerifier();
+    const answers = [verify('one'), verify('one'), verify('two')];
+    expect(running).toHaveLength(2);
+    running[0]?.resolve(alice);
+    running[1]?.resolve(undefined);
+    expect(await Promise.all(answers)).toEqual([alice, alice, undefined]);
+  });
+
+  it('CG-14 leave nothing behind: what comes after the answer is verified anew, good or bad', async () => {
+    const { running, verify } = createVerifier();
+    const first = verify('token');
+    running[0]?.resolve(alice);
+    expect(await first).toBe(alice);
+    const second = verify('token');
+    expect(running).toHaveLength(2);
+    running[1]?.reject(new Error('away'));
+    await expect(second).rejects.toThrow('away');
+    const third = verify('token');
+    expect(running).toHaveLength(3);
+    running[2]?.resolve(undefined);
+    expect(await third).toBeUndefined();
+  });
+
+  it('CG-14 are not joined where the store is slow: its answer may be older than a revocation', async () => {
+    const { running, verify } = createVerifier();
+    const slow = verify('token');
+    await sleep(30);
+    const later = verify('token');
+    expect(running).toHaveLength(2);
+    running[1]?.resolve(undefined);
+    expect(await later).toBeUndefined();
+    running[0]?.resolve(alice);
+    expect(await slow).toBe(alice);
+  });
+});
