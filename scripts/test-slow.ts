@@ -1,8 +1,12 @@
-/** `npm run test:slow`: the suites that take minutes (kill -9 in numbers, statistics of timing, random input). */
+/**
+ * `npm run test:slow`: the suites that take minutes (kill -9 in numbers, ends under load, backups, statistics of timing,
+ * random input).
+ */
 import { spawnSync } from 'node:child_process';
 import { installMissingServices } from './services.ts';
 
-installMissingServices(['redis-server', 'postgresql', 'python3', 'slowhttptest']);
+const services = ['redis-server', 'redis-cli', 'postgresql', 'sqlite3', 'python3', 'slowhttptest'];
+installMissingServices(services);
 const { status } = spawnSync(
   process.execPath,
   [

@@ -173,7 +173,8 @@ function sendSignal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) {
+    // Not instanceof Error: in Jest the errors of Node are of another realm.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') {
       throw error;
     }
   }
