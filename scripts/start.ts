@@ -18,6 +18,7 @@ const apps = ['authorization-server', 'gateway', 'device-service'] as const;
 
 const settings = readSettings();
 const demo = prepareDemo();
+let isRunning = false;
 let stopping = false;
 let demoApplication: RunningServer | undefined;
 const children = apps.map(startApp);
@@ -27,12 +28,21 @@ process.on('SIGTERM', stop);
 if (process.send !== undefined) {
   process.on('disconnect', stop);
 }
-for (const child of children) {
-  child.once('exit', () => stop());
+for (const [index, child] of children.entries()) {
+  child.once('exit', (code, signal) => {
+    // One that refuses to start says why itself.
+    if (isRunning && !stopping) {
+      console.error(
+        `The ${apps[index]} ended by itself (${signal ?? code}), so the others stop too.`,
+      );
+    }
+    stop();
+  });
 }
 
 const started = await Promise.all(children.map(becomesReady));
 if (started.every(Boolean)) {
+  isRunning = true;
   demoApplication = demo === undefined ? undefined : await startDemoApplication(demo);
   const stays = demo === undefined ? '' : ` The data stays in ${settings.dataDirectory}.`;
   console.log(

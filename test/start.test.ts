@@ -1,7 +1,7 @@
 // requires: chromium curl openssl
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -65,6 +65,25 @@ function isGroupGone(group: ChildProcess): boolean {
   } catch {
     return true;
   }
+}
+
+/** The id of the process of the group whose command line has the text. */
+function processIn({ group }: Started, text: string): number {
+  const found = readdirSync('/proc').find((id) => {
+    try {
+      const [, , groupId] =
+        readFileSync(`/proc/${id}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+      return (
+        Number(groupId) === group.pid && readFileSync(`/proc/${id}/cmdline`, 'utf8').includes(text)
+      );
+    } catch {
+      return false;
+    }
+  });
+  if (found === undefined) {
+    throw new Error(`No process runs ${text}.`);
+  }
+  return Number(found);
 }
 
 /** The printed part: from the addresses to the end, without the log around it. */
@@ -217,7 +236,16 @@ describe('npm start', () => {
     expect(message(second.output())).toBe(message(first.output()));
     const { reply } = paste(printed(second.output(), 'curl -s http'));
     expect(JSON.parse(reply).result).toHaveLength(1);
-    await pressControlC(second);
+    expect(second.output()).not.toContain('ended by itself');
+  });
+
+  it('says which app ended by itself, and stops the others', async () => {
+    const closed = once(second.group, 'close');
+    process.kill(processIn(second, 'apps/device-service/src/main.ts'), 'SIGKILL');
+    expect(await closed).toEqual([1, null]);
     expect(isGroupGone(second.group)).toBe(true);
+    expect(second.output()).toContain(
+      'The device-service ended by itself (SIGKILL), so the others stop too.',
+    );
   });
 });
