@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
 const LINGER_MILLISECONDS = 500;
-const LINGER_BYTES = 256 * 1024;
+/** More than a body that is just over the usual limit: a proxy that meets a reset while it sends says 502 for it. */
+const LINGER_BYTES = 2 * 1024 * 1024;
 
 /**
  * Takes in, for a short while, what the caller is still sending. Closing at once would make its system
