@@ -13,7 +13,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { lifetimes, timesToLive } from '../apps/authorization-server/src/provider/lifetimes.ts';
 import { clientOptions } from '../apps/cli/src/commands/client-options.ts';
-import { readDocument, tableRows } from './documents.ts';
+import { codeBlock, readDocument, tableRows } from './documents.ts';
 
 const guide = readDocument('docs/applications.md');
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-applications-'));
@@ -61,11 +61,7 @@ afterAll(async () => {
 });
 
 function block(heading: string): string {
-  const found = new RegExp(`\`\`\`${heading}\\n([\\s\\S]*?)\`\`\``).exec(guide.text)?.[1];
-  if (found === undefined) {
-    throw new Error(`docs/applications.md has no block ${heading}.`);
-  }
-  return found
+  return codeBlock(guide, heading)
     .replaceAll('http://localhost:9000', system.authorizationServerUrl)
     .replaceAll('http://localhost:8844', system.gatewayUrl);
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Constellation, startConstellation } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readDocument } from './documents.ts';
+import { codeBlock, readDocument } from './documents.ts';
 
 const guide = readDocument('docs/devices.md');
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-devices-'));
@@ -50,11 +50,7 @@ async function tokenOf(clientId: string): Promise<string> {
 }
 
 function block(heading: string): string {
-  const found = new RegExp(`\`\`\`${heading}\\n([\\s\\S]*?)\`\`\``).exec(guide.text)?.[1];
-  if (found === undefined) {
-    throw new Error(`docs/devices.md has no block ${heading}.`);
-  }
-  return found.replaceAll('http://localhost:8844', system.gatewayUrl);
+  return codeBlock(guide, heading).replaceAll('http://localhost:8844', system.gatewayUrl);
 }
 
 /** Runs a block of the guide after those before it. */

@@ -88,3 +88,12 @@ export function namedNpmScripts({ text }: Document): readonly string[] {
     ([, script, lifecycle]) => script ?? lifecycle ?? '',
   );
 }
+
+/** The first block of code whose fence is followed by this: a language, or a language and a name. */
+export function codeBlock({ path, text }: Document, heading: string): string {
+  const found = new RegExp(`\`\`\`${heading}\\n([\\s\\S]*?)\`\`\``).exec(text)?.[1];
+  if (found === undefined) {
+    throw new Error(`${path} has no block ${heading}.`);
+  }
+  return found;
+}

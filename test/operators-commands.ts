@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { dirname } from 'node:path';
-import { readDocument } from './documents.ts';
+import { codeBlock, readDocument } from './documents.ts';
 import { root } from './source-tree.ts';
 
 /** The commands of docs/operations.md that stand in a block of this name: what follows `sh` at its beginning. */
 export function commandsNamed(name: string): string {
-  return block(new RegExp(`\`\`\`sh ${name}\\n([\\s\\S]*?)\`\`\``), name);
+  return codeBlock(readDocument('docs/operations.md'), `sh ${name}`);
 }
 
 /** The commands of the n-th unnamed block after a heading. */
@@ -15,14 +15,6 @@ export function commandsUnder(heading: string, index: number): string {
   const found = [...blocks][index]?.[1];
   if (found === undefined) {
     throw new Error(`docs/operations.md has no such block under ${heading}.`);
-  }
-  return found;
-}
-
-function block(pattern: RegExp, name: string): string {
-  const found = pattern.exec(readDocument('docs/operations.md').text)?.[1];
-  if (found === undefined) {
-    throw new Error(`docs/operations.md has no block ${name}.`);
   }
   return found;
 }

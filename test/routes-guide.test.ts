@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { credentialKinds, routeMethods } from '../apps/gateway/src/routes/route.ts';
 import { loadRouting, routeEntry, routeFile } from '../apps/gateway/src/routes/route-file.ts';
 import { deviceScopes } from '../packages/identity/src/scopes.ts';
-import { firstName, readDocument, tableRows } from './documents.ts';
+import { codeBlock, firstName, readDocument, tableRows } from './documents.ts';
 
 const guide = readDocument('docs/routes.md');
 const directory = mkdtempSync(join(tmpdir(), 'routes-guide-'));
@@ -42,9 +42,8 @@ describe('docs/routes.md', () => {
   });
 
   it('has an example that the gateway takes', () => {
-    const [, example = ''] = /```json\n([\s\S]*?)```/.exec(guide.text) ?? [];
     const path = join(directory, 'routes.json');
-    writeFileSync(path, example);
+    writeFileSync(path, codeBlock(guide, 'json'));
     const { routes, upstreams } = loadRouting(path, 'http://localhost:8850');
     const own = routes.filter(({ upstream }) => upstream === 'telemetry');
     expect(own.map(({ operation, streaming }) => [operation, streaming])).toEqual([

@@ -3,24 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readDocument } from '../documents.ts';
+import { codeBlock, readDocument } from '../documents.ts';
 import { root } from '../source-tree.ts';
 import { callGateway, registerUsers, requestToken, sign, type Users } from './clients.ts';
 import { createTier, type Tier } from './tier.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-own-service-'));
-const guide = readDocument('docs/routes.md').text;
+const guide = readDocument('docs/routes.md');
 let tier: Tier;
 let users: Users;
-
-/** The first block of the guide that is headed so. */
-function block(language: string): string {
-  const found = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(guide)?.[1];
-  if (found === undefined) {
-    throw new Error(`docs/routes.md has no block ${language}.`);
-  }
-  return found;
-}
 
 function file(name: string, content: string): string {
   const path = join(directory, name);
@@ -29,9 +20,9 @@ function file(name: string, content: string): string {
 }
 
 beforeAll(async () => {
-  const routes = file('routes.json', block('json'));
-  const program = file('telemetry.mjs', block('js telemetry.mjs'));
-  const override = block('yaml own-service').replace('./routes.json', routes);
+  const routes = file('routes.json', codeBlock(guide, 'json'));
+  const program = file('telemetry.mjs', codeBlock(guide, 'js telemetry.mjs'));
+  const override = codeBlock(guide, 'yaml own-service').replace('./routes.json', routes);
   // The guide's program takes the place of an image: ours has Node and jose.
   const asImage = file(
     'image.yml',
