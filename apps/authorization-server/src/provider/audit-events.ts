@@ -9,6 +9,7 @@ import Provider, {
   type RefreshToken,
 } from 'oidc-provider';
 import { requestOrigin } from '../audit/request-origin.ts';
+import { TOO_MANY_CODE_ATTEMPTS } from './code-attempts.ts';
 import { presentedClientId } from './presented-client-id.ts';
 
 /**
@@ -52,6 +53,9 @@ export function auditEvents(provider: Provider, { audit, clients }: Identity): v
         clientId: context.oidc.client?.clientId,
         userId: holders.get(context.req),
       });
+    }
+    if (error.error_detail === TOO_MANY_CODE_ATTEMPTS) {
+      record(context, { event: 'code_guessed', clientId: context.oidc.client?.clientId });
     }
   });
 

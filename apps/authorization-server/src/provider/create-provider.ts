@@ -19,6 +19,7 @@ import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { auditEvents } from './audit-events.ts';
 import { refuseUnauthorizedClients } from './client-permissions.ts';
+import { limitCodeAttempts } from './code-attempts.ts';
 import { type ProviderSettings, providerConfiguration } from './configuration.ts';
 import { completeDeviceCodes } from './device-codes.ts';
 import { enableImplicit } from './enable-implicit.ts';
@@ -84,7 +85,7 @@ export function createProvider(issuer: string, dependencies: ProviderDependencie
   return provider;
 }
 
-/** Refresh tokens have a grace, which `strict` does not give. */
+/** Codes are presented a few times only; refresh tokens have a grace, which `strict` does not give. */
 function chooseSingleUse(
   { identity, securityProfile }: ProviderDependencies,
   redemptions: Redemptions,
@@ -93,8 +94,13 @@ function chooseSingleUse(
   const { store, credentialHash } = identity;
   const keyOf = (refreshToken: string) => recordKey('RefreshToken', refreshToken, credentialHash);
   const rotation = createRefreshRotation({ store, successorOf, keyOf });
-  return (model) =>
-    model === 'RefreshToken' && securityProfile === 'compatible' ? rotation : redemptions;
+  const codes = limitCodeAttempts(redemptions, store);
+  return (model) => {
+    if (model === 'AuthorizationCode') {
+      return codes;
+    }
+    return model === 'RefreshToken' && securityProfile === 'compatible' ? rotation : redemptions;
+  };
 }
 
 /** The library compares one plaintext secret and pads it with NUL; the registry holds up to two, sealed. */

@@ -123,9 +123,11 @@ export class OidcAdapter implements Adapter {
     if (!consumableModels.has(this.#model)) {
       return payload;
     }
-    return (await this.#singleUse.isRedeemed({ id, key }))
-      ? { ...payload, consumed: true }
-      : payload;
+    if (await this.#singleUse.isRedeemed({ id, key })) {
+      return { ...payload, consumed: true };
+    }
+    await this.#singleUse.assertMayPresent?.({ id, key });
+    return payload;
   }
 
   findByUid(uid: string): Promise<AdapterPayload | undefined> {

@@ -13,6 +13,12 @@ export interface SingleUse {
   claim(redeemable: Redeemable, secondsToLive: number): Promise<boolean>;
   /** Whether it was used up before the request at hand came: then two parties hold it. */
   isRedeemed(redeemable: Redeemable): Promise<boolean>;
+  /**
+   * Counts a presentation of a credential that is not used up, before anything that it is presented with is checked.
+   *
+   * @throws InvalidGrant when it was presented too often
+   */
+  assertMayPresent?(redeemable: Redeemable): Promise<void>;
 }
 
 export const claimKey = (recordKey: string) => `claimed:${recordKey}`;

@@ -46,6 +46,7 @@ export type AuditEvent = Parties &
     | { readonly event: 'token_revoked'; readonly kind: string }
     | { readonly event: 'grant_revoked' }
     | { readonly event: 'code_replayed' }
+    | { readonly event: 'code_guessed' }
     | { readonly event: 'refresh_token_replayed' }
     | { readonly event: 'pkce_challenge_reused' }
     | { readonly event: 'signature_refused' }
@@ -87,6 +88,7 @@ export const auditEvents: Readonly<Record<AuditEventName, AuditEventKind>> = {
   token_revoked: { trail: 'changes', outcome: 'success' },
   grant_revoked: { trail: 'changes', outcome: 'success' },
   code_replayed: { trail: 'security', outcome: 'failure' },
+  code_guessed: { trail: 'security', outcome: 'failure' },
   refresh_token_replayed: { trail: 'security', outcome: 'failure' },
   pkce_challenge_reused: { trail: 'security', outcome: 'failure' },
   signature_refused: { trail: 'signatures', outcome: 'failure' },
