@@ -21,7 +21,7 @@ import {
 import { createStore, parseStoreUrl, StoreUnavailable, storeOperations } from '@gatehouse/store';
 import { createApp } from './app.ts';
 import { loadConfiguration } from './config.ts';
-import { refuseAbsoluteForm } from './http/refuse-absolute-form.ts';
+import { refuseDoubtfulRequests } from './http/refuse-doubtful-requests.ts';
 import { createAuthorizationServerMetrics } from './metrics/authorization-server-metrics.ts';
 
 async function start() {
@@ -76,7 +76,7 @@ async function start() {
     },
     (error) => error instanceof StoreUnavailable,
   );
-  const listener = observeRequests(refuseAbsoluteForm(application.listener), logger, {
+  const listener = observeRequests(refuseDoubtfulRequests(application.listener), logger, {
     observer: metrics.requested,
   });
   const server = await serve(listener, {

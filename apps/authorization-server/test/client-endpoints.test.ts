@@ -107,6 +107,28 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(reply).toContain('invalid_request');
     });
 
+    it.each([
+      'client_secret',
+      'client_assertion',
+      'code',
+      'refresh_token',
+      'password',
+      'token',
+      'device_code',
+    ])('CA-12 refuses %s in the address at every endpoint', async (name) => {
+      for (const path of ['/token', '/revoke', '/introspect', '/par', '/device/auth']) {
+        const reply = await postText(`${path}?${name}=x`, 'grant_type=client_credentials');
+        expect([path, reply.status, await reply.json()]).toEqual([
+          path,
+          400,
+          {
+            error: 'invalid_request',
+            error_description: `${name} belongs in the body, never in the address.`,
+          },
+        ]);
+      }
+    });
+
     it('CA-12 refuses a secret in the address, and does not log it', async () => {
       const reply = await postText(
         `/token?client_id=web&client_secret=${web.secureKey}`,
@@ -161,6 +183,25 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
         expect(reply.status).toBe(415);
       },
     );
+
+    it.each([
+      ['1.0', 'chunked', 'needs HTTP/1.1'],
+      ['1.1', 'gzip, chunked', 'must be chunked'],
+    ])('CWE-444 refuses HTTP/%s with Transfer-Encoding: %s', async (version, encoding, problem) => {
+      const form = 'grant_type=client_credentials';
+      const reply = await sendRaw(
+        issuer,
+        `POST /token HTTP/${version}\r\nHost: x\r\nAuthorization: ${asWeb.authorization}\r\n` +
+          'Content-Type: application/x-www-form-urlencoded\r\nConnection: keep-alive\r\n' +
+          `Transfer-Encoding: ${encoding}\r\n\r\n` +
+          `${form.length.toString(16)}\r\n${form}\r\n0\r\n\r\nGET /jwks HTTP/1.1\r\nHost: x\r\n\r\n`,
+      );
+      expect(reply).toMatch(/^HTTP\/1\.1 400 /);
+      expect(reply).toMatch(/\r\nconnection: close\r\n/i);
+      expect(reply).toContain(`Transfer-Encoding ${problem}.`);
+      expect(reply.match(/HTTP\/1\.1 [1-5]/g)).toHaveLength(1);
+      await stillServes();
+    });
 
     it('TE-07 refuses a body over the limit, with and without Content-Length', async () => {
       const large = `grant_type=client_credentials&x=${'y'.repeat(56 * 1024)}`;

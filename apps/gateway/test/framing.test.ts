@@ -19,11 +19,11 @@ beforeEach(async () => {
 });
 
 /** A creation with a good token: only its framing can be what is refused. */
-function post(head: string, body: string): Promise<string> {
+function post(head: string, body: string, version = '1.1'): Promise<string> {
   return sendRaw(
     booted.port,
     Buffer.from(
-      `POST /device-instance HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n` +
+      `POST /device-instance HTTP/${version}\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n` +
         `Content-Type: application/json\r\n${head}\r\n${body}`,
       'latin1',
     ),
@@ -71,6 +71,23 @@ describe('the framing of a body', () => {
     expect(reply.match(/HTTP\/1\.1 /g)?.length ?? 0).toBeLessThanOrEqual(1);
     expect(booted.upstream.requests).toEqual([]);
     await expectHealthy();
+  });
+
+  it('CWE-444 refuses Transfer-Encoding in HTTP/1.0, and reads no second request from its body', async () => {
+    const smuggled = 'GET /api/device HTTP/1.1\r\nHost: g\r\n\r\n';
+    for (const body of [chunked, `${chunked}${smuggled}`]) {
+      const head = 'Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n';
+      const reply = await post(head, body, '1.0');
+      expect(reply).toMatch(/^HTTP\/1\.1 400 .*Transfer-Encoding: needs HTTP\/1\.1/s);
+      expect(reply).toMatch(/\r\nconnection: close\r\n/i);
+      expect(reply.match(/HTTP\/1\.1 [1-5]/g)).toHaveLength(1);
+    }
+    expect(booted.upstream.requests).toEqual([]);
+    await expectHealthy();
+  });
+
+  it('accepts HTTP/1.0 with a length', async () => {
+    expect(await post('Content-Length: 2\r\n', '{}', '1.0')).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   it('GW-15 drops trailers: none of them becomes a header', async () => {

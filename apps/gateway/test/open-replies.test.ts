@@ -134,6 +134,23 @@ describe('a reply that stays open', () => {
     expect(reply.complete).toBe(false);
   });
 
+  it('is cut within two seconds after its client loses the scope', async () => {
+    const { ended } = answerWithEvents();
+    const reply = await listen();
+    reply.on('error', () => {});
+    await once(reply, 'data');
+    await booted.saveClient({ scopes: ['device:write'] });
+    try {
+      const started = performance.now();
+      reply.resume();
+      await Promise.all([new Promise((resolve) => reply.once('close', resolve)), ended]);
+      expect(performance.now() - started).toBeLessThan(2000);
+      expect(reply.complete).toBe(false);
+    } finally {
+      await booted.saveClient({});
+    }
+  });
+
   it('refuses signed requests: nobody could sign its end', async () => {
     const reply = await send(booted.port, '/events', { headers: booted.signed() });
     expect([reply.status, reply.json.code]).toEqual([401, 'unauthorized']);
@@ -224,6 +241,21 @@ describe('an upgrade', () => {
     socket?.resume();
     await new Promise((resolve) => socket?.once('close', resolve));
     expect(performance.now() - started).toBeLessThan(2000);
+  });
+
+  it('is cut within two seconds after its client loses the scope', async () => {
+    const own = await gateway.issueToken();
+    const { socket } = await handshake('/socket', { Authorization: `Bearer ${own}` });
+    await gateway.saveClient({ scopes: ['device:write'] });
+    try {
+      socket?.on('error', () => {});
+      const started = performance.now();
+      socket?.resume();
+      await new Promise((resolve) => socket?.once('close', resolve));
+      expect(performance.now() - started).toBeLessThan(2000);
+    } finally {
+      await gateway.saveClient({});
+    }
   });
 
   it.each([

@@ -162,6 +162,36 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
+  it('CWE-444 are not reused before the bytes that arrived during the last reply are read', async () => {
+    answer = (socket) => socket.write(whole('first'));
+    const pool = open(1);
+    const second = Promise.withResolvers<string>();
+    await new Promise<void>((resolve, reject) => {
+      pool.dispatch(
+        { method: 'GET', path: '/', headers: [] },
+        {
+          onRequestStart() {
+            // This one waits for the only connection.
+            ask(pool).then(({ body }) => second.resolve(body), second.reject);
+          },
+          onResponseStart() {},
+          onResponseData() {},
+          onResponseEnd() {
+            answer = (socket) => socket.write(whole('second'));
+            // The loopback interface delivers it at once: the next turn of the event loop reads it.
+            sockets[0]?.write(whole('smuggled'));
+            resolve();
+          },
+          onResponseError: (_controller, error) => reject(error),
+        },
+      );
+    });
+
+    expect(await second.promise).toBe('second');
+    expect(sockets).toHaveLength(2);
+    await pool.close();
+  });
+
   it('end with a cancelled exchange, and whoever waits gets another one', async () => {
     answer = () => {};
     const pool = open(1);

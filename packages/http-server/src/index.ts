@@ -34,3 +34,4 @@ export {
 } from './run-process.ts';
 export { type ListenOptions, type RunningServer, serve, type UpgradeListener } from './serve.ts';
 export { serverLimits } from './server-limits.ts';
+export { transferEncodingProblem } from './transfer-encoding.ts';

@@ -7,6 +7,7 @@
  *                               ├ server-limits ── slow-readers, dropped-connections
  *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
  *                               ├ continue (100 only for a body that is wanted)
+ *                               ├ transfer-encoding (where a body ends must not be in doubt)
  *                               ├ deferred-listener (503 until the application could be built)
  *                               ├ operations-server (/live, /ready, /metrics) ── metrics/
  *                               └ deny-debugging (no inspector, no memory in a core dump)

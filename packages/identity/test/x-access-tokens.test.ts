@@ -114,6 +114,24 @@ describeOnBothEngines('tokens of Method B', ({ openIdentity, openStore, storedTe
     expect(index).toHaveLength(20);
   });
 
+  test('AT-10 a client has at most 1000 live tokens', async () => {
+    const { client, identity } = await prepare();
+    const tokens = createXAccessTokens({ ...identity, now: () => START });
+    const indexKey = `x-access-tokens:${client.clientId}`;
+    const first = await tokens.issue(client, 60);
+    const seeded = Array.from({ length: 998 }, (_, i) => `token-${i}`);
+    for (const name of seeded) {
+      await identity.store.addToIndex(indexKey, name, START + 600_000);
+    }
+    await tokens.issue(client, 600);
+    expect(await identity.store.members(indexKey)).toHaveLength(1000);
+    expect(await tokens.verify(first)).toBeDefined();
+
+    await tokens.issue(client, 600);
+    expect(await identity.store.members(indexKey)).toHaveLength(1000);
+    expect(await tokens.verify(first)).toBeUndefined();
+  });
+
   test('SL-01 the token itself is nowhere in the store', async () => {
     const { client, tokens } = await prepare();
     const token = await tokens.issue(client, 60);

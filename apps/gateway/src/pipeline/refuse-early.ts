@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
+import { transferEncodingProblem } from '@gatehouse/http-server';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const served: ReadonlySet<string> = new Set(METHODS);
@@ -23,10 +24,9 @@ export function refuseEarly(
   if (headers.upgrade !== undefined && !acceptsUpgrade) {
     throw refusal('Upgrade', 'is not accepted here');
   }
-  // Node takes `gzip, chunked`, and would hand on a body it has not decoded (RFC 9112 §6.1).
-  const transferEncoding = headers['transfer-encoding'];
-  if (transferEncoding !== undefined && transferEncoding.trim().toLowerCase() !== 'chunked') {
-    throw refusal('Transfer-Encoding', 'must be chunked');
+  const encodingProblem = transferEncodingProblem(request);
+  if (encodingProblem !== undefined) {
+    throw refusal('Transfer-Encoding', encodingProblem);
   }
   if (headers['content-encoding'] !== undefined) {
     throw new ApiError('unsupported_media_type', { message: 'Send the body without an encoding.' });

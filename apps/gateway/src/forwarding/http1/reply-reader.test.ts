@@ -163,6 +163,14 @@ describe('a reader of replies', () => {
     ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
     ['a body longer than it said', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab'],
     ['an upgrade', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n'],
+    [
+      'an interim reply with the length of a body',
+      'HTTP/1.1 103 Early\r\nContent-Length: 2\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
+    ],
+    [
+      'an interim reply in chunks',
+      'HTTP/1.1 103 Early\r\nTransfer-Encoding: chunked\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
+    ],
     ['interim replies without end', 'HTTP/1.1 103 Early\r\n\r\n'.repeat(9)],
     ['a head without end', `HTTP/1.1 200 OK\r\nA: ${'a'.repeat(16_400)}`],
     ...['g', '', '-1', '0x1', '1 1', '123456789', ' 1'].map((size) => [
