@@ -70,20 +70,22 @@ export function createClientRegistry(dependencies: {
   const cache = createRecordCache(store, parseClient, now);
   const keys = createClientKeys(dependencies);
 
-  async function write(
-    clientId: string,
-    toSaved: (existing: Client | undefined) => Client,
-  ): Promise<Client> {
+  type Change = (existing: Client | undefined) => Client;
+
+  async function write(clientId: string, toSaved: Change): Promise<Client> {
     const key = keyOf(clientId);
     return withRecordLock(store, key, async (assertHeld) => {
       const existing = await readForUpdate(store, key, parseClient);
       const wanted = toSaved(existing);
       const notBefore = Math.max(wanted.notBefore, existing?.notBefore ?? 0);
       const saved: Client = { ...wanted, clientId, notBefore };
+      if (existing === undefined) {
+        await store.addToIndex(INDEX_KEY, clientId, NEVER_EXPIRES);
+      }
       assertHeld();
-      await store.set(key, JSON.stringify(saved));
+      const revokes = existing !== undefined;
+      await store.set(key, JSON.stringify(saved), undefined, { revokes });
       cache.forget(key);
-      await store.addToIndex(INDEX_KEY, clientId, NEVER_EXPIRES);
       return saved;
     });
   }

@@ -28,7 +28,7 @@ export function createNotBefore(dependencies: {
         const existing = parse((await store.get(KEY)) ?? '0');
         assertHeld();
         if (notBefore > existing || !Number.isFinite(existing)) {
-          await store.set(KEY, String(notBefore));
+          await store.set(KEY, String(notBefore), undefined, { revokes: true });
         }
         cache.forget(KEY);
       }),

@@ -44,7 +44,8 @@ async function take(store: Store, lockKey: string, owner: string): Promise<numbe
   const giveUpAt = performance.now() + WAIT_MILLISECONDS;
   for (;;) {
     const sentAt = performance.now();
-    const holder = await store.claim(lockKey, owner, LOCK_SECONDS);
+    // A client or user is revoked under its lock, also while the store is full.
+    const holder = await store.claim(lockKey, owner, LOCK_SECONDS, { revokes: true });
     if (holder === owner) {
       return sentAt;
     }

@@ -54,7 +54,7 @@ export function createRevocations(dependencies: {
   const { store, clients, users, notBefore, credentialHash, now } = dependencies;
 
   async function destroyGrant(grantId: string): Promise<void> {
-    await store.set(grantTombstoneKey(grantId), '', GRANT_LIFETIME_SECONDS);
+    await store.set(grantTombstoneKey(grantId), '', GRANT_LIFETIME_SECONDS, { revokes: true });
     const members = await store.members(grantMembersKey(grantId));
     await store.delete([...members, grantMembersKey(grantId), grantKey(grantId)]);
   }

@@ -151,7 +151,7 @@ export function createUserRegistry(dependencies: {
         const notBefore = Math.max(changed.notBefore, existing.notBefore);
         const user: User = { ...changed, userId, notBefore };
         assertHeld();
-        await store.set(key, JSON.stringify(user));
+        await store.set(key, JSON.stringify(user), undefined, { revokes: true });
         cache.forget(key);
         return user;
       });

@@ -8,5 +8,12 @@ export {
   type Verdict,
 } from './rate-limiter.ts';
 export { redisAccessRule } from './redis-access.ts';
-export { type Counter, NEVER_EXPIRES, type Store, StoreUnavailable } from './store.ts';
+export {
+  type Counter,
+  NEVER_EXPIRES,
+  type Store,
+  StoreFull,
+  StoreUnavailable,
+  type WriteOptions,
+} from './store.ts';
 export { parseStoreUrl, type StoreLocation } from './store-url.ts';

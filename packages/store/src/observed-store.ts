@@ -37,8 +37,9 @@ export function observeStore(store: Store, observe: StoreObserver): Store {
   const now = () => performance.now();
   return {
     get: (key) => timed('get', now(), store.get(key)),
-    set: (key, value, ttl) => timed('set', now(), store.set(key, value, ttl)),
-    claim: (key, owner, ttl) => timed('claim', now(), store.claim(key, owner, ttl)),
+    set: (key, value, ttl, options) => timed('set', now(), store.set(key, value, ttl, options)),
+    claim: (key, owner, ttl, options) =>
+      timed('claim', now(), store.claim(key, owner, ttl, options)),
     delete: (keys) => timed('delete', now(), store.delete(keys)),
     increment: (key, window, amount) =>
       timed('increment', now(), store.increment(key, window, amount)),
@@ -49,7 +50,8 @@ export function observeStore(store: Store, observe: StoreObserver): Store {
     removeFromIndex: (key, member) =>
       timed('removeFromIndex', now(), store.removeFromIndex(key, member)),
     members: (key) => timed('members', now(), store.members(key)),
-    append: (key, entry, capacity) => timed('append', now(), store.append(key, entry, capacity)),
+    append: (key, entry, capacity, options) =>
+      timed('append', now(), store.append(key, entry, capacity, options)),
     read: (key, limit) => timed('read', now(), store.read(key, limit)),
     ping: () => timed('ping', now(), store.ping()),
     close: () => store.close(),

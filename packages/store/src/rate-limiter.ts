@@ -1,4 +1,4 @@
-import type { Counter, Store } from './store.ts';
+import { type Counter, type Store, StoreFull } from './store.ts';
 
 export interface RateLimit {
   readonly requests: number;
@@ -15,7 +15,7 @@ export interface Verdict {
 
 export interface RateLimiter {
   readonly limit: RateLimit;
-  /** Takes one permit. Only where no lease is left does it ask the store, which may throw. */
+  /** Takes one permit. Only where no lease is left does it ask the store, which may throw. One that is full does not. */
   take(key: string): Verdict | Promise<Verdict>;
   /** The refusal that `take` would give, if this process already knows it. */
   knownRefusal(key: string): Verdict | undefined;
@@ -27,6 +27,8 @@ interface Lease {
   size: number;
   /** What the store had left after the last reply. */
   left: number;
+  /** The count of the window, as of the last reply. */
+  count: number;
   resetsAt: number;
   waiting: number;
   refill: Promise<void> | undefined;
@@ -40,6 +42,9 @@ const MAXIMUM_ENTRIES = 50_000;
  * Counts in the store, for all processes together: never more than the limit pass in a window. So that a
  * request does not cost a round trip, each process takes permits in leases: one at first, twice as many each
  * time they run out within a window. The error is on the safe side: of the limit, up to 1/32 a process may go unused.
+ *
+ * A store that is full cannot count and must not stop callers who write nothing: this process then counts by itself, so
+ * that each process lets the whole limit pass. A store that does not answer is an error as before.
  *
  * @param name which limit this is: processes that use the same one share it
  */
@@ -56,7 +61,15 @@ export function createRateLimiter(
     let lease = leases.get(key);
     if (lease === undefined) {
       makeRoom(leases, now());
-      lease = { permits: 0, size: 1, left: 0, resetsAt: 0, waiting: 0, refill: undefined };
+      lease = {
+        permits: 0,
+        size: 1,
+        left: 0,
+        count: 0,
+        resetsAt: 0,
+        waiting: 0,
+        refill: undefined,
+      };
       leases.set(key, lease);
     }
     return lease;
@@ -65,8 +78,24 @@ export function createRateLimiter(
   async function refill(key: string, lease: Lease): Promise<void> {
     const isNewWindow = now() >= lease.resetsAt;
     const amount = Math.max(lease.size, lease.waiting);
-    const counter = await store.increment(`rate:${name}:${key}`, limit.windowSeconds, amount);
+    const counter = await store
+      .increment(`rate:${name}:${key}`, limit.windowSeconds, amount)
+      .catch((error: unknown) => {
+        if (error instanceof StoreFull) {
+          return countHere(lease, { amount, isNewWindow });
+        }
+        throw error;
+      });
     renew(lease, counter, { amount, isNewWindow, largestLease, requests: limit.requests });
+  }
+
+  function countHere(
+    lease: Lease,
+    { amount, isNewWindow }: { readonly amount: number; readonly isNewWindow: boolean },
+  ): Counter {
+    return isNewWindow
+      ? { count: amount, resetsAt: now() + limit.windowSeconds * 1000 }
+      : { count: lease.count + amount, resetsAt: lease.resetsAt };
   }
 
   async function takeFromStore(key: string): Promise<Verdict> {
@@ -129,6 +158,7 @@ function renew(
   const granted = Math.max(0, Math.min(amount, requests - before));
   lease.permits = isNewWindow ? granted : lease.permits + granted;
   lease.left = Math.max(0, requests - count);
+  lease.count = count;
   lease.resetsAt = resetsAt;
   const next = isNewWindow ? lease.size / 2 : lease.size * 2;
   lease.size = Math.max(1, Math.min(largestLease, Math.floor(next)));

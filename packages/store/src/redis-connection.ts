@@ -3,8 +3,8 @@ import type { Availability } from './availability.ts';
 import { OPERATION_DEADLINE_MILLISECONDS } from './limits.ts';
 import { createRedisClient, type RedisClient, reconnectPauseMilliseconds } from './redis-client.ts';
 import { assertNoEviction } from './redis-eviction.ts';
-import { outageReason } from './redis-outage-reason.ts';
-import { StoreUnavailable } from './store.ts';
+import { isFull, outageReason } from './redis-outage-reason.ts';
+import { StoreFull, StoreUnavailable } from './store.ts';
 import type { RedisLocation } from './store-url.ts';
 
 const EXAMINE_AGAIN_MILLISECONDS = 500;
@@ -54,7 +54,8 @@ export class RedisConnection {
       }
       return await this.#sendWithinDeadline(command);
     } catch (error) {
-      throw new StoreUnavailable(operation, withoutArguments(error), outageReason(error));
+      const Failure = isFull(error) ? StoreFull : StoreUnavailable;
+      throw new Failure(operation, withoutArguments(error), outageReason(error));
     }
   }
 

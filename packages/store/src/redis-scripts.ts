@@ -3,6 +3,13 @@ import { NEVER_EXPIRES } from './store.ts';
 /** How much longer than its last member an index key lives, should the clock be set back meanwhile. */
 const INDEX_MARGIN_MILLISECONDS = 60_000;
 
+/** A script with this flag may write while Redis is over its maxmemory (Redis 7.0 and later). */
+const ALLOW_OOM = '#!lua flags=allow-oom\n';
+
+const appendCapped = `
+      redis.call('LPUSH', KEYS[1], ARGV[1])
+      redis.call('LTRIM', KEYS[1], 0, tonumber(ARGV[2]) - 1)`;
+
 /**
  * The read-modify-write operations, each atomic and on one key, so that they run on a cluster. ioredis
  * sends them by digest, and whole again when the server has forgotten them (NOSCRIPT).
@@ -50,12 +57,14 @@ export const redisScripts = {
         redis.call('PEXPIRE', KEYS[1], string.format('%.0f', lifetime))
       end`,
   },
-  appendCapped: {
+  appendCapped: { numberOfKeys: 1, lua: appendCapped },
+  // The same writes for a revocation, which a Redis at its maxmemory has to accept.
+  setAlways: {
     numberOfKeys: 1,
-    lua: `
-      redis.call('LPUSH', KEYS[1], ARGV[1])
-      redis.call('LTRIM', KEYS[1], 0, tonumber(ARGV[2]) - 1)`,
+    lua: `${ALLOW_OOM}
+      return redis.call('SET', KEYS[1], ARGV[1], unpack(ARGV, 2))`,
   },
+  appendCappedAlways: { numberOfKeys: 1, lua: `${ALLOW_OOM}${appendCapped}` },
 } as const;
 
 /** What ioredis makes of them: one method a script. Replies are as unchecked as any from the wire. */

@@ -3,7 +3,7 @@ import { assertEpochMilliseconds, assertPositiveInteger, lifetimeMilliseconds } 
 import type { RedisClient } from './redis-client.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { assertNoEviction } from './redis-eviction.ts';
-import type { Counter, Store } from './store.ts';
+import type { Counter, Store, WriteOptions } from './store.ts';
 import type { RedisLocation } from './store-url.ts';
 
 export interface RedisStoreDependencies {
@@ -32,21 +32,25 @@ class RedisStore implements Store {
     return this.#send('get', async (client) => optionalText(await client.get(key)));
   }
 
-  async set(key: string, value: string, ttlSeconds?: number): Promise<void> {
-    const lifetime = ttlSeconds === undefined ? undefined : lifetimeMilliseconds(ttlSeconds);
-    await this.#send('set', (client) =>
-      lifetime === undefined ? client.set(key, value) : client.set(key, value, 'PX', lifetime),
-    );
+  async set(
+    key: string,
+    value: string,
+    ttlSeconds?: number,
+    options: WriteOptions = {},
+  ): Promise<void> {
+    const words = [value, ...expiryWords(ttlSeconds)] as const;
+    await this.#send('set', (client) => write(client, key, words, options));
   }
 
-  async claim(key: string, owner: string, ttlSeconds?: number): Promise<string> {
-    const lifetime = ttlSeconds === undefined ? undefined : lifetimeMilliseconds(ttlSeconds);
+  async claim(
+    key: string,
+    owner: string,
+    ttlSeconds?: number,
+    options: WriteOptions = {},
+  ): Promise<string> {
+    const words = [owner, ...expiryWords(ttlSeconds), 'NX', 'GET'] as const;
     const holder = await this.#send('claim', async (client) =>
-      optionalText(
-        await (lifetime === undefined
-          ? client.set(key, owner, 'NX', 'GET')
-          : client.set(key, owner, 'PX', lifetime, 'NX', 'GET')),
-      ),
+      optionalText(await write(client, key, words, options)),
     );
     return holder ?? owner;
   }
@@ -91,9 +95,18 @@ class RedisStore implements Store {
     );
   }
 
-  async append(key: string, entry: string, capacity: number): Promise<void> {
+  async append(
+    key: string,
+    entry: string,
+    capacity: number,
+    { revokes = false }: WriteOptions = {},
+  ): Promise<void> {
     assertPositiveInteger('A capacity', capacity);
-    await this.#send('append', (client) => client.appendCapped(key, entry, capacity));
+    await this.#send('append', (client) =>
+      revokes
+        ? client.appendCappedAlways(key, entry, capacity)
+        : client.appendCapped(key, entry, capacity),
+    );
   }
 
   async read(key: string, limit: number): Promise<readonly string[]> {
@@ -126,6 +139,22 @@ class RedisStore implements Store {
     }
     return { count: Number(count), resetsAt: this.#now() + Math.max(Number(remaining), 0) };
   }
+}
+
+type SetWords = readonly [value: string, ...(string | number)[]];
+
+function expiryWords(ttlSeconds: number | undefined): readonly (string | number)[] {
+  return ttlSeconds === undefined ? [] : ['PX', lifetimeMilliseconds(ttlSeconds)];
+}
+
+/** SET, by itself or from a script that a full Redis accepts. */
+function write(
+  client: RedisClient,
+  key: string,
+  words: SetWords,
+  { revokes = false }: WriteOptions,
+): Promise<unknown> {
+  return revokes ? client.setAlways(key, ...words) : client.call('set', key, ...words);
 }
 
 /** A reply of another shape means a broken server or connection: unavailable, never "not found". */

@@ -4,6 +4,7 @@ import { describeCollectionsContract } from './collections-contract.ts';
 import { describeCountersContract } from './counters-contract.ts';
 import { createStore, type StoreOptions } from './create-store.ts';
 import { describeProcessesContract } from './processes-contract.ts';
+import { describeRevokingWritesContract } from './revoking-writes-contract.ts';
 import { type Store, StoreUnavailable } from './store.ts';
 import { describeTextContract } from './text-contract.ts';
 import { describeValuesContract } from './values-contract.ts';
@@ -47,6 +48,7 @@ export function describeStoreContract(
     });
 
     describeValuesContract(subject);
+    describeRevokingWritesContract(subject);
     describeCountersContract(subject);
     describeCollectionsContract(subject);
     describeTextContract(subject);

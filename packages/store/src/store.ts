@@ -14,7 +14,7 @@ export interface Store {
   get(key: string): Promise<string | undefined>;
 
   /** Writes or replaces. Without `ttlSeconds` the value stays until it is deleted. */
-  set(key: string, value: string, ttlSeconds?: number): Promise<void>;
+  set(key: string, value: string, ttlSeconds?: number, options?: WriteOptions): Promise<void>;
 
   /**
    * The first caller wins; everybody learns who holds the key. Atomic, and idempotent by owner: the
@@ -23,7 +23,7 @@ export interface Store {
    *
    * @returns the holder: `owner` itself when this caller won
    */
-  claim(key: string, owner: string, ttlSeconds?: number): Promise<string>;
+  claim(key: string, owner: string, ttlSeconds?: number, options?: WriteOptions): Promise<string>;
 
   /** Deletes values, claims, counters, indexes and logs alike. Unknown keys are no error. */
   delete(keys: readonly string[]): Promise<void>;
@@ -46,7 +46,7 @@ export interface Store {
   members(key: string): Promise<readonly string[]>;
 
   /** Appends to a log that keeps the newest `capacity` entries. */
-  append(key: string, entry: string, capacity: number): Promise<void>;
+  append(key: string, entry: string, capacity: number, options?: WriteOptions): Promise<void>;
 
   /** The newest entries of a log, newest first. */
   read(key: string, limit: number): Promise<readonly string[]>;
@@ -55,6 +55,14 @@ export interface Store {
   ping(): Promise<void>;
 
   close(): Promise<void>;
+}
+
+export interface WriteOptions {
+  /**
+   * The write is part of a revocation: a tombstone, a not-before, a changed client or user, the lock it is changed
+   * under, its audit entry. An engine that has no room left accepts it, as it accepts every `delete`.
+   */
+  readonly revokes?: boolean;
 }
 
 export interface Counter {
@@ -75,5 +83,16 @@ export class StoreUnavailable extends Error {
     super(`The store is unavailable (${operation}).`, { cause });
     this.name = 'StoreUnavailable';
     this.reason = reason;
+  }
+}
+
+/**
+ * The engine has no room left: it refuses to write, and what it reads is current. Writes that revoke and deletes
+ * still work. A process that can do without the write (a rate limit, say) may go on.
+ */
+export class StoreFull extends StoreUnavailable {
+  constructor(operation: string, cause: unknown, reason?: string) {
+    super(operation, cause, reason);
+    this.name = 'StoreFull';
   }
 }

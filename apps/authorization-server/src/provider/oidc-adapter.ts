@@ -149,7 +149,7 @@ export class OidcAdapter implements Adapter {
 
   async destroy(id: string): Promise<void> {
     if (this.#model === GRANT) {
-      await this.#store.set(grantTombstoneKey(id), '', lifetimes.Grant);
+      await this.#store.set(grantTombstoneKey(id), '', lifetimes.Grant, { revokes: true });
       await this.revokeByGrantId(id);
     }
     await this.#store.delete([this.#key(id)]);

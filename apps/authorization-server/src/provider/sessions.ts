@@ -33,7 +33,9 @@ export function endGrantsWithSession(
   const session = provider.Session.prototype;
   const { destroy, persist } = session;
   session.destroy = async function destroyWithGrants() {
-    await store.set(endedSessionKey(credentialHash(this.uid)), '', ENDED_SECONDS);
+    await store.set(endedSessionKey(credentialHash(this.uid)), '', ENDED_SECONDS, {
+      revokes: true,
+    });
     for (const { grantId } of Object.values(this.authorizations ?? {})) {
       const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
       await grant?.destroy();

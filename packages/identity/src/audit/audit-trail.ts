@@ -8,7 +8,7 @@
  * the cap: ship them elsewhere for that. Why servers do not wait: docs/decisions/0020-audit.md.
  */
 import { randomBytes } from 'node:crypto';
-import type { Store } from '@gatehouse/store';
+import type { Store, WriteOptions } from '@gatehouse/store';
 import {
   type AuditEntry,
   type AuditEvent,
@@ -44,8 +44,11 @@ export function createAuditTrail(dependencies: {
   readonly onEvent?: ((event: AuditEvent) => void) | undefined;
 }): AuditTrail {
   const { store, now, onLost, onEvent } = dependencies;
-  const append = (trail: AuditTrailName, entries: readonly AuditEntry[]) =>
-    store.append(trailKey(trail), JSON.stringify(entries), TRAIL_CAPACITY);
+  const append = (
+    trail: AuditTrailName,
+    entries: readonly AuditEntry[],
+    options: WriteOptions = {},
+  ) => store.append(trailKey(trail), JSON.stringify(entries), TRAIL_CAPACITY, options);
   const writeBehind = createWriteBehind({ append, onLost });
 
   function entryOf(event: AuditEvent, origin: AuditOrigin): AuditEntry {
@@ -59,7 +62,9 @@ export function createAuditTrail(dependencies: {
       onEvent?.(event);
       writeBehind.add(auditEvents[event.event].trail, entryOf(event, origin));
     },
-    write: (event, origin) => append(auditEvents[event.event].trail, [entryOf(event, origin)]),
+    // An operator revokes also while the store is full, and never without a trace.
+    write: (event, origin) =>
+      append(auditEvents[event.event].trail, [entryOf(event, origin)], { revokes: true }),
     read: (filter) => searchTrails(store, filter),
     flush: writeBehind.flush,
   };

@@ -1,0 +1,178 @@
+// requires: redis-server
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  authorizeAsUser,
+  type Constellation,
+  type RedisServer,
+  startConstellation,
+  startRedisServer,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { runGatehouse } from './run-gatehouse.ts';
+
+const redirectUri = 'https://app.example/callback';
+const secureKey = 'webKey0123456789abcdef';
+const password = 'correct horse battery';
+const names = ['client', 'client-off', 'user', 'user-off', 'user-out', 'token', 'endpoint', 'all'];
+const client = (clientId: string) => ({
+  ...{ clientId, secureKey, name: clientId, orgId: 'org-1', redirectUris: [redirectUri] },
+  ...{ grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'] },
+  ...{ scopes: ['device:read', 'openid', 'offline_access'] },
+});
+const user = (username: string) => ({ username, password, name: username, orgId: 'org-1' });
+
+describe('a store at its maxmemory', () => {
+  let directory: string;
+  let redis: RedisServer;
+  let system: Constellation;
+  let environment: Record<string, string>;
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'gatehouse-full-'));
+    const MASTER_KEY_FILE = join(directory, 'master.key');
+    writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'));
+    redis = await startRedisServer();
+    const STORE_URL = redis.url;
+    system = await startConstellation({
+      engine: 'sqlite',
+      bootstrap: {
+        organizations: [{ id: 'org-1', name: 'Example' }],
+        clients: names.map(client),
+        users: names.map(user),
+      },
+      environment: { MASTER_KEY_FILE, STORE_URL },
+    });
+    environment = { STORE_URL, MASTER_KEY_FILE, DATA_DIR: directory };
+  });
+  afterAll(async () => {
+    await system.stop();
+    await redis.stop();
+    rmSync(directory, { recursive: true });
+  });
+  beforeEach(async () => {
+    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+  });
+
+  /** Any Redis uses more than this. */
+  const fill = () => redis.command('CONFIG', 'SET', 'maxmemory', '1');
+
+  async function post(path: string, clientId: string, parameters: Record<string, string>) {
+    const reply = await fetch(`${system.authorizationServerUrl}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${clientId}:${secureKey}`)}` },
+      body: new URLSearchParams(parameters),
+    });
+    const text = await reply.text();
+    const body = text === '' ? {} : (JSON.parse(text) as Record<string, string>);
+    return { status: reply.status, retryAfter: reply.headers.get('retry-after'), body };
+  }
+
+  async function machineToken(clientId: string): Promise<string> {
+    const { body } = await post('/token', clientId, { grant_type: 'client_credentials' });
+    return body.access_token ?? '';
+  }
+
+  async function userTokens(name: string) {
+    const query = new URLSearchParams({
+      ...{ response_type: 'code', client_id: name, redirect_uri: redirectUri },
+      ...{ scope: 'openid offline_access device:read', prompt: 'consent' },
+    });
+    const url = `${system.authorizationServerUrl}/authorize?${query}`;
+    const code = (await authorizeAsUser(url, user(name))).searchParams.get('code') ?? '';
+    const redemption = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
+    const { body } = await post('/token', name, redemption);
+    return { access: body.access_token ?? '', refresh: body.refresh_token ?? '' };
+  }
+
+  const call = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(`${system.gatewayUrl}/api/device`, { headers })).status;
+  };
+
+  async function untilRefused(token: string): Promise<void> {
+    const deadline = performance.now() + 1000;
+    while ((await call(token)) !== 401) {
+      expect(performance.now()).toBeLessThan(deadline);
+    }
+  }
+
+  const run = (words: readonly string[], stdin?: string) => runGatehouse(environment, words, stdin);
+
+  it('serves every call with a live token, and refuses new tokens with Retry-After', async () => {
+    const token = await machineToken('client');
+    // The first call makes the gateway's signing key.
+    expect(await call(token)).toBe(200);
+    await fill();
+    const statuses: number[] = [];
+    for (let count = 0; count < 60; count += 1) {
+      statuses.push(await call(token));
+    }
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    const refused = await post('/token', 'client', { grant_type: 'client_credentials' });
+    expect(refused).toMatchObject({ status: 503, retryAfter: '1' });
+    expect(refused.body.error).toBe('temporarily_unavailable');
+  });
+
+  it('answers 401 to a bad token, as with room', async () => {
+    await fill();
+    for (let count = 0; count < 5; count += 1) {
+      expect(await call('not-a-token')).toBe(401);
+    }
+  });
+
+  it.each([
+    ['revoke client', ['revoke', 'client', 'client']],
+    ['clients disable', ['clients', 'disable', 'client-off']],
+  ])('accepts %s, with its audit entry', async (_command, words) => {
+    const clientId = words.at(-1) ?? '';
+    const token = await machineToken(clientId);
+    expect(await call(token)).toBe(200);
+    await fill();
+    expect(await run(words)).toMatchObject({ code: 0, errors: '' });
+    await untilRefused(token);
+    const listed = await run(['audit', 'list', '--client', clientId, '--json']);
+    expect(listed.output).toContain('"client_changed"');
+  });
+
+  it.each([
+    ['revoke user', ['revoke', 'user', 'user']],
+    ['users disable', ['users', 'disable', 'user-off']],
+    ['users sign-out', ['users', 'sign-out', 'user-out']],
+  ])('accepts %s', async (_command, words) => {
+    const { access, refresh } = await userTokens(words.at(-1) ?? '');
+    expect(await call(access)).toBe(200);
+    await fill();
+    expect(await run(words)).toMatchObject({ code: 0, errors: '' });
+    await untilRefused(access);
+    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    const form = { grant_type: 'refresh_token', refresh_token: refresh };
+    expect((await post('/token', words.at(-1) ?? '', form)).body.error).toBe('invalid_grant');
+  });
+
+  it('accepts revoke token, and ends its grant', async () => {
+    const { access, refresh } = await userTokens('token');
+    await fill();
+    expect(await run(['revoke', 'token'], `${access}\n`)).toMatchObject({ code: 0, errors: '' });
+    expect(await call(access)).toBe(401);
+    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    const form = { grant_type: 'refresh_token', refresh_token: refresh };
+    expect((await post('/token', 'token', form)).body.error).toBe('invalid_grant');
+  });
+
+  it('accepts a client that revokes its refresh token, and ends its grant', async () => {
+    const { access, refresh } = await userTokens('endpoint');
+    await fill();
+    expect(await post('/revoke', 'endpoint', { token: refresh })).toMatchObject({ status: 200 });
+    expect(await call(access)).toBe(401);
+  });
+
+  it('accepts revoke all', async () => {
+    const token = await machineToken('all');
+    await fill();
+    expect(await run(['revoke', 'all', '--yes'])).toMatchObject({ code: 0, errors: '' });
+    await untilRefused(token);
+  });
+});
