@@ -54,6 +54,7 @@ beforeAll(async () => {
   const environment = {
     ADDRESS_RATE_LIMIT: '1000000/60',
     CLIENT_REQUESTS_PER_MINUTE: '1000000',
+    PAGE_REQUESTS_PER_MINUTE: '1000000',
     LOG_LEVEL: 'warn',
   };
   system = await startConstellation({ engine: 'redis', bootstrap, environment });

@@ -110,6 +110,7 @@ try {
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'info',
     // One machine asks for all of them; they are counted all the same.
     CLIENT_REQUESTS_PER_MINUTE: '9999999',
+    PAGE_REQUESTS_PER_MINUTE: '9999999',
   });
   const bare = await startNode(join(here, 'bare-provider.ts'), [String(barePort)]);
   measure(oursPort, ours.pid ?? 0);

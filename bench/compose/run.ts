@@ -23,6 +23,7 @@ const tier = await createTier({
   environment: {
     GATEHOUSE_IMAGE: 'gatehouse:bench',
     CLIENT_REQUESTS_PER_MINUTE: '1000000',
+    PAGE_REQUESTS_PER_MINUTE: '1000000',
     ADDRESS_RATE_LIMIT: '1000000/60',
   },
 });

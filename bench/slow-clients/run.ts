@@ -49,6 +49,7 @@ const system = await startConstellation({
     LOG_LEVEL: 'info',
     // Slow and good clients come from one address here.
     CLIENT_REQUESTS_PER_MINUTE: '9999999',
+    PAGE_REQUESTS_PER_MINUTE: '9999999',
     ADDRESS_RATE_LIMIT: '10000000/60',
   },
 });

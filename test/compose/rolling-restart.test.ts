@@ -24,7 +24,11 @@ beforeAll(async () => {
   tier = await createTier({
     profiles: ['scale'],
     // All requests of this test come from one address.
-    environment: { CLIENT_REQUESTS_PER_MINUTE: '1000000', ADDRESS_RATE_LIMIT: '1000000/60' },
+    environment: {
+      CLIENT_REQUESTS_PER_MINUTE: '1000000',
+      PAGE_REQUESTS_PER_MINUTE: '1000000',
+      ADDRESS_RATE_LIMIT: '1000000/60',
+    },
   });
   await tier.up();
   users = await registerUsers(tier);

@@ -12,7 +12,7 @@ import {
   type MasterKey,
   type SigningKeyPolicy,
 } from '@gatehouse/identity';
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import { withAccountClient } from './account/account-client.ts';
 import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
 import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-page.ts';
@@ -23,7 +23,7 @@ import { redirectPostedRequest } from './authorize/form-post.ts';
 import { answerClientEndpointErrors } from './client-endpoints/answer-errors.ts';
 import { auditedEndpoint } from './client-endpoints/audited-endpoint.ts';
 import { serveMachineTokens } from './client-endpoints/serve-machine-tokens.ts';
-import { clientEndpoint, writeRefusal } from './client-endpoints/transport.ts';
+import { clientEndpoint } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
@@ -48,9 +48,8 @@ import type { SecurityProfile } from './provider/grant-types.ts';
 import { isUserAllowed } from './provider/interaction-policy.ts';
 import { providerRoutes as at, clientEndpointPaths } from './provider/routes.ts';
 import { createSignInRoutes } from './sign-in/sign-in-routes.ts';
+import { createEndpointLimits } from './throttle/endpoint-limits.ts';
 import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
-import { limitRequests } from './throttle/limit-requests.ts';
-import { DEFAULT_CLIENT_REQUESTS_PER_MINUTE } from './throttle/limits.ts';
 import { createSignIn, type SignIn } from './throttle/sign-in-throttle.ts';
 
 export interface AppDependencies {
@@ -61,8 +60,10 @@ export interface AppDependencies {
   readonly securityProfile: SecurityProfile;
   /** Addresses and CIDR ranges whose X-Forwarded-For is believed; none by default. */
   readonly trustedProxies?: readonly string[];
-  /** From one address, to the client endpoints. */
+  /** From one address group, to the client endpoints; as many again to introspection. */
   readonly clientRequestsPerMinute?: number;
+  /** From one address group, to the pages. */
+  readonly pageRequestsPerMinute?: number;
   readonly signingKeyPolicy?: SigningKeyPolicy;
   /** Hears of what is refused because a limit was reached, for metrics. */
   readonly onThrottled?: (limit: ThrottledLimit) => void;
@@ -97,13 +98,11 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.get('/.well-known/openid-configuration', operation('discovery'), serve);
   app.get('/.well-known/oauth-authorization-server', operation('discovery'), serve);
   app.get(at.jwks, operation('jwks'), serve);
-  const limit = limitRequests(identity.store, {
-    requestsPerMinute: dependencies.clientRequestsPerMinute ?? DEFAULT_CLIENT_REQUESTS_PER_MINUTE,
-    refuse(request, response) {
-      dependencies.onThrottled?.('requests');
-      refuseTooMany(request, response);
-    },
+  const limits = createEndpointLimits(identity.store, {
+    ...dependencies,
+    onRefused: () => dependencies.onThrottled?.('requests'),
   });
+  const limit = limits.clientEndpoints;
   const issue = createMachineTokenIssuer(provider, failedSecrets);
   const short = serveMachineTokens(issue, audit);
   app.all(at.token, operation('token'), browserForm, limit, forClients, short, serve);
@@ -116,7 +115,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     serve,
   );
   app.all(at.revocation, operation('revoke'), browserForm, limit, forClients, serve);
-  app.all(at.introspection, operation('introspect'), forClients, serve);
+  app.all(at.introspection, operation('introspect'), limits.introspection, forClients, serve);
   app.all(at.pushed_authorization_request, operation('par'), limit, forClients, serve);
   app.all(at.device_authorization, operation('device-authorization'), limit, forClients, serve);
   const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
@@ -124,12 +123,18 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
 
   const csrfTokens = createCsrfTokens(dependencies.masterKey);
   const cookie = cookieOptions(issuer.startsWith('https:'));
-  addPages(app, serve, { provider, identity, csrfTokens, signIn, issuer, cookie });
+  const pages = { provider, identity, csrfTokens, signIn, issuer, cookie };
+  addPages(app, serve, limits.pages, pages);
   return app;
 }
 
 /** What people look at: each of them closed, kept nowhere, and an error among them a page, too. */
-function addPages(app: Express, serve: RequestHandler, pages: AccountDependencies): void {
+function addPages(
+  app: Express,
+  serve: RequestHandler,
+  limit: RequestHandler,
+  pages: AccountDependencies,
+): void {
   app.use(pageHeaders);
   app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
   app.get(SIGN_IN_LINK_SCRIPT_PATH, operation('script'), serveSignInLinkScript);
@@ -140,22 +145,23 @@ function addPages(app: Express, serve: RequestHandler, pages: AccountDependencie
   app.get('/', operation('welcome'), serveWelcomePage);
   const form = express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 100 });
   app.post(at.authorization, operation('authorize'), form, redirectPostedRequest);
+  const limited = (name: OperationName) => [operation(name), limit];
   app.get(
     at.authorization,
-    operation('authorize'),
+    limited('authorize'),
     asPage,
     defaultParameters(pages.identity.clients),
     serve,
   );
-  app.get(`${at.authorization}/:interaction`, operation('authorize-resume'), asPage, serve);
-  app.use('/sign-in', operation('sign-in'), formRefused, createSignInRoutes(pages));
-  app.use('/account', operation('account'), formRefused, createAccountRoutes(pages));
-  app.get(at.code_verification, operation('device'), asPage, linkWithCode, serve);
-  app.post(at.code_verification, operation('device'), formRefused, asPage, serve);
-  app.get(`${at.code_verification}/:interaction`, operation('device-resume'), asPage, serve);
-  app.get(at.end_session, operation('logout'), asPage, serve);
+  app.get(`${at.authorization}/:interaction`, limited('authorize-resume'), asPage, serve);
+  app.use('/sign-in', limited('sign-in'), formRefused, createSignInRoutes(pages));
+  app.use('/account', limited('account'), formRefused, createAccountRoutes(pages));
+  app.get(at.code_verification, limited('device'), asPage, linkWithCode, serve);
+  app.post(at.code_verification, limited('device'), formRefused, asPage, serve);
+  app.get(`${at.code_verification}/:interaction`, limited('device-resume'), asPage, serve);
+  app.get(at.end_session, limited('logout'), asPage, serve);
   app.post(at.end_session, operation('logout'), form, redirectPostedRequest);
-  app.post(`${at.end_session}/confirm`, operation('logout-confirm'), formRefused, asPage, serve);
+  app.post(`${at.end_session}/confirm`, limited('logout-confirm'), formRefused, asPage, serve);
   app.get(`${at.end_session}/success`, operation('logged-out'), asPage, serve);
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
   app.use([...clientEndpointPaths, PLATFORM_TOKEN_PATH, at.userinfo], answerClientEndpointErrors);
@@ -205,11 +211,6 @@ function operation(name: OperationName): RequestHandler {
     observedRequest(request).notes.operation = name;
     next();
   };
-}
-
-function refuseTooMany(request: Request, response: Response): void {
-  const description = 'Too many requests from this address. Try again later.';
-  writeRefusal(request, response, { status: 429, error: 'too_many_requests', description });
 }
 
 /** A person looks at this: errors are pages, whatever `Accept` says. */

@@ -23,7 +23,10 @@ import {
   resolveIdentitySettings,
 } from '@gatehouse/identity';
 import { z } from 'zod';
-import { DEFAULT_CLIENT_REQUESTS_PER_MINUTE } from './throttle/limits.ts';
+import {
+  DEFAULT_CLIENT_REQUESTS_PER_MINUTE,
+  DEFAULT_PAGE_REQUESTS_PER_MINUTE,
+} from './throttle/limits.ts';
 
 const requestsPerMinute = z
   .string()
@@ -39,6 +42,7 @@ const variables = z.object({
   COOKIE_KEYS_FILE: z.string().optional(),
   TRUSTED_PROXIES: addressList.optional(),
   CLIENT_REQUESTS_PER_MINUTE: requestsPerMinute.default(DEFAULT_CLIENT_REQUESTS_PER_MINUTE),
+  PAGE_REQUESTS_PER_MINUTE: requestsPerMinute.default(DEFAULT_PAGE_REQUESTS_PER_MINUTE),
 });
 
 /** They decide whether this is the embedded demo, and where it makes its files. */
@@ -70,8 +74,10 @@ export interface Configuration {
   readonly trustedProxies: readonly string[];
   /** What the store is filled with at start. */
   readonly bootstrap: BootstrapDefinition | undefined;
-  /** From one address, to the endpoints that clients call. */
+  /** From one address group, to the endpoints that clients call. */
   readonly clientRequestsPerMinute: number;
+  /** From one address group, to the pages. */
+  readonly pageRequestsPerMinute: number;
 }
 
 /** @throws ConfigurationError with every problem at once */
@@ -121,6 +127,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     trustedProxies,
     bootstrap,
     clientRequestsPerMinute: read.CLIENT_REQUESTS_PER_MINUTE,
+    pageRequestsPerMinute: read.PAGE_REQUESTS_PER_MINUTE,
   };
 }
 

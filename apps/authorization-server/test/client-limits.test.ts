@@ -23,6 +23,7 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
     system = await startGrantsSystem(engine, {
       TRUSTED_PROXIES: '127.0.0.0/8, ::1',
       CLIENT_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
+      PAGE_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
     });
   });
   afterAll(() => system.stop());
@@ -112,6 +113,56 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
         'x-forwarded-for': '192.0.2.9',
       });
       expect([platform.status, platform.body.code]).toEqual([429, 'too_many_requests']);
+    });
+
+    it('RL-03 RL-06 are limited for introspection, counted separately', async () => {
+      const introspect = (i: number) =>
+        fetch(`${either(i)}/introspect`, {
+          method: 'POST',
+          headers: { 'x-forwarded-for': '192.0.2.10' },
+          body: new URLSearchParams({ client_id: `nobody-${i}`, token: 'x' }),
+        });
+      const replies = await Promise.all(
+        Array.from({ length: REQUESTS_PER_MINUTE + 50 }, (_, i) => introspect(i)),
+      );
+      const verified = replies.filter(({ status }) => status === 401);
+      expect(verified.length).toBeLessThanOrEqual(REQUESTS_PER_MINUTE);
+      const refused = replies.find(({ status }) => status !== 401);
+      expect(refused?.status).toBe(429);
+      expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(await refused?.json()).toMatchObject({ error: 'too_many_requests' });
+      expect((await token('192.0.2.10')).status).toBe(200);
+    });
+
+    it.each([
+      '/authorize?response_type=code&client_id=web',
+      '/authorize/an-interaction',
+      '/sign-in/an-interaction',
+      '/account',
+      '/device',
+      '/device/an-interaction',
+      '/logout',
+    ])('RL-03 RL-06 are limited for pages, and refused with a page: %s', async (path) => {
+      const from = `198.51.100.${path.length}`;
+      const visit = (i: number) =>
+        fetch(`${either(i)}${path}`, {
+          headers: { 'x-forwarded-for': from },
+          redirect: 'manual',
+        });
+      const replies = await Promise.all(
+        Array.from({ length: REQUESTS_PER_MINUTE + 50 }, (_, i) => visit(i)),
+      );
+      const refused = replies.filter(({ status }) => status === 429);
+      expect(refused.length).toBeGreaterThanOrEqual(50);
+      expect(refused.length).toBeLessThan(100);
+      const [first] = refused;
+      expect(first?.headers.get('content-type')).toMatch(/^text\/html/);
+      expect(first?.headers.get('ratelimit-policy')).toBe(
+        `"address";q=${REQUESTS_PER_MINUTE};w=60`,
+      );
+      expect(Number(first?.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(await first?.text()).toContain('This network sends too many requests.');
+      expect((await token(from)).status).toBe(200);
     });
 
     it('RL-05 are counted under one path only', async () => {

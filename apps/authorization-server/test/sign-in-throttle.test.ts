@@ -107,11 +107,12 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
 
   it('RL-02 counts an IPv6 network and a mapped address as one', async () => {
     const network = `2001:db8:${people}:`;
-    await system.store.increment(`sign-ins:address:${network}:/56`, addressLimit.windowSeconds);
+    const key = `sign-ins:address:${network}0/56`;
+    await system.store.increment(key, addressLimit.windowSeconds);
     const signInFrom = (from: string) => signIn('nobody', 'a wrong password', from);
     await signInFrom(`${network}1::1`);
     await signInFrom(`${network}ff:ffff::2`);
-    expect((await system.store.counter(`sign-ins:address:${network}:/56`))?.count).toBe(3);
+    expect((await system.store.counter(key))?.count).toBe(3);
     await signInFrom(`::ffff:${address}`);
     expect((await system.store.counter(`sign-ins:address:${address}`))?.count).toBe(1);
   });
@@ -131,7 +132,7 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
 
   it('shows a page with status 429 at the sign-in page', async () => {
     const { visitor, page } = await openSignInPage();
-    for (const each of ['127.0.0.1', '::1', '::/56']) {
+    for (const each of ['127.0.0.1', '0:0:0:0/56']) {
       for (let i = 0; i < addressLimit.attempts; i += 1) {
         await system.store.increment(`sign-ins:address:${each}`, addressLimit.windowSeconds);
       }

@@ -1,4 +1,5 @@
 import { ApiError } from '@gatehouse/api-envelope';
+import { addressGroup } from '@gatehouse/http-server';
 import {
   AmbiguousText,
   canonicalText,
@@ -7,7 +8,6 @@ import {
 } from '@gatehouse/request-signature';
 import { readLifetime } from '../src/access-tokens/read-lifetime.ts';
 import { splitQueryToken } from '../src/authentication/query-token.ts';
-import { addressGroup } from '../src/rate-limits/address-group.ts';
 import { parseRequestTarget } from '../src/routes/request-target.ts';
 
 /** What makes trouble more often than other characters. */

@@ -27,6 +27,7 @@ export const knownVariables: readonly string[] = [
   'MASTER_KEY_FILE',
   'MAXIMUM_CONNECTIONS',
   'OPERATIONS_PORT',
+  'PAGE_REQUESTS_PER_MINUTE',
   'ROUTES_FILE',
   'SECURITY_PROFILE',
   'SHUTDOWN_DELAY_SECONDS',

@@ -1,3 +1,4 @@
+export { addressGroup } from './address-group.ts';
 export { sendContinue } from './continue.ts';
 export { type DeferredListener, deferListener } from './deferred-listener.ts';
 export { debuggerProblem } from './deny-debugging.ts';

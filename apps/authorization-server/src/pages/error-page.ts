@@ -86,6 +86,7 @@ export function sendErrorPage(
 export const errorMessages = [
   'signInExpired',
   'tooManyAttempts',
+  'tooManyRequests',
   'formRefused',
   'unavailable',
   'unexpected',

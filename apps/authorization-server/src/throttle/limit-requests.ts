@@ -4,21 +4,25 @@ import type { Request, RequestHandler, Response } from 'express';
 import { clientAddress } from '../http/client-address.ts';
 import { REQUEST_WINDOW_SECONDS } from './limits.ts';
 
+/** Endpoints that count together. */
+export type LimitedEndpoints = 'client-endpoints' | 'introspection' | 'pages';
+
 /**
- * How often one address may call the client endpoints, all of them together (RL-03: over all processes, each of
- * which leases permits). Where no permit is left and the store is away, it is an error, and so 503: an endpoint that
- * is not counted is not served (RL-04).
+ * Limits the requests of one address group to a set of endpoints, counted in the store for all processes (RL-03). Each
+ * process leases permits, so that not every request costs a write. Without a permit and without a store, the request is
+ * an error and becomes 503: an endpoint that cannot count does not serve (RL-04).
  */
 export function limitRequests(
   store: Store,
   settings: {
+    readonly name: LimitedEndpoints;
     readonly requestsPerMinute: number;
     /** Writes the 429; `Retry-After` and the RateLimit headers are set already. */
     readonly refuse: (request: Request, response: Response) => void;
   },
 ): RequestHandler {
   const limit = { requests: settings.requestsPerMinute, windowSeconds: REQUEST_WINDOW_SECONDS };
-  const limiter = createRateLimiter('client-endpoints', limit, { store, now: Date.now });
+  const limiter = createRateLimiter(settings.name, limit, { store, now: Date.now });
   const policy = `"address";q=${limit.requests};w=${limit.windowSeconds}`;
 
   return (request, response, next) => {

@@ -18,8 +18,11 @@ export const clientLimit: Limit = { attempts: 3000, windowSeconds: 15 * MINUTE }
 /** Wrong secrets for one client from one address. */
 export const failedSecretLimit: Limit = { attempts: 50, windowSeconds: 10 * MINUTE };
 
-/** The window of requests from one address to the client endpoints. */
+/** The window of requests from one address group. */
 export const REQUEST_WINDOW_SECONDS = MINUTE;
 
-/** How many of them: what an operator's CLIENT_REQUESTS_PER_MINUTE replaces. */
+/** To the client endpoints: what an operator's CLIENT_REQUESTS_PER_MINUTE replaces. */
 export const DEFAULT_CLIENT_REQUESTS_PER_MINUTE = 6000;
+
+/** To the pages: what an operator's PAGE_REQUESTS_PER_MINUTE replaces. A sign-in takes four to six of them. */
+export const DEFAULT_PAGE_REQUESTS_PER_MINUTE = 1200;

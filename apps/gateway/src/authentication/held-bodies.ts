@@ -1,5 +1,5 @@
 import { serviceUnavailable } from '@gatehouse/api-envelope';
-import { addressGroup } from '../rate-limits/address-group.ts';
+import { addressGroup } from '@gatehouse/http-server';
 
 const MEBIBYTE = 1024 * 1024;
 

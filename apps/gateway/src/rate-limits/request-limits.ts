@@ -2,14 +2,14 @@
  * How much a caller may ask: verified traffic by client, everything else by address.
  *
  *   pipeline ─▶ request-limits (which key, which limit) ─▶ rate limiter (packages/store: leases of a count)
- *                └ limit-headers (RateLimit, Retry-After)   address-group (who counts as one address)
+ *                └ limit-headers (RateLimit, Retry-After)   addressGroup of http-server (which addresses count together)
  *
  * Deliberately not here: sign-in attempts, which the authorization server counts.
  */
 
+import { addressGroup } from '@gatehouse/http-server';
 import { createRateLimiter, type RateLimit, type RateLimiter, type Store } from '@gatehouse/store';
 import type { Route } from '../routes/route.ts';
-import { addressGroup } from './address-group.ts';
 import { type AppliedLimit, limitPolicy, tooManyRequests } from './limit-headers.ts';
 
 export interface RequestLimits {

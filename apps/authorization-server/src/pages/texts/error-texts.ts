@@ -11,6 +11,7 @@ export const errorTexts = {
     startPage: 'Go to the start page',
     tooManyAttempts:
       'There were too many attempts to sign in. Wait a quarter of an hour and try again.',
+    tooManyRequests: 'This network sends too many requests. Wait a minute and try again.',
     notFound: 'There is no page here.',
     badRequest:
       'The application sent a request that cannot be served. This is for the application’s developer to mend.',
@@ -26,6 +27,7 @@ export const errorTexts = {
     unexpected: '服务器出现问题。请重试；如仍未解决，请联系运营方。',
     startPage: '前往首页',
     tooManyAttempts: '登录尝试过多，请等待一刻钟后重试。',
+    tooManyRequests: '来自此网络的请求过多，请等待一分钟后重试。',
     notFound: '此处没有页面。',
     badRequest: '应用发送了无法处理的请求，请由该应用的开发者修正。',
     cookiesNeeded: '您尚未在此登录。浏览器可能拒绝了 Cookie：请允许此网址使用 Cookie 后重试。',
