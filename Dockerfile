@@ -26,7 +26,7 @@ WORKDIR /app
 # New volumes take their owner from these folders, so that who makes the secrets needs no root.
 RUN install -d -o node -g node -m 0700 /data \
   && install -d -o node -g node -m 0755 /app/compiled /run/gatehouse \
-    /secrets/store /secrets/cookies /secrets/database /secrets/redis /secrets/postgres
+    /secrets/store /secrets/cookies /secrets/database /secrets/operator /secrets/redis /secrets/postgres
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=sources /app ./
 ENV NODE_ENV=production HOST=0.0.0.0 NODE_COMPILE_CACHE=/app/compiled

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AppName, type AppProcess, startApp } from './app-process.ts';
 import { freePort } from './free-port.ts';
-import { type StoreEngineName, startStoreEngine } from './store-engine.ts';
+import { type StoreEngine, type StoreEngineName, startStoreEngine } from './store-engine.ts';
 
 export interface ConstellationOptions {
-  readonly engine: StoreEngineName;
+  /** A new store of this kind, or the given one. */
+  readonly engine: StoreEngineName | StoreEngine;
   /** The bootstrap file's content. */
   readonly bootstrap: unknown;
   /** Which apps to start; all of them by default. An app may be named twice: they share everything but the port. */
@@ -57,7 +58,8 @@ const portVariables = {
 export async function startConstellation(options: ConstellationOptions): Promise<Constellation> {
   const { apps = ['authorization-server', 'gateway', 'device-service'] } = options;
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-'));
-  const store = await startStoreEngine(options.engine);
+  const { engine } = options;
+  const store = typeof engine === 'string' ? await startStoreEngine(engine) : engine;
   const places = await Promise.all(
     apps.map(async (app) => ({ app, port: await freePort(), operationsPort: await freePort() })),
   );

@@ -9,6 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface RedisServerOptions {
   /** Asked of clients, and part of `url`. */
   readonly password?: string;
+  /** Whose password it is: a user of an ACL file that the arguments name. It must be allowed to send PING. */
+  readonly username?: string;
   /** Further options as on the command line: `['--appendonly', 'yes']`. */
   readonly arguments?: readonly string[];
   /** Makes it a Sentinel that watches these masters: lines of a sentinel.conf. */
@@ -40,7 +42,7 @@ const START_DEADLINE_MILLISECONDS = 10_000;
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-redis-'));
   const port = await freePort();
-  const command = (...words: readonly string[]) => sendCommand(port, words, options.password);
+  const command = (...words: readonly string[]) => sendCommand(port, words, login(options));
   const startArguments =
     options.sentinel === undefined
       ? serverArguments(port, directory, options)
@@ -65,7 +67,8 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   }
 
   await launch();
-  const credentials = options.password && `:${encodeURIComponent(options.password)}@`;
+  const credentials =
+    options.password && `${options.username ?? ''}:${encodeURIComponent(options.password)}@`;
   return {
     port,
     directory,
@@ -85,6 +88,11 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   };
 }
 
+/** What follows AUTH. */
+function login({ username, password }: RedisServerOptions): readonly string[] {
+  return [username, password].filter((word) => word !== undefined);
+}
+
 function serverArguments(
   port: number,
   directory: string,
@@ -93,7 +101,9 @@ function serverArguments(
   return [
     ...['--port', String(port), '--bind', '127.0.0.1', '--dir', directory],
     ...['--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction'],
-    ...(options.password === undefined ? [] : ['--requirepass', options.password]),
+    ...(options.password === undefined || options.username !== undefined
+      ? []
+      : ['--requirepass', options.password]),
     ...(options.arguments ?? []),
   ];
 }
@@ -135,7 +145,7 @@ function failure(child: ChildProcess): Promise<never> {
 function sendCommand(
   port: number,
   words: readonly string[],
-  password: string | undefined,
+  credentials: readonly string[],
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
@@ -145,13 +155,14 @@ function sendCommand(
     socket.once('close', () => reject(new Error('redis-server closed the connection.')));
     socket.on('data', (data) => {
       received += data.toString();
-      const reply = password === undefined ? received : received.replace(/^\+OK\r\n/, '');
+      const reply = credentials.length === 0 ? received : received.replace(/^\+OK\r\n/, '');
       if (reply.includes('\r\n')) {
         socket.end();
         resolve(reply);
       }
     });
-    socket.write((password === undefined ? '' : encode(['AUTH', password])) + encode(words));
+    const authentication = credentials.length === 0 ? '' : encode(['AUTH', ...credentials]);
+    socket.write(authentication + encode(words));
   });
 }
 

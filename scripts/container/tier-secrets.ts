@@ -1,0 +1,91 @@
+/**
+ * The secrets of a tier of containers: makes each one that does not exist yet, one folder (a volume) for each set of
+ * containers that shares it, so that a container mounts only what it needs.
+ *
+ *   store/     master.key, store-url   authorization servers, gateways, operators' commands
+ *   cookies/   cookie.keys             authorization servers
+ *   database/  database-url            device service
+ *   operator/  redis-password          operators' redis-cli
+ *   redis/     users.acl               Redis: digests of the passwords
+ *   postgres/  role-verifier           PostgreSQL: a SCRAM verifier of the password
+ *
+ * The last two are derived from the others at every start: a server that only checks a password does not know it, and
+ * an installation gets the current rules at its next start.
+ */
+import { randomBytes } from 'node:crypto';
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readOrCreateSecretFile } from '@gatehouse/configuration';
+import { redisUsers } from './redis-users.ts';
+import { scramVerifier } from './scram-verifier.ts';
+
+export const renewableSecrets = ['store', 'database', 'cookies', 'operator'] as const;
+export type RenewableSecret = (typeof renewableSecrets)[number];
+
+/** @param renewed the secret that is replaced although it exists */
+export function makeTierSecrets(root: string, renewed?: RenewableSecret): void {
+  if (renewed === 'store') {
+    replace('store/store-url', newStoreUrl(), 0o400);
+  }
+  if (renewed === 'database') {
+    replace('database/database-url', newDatabaseUrl(), 0o400);
+  }
+  if (renewed === 'operator') {
+    replace('operator/redis-password', newPassword(), 0o400);
+  }
+  secret('store/master.key', () => `${hexadecimal()}\n`);
+  const cookieKeys = secret('cookies/cookie.keys', () => `${hexadecimal()}\n`);
+  if (renewed === 'cookies') {
+    // The previous key still verifies, so nobody is signed out.
+    replace('cookies/cookie.keys', `${hexadecimal()}\n${cookieKeys.split('\n')[0]}\n`, 0o400);
+  }
+
+  const store = passwordOf(secret('store/store-url', newStoreUrl));
+  const operator = secret('operator/redis-password', newPassword);
+  derived('redis/users.acl', redisUsers({ store, operator }));
+
+  const databaseUrl = secret('database/database-url', newDatabaseUrl);
+  derived('postgres/role-verifier', [scramVerifier(passwordOf(databaseUrl))]);
+
+  /** Only its owner can read it: every app runs as the user that runs this. */
+  function secret(name: string, create: () => string): string {
+    const path = join(root, name);
+    const content = readOrCreateSecretFile(path, create).trim();
+    chmodSync(path, 0o400);
+    return content;
+  }
+
+  /** Readable for the one server whose container mounts the folder, whatever user it runs as. */
+  function derived(name: string, lines: readonly string[]): void {
+    replace(name, `${lines.join('\n')}\n`, 0o444);
+  }
+
+  /** Atomic: no reader finds half a file. */
+  function replace(name: string, content: string, mode: number): void {
+    const path = join(root, name);
+    // A start that was killed may have left one, which cannot be written to.
+    rmSync(`${path}.tmp`, { force: true });
+    writeFileSync(`${path}.tmp`, content, { mode, flush: true });
+    renameSync(`${path}.tmp`, path);
+  }
+}
+
+function hexadecimal(): string {
+  return randomBytes(32).toString('hex');
+}
+
+function newPassword(): string {
+  return `${hexadecimal()}\n`;
+}
+
+function newStoreUrl(): string {
+  return `redis://gatehouse:${hexadecimal()}@redis:6379\n`;
+}
+
+function newDatabaseUrl(): string {
+  return `postgres://gatehouse_devices:${hexadecimal()}@postgres:5432/devices\n`;
+}
+
+function passwordOf(url: string): string {
+  return new URL(url).password;
+}
