@@ -1,6 +1,7 @@
 import { observedRequest } from '@gatehouse/http-server';
-import { createRateLimiter, type Store, type Verdict } from '@gatehouse/store';
+import { createRateLimiter, type RateLimiter, type Store } from '@gatehouse/store';
 import type { Request, RequestHandler, Response } from 'express';
+import { type Store as RateLimitStore, rateLimit } from 'express-rate-limit';
 import { clientAddress } from '../http/client-address.ts';
 import { REQUEST_WINDOW_SECONDS } from './limits.ts';
 
@@ -22,24 +23,34 @@ export function limitRequests(
   },
 ): RequestHandler {
   const limit = { requests: settings.requestsPerMinute, windowSeconds: REQUEST_WINDOW_SECONDS };
-  const limiter = createRateLimiter(settings.name, limit, { store, now: Date.now });
-  const policy = `"address";q=${limit.requests};w=${limit.windowSeconds}`;
-
-  return (request, response, next) => {
-    // draft-ietf-httpapi-ratelimit-headers-08: quota, window; remaining, seconds until it is whole again.
-    const answer = ({ allowed, remaining, resetsAt }: Verdict) => {
-      const seconds = Math.max(0, Math.ceil((resetsAt - Date.now()) / 1000));
-      response.setHeader('RateLimit-Policy', policy);
-      response.setHeader('RateLimit', `"address";r=${remaining};t=${seconds}`);
-      if (allowed) {
-        next();
-        return;
-      }
-      response.setHeader('Retry-After', String(Math.max(1, seconds)));
+  return rateLimit({
+    windowMs: limit.windowSeconds * 1000,
+    limit: limit.requests,
+    standardHeaders: 'draft-8',
+    legacyHeaders: false,
+    identifier: 'address',
+    keyGenerator: clientAddress,
+    store: countWithLeases(createRateLimiter(settings.name, limit, { store, now: Date.now })),
+    passOnStoreError: false,
+    handler(request, response) {
       observedRequest(request).notes.code = 'too_many_requests';
       settings.refuse(request, response);
-    };
-    const verdict = limiter.take(clientAddress(request));
-    return verdict instanceof Promise ? verdict.then(answer) : answer(verdict);
+    },
+  });
+}
+
+/** A request that was counted stays counted, so only `increment` has work to do. */
+function countWithLeases(limiter: RateLimiter): RateLimitStore {
+  return {
+    async increment(address) {
+      const { allowed, remaining, resetsAt } = await limiter.take(address);
+      const { requests } = limiter.limit;
+      return {
+        totalHits: allowed ? requests - remaining : requests + 1,
+        resetTime: new Date(resetsAt),
+      };
+    },
+    decrement: () => undefined,
+    resetKey: () => undefined,
   };
 }
