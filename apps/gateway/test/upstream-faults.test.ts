@@ -1,8 +1,23 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
+import type { Route } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';
 import { send } from './http-client.ts';
+
+const events: Route = {
+  operation: 'events',
+  method: 'GET',
+  path: '/events',
+  scope: 'device:read',
+  credentials: ['bearer'],
+  upstream: 'device-service',
+  timeoutMilliseconds: 400,
+  bodyLimitBytes: 1024,
+  rateLimit: undefined,
+  streaming: true,
+  webSocket: false,
+};
 
 /** A service that answers with raw bytes, or not at all. */
 let answer: (socket: Socket) => void = () => {};
@@ -23,7 +38,7 @@ beforeAll(async () => {
   const { port } = service.address() as { port: number };
   booted = await bootGateway({
     deviceServiceUrl: `http://127.0.0.1:${port}`,
-    routes: deviceRoutes.map((route) => ({ ...route, timeoutMilliseconds: 400 })),
+    routes: [...deviceRoutes, events].map((route) => ({ ...route, timeoutMilliseconds: 400 })),
     upstreamConnections: 3,
     upstreamMaximumRequests: 3,
   });
@@ -111,6 +126,38 @@ describe('a service that fails', () => {
     answer = (socket) => socket.end(bytes);
 
     expect((await get()).status).toBe(502);
+  });
+
+  const kinds = {
+    none: { method: 'GET', path: '/api/device' },
+    small: { method: 'POST', path: '/device-instance', body: '{}' },
+    large: { method: 'POST', path: '/device-instance', body: `"${'x'.repeat(200_000)}"` },
+    stream: { method: 'GET', path: '/events' },
+  };
+  it.each(
+    Object.entries(kinds).flatMap(([kind, request]) =>
+      [
+        ['gzip, chunked', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'],
+        ['status 999', 'HTTP/1.1 999 No\r\nContent-Length: 0\r\n\r\n'],
+        ['surplus bytes', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}{}'],
+        [
+          'chunks and a length',
+          'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
+        ],
+        ['a bare LF', 'HTTP/1.1 200 OK\nContent-Length: 2\n\n{}'],
+        ['a tab in its length', 'HTTP/1.1 200 OK\r\nContent-Length:\t2\r\n\r\n{}'],
+      ].map(([name, bytes]) => [name ?? '', kind, bytes ?? '', request] as const),
+    ),
+  )('UP-07 with %s is a 502 to a request of kind %s', async (_name, _kind, bytes, request) => {
+    answer = (socket) => socket.write(bytes);
+    const { method, path } = request;
+    const body = 'body' in request ? { body: request.body } : {};
+    const reply = await send(booted.port, path, {
+      ...{ method, ...body },
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    });
+
+    expect([reply.status, reply.json.code]).toEqual([502, 'bad_gateway']);
   });
 
   it('UP-07 with less than it announced breaks the connection, never looks whole', async () => {

@@ -23,6 +23,11 @@ export class Deadlines {
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MILLISECONDS);
   }
 
+  /** Begins again, for one that runs. */
+  extend(each: Expiring, milliseconds: number): void {
+    each.expiresAt = performance.now() + milliseconds;
+  }
+
   /** Nothing, when it is over already. */
   end(each: Expiring): void {
     const { slot } = each;

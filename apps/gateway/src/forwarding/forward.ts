@@ -59,7 +59,7 @@ export function createForwarder(dependencies: {
       internalToken,
       contentType: caller.body?.contentType,
     });
-    const reading = bodyToSend(request, headers);
+    const reading = bodyToSend(request);
     // Without a turn of the event loop where there is no body.
     const body = reading instanceof Promise ? await reading : reading;
     // Whoever left by now is no longer told of: nobody would end the exchange, which may last as long as a stream.
@@ -112,16 +112,12 @@ function assertForwardableBody(message: IncomingMessage, route: Route): void {
   assertAnnouncedSize(message, route.bodyLimitBytes);
 }
 
-function bodyToSend({ message, route, caller }: ForwardRequest, headers: string[]) {
+function bodyToSend({ message, route, caller }: ForwardRequest) {
   if (caller.body !== undefined) {
     return caller.body.bytes;
   }
   if (!hasBody(message)) {
     return undefined;
-  }
-  const announced = message.headers['content-length'];
-  if (announced !== undefined) {
-    headers.push('content-length', announced);
   }
   return limitBody(message, route.bodyLimitBytes);
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { type Readable, Transform } from 'node:stream';
+import { Transform } from 'node:stream';
 import { ApiError } from '@gatehouse/api-envelope';
 import { sendContinue } from '@gatehouse/http-server';
+import type { BodyStream } from './http1/plain-request.ts';
 
 /** Of a body, before a connection to the service is taken: nearly all are whole by then. */
 const READ_AHEAD_BYTES = 64 * 1024;
@@ -17,7 +18,7 @@ const READ_AHEAD_BYTES = 64 * 1024;
 export async function limitBody(
   request: IncomingMessage,
   limitBytes: number,
-): Promise<Buffer | Readable> {
+): Promise<Buffer | BodyStream> {
   let size = 0;
   let isWhole = false;
   let counted: Transform | undefined;
@@ -47,5 +48,9 @@ export async function limitBody(
   if (counted === undefined) {
     throw new Error('The body was not read.');
   }
-  return isWhole ? ((counted.read() as Buffer | null) ?? Buffer.alloc(0)) : counted;
+  if (isWhole) {
+    return (counted.read() as Buffer | null) ?? Buffer.alloc(0);
+  }
+  const announced = request.headers['content-length'];
+  return { stream: counted, length: announced === undefined ? undefined : Number(announced) };
 }

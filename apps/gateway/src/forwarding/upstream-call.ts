@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import type { RequestDependent } from '@gatehouse/http-server';
 import type { Expiring } from './deadlines.ts';
@@ -16,6 +15,8 @@ export interface UpstreamReply {
 export interface UpstreamCallEvents {
   /** The head is here. */
   answered(call: UpstreamCall): void;
+  /** A part of the body is here. */
+  received(call: UpstreamCall): void;
   /** The service waits for the caller to read, or no longer. */
   held(call: UpstreamCall, isHeld: boolean): void;
   /** Once, when the exchange is over, whatever its end. */
@@ -26,7 +27,7 @@ const nothing = () => {};
 const callerLeft = () => new Error('The caller left.');
 
 /**
- * One exchange with an upstream, as undici or our own connection reports it. `reply` resolves with the head or rejects with an
+ * One exchange with an upstream, as its connection reports it. `reply` resolves with the head or rejects with an
  * ApiError; what happens later shows in the body.
  */
 export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver, RequestDependent {
@@ -58,7 +59,7 @@ export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver, Re
     const error = reason();
     this.#cancelled = error;
     if (this.#controller === undefined) {
-      // Still waiting for a connection: the caller is told now, undici when it gets to it.
+      // Still waiting for a connection: the caller is told now, the pool when it gets to it.
       this.#reject(toUpstreamError(error));
     } else {
       this.#controller.abort(error);
@@ -85,20 +86,14 @@ export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver, Re
     }
   }
 
-  onResponseStart(
-    controller: ReplyController,
-    status: number,
-    given: readonly string[] | IncomingHttpHeaders,
-  ): void {
-    if (status >= 200) {
-      this.#events.answered(this);
-      const headers = isList(given) ? given : toList(given);
-      this.#body = new UpstreamBody(controller, lengthIn(headers), this);
-      this.#resolve({ status, headers, body: this.#body });
-    }
+  onResponseStart(controller: ReplyController, status: number, headers: readonly string[]): void {
+    this.#events.answered(this);
+    this.#body = new UpstreamBody(controller, lengthIn(headers), this);
+    this.#resolve({ status, headers, body: this.#body });
   }
 
   onResponseData(_controller: ReplyController, chunk: Buffer): void {
+    this.#events.received(this);
     this.#body?.push(chunk);
   }
 
@@ -117,23 +112,13 @@ export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver, Re
   #finish(): void {
     if (!this.#over) {
       this.#over = true;
-      // What undici knows of the exchange is large, and this object may live on until the reply is written.
+      // What a connection holds is large, and this object may live on until the reply is written.
       this.#controller = undefined;
       this.#resolve = nothing;
       this.#reject = nothing;
       this.#events.settled(this);
     }
   }
-}
-
-function isList(headers: readonly string[] | IncomingHttpHeaders): headers is readonly string[] {
-  return Array.isArray(headers);
-}
-
-function toList(headers: IncomingHttpHeaders): readonly string[] {
-  return Object.entries(headers).flatMap(([name, value = []]) =>
-    [value].flat().flatMap((each) => [name, each]),
-  );
 }
 
 function lengthIn(headers: readonly string[]): string | undefined {

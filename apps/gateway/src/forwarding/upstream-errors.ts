@@ -1,9 +1,7 @@
 import { ApiError, type ErrorCode } from '@gatehouse/api-envelope';
 
-/** What undici and the system call it → what the caller is told. Everything else is `bad_gateway`. */
+/** What the system calls it → what the caller is told. Everything else is `bad_gateway`. */
 const codes: Readonly<Record<string, ErrorCode>> = {
-  UND_ERR_HEADERS_TIMEOUT: 'timeout',
-  UND_ERR_BODY_TIMEOUT: 'timeout',
   ETIMEDOUT: 'timeout',
 };
 

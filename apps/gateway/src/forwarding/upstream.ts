@@ -1,10 +1,10 @@
-import { Readable } from 'node:stream';
 import { serviceUnavailable } from '@gatehouse/api-envelope';
 import type { RequestDependent } from '@gatehouse/http-server';
 import { Pool } from 'undici';
 import { Deadlines } from './deadlines.ts';
 import { createHeldExchanges } from './held-exchanges.ts';
 import { ConnectionPool } from './http1/connection-pool.ts';
+import type { BodyStream } from './http1/plain-request.ts';
 import { addLoads, type PoolLoad } from './pool-load.ts';
 import { UpgradeCall, type UpgradedConnection } from './upgrade-call.ts';
 import { UpstreamCall, type UpstreamCallEvents, type UpstreamReply } from './upstream-call.ts';
@@ -15,7 +15,7 @@ export interface UpstreamRequest {
   readonly target: string;
   /** Name, value, name, value, … */
   readonly headers: readonly string[];
-  readonly body: Uint8Array | Readable | undefined;
+  readonly body: Uint8Array | BodyStream | undefined;
   readonly timeoutMilliseconds: number;
   /** The deadline ends with the head; the body may go on for as long as something comes now and then. */
   readonly streaming: boolean;
@@ -78,8 +78,8 @@ class Lane {
 }
 
 /**
- * Bounded pools of connections to one service. Nothing is ever sent twice: after a lost reply only the caller
- * can know whether the operation may be repeated.
+ * Bounded pools of connections to one service. After a lost reply only the caller can know whether the
+ * operation may be repeated: nothing is sent twice but a GET or HEAD that met a closing connection (decision 13).
  */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const pools = openPools(options);
@@ -93,6 +93,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const open = new Lane(options.streamConnections);
   const ofBrief: UpstreamCallEvents = {
     answered: () => {},
+    received: () => {},
     held: (call, isHeld) => (isHeld ? held.hold(call) : held.release(call)),
     settled(call) {
       deadlines.end(call);
@@ -102,16 +103,25 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
   const ofBody: UpstreamCallEvents = {
     answered: () => {},
+    received: () => {},
     held: () => {},
     settled(call) {
       deadlines.end(call);
       open.leave();
     },
   };
-  const ofStream: UpstreamCallEvents = { ...ofBody, answered: (call) => deadlines.end(call) };
+  const awaitMore = (call: UpstreamCall) => deadlines.extend(call, STREAM_IDLE_MILLISECONDS);
+  const ofStream: UpstreamCallEvents = {
+    ...ofBody,
+    answered: awaitMore,
+    received: awaitMore,
+    // A caller that does not read is no silence of the service; the server cuts it (slow-readers).
+    held: (call, isHeld) =>
+      isHeld ? deadlines.extend(call, Number.POSITIVE_INFINITY) : awaitMore(call),
+  };
 
   function openCall({ streaming, body }: UpstreamRequest): UpstreamCall {
-    if (streaming || body instanceof Readable) {
+    if (streaming || isStream(body)) {
       open.enter();
       return new UpstreamCall(streaming ? ofStream : ofBody);
     }
@@ -138,61 +148,46 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
 }
 
-/** Our own connections for requests without a body, undici's for all others and for what needs TLS. */
+/** Connections of our own for all exchanges, and of undici for upgrades, whose replies reach no caller. */
 function openPools({ url: text, connections, streamConnections }: UpstreamOptions) {
   const url = new URL(text);
   const prefix = url.pathname === '/' ? '' : url.pathname;
-  const plain =
-    url.protocol === 'http:'
-      ? new ConnectionPool({
-          ...{ url, connections },
-          connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS,
-        })
-      : undefined;
-  const brief = createPool(url.origin, connections);
-  const open = createPool(url.origin, streamConnections);
-  const toOptions = (request: Omit<UpstreamRequest, 'streaming'>) => ({
-    method: request.method,
-    path: prefix + request.target,
-    headers: request.headers as string[],
-    body: request.body ?? null,
+  const open = (limit: number) =>
+    new ConnectionPool({
+      ...{ url, connections: limit, connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS },
+    });
+  const brief = open(connections);
+  const lasting = open(streamConnections);
+  const upgrades = new Pool(url.origin, {
+    connections: streamConnections,
+    connectTimeout: CONNECT_TIMEOUT_MILLISECONDS,
+    autoSelectFamily: true,
+    allowH2: false,
+    // The deadline of the handshake stands in for undici's own.
+    headersTimeout: 0,
+    bodyTimeout: 0,
   });
   return {
-    load: () => ({
-      requests: plain === undefined ? brief.stats : addLoads(plain.load, brief.stats),
-      streams: open.stats,
-    }),
+    load: () => ({ requests: brief.load, streams: addLoads(lasting.load, upgrades.stats) }),
     /** How many brief requests wait for a connection. */
-    waiting: () => (plain?.load.pending ?? 0) + brief.stats.queued,
-    send(request: UpstreamRequest, call: UpstreamCall): void {
-      if (request.streaming) {
-        open.dispatch({ ...toOptions(request), bodyTimeout: STREAM_IDLE_MILLISECONDS }, call);
-      } else if (request.body instanceof Readable) {
-        open.dispatch(toOptions(request), call);
-      } else if (plain !== undefined && request.body === undefined) {
-        const { method, target, headers } = request;
-        plain.dispatch({ method, path: prefix + target, headers }, call);
-      } else {
-        brief.dispatch(toOptions(request), call);
-      }
+    waiting: () => brief.load.pending,
+    send({ method, target, headers, body, streaming }: UpstreamRequest, call: UpstreamCall): void {
+      const pool = streaming || isStream(body) ? lasting : brief;
+      pool.dispatch({ method, path: prefix + target, headers, body }, call);
     },
-    upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>, call: UpgradeCall): void {
-      open.dispatch({ ...toOptions({ ...request, body: undefined }), upgrade: 'websocket' }, call);
+    upgrade(
+      { target, headers }: Omit<UpstreamRequest, 'body' | 'streaming'>,
+      call: UpgradeCall,
+    ): void {
+      const path = prefix + target;
+      upgrades.dispatch({ method: 'GET', path, headers: [...headers], upgrade: 'websocket' }, call);
     },
     close: async () => {
-      await Promise.all([plain?.close(), brief.close(), open.destroy()]);
+      await Promise.all([brief.close(), lasting.destroy(), upgrades.destroy()]);
     },
   };
 }
 
-function createPool(origin: string, connections: number): Pool {
-  return new Pool(origin, {
-    connections,
-    connectTimeout: CONNECT_TIMEOUT_MILLISECONDS,
-    autoSelectFamily: true,
-    allowH2: false,
-    // One deadline for the whole exchange stands in for undici's own two, which a trickle would outlive.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+function isStream(body: UpstreamRequest['body']): body is BodyStream {
+  return body !== undefined && !(body instanceof Uint8Array);
 }

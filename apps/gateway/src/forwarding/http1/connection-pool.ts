@@ -1,21 +1,29 @@
 /**
- * Connections to one service for the requests that need no more than the least of HTTP/1.1: no body, no
- * upgrade, no TLS. A request goes out in one write and a reply is read without a stream between.
+ * Connections to one service. A request without a body goes out in one write, and a reply is read without a
+ * stream between.
  *
  *   connection-pool (which connection) ─▶ connection (one exchange at a time) ─▶ reply-reader (framing) ─▶ reply-head
+ *                                           ├ open-socket (TCP or TLS)
+ *                                           └ plain-request (its head), body-sender (its body)
  *
- * Deliberately not here: everything else, which undici does; deadlines, which the caller keeps; sending
- * anything twice; pipelining, where one slow or cancelled reply would be another caller's as well.
+ * A request is sent once, except for a GET or HEAD that met the closing of an idle connection. Deliberately not
+ * here: upgrades; deadlines, which the caller keeps; pipelining, where one slow or cancelled reply would delay
+ * or break another caller's.
  */
 import type { PoolLoad } from '../pool-load.ts';
 import {
   Connection,
   type ConnectionOwner,
+  type Exchange,
   type ExchangeHandler,
-  type PlainRequest,
+  type ReplyController,
 } from './connection.ts';
+import { createSocketOpener, type OpenSocket } from './open-socket.ts';
+import type { PlainRequest } from './plain-request.ts';
 
 const SWEEP_MILLISECONDS = 100;
+/** The controller of an exchange that never had a connection. */
+const nobody: ReplyController = { pause() {}, resume() {}, abort() {} };
 
 export interface ConnectionPoolOptions {
   readonly url: URL;
@@ -23,15 +31,11 @@ export interface ConnectionPoolOptions {
   readonly connectTimeoutMilliseconds: number;
 }
 
-interface Waiting {
-  readonly request: PlainRequest;
-  readonly handler: ExchangeHandler;
-}
-
 export class ConnectionPool implements ConnectionOwner {
   readonly #options: ConnectionPoolOptions;
   readonly #all = new Set<Connection>();
-  readonly #waiting: Waiting[] = [];
+  readonly #openSocket: OpenSocket;
+  readonly #waiting: Exchange[] = [];
   /** The last used first, so that those that are not needed expire. */
   #idle: Connection[] = [];
   #resting: Connection[] = [];
@@ -40,6 +44,7 @@ export class ConnectionPool implements ConnectionOwner {
 
   constructor(options: ConnectionPoolOptions) {
     this.#options = options;
+    this.#openSocket = createSocketOpener(options.url);
   }
 
   get load(): PoolLoad {
@@ -83,6 +88,17 @@ export class ConnectionPool implements ConnectionOwner {
     });
   }
 
+  /** Cuts what is in flight. */
+  destroy(): Promise<void> {
+    for (const { handler } of this.#waiting.splice(0)) {
+      handler.onResponseError(nobody, new Error('The gateway is closing.'));
+    }
+    for (const connection of this.#all) {
+      connection.abort(new Error('The gateway is closing.'));
+    }
+    return this.close();
+  }
+
   rest(connection: Connection): void {
     if (this.#resting.push(connection) === 1) {
       // Twice: until the second, everything that was already on its way is read, and who sent more than its
@@ -91,10 +107,10 @@ export class ConnectionPool implements ConnectionOwner {
     }
   }
 
-  closed(connection: Connection): void {
+  closed(connection: Connection, unanswered: Exchange | undefined): void {
     this.#all.delete(connection);
     this.#idle = this.#idle.filter((each) => each !== connection);
-    const next = this.#waiting.shift();
+    const next = unanswered ?? this.#waiting.shift();
     if (next !== undefined) {
       this.#send(this.#open(), next.request, next.handler);
     }
@@ -127,7 +143,12 @@ export class ConnectionPool implements ConnectionOwner {
 
   #open(): Connection {
     const { url, connectTimeoutMilliseconds } = this.#options;
-    const connection = new Connection(url, performance.now() + connectTimeoutMilliseconds, this);
+    const connection = new Connection(
+      url.host,
+      this.#openSocket,
+      performance.now() + connectTimeoutMilliseconds,
+      this,
+    );
     this.#all.add(connection);
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MILLISECONDS).unref();
     return connection;

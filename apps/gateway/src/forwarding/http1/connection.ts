@@ -1,15 +1,10 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { BodySender } from './body-sender.ts';
+import type { OpenSocket } from './open-socket.ts';
+import { type PlainRequest, RequestHeadWriter } from './plain-request.ts';
 import { MalformedReply, type ReplyHead } from './reply-head.ts';
 import { type ReplyListener, ReplyReader } from './reply-reader.ts';
-
-/** One request: no body, and headers that are checked here. */
-export interface PlainRequest {
-  readonly method: string;
-  /** Path and query. */
-  readonly path: string;
-  /** Name, value, … */
-  readonly headers: readonly string[];
-}
 
 /** What whoever waits for a reply may do meanwhile. */
 export interface ReplyController {
@@ -20,6 +15,7 @@ export interface ReplyController {
 
 /** Hears of one exchange: start, then head, data and end, or an error at any time. */
 export interface ExchangeHandler {
+  /** Once more where the request is sent again. */
   onRequestStart(controller: ReplyController): void;
   onResponseStart(controller: ReplyController, status: number, headers: readonly string[]): void;
   onResponseData(controller: ReplyController, chunk: Buffer): void;
@@ -27,64 +23,65 @@ export interface ExchangeHandler {
   onResponseError(controller: ReplyController, error: Error): void;
 }
 
+/** A request and who waits for its reply. */
+export interface Exchange {
+  readonly request: PlainRequest;
+  readonly handler: ExchangeHandler;
+}
+
 /** Whoever lends connections out. */
 export interface ConnectionOwner {
   /** The exchange is over; the connection may be used again, but not before what is on its way was read. */
   rest(connection: Connection): void;
-  closed(connection: Connection): void;
+  /** @param unanswered may be sent once more, on a new connection */
+  closed(connection: Connection, unanswered: Exchange | undefined): void;
 }
 
-const BUFFER_BYTES = 16 * 1024;
-/** Whatever could end a header and begin another (CWE-93). */
-const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
-/** A service may insist on a length where these bring none (RFC 9110 §8.6). */
-const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
-const FORBIDDEN_IN_PATH = /[^\x21-\x7e]/;
+/** Safe methods (RFC 9110 §9.2.1): those of the route table that a service may receive twice. */
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /** A connection to a service, for one exchange at a time: what one caller's reply does never meets another's. */
 export class Connection implements ReplyListener, ReplyController {
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
-  readonly #hostHeader: string;
+  readonly #heads: RequestHeadWriter;
   readonly #reader = new ReplyReader(this);
+  #request: PlainRequest | undefined;
   #handler: ExchangeHandler | undefined;
-  /** Headers that have nothing forbidden. */
-  #checked: readonly string[] = [];
+  #sender: BodySender | undefined;
+  #isConnecting = true;
   #isSent = false;
+  /** An earlier exchange succeeded here. */
+  #isReused = false;
+  /** A byte came since the request was sent. */
+  #isAnswered = false;
   #isPaused = false;
   #error: Error | undefined;
   /** Monotonic milliseconds: until then it must be connected, or taken up again. */
   expiresAt: number;
 
-  constructor(
-    { hostname, port, host }: Pick<URL, 'hostname' | 'port' | 'host'>,
-    connectUntil: number,
-    owner: ConnectionOwner,
-  ) {
+  constructor(host: string, open: OpenSocket, connectUntil: number, owner: ConnectionOwner) {
     this.#owner = owner;
-    this.#hostHeader = `host: ${host}\r\nconnection: keep-alive\r\n`;
+    this.#heads = new RequestHeadWriter(host);
     this.expiresAt = connectUntil;
-    const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
-    this.#socket = connect({
-      host: hostname.replace(/^\[(.*)\]$/, '$1'),
-      port: Number(port === '' ? 80 : port),
-      noDelay: true,
-      autoSelectFamily: true,
-      // Into one buffer, past the machinery of streams.
-      onread: { buffer, callback: (length) => this.#read(buffer, length) },
+    const socket = open((bytes, length) => this.#read(bytes, length));
+    this.#socket = socket;
+    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => {
+      this.#isConnecting = false;
     });
-    this.#socket.on('error', (error) => {
+    socket.on('error', (error) => {
       this.#error = error;
     });
-    this.#socket.on('end', () => this.#finish());
-    this.#socket.on('close', () => {
+    socket.on('end', () => this.#finish());
+    socket.on('close', () => {
+      const unanswered = this.#takeUnanswered();
       this.#fail(this.#error ?? new Error('The service closed the connection.'));
-      owner.closed(this);
+      owner.closed(this, unanswered);
     });
   }
 
   get isConnecting(): boolean {
-    return this.#socket.connecting;
+    return this.#isConnecting;
   }
 
   get isOpen(): boolean {
@@ -93,17 +90,35 @@ export class Connection implements ReplyListener, ReplyController {
 
   /** @throws Error before anything is sent, where the request could be read as another one */
   send(request: PlainRequest, handler: ExchangeHandler): void {
-    const head = this.#headOf(request);
+    const { body } = request;
+    const stream = body === undefined || body instanceof Uint8Array ? undefined : body.stream;
+    if (stream?.destroyed === true) {
+      throw stream.errored ?? new Error('The body ended before it was sent.');
+    }
+    const head = this.#heads.headOf(request);
     this.#handler = handler;
     this.#isSent = false;
     handler.onRequestStart(this);
     if (this.#handler !== handler) {
+      stream?.destroy();
       this.#owner.rest(this);
       return;
     }
+    this.#request = request;
     this.#isSent = true;
+    this.#isAnswered = false;
     this.#reader.begin(request.method);
-    this.#socket.write(head, 'latin1');
+    if (body === undefined) {
+      this.#socket.write(head, 'latin1');
+    } else if (body instanceof Uint8Array) {
+      this.#socket.cork();
+      this.#socket.write(head, 'latin1');
+      this.#socket.write(body);
+      this.#socket.uncork();
+    } else {
+      this.#socket.write(head, 'latin1');
+      this.#sender = new BodySender(this.#socket, body, (error) => this.abort(error));
+    }
   }
 
   pause(): void {
@@ -144,38 +159,42 @@ export class Connection implements ReplyListener, ReplyController {
   onEnd(): void {
     const handler = this.#handler;
     this.#handler = undefined;
+    this.#request = undefined;
     handler?.onResponseEnd();
   }
 
-  #headOf({ method, path, headers }: PlainRequest): string {
-    const checked = this.#checked;
-    if (FORBIDDEN_IN_PATH.test(path)) {
-      throw new Error('The path to forward has a character that is none of a path.');
-    }
-    let head = `${method} ${path} HTTP/1.1\r\n${this.#hostHeader}`;
-    for (let index = 0; index < headers.length; index += 2) {
-      const value = headers[index + 1] ?? '';
-      // Most are what they were in the last request.
-      if (value !== checked[index + 1] && FORBIDDEN.test(value)) {
-        throw new Error('A header to forward has a character that is none of a header.');
-      }
-      head += `${headers[index]}: ${value}\r\n`;
-    }
-    this.#checked = headers;
-    return METHODS_WITH_BODY.has(method) ? `${head}content-length: 0\r\n\r\n` : `${head}\r\n`;
+  /**
+   * A service may close an idle connection while a request is on its way (RFC 9112 §9.3.1). Only a safe request
+   * that got no byte of a reply on a connection that had worked is sent again (RFC 9110 §9.2.2).
+   */
+  get #mayBeSentAgain(): boolean {
+    const { method, body } = this.#request ?? { method: '', body: undefined };
+    const isUnanswered = this.#isReused && !this.#isAnswered;
+    return isUnanswered && SAFE_METHODS.has(method) && body === undefined;
   }
 
-  #read(buffer: Buffer, length: number): boolean {
+  #takeUnanswered(): Exchange | undefined {
+    const request = this.#request;
+    const handler = this.#handler;
+    if (request === undefined || handler === undefined || !this.#mayBeSentAgain) {
+      return undefined;
+    }
+    this.#handler = undefined;
+    return { request, handler };
+  }
+
+  #read(bytes: Buffer, length: number): void {
     if (this.#socket.destroyed) {
-      return true;
+      return;
     }
     if (this.#handler === undefined) {
       // Nobody asked: it would be taken for the reply to the next request (CWE-444).
       this.destroy(new MalformedReply('The service sent what nobody asked for.'));
-      return true;
+      return;
     }
+    this.#isAnswered = true;
     try {
-      const taken = this.#reader.read(buffer, length);
+      const taken = this.#reader.read(bytes, length);
       if (this.#reader.isOver) {
         this.#release(taken === length);
       }
@@ -183,11 +202,10 @@ export class Connection implements ReplyListener, ReplyController {
       this.#socket.destroy();
       this.#fail(error as Error);
     }
-    return true;
   }
 
   #finish(): void {
-    if (this.#handler !== undefined) {
+    if (this.#handler !== undefined && !this.#mayBeSentAgain) {
       try {
         this.#reader.finish();
       } catch (error) {
@@ -198,8 +216,12 @@ export class Connection implements ReplyListener, ReplyController {
   }
 
   #release(isClean: boolean): void {
-    if (isClean && this.#reader.reusableMilliseconds > 0 && !this.#socket.destroyed) {
-      this.expiresAt = performance.now() + this.#reader.reusableMilliseconds;
+    const isSent = this.#sender === undefined || this.#sender.isOver;
+    this.#endSending();
+    const { reusableMilliseconds } = this.#reader;
+    if (isClean && isSent && reusableMilliseconds > 0 && !this.#socket.destroyed) {
+      this.expiresAt = performance.now() + reusableMilliseconds;
+      this.#isReused = true;
       this.resume();
       this.#owner.rest(this);
     } else {
@@ -210,6 +232,13 @@ export class Connection implements ReplyListener, ReplyController {
   #fail(error: Error): void {
     const handler = this.#handler;
     this.#handler = undefined;
+    this.#request = undefined;
+    this.#endSending();
     handler?.onResponseError(this, error);
+  }
+
+  #endSending(): void {
+    this.#sender?.stop();
+    this.#sender = undefined;
   }
 }

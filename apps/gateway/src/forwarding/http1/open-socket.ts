@@ -1,0 +1,38 @@
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+/** Opens a connection. The bytes belong to the caller of `onRead` again when it returns. */
+export type OpenSocket = (onRead: (bytes: Buffer, length: number) => void) => Socket;
+
+const BUFFER_BYTES = 16 * 1024;
+
+/** Connections to one service, with TLS where its URL says so. */
+export function createSocketOpener({ protocol, hostname, port }: URL): OpenSocket {
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const common = { host, noDelay: true, autoSelectFamily: true };
+  if (protocol !== 'https:') {
+    return (onRead) => {
+      const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+      const callback = (length: number) => {
+        onRead(buffer, length);
+        return true;
+      };
+      // Into one buffer, past the machinery of streams.
+      return connect({ ...common, port: Number(port || 80), onread: { buffer, callback } });
+    };
+  }
+  // Of the last connection: the next handshake is shorter with it.
+  let session: Buffer | undefined;
+  return (onRead) => {
+    const socket = connectTls({
+      ...{ ...common, port: Number(port || 443), session },
+      servername: isIP(host) === 0 ? host : '',
+      ALPNProtocols: ['http/1.1'],
+    });
+    socket.on('session', (given) => {
+      session = given;
+    });
+    socket.on('data', (bytes) => onRead(bytes, bytes.length));
+    return socket;
+  };
+}

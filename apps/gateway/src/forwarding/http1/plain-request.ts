@@ -1,0 +1,62 @@
+import type { Readable } from 'node:stream';
+
+/** A body that is still on its way from the caller. */
+export interface BodyStream {
+  readonly stream: Readable;
+  /** As the caller announced it. Undefined: it goes out in chunks. */
+  readonly length: number | undefined;
+}
+
+/** One request to a service. */
+export interface PlainRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  /** Name, value, … without any that describe the body's length. */
+  readonly headers: readonly string[];
+  readonly body?: Uint8Array | BodyStream | undefined;
+}
+
+/** Whatever could end a header and begin another (CWE-93). */
+const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
+const FORBIDDEN_IN_PATH = /[^\x21-\x7e]/;
+/** A service may insist on a length where these bring none (RFC 9110 §8.6). */
+const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+/** Writes the heads of the requests of one connection. */
+export class RequestHeadWriter {
+  readonly #hostHeader: string;
+  /** Headers that have nothing forbidden. */
+  #checked: readonly string[] = [];
+
+  constructor(host: string) {
+    this.#hostHeader = `host: ${host}\r\nconnection: keep-alive\r\n`;
+  }
+
+  /** @throws Error where the request could be read as another one */
+  headOf({ method, path, headers, body }: PlainRequest): string {
+    const checked = this.#checked;
+    if (FORBIDDEN_IN_PATH.test(path)) {
+      throw new Error('The path to forward has a character that is none of a path.');
+    }
+    let head = `${method} ${path} HTTP/1.1\r\n${this.#hostHeader}`;
+    for (let index = 0; index < headers.length; index += 2) {
+      const value = headers[index + 1] ?? '';
+      // Most are what they were in the last request.
+      if (value !== checked[index + 1] && FORBIDDEN.test(value)) {
+        throw new Error('A header to forward has a character that is none of a header.');
+      }
+      head += `${headers[index]}: ${value}\r\n`;
+    }
+    this.#checked = headers;
+    return body === undefined && !METHODS_WITH_BODY.has(method)
+      ? `${head}\r\n`
+      : `${head}${framingOf(body)}\r\n\r\n`;
+  }
+}
+
+function framingOf(body: PlainRequest['body']): string {
+  const length =
+    body instanceof Uint8Array || body === undefined ? (body?.length ?? 0) : body.length;
+  return length === undefined ? 'transfer-encoding: chunked' : `content-length: ${length}`;
+}

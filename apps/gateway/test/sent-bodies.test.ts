@@ -1,0 +1,188 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { PassThrough, type Readable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ConnectionPool } from '../src/forwarding/http1/connection-pool.ts';
+import type { PlainRequest } from '../src/forwarding/http1/plain-request.ts';
+
+const KIBIBYTE = 1024;
+
+interface Seen {
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+let seen: Seen[];
+let broken: number;
+let connections: number;
+let listener: RequestListener;
+let service: Server;
+let pool: ConnectionPool;
+
+const remember: RequestListener = (request, response) => {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('error', () => {
+    broken += 1;
+  });
+  request.on('end', () => {
+    seen.push({ headers: request.headers, body: Buffer.concat(chunks).toString('latin1') });
+    response.end('done');
+  });
+};
+
+beforeEach(async () => {
+  seen = [];
+  broken = 0;
+  connections = 0;
+  listener = remember;
+  service = createServer((request, response) => listener(request, response));
+  service.on('connection', () => {
+    connections += 1;
+  });
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  const { port } = service.address() as { port: number };
+  pool = new ConnectionPool({
+    ...{ url: new URL(`http://127.0.0.1:${port}`), connections: 1 },
+    connectTimeoutMilliseconds: 2000,
+  });
+});
+afterEach(async () => {
+  await pool.close();
+  service.closeAllConnections();
+  service.close();
+});
+
+function post(body: PlainRequest['body'], headers: readonly string[] = []): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    pool.dispatch(
+      { method: 'POST', path: '/', headers, body },
+      {
+        onRequestStart: () => {},
+        onResponseStart: () => {},
+        onResponseData: (_controller, chunk) => {
+          text += chunk.toString('latin1');
+        },
+        onResponseEnd: () => resolve(text),
+        onResponseError: (_controller, error) => reject(error),
+      },
+    );
+  });
+}
+
+function inPieces(pieces: readonly string[]): Readable {
+  const stream = new PassThrough({ readableHighWaterMark: 16 });
+  void (async () => {
+    for (const piece of pieces) {
+      await new Promise((resolve) => setImmediate(resolve));
+      stream.write(piece);
+    }
+    stream.end();
+  })();
+  return stream;
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; !isSo() && tries < 500; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  expect(isSo()).toBe(true);
+}
+
+describe('a body on its way to a service', () => {
+  it('goes out whole with its length', async () => {
+    const body = 'x'.repeat(300 * KIBIBYTE);
+    expect(await post(Buffer.from(body), ['content-type', 'text/plain'])).toBe('done');
+    expect(await post(Buffer.alloc(0))).toBe('done');
+
+    expect(seen.map(({ body }) => body)).toEqual([body, '']);
+    expect(seen[0]?.headers).toMatchObject({ 'content-length': String(body.length) });
+    expect(seen[1]?.headers).toMatchObject({ 'content-length': '0' });
+    expect(connections).toBe(1);
+  });
+
+  it.each([
+    ['with the length that was announced', 10, { 'content-length': '10' }],
+    ['in chunks where none was', undefined, { 'transfer-encoding': 'chunked' }],
+  ])('streams %s', async (_name, length, headers) => {
+    const pieces = ['abc', 'defgh', 'ij'];
+    expect(await post({ stream: inPieces(pieces), length })).toBe('done');
+    expect(await post({ stream: inPieces(pieces), length })).toBe('done');
+
+    expect(seen.map(({ body }) => body)).toEqual(['abcdefghij', 'abcdefghij']);
+    expect(seen[0]?.headers).toMatchObject(headers);
+    expect(connections).toBe(1);
+  });
+
+  it('streams more than any buffer holds, as fast as the service reads', async () => {
+    let sent = 0;
+    const stream = new PassThrough();
+    listener = (request, response) => {
+      request.pause();
+      setTimeout(() => {
+        remember(request, response);
+        request.resume();
+      }, 100);
+    };
+    const piece = Buffer.alloc(64 * KIBIBYTE, 'x');
+    const limit = 32 * KIBIBYTE * KIBIBYTE;
+    const fill = () => {
+      while (sent < limit) {
+        sent += piece.length;
+        if (!stream.write(piece)) {
+          stream.once('drain', fill);
+          return;
+        }
+      }
+      stream.end();
+    };
+    fill();
+    const reply = post({ stream, length: undefined });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    // Not much more than the sockets hold.
+    expect(sent).toBeLessThan(limit / 2);
+
+    expect(await reply).toBe('done');
+    expect(seen[0]?.body).toHaveLength(limit);
+  });
+
+  it.each([
+    ['shorter', ['abc']],
+    ['longer', ['abc', 'defghijklmno']],
+  ])('CWE-444 that is %s than announced breaks the exchange', async (problem, pieces) => {
+    const body = { stream: inPieces(pieces), length: 10 };
+
+    await expect(post(body)).rejects.toThrow(`The body is ${problem} than announced.`);
+    await until(() => broken === 1);
+    expect(seen).toEqual([]);
+    expect(await post(Buffer.from('next'))).toBe('done');
+    expect(seen.map(({ body }) => body)).toEqual(['next']);
+    expect(connections).toBe(2);
+  });
+
+  it('fails with what broke it off, before or while it is sent', async () => {
+    const broken = new PassThrough();
+    broken.on('error', () => {});
+    broken.destroy(new Error('Too large.'));
+    await expect(post({ stream: broken, length: 10 })).rejects.toThrow('Too large.');
+
+    const breaking = new PassThrough();
+    breaking.write('abc');
+    const reply = post({ stream: breaking, length: 10 });
+    setTimeout(() => breaking.destroy(new Error('Too late.')), 20);
+    await expect(reply).rejects.toThrow('Too late.');
+    expect(await post(Buffer.from('next'))).toBe('done');
+  });
+
+  it('CWE-444 ends the connection where the service answers before it is over', async () => {
+    listener = (_request, response) => response.writeHead(413).end('no');
+    const stream = new PassThrough();
+    stream.write('abc');
+    expect(await post({ stream, length: 10 })).toBe('no');
+    expect(stream.destroyed).toBe(true);
+
+    listener = remember;
+    expect(await post(Buffer.from('next'))).toBe('done');
+    expect(connections).toBe(2);
+  });
+});
