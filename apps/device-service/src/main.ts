@@ -73,7 +73,7 @@ async function start(): Promise<RunningApp> {
   });
   const operations = await serveOperations({
     ...{ host, port: operationsPort, metrics: registry },
-    checks: { database: database.ping },
+    checks: { database: database.ping, 'database-writes': database.assertWritable },
     // The gateway may start after this service, which it is to find ready.
     peers: { 'gateway-keys': tokens.haveKeys },
   });

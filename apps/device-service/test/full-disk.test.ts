@@ -3,12 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startPostgresServer } from '@gatehouse/testing';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseMetrics, startPostgresServer } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeviceClient, type DeviceClient } from './device-client.ts';
 import { type GatewayDouble, startGatewayDouble } from './gateway-double.ts';
 import { readAll } from './kill-rounds.ts';
-import { startServiceProcess } from './service-process.ts';
+import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 const ORGANIZATION = 'org-disk';
 const KIBIBYTE = 1024;
@@ -61,7 +62,23 @@ async function fillDisk(client: DeviceClient, limit: number) {
   throw new Error('The disk does not fill up.');
 }
 
-async function expectFullAndRecovered(client: DeviceClient, makeRoom: () => void): Promise<void> {
+async function readiness({ operationsUrl }: ServiceProcess) {
+  const { checks } = (await (await fetch(`${operationsUrl}/ready`)).json()) as {
+    checks: Record<string, string>;
+  };
+  const metrics = parseMetrics(await (await fetch(`${operationsUrl}/metrics`)).text());
+  return {
+    answers: checks.database,
+    writes: checks['database-writes'],
+    writable: metrics.get('gatehouse_database_writable')?.samples[0]?.value,
+  };
+}
+
+async function expectFullAndRecovered(
+  service: ServiceProcess,
+  makeRoom: () => void,
+): Promise<void> {
+  const client = createDeviceClient({ url: service.url, gateway });
   const { acknowledged, refusal } = await fillDisk(client, 500);
 
   expect(refusal.status).toBe(503);
@@ -70,8 +87,19 @@ async function expectFullAndRecovered(client: DeviceClient, makeRoom: () => void
   expect(JSON.stringify(refusal.body)).not.toMatch(/disk|full|space|tablespace/i);
   const during = await readAll(client, ORGANIZATION);
   expect([...during.ids].sort()).toEqual([...acknowledged].sort());
+  const full = { answers: 'ok', writes: 'unavailable', writable: 0 };
+  expect(await readiness(service)).toEqual(full);
+  // Longer than the probe that looks whether there is room again.
+  await sleep(2500);
+  expect(await readiness(service)).toEqual(full);
 
   makeRoom();
+  const deadline = performance.now() + 15_000;
+  while ((await readiness(service)).writes !== 'ok') {
+    expect(performance.now()).toBeLessThan(deadline);
+    await sleep(50);
+  }
+  expect(await readiness(service)).toEqual({ answers: 'ok', writes: 'ok', writable: 1 });
   expect((await client.create(largeDevice('after'), ORGANIZATION)).status).toBe(200);
   const after = await readAll(client, ORGANIZATION);
   expect([...after.ids].sort()).toEqual([...acknowledged, 'after'].sort());
@@ -81,15 +109,13 @@ async function expectFullAndRecovered(client: DeviceClient, makeRoom: () => void
 describe('a full disk', () => {
   test('under SQLite is 503 for what writes, reads go on, and room makes it work again', async () => {
     const service = await startServiceProcess(environment, {
-      smallDisk: { folder: directory, megabytes: 8 },
+      smallDisk: { folder: directory, megabytes: 16 },
     });
     stops.push(() => service.end('SIGTERM'));
     const filler = `/proc/${service.pid}/root${directory}/filler`;
-    writeFileSync(filler, Buffer.alloc(2048 * KIBIBYTE));
+    writeFileSync(filler, Buffer.alloc(8 * 1024 * KIBIBYTE));
 
-    await expectFullAndRecovered(createDeviceClient({ url: service.url, gateway }), () =>
-      rmSync(filler),
-    );
+    await expectFullAndRecovered(service, () => rmSync(filler));
   });
 
   test('under PostgreSQL is 503 for what writes, reads go on, and room makes it work again', async () => {
@@ -102,8 +128,6 @@ describe('a full disk', () => {
     const filler = `${postgres.smallDisk.outsidePath()}/filler`;
     writeFileSync(filler, Buffer.alloc(16 * 1024 * KIBIBYTE));
 
-    await expectFullAndRecovered(createDeviceClient({ url: service.url, gateway }), () =>
-      rmSync(filler),
-    );
+    await expectFullAndRecovered(service, () => rmSync(filler));
   });
 });

@@ -25,30 +25,23 @@ export async function findPostgresPrograms(): Promise<PostgresPrograms> {
   return { folder, asUser: isRoot ? asUser : [] };
 }
 
-/** Makes the folders, and a new cluster in the first. */
+/** Makes the folders, and a cluster in the first: a new one, or a standby of the server on the given port. */
 export async function initializeCluster(
   programs: PostgresPrograms,
   [data = '', smallDisk = '']: readonly string[],
+  primaryPort?: number,
 ): Promise<void> {
   const script =
     programs.asUser.length === 0
       ? `mkdir -m 700 ${data} ${smallDisk}`
       : `install -d -m 700 -o ${USER} -g ${USER} ${data} ${smallDisk}`;
   await run('sh', ['-c', script]);
-  const [program = '', ...rest] = [...programs.asUser, join(programs.folder, 'initdb')];
-  const parameters = [
-    '-D',
-    data,
-    '-U',
-    USER,
-    '-A',
-    'trust',
-    '--no-sync',
-    '--locale=C',
-    '-E',
-    'UTF8',
-  ];
-  await run(program, [...rest, ...parameters]);
+  const [name = '', ...parameters] =
+    primaryPort === undefined
+      ? ['initdb', '-A', 'trust', '--locale=C', '-E', 'UTF8']
+      : ['pg_basebackup', '-R', '-c', 'fast', '-h', '127.0.0.1', '-p', String(primaryPort)];
+  const [program = '', ...rest] = [...programs.asUser, join(programs.folder, name)];
+  await run(program, [...rest, '-D', data, '-U', USER, '--no-sync', ...parameters]);
 }
 
 /** Resolves to what the statements print, unaligned and without headers. */

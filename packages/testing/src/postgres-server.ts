@@ -23,6 +23,8 @@ export interface PostgresServerOptions {
    * folder: for what happens when a disk is full. Needs root.
    */
   readonly smallDiskMegabytes?: number;
+  /** Makes it a hot standby that streams from this server. */
+  readonly standbyOf?: PostgresServer;
 }
 
 /** A real PostgreSQL on a free port of this machine, with its data in a temporary folder. */
@@ -38,6 +40,10 @@ export interface PostgresServer {
   createDatabase(name: string): Promise<string>;
   /** kill -9 of every process of it: connections break, and the next start recovers from the log. */
   kill(): Promise<void>;
+  /** What an operator's restart does first: ends every connection and then itself (`fast`). */
+  shutDown(): Promise<void>;
+  /** Makes a standby the primary, and resolves when it accepts writes. */
+  promote(): Promise<void>;
   /** Starts again on the same port and folder, and waits until it answers. */
   restart(): Promise<void>;
   /** SIGSTOP: connections stay, nothing is answered. */
@@ -63,7 +69,7 @@ export async function startPostgresServer(
   const data = join(directory, 'data');
   const smallDiskPath = join(directory, 'small');
   const port = await freePort();
-  await initializeCluster(programs, [data, smallDiskPath]);
+  await initializeCluster(programs, [data, smallDiskPath], options.standbyOf?.port);
   let child: ChildProcess | undefined;
 
   async function launch(): Promise<void> {
@@ -99,7 +105,9 @@ export async function startPostgresServer(
     runPsql(programs, port, database, statements);
   const urlOf = (database: string) => `postgres://${USER}@127.0.0.1:${port}/${database}`;
   await launch();
-  await sql(`create database ${DATABASE}`, 'postgres');
+  if (options.standbyOf === undefined) {
+    await sql(`create database ${DATABASE}`, 'postgres');
+  }
   return {
     port,
     url: urlOf(DATABASE),
@@ -113,6 +121,14 @@ export async function startPostgresServer(
       return urlOf(name);
     },
     kill: () => end('SIGKILL'),
+    shutDown: async () => {
+      const closed = child === undefined ? undefined : once(child, 'close');
+      child?.kill('SIGINT');
+      await closed;
+    },
+    promote: async () => {
+      await sql('select pg_promote()');
+    },
     restart: async () => {
       await end('SIGKILL');
       await launch();

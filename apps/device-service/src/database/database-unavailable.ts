@@ -1,7 +1,14 @@
-/** The database is locked, full, unreadable or gone. The request fails closed: 503, never 2xx. */
+/** The database is locked, full, unreadable or unreachable. The request fails closed: 503, never 2xx. */
 export class DatabaseUnavailable extends Error {
-  constructor(cause: unknown) {
+  /** Whether it still reads but accepts no write: its disk is full, or it is read-only. */
+  readonly refusesWrites: boolean;
+
+  constructor(
+    cause: unknown,
+    { refusesWrites = false }: { readonly refusesWrites?: boolean } = {},
+  ) {
     super('The database is unavailable.', { cause });
     this.name = 'DatabaseUnavailable';
+    this.refusesWrites = refusesWrites;
   }
 }

@@ -1,3 +1,5 @@
+import { readPostgresServers } from './postgres-servers.ts';
+
 /** Where the devices are kept. */
 export type DatabaseLocation =
   | { readonly engine: 'sqlite'; readonly path: string }
@@ -7,7 +9,8 @@ export type DatabaseLocation =
 const SQLITE_URL = /^sqlite:(?:\/\/(?=\/))?(?<path>[^?#]+)$/;
 
 /**
- * Reads `DATABASE_URL`: `postgres://user:password@host:5432/database` (what libpq calls a connection URI), or
+ * Reads `DATABASE_URL`: `postgres://user:password@host:5432/database` (what libpq calls a connection URI, also one
+ * with several hosts), or
  * `sqlite:` and a path, relative to the working directory or absolute (`sqlite:/var/lib/devices.sqlite` and
  * `sqlite:///var/lib/devices.sqlite` are the same file).
  */
@@ -16,15 +19,8 @@ export function parseDatabaseUrl(url: string): DatabaseLocation | { readonly pro
 }
 
 function parsePostgresUrl(url: string): DatabaseLocation | { readonly problem: string } {
-  const parsed = URL.parse(url);
-  const isComplete =
-    parsed !== null &&
-    /^postgres(ql)?:$/.test(parsed.protocol) &&
-    (parsed.hostname !== '' || parsed.searchParams.has('host')) &&
-    /^\/[^/]+$/.test(parsed.pathname);
-  return isComplete
-    ? { engine: 'postgres', url }
-    : { problem: 'must be postgres://<user>:<password>@<host>:<port>/<database>' };
+  const servers = readPostgresServers(url);
+  return 'problem' in servers ? servers : { engine: 'postgres', url };
 }
 
 function parseSqliteUrl(url: string): DatabaseLocation | { readonly problem: string } {

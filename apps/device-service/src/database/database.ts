@@ -1,7 +1,9 @@
 /**
  * Owns where devices are kept: the connection, the tables, and how they change from version to version.
  *
- *   database-url ─▶ open-database ─▶ open-sqlite (node-sqlite-dialect) | open-postgres (postgres-pool)
+ *   database-url ─▶ open-database ─▶ open-sqlite (node-sqlite-dialect)
+ *                                │   open-postgres (postgres-pool ─▶ postgres-connection, one of postgres-servers)
+ *                                └▶ watch-writes: whether the database accepts writes
  *                                └▶ migrate-database ─▶ migrations/, under a lock
  *   scope-to-organization: from every table to one organisation's rows, which is all that a query can reach
  *

@@ -10,6 +10,8 @@ export interface OpenDatabase {
   readonly tables: DeviceDatabase;
   /** Resolves when the database answers. */
   ping(): Promise<void>;
+  /** Resolves when it accepts writes, as far as is known: see watch-writes.ts. */
+  assertWritable(): Promise<void>;
   close(): Promise<void>;
 }
 

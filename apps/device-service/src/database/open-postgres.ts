@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import type { Tables } from './database.ts';
+import type { DeviceDatabase, Tables } from './database.ts';
 import { DatabaseUnavailable } from './database-unavailable.ts';
 import { migrateDatabase, type NewDatabaseHook } from './migrate-database.ts';
 import { type DatabaseObserver, observeQueries } from './observe-queries.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { createPostgresPool } from './postgres-pool.ts';
+import { probeWrite, watchWrites } from './watch-writes.ts';
 
 const CONNECTIONS = 10;
 /** A query on a column without index reads all devices of an organisation: a million take about one second. */
@@ -27,9 +28,13 @@ export async function openPostgres(
     statementTimeoutSeconds: STATEMENT_TIMEOUT_SECONDS,
     onConnect: observer?.answered,
   });
-  const tables = new Kysely<Tables>({
+  const writes = watchWrites({
+    probe: () => probeWrite(tables, 'postgres'),
+    onChange: (isWritable) => observer?.writable(isWritable),
+  });
+  const tables: DeviceDatabase = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool }),
-    ...(observer && { log: observeQueries(observer) }),
+    log: observeQueries(observer, writes),
   });
   return {
     engine: 'postgres',
@@ -37,8 +42,25 @@ export async function openPostgres(
     ping: async () => {
       await sql`select 1`.execute(tables);
     },
-    close: () => tables.destroy(),
+    assertWritable: async () => {
+      await readOnlyRefusal(tables).then(writes.failed, writes.failed);
+      writes.assertWritable();
+    },
+    close: async () => {
+      await writes.close();
+      await tables.destroy();
+    },
   };
+}
+
+/** A standby and a primary that an operator made read-only are seen before the first write fails. */
+async function readOnlyRefusal(tables: DeviceDatabase): Promise<DatabaseUnavailable | undefined> {
+  const { rows } = await sql<{
+    readonly transaction_read_only: string;
+  }>`show transaction_read_only`.execute(tables);
+  return rows[0]?.transaction_read_only === 'off'
+    ? undefined
+    : new DatabaseUnavailable(new Error('The database is read-only.'), { refusesWrites: true });
 }
 
 /** On a connection of its own that nothing times out: making an index over a million rows takes a while. */

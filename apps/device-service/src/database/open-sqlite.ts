@@ -3,12 +3,13 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, sql } from 'kysely';
-import type { Tables } from './database.ts';
+import type { DeviceDatabase, Tables } from './database.ts';
 import { migrateDatabase, type NewDatabaseHook } from './migrate-database.ts';
 import { createNodeSqliteDialect } from './node-sqlite-dialect.ts';
 import { type DatabaseObserver, observeQueries } from './observe-queries.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { isLocked, translateSqliteErrors } from './sqlite-errors.ts';
+import { probeWrite, watchWrites } from './watch-writes.ts';
 
 /** Starting may wait for another process that migrates; a request may not: waiting blocks every other one. */
 const START_LOCK_TIMEOUT_MS = 10_000;
@@ -22,9 +23,13 @@ export async function openSqlite(
   observer?: DatabaseObserver,
 ): Promise<OpenDatabase> {
   const connection = connect(path);
-  const tables = new Kysely<Tables>({
+  const writes = watchWrites({
+    probe: () => probeWrite(tables, 'sqlite'),
+    onChange: (isWritable) => observer?.writable(isWritable),
+  });
+  const tables: DeviceDatabase = new Kysely<Tables>({
     dialect: createNodeSqliteDialect(connection),
-    ...(observer && { log: observeQueries(observer) }),
+    log: observeQueries(observer, writes),
   });
   try {
     await configure(connection);
@@ -40,7 +45,11 @@ export async function openSqlite(
     ping: async () => {
       await sql`select count(*) from sqlite_master`.execute(tables);
     },
-    close: () => tables.destroy(),
+    assertWritable: async () => writes.assertWritable(),
+    close: async () => {
+      await writes.close();
+      await tables.destroy();
+    },
   };
 }
 

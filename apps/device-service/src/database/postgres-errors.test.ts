@@ -14,6 +14,8 @@ describe('an error of PostgreSQL', () => {
     '25006',
     'XX001',
     'ECONNREFUSED',
+    // Five letters, like the codes of SQL.
+    'EPIPE',
     undefined,
   ])('%s means that the database is unavailable', (code) => {
     expect(translatePostgresError(failure(code))).toBeInstanceOf(DatabaseUnavailable);

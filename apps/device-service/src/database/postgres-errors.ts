@@ -1,6 +1,9 @@
 import { DatabaseUnavailable } from './database-unavailable.ts';
 
-const SQLSTATE = /^[0-9A-Z]{5}$/;
+/** No class of PostgreSQL starts with E, but names of system errors do: EPIPE has five letters, too. */
+const SQLSTATE = /^(?!E)[0-9A-Z]{5}$/;
+const READ_ONLY = '25006';
+const DISK_FULL = '53100';
 
 /** Classes (first two characters) and codes that say something about the database, not about the query. */
 const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set([
@@ -12,7 +15,7 @@ const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set([
   'XX', // internal error: data corrupted
 ]);
 const UNAVAILABLE_CODES: ReadonlySet<string> = new Set([
-  '25006', // read only: a standby, or a primary that lost its role
+  READ_ONLY, // a standby, or a primary that lost its role
   '25P03', // idle in transaction for too long
   '28000', // authorization refused
   '28P01', // wrong password
@@ -36,7 +39,18 @@ export function translatePostgresError(error: unknown): unknown {
     !SQLSTATE.test(code) ||
     UNAVAILABLE_CLASSES.has(code.slice(0, 2)) ||
     UNAVAILABLE_CODES.has(code);
-  return isAboutDatabase ? new DatabaseUnavailable(error) : error;
+  return isAboutDatabase
+    ? new DatabaseUnavailable(error, { refusesWrites: code === DISK_FULL || code === READ_ONLY })
+    : error;
+}
+
+/** Whether the failure is the connection's: PostgreSQL itself said nothing. */
+export function isConnectionLost(error: unknown): boolean {
+  return error instanceof DatabaseUnavailable && !SQLSTATE.test(codeOf(error.cause) ?? '');
+}
+
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof DatabaseUnavailable && codeOf(error.cause) === READ_ONLY;
 }
 
 /** Whether PostgreSQL undid the whole transaction so that others could go on: it may simply run again. */

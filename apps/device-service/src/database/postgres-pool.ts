@@ -1,6 +1,8 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
-import { translatePostgresError } from './postgres-errors.ts';
+import { chooseServer, connectionClass, type ServerConnection } from './postgres-connection.ts';
+import { isConnectionLost, isReadOnly, translatePostgresError } from './postgres-errors.ts';
+import { readPostgresServers } from './postgres-servers.ts';
 
 const SECOND = 1000;
 const INT8 = 20;
@@ -17,15 +19,93 @@ export interface PostgresPoolOptions {
 /**
  * A pool whose failures are `DatabaseUnavailable` where the database is at fault. The server's own limits
  * end a statement first; the driver's, a little later, ends one on a connection that went silent.
+ *
+ * One connection that broke, went silent or became read-only says something about all of them, so the whole pool is
+ * replaced: ten idle connections to a server that is gone would otherwise fail ten requests, one after another.
  */
 export function createPostgresPool(options: PostgresPoolOptions): PostgresPool {
-  const { url, connections, statementTimeoutSeconds } = options;
+  const servers = readPostgresServers(options.url);
+  if ('problem' in servers) {
+    throw new Error(servers.problem);
+  }
+  const { urls, onlyWritable } = servers;
+  const choice = chooseServer(urls);
+  const Client = connectionClass(choice, onlyWritable);
+  const known = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+  const retired = new Set<Promise<void>>();
+  let pool = openPool(options, Client);
+
+  function replace(suspect: pg.Pool): void {
+    if (suspect === pool) {
+      pool = openPool(options, Client);
+      const ended = suspect.end().finally(() => retired.delete(ended));
+      retired.add(ended);
+    }
+  }
+
+  /** Tries each server once. A pool that is merely busy fails without having left its server. */
+  async function connect(): Promise<PostgresPoolClient> {
+    for (let attempt = 1; ; attempt += 1) {
+      const tried = { pool, url: choice.current() };
+      try {
+        const client = (await tried.pool.connect()) as ServerConnection;
+        const wrapped = known.get(client) ?? guard(client, tried.pool);
+        known.set(client, wrapped);
+        return wrapped;
+      } catch (error) {
+        const isSame = tried.pool === pool && tried.url === choice.current();
+        if (isSame || attempt > urls.length) {
+          throw error;
+        }
+      }
+    }
+  }
+
+  /** A connection that failed is never used again, not even for the rollback that would wait as long once more. */
+  function guard(client: ServerConnection, from: pg.Pool): PostgresPoolClient {
+    let failure: unknown;
+    const query = async (text: string, parameters?: readonly unknown[]) => {
+      if (failure !== undefined) {
+        throw failure;
+      }
+      return client.query(text, parameters && [...parameters]).catch((error: unknown) => {
+        const translated = translatePostgresError(error);
+        if (isConnectionLost(translated) || (onlyWritable && isReadOnly(translated))) {
+          failure = translated;
+          choice.leave(client.url);
+          replace(from);
+        }
+        throw translated;
+      });
+    };
+    return {
+      query: query as unknown as PostgresPoolClient['query'],
+      release: (destroy) => client.release(destroy === true || failure !== undefined),
+    };
+  }
+
+  return {
+    options: pool.options,
+    connect: () =>
+      connect().catch((error: unknown) => {
+        options.onConnect?.(false);
+        throw translatePostgresError(error);
+      }),
+    end: async () => {
+      await Promise.all([...retired, pool.end()]);
+    },
+  };
+}
+
+function openPool(options: PostgresPoolOptions, Client: typeof pg.Client): pg.Pool {
+  const { connections, statementTimeoutSeconds } = options;
   const pool = new pg.Pool({
-    connectionString: url,
+    Client: Client as unknown as new () => pg.ClientBase,
     max: connections,
     connectionTimeoutMillis: 2 * SECOND,
     idleTimeoutMillis: 30 * SECOND,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10 * SECOND,
     application_name: 'gatehouse-device-service',
     types: { getTypeParser: typeParser },
     ...(statementTimeoutSeconds === undefined
@@ -39,37 +119,9 @@ export function createPostgresPool(options: PostgresPoolOptions): PostgresPool {
   });
   // An idle connection that breaks is replaced at the next use; without a listener it ends the process.
   pool.on('error', () => undefined);
-  const known = new WeakMap<pg.PoolClient, PostgresPoolClient>();
-  return {
-    options: pool.options,
-    connect: async () => {
-      const client = await pool.connect().catch((error: unknown) => {
-        options.onConnect?.(false);
-        return rethrow(error);
-      });
-      const wrapped = known.get(client) ?? translating(client);
-      known.set(client, wrapped);
-      return wrapped;
-    },
-    end: () => pool.end(),
-  };
-}
-
-function translating(client: pg.PoolClient): PostgresPoolClient {
-  // The pool takes its own listener off while the connection is in use; the broken query reports it.
-  client.on('error', () => undefined);
-  const query = (text: string, parameters?: readonly unknown[]) =>
-    client.query(text, parameters === undefined ? undefined : [...parameters]).catch(rethrow);
-  return {
-    query: query as unknown as PostgresPoolClient['query'],
-    release: () => client.release(),
-  };
+  return pool;
 }
 
 /** Times and counts are 64-bit in the tables and safe integers in the code; `pg` would read texts. */
 const typeParser = ((oid: number, format: 'text') =>
   oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser;
-
-function rethrow(error: unknown): never {
-  throw translatePostgresError(error);
-}

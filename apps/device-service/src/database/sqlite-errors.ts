@@ -1,16 +1,18 @@
 import { DatabaseUnavailable } from './database-unavailable.ts';
 
 const BUSY = 5;
+const READ_ONLY = 8;
+const FULL = 13;
 
 /** Primary result codes that say something about the database and nothing about the query. */
 const UNAVAILABLE_CODES: ReadonlySet<number> = new Set([
   BUSY,
   6, // LOCKED
   7, // NOMEM
-  8, // READONLY
+  READ_ONLY,
   10, // IOERR
   11, // CORRUPT
-  13, // FULL
+  FULL,
   14, // CANTOPEN
   15, // PROTOCOL
   26, // NOTADB
@@ -23,7 +25,7 @@ export function translateSqliteErrors<Result>(operation: () => Result): Result {
   } catch (error) {
     const code = primaryResultCode(error);
     throw code !== undefined && UNAVAILABLE_CODES.has(code)
-      ? new DatabaseUnavailable(error)
+      ? new DatabaseUnavailable(error, { refusesWrites: code === FULL || code === READ_ONLY })
       : error;
   }
 }

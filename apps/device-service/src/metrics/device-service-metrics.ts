@@ -71,6 +71,13 @@ function createDatabaseObserver(
     type: 'gauge',
     read: () => up,
   });
+  let writable = 1;
+  registry.collect({
+    name: 'gatehouse_database_writable',
+    help: '1 if the database accepts writes, 0 from a write that it refused until a probe succeeds.',
+    type: 'gauge',
+    read: () => writable,
+  });
   return {
     queried(statement, seconds, failed) {
       durations.of(engine, statement).observe(seconds);
@@ -80,6 +87,9 @@ function createDatabaseObserver(
     },
     answered(isAvailable) {
       up = isAvailable ? 1 : 0;
+    },
+    writable(isWritable) {
+      writable = isWritable ? 1 : 0;
     },
   };
 }

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import type { DatabaseEngine, DeviceDatabase } from './database.ts';
+import { DatabaseUnavailable } from './database-unavailable.ts';
+
+/** Knows whether the database accepts writes: from the last one that it refused, until a probe succeeds. */
+export interface WriteWatch {
+  /** To be told every error of a statement. */
+  failed(error: unknown): void;
+  /** @throws DatabaseUnavailable while the database refuses writes */
+  assertWritable(): void;
+  close(): Promise<void>;
+}
+
+export interface WriteWatchOptions {
+  readonly probe: () => Promise<void>;
+  readonly onChange: (isWritable: boolean) => void;
+}
+
+const PROBE_INTERVAL_MILLISECONDS = 1000;
+
+/** A service that is taken out of rotation gets no writes that could show the recovery, so it probes. */
+export function watchWrites({ probe, onChange }: WriteWatchOptions): WriteWatch {
+  let refusal: DatabaseUnavailable | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let probing: Promise<void> | undefined;
+
+  async function probeOnce(): Promise<void> {
+    try {
+      await probe();
+      refusal = undefined;
+      onChange(true);
+    } catch {
+      schedule();
+    }
+  }
+
+  function schedule(): void {
+    timer = setTimeout(() => {
+      probing = probeOnce();
+    }, PROBE_INTERVAL_MILLISECONDS).unref();
+  }
+
+  return {
+    failed(error) {
+      if (error instanceof DatabaseUnavailable && error.refusesWrites && refusal === undefined) {
+        refusal = error;
+        onChange(false);
+        schedule();
+      }
+    },
+    assertWritable() {
+      if (refusal !== undefined) {
+        throw refusal;
+      }
+    },
+    close: async () => {
+      clearTimeout(timer);
+      await probing;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** More than SQLite keeps in memory before it writes to the disk (2 MB), and more than one request writes. */
+const PROBE_BYTES = 4 * 1024 * 1024;
+
+/** Writes a table that needs room on the disk, and takes it back. */
+export async function probeWrite(tables: DeviceDatabase, engine: DatabaseEngine): Promise<void> {
+  // Unlogged: on a full disk the probe must not fill the write-ahead log, without which PostgreSQL stops.
+  const create = engine === 'postgres' ? 'create unlogged table' : 'create table';
+  const bytes = engine === 'postgres' ? 'bytea' : 'blob';
+  const transaction = await tables.startTransaction().execute();
+  try {
+    await sql.raw(`${create} write_probe (filler ${bytes})`).execute(transaction);
+    await sql`insert into write_probe values (${randomBytes(PROBE_BYTES)})`.execute(transaction);
+  } finally {
+    await transaction.rollback().execute();
+  }
+}

@@ -1,0 +1,208 @@
+// requires: postgresql
+/** The service keeps running while PostgreSQL restarts, fails over, goes silent or accepts no writes. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type PostgresServer, parseMetrics, startPostgresServer } from '@gatehouse/testing';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { camera, createDeviceClient, type DeviceClient } from './device-client.ts';
+import { type GatewayDouble, startGatewayDouble } from './gateway-double.ts';
+import { readAll } from './kill-rounds.ts';
+import { type ServiceProcess, startServiceProcess } from './service-process.ts';
+import { startSilentProxy } from './silent-proxy.ts';
+import { startWriteLoad, type WriteLoad } from './write-load.ts';
+
+const UNAVAILABLE = '503, service_unavailable, 1';
+/** A statement is given up after 6 s, a connection after 2 s at each of two servers. The gateway waits 15 s. */
+const SLOWEST_MILLISECONDS = 13_000;
+
+let gateway: GatewayDouble;
+let stops: (() => Promise<unknown>)[];
+let service: ServiceProcess;
+let client: DeviceClient;
+
+beforeEach(async () => {
+  stops = [];
+  gateway = await startGatewayDouble();
+});
+
+afterEach(async () => {
+  for (const stop of stops.reverse()) {
+    await stop();
+  }
+  await gateway.goAway();
+});
+
+async function startPostgres(standbyOf?: PostgresServer): Promise<PostgresServer> {
+  const server = await startPostgresServer(standbyOf === undefined ? {} : { standbyOf });
+  stops.push(server.stop);
+  return server;
+}
+
+/** A primary whose commits wait for the standby, which is what makes a failover lose nothing. */
+async function startPair(): Promise<readonly [PostgresServer, PostgresServer]> {
+  const primary = await startPostgres();
+  const standby = await startPostgres(primary);
+  await primary.sql("alter system set synchronous_standby_names = '*'");
+  await primary.sql('select pg_reload_conf()');
+  await until(async () => {
+    const states = await primary.sql('select sync_state from pg_stat_replication');
+    return states === 'sync';
+  });
+  return [primary, standby];
+}
+
+async function startService(databaseUrl: string): Promise<void> {
+  service = await startServiceProcess({
+    DATABASE_URL: databaseUrl,
+    GATEWAY_URL: gateway.issuer,
+    GATEWAY_JWKS_URL: gateway.jwksUrl,
+  });
+  const started = service;
+  stops.push(() => started.end('SIGTERM'));
+  client = createDeviceClient({ url: service.url, gateway });
+}
+
+function urlOf(servers: readonly { readonly port: number }[]): string {
+  const hosts = servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
+  return `postgres://postgres@${hosts}/gatehouse?target_session_attrs=read-write`;
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!(await isSo())) {
+    expect(performance.now()).toBeLessThan(deadline);
+    await sleep(50);
+  }
+}
+
+async function readiness() {
+  const reply = await fetch(`${service.operationsUrl}/ready`);
+  const { checks } = (await reply.json()) as { checks: Record<string, string> };
+  return { status: reply.status, checks };
+}
+
+async function metric(name: string) {
+  const text = await (await fetch(`${service.operationsUrl}/metrics`)).text();
+  return parseMetrics(text).get(name)?.samples[0]?.value;
+}
+
+async function expectNothingLost(load: WriteLoad): Promise<void> {
+  expect([...load.refusals]).toEqual([UNAVAILABLE]);
+  expect(load.slowestMilliseconds()).toBeLessThan(SLOWEST_MILLISECONDS);
+  const { ids } = await readAll(client, 'org-1');
+  expect(load.acknowledged.filter((id) => !ids.has(id))).toEqual([]);
+}
+
+describe('a restart of PostgreSQL under load', () => {
+  test.each(['kill', 'shutDown'] as const)(
+    'by %s loses no acknowledged write, is 503 with Retry-After, and needs no restart of the service',
+    async (how) => {
+      const postgres = await startPostgres();
+      await startService(postgres.url);
+      const load = startWriteLoad(client);
+      await load.untilMore(100);
+      await postgres[how]();
+      await until(async () => load.refusals.size > 0);
+      await postgres.restart();
+      const restartedAt = performance.now();
+      await load.untilMore(100);
+      expect(performance.now() - restartedAt).toBeLessThan(5000);
+      await load.stop();
+
+      await expectNothingLost(load);
+      await until(async () => (await readiness()).status === 200);
+    },
+    60_000,
+  );
+});
+
+describe('a failover to the second server of the URL', () => {
+  test.each(['kill', 'freeze'] as const)(
+    'after a %s of the first loses no acknowledged write, under load',
+    async (how) => {
+      const [primary, standby] = await startPair();
+      await startService(urlOf([primary, standby]));
+      const load = startWriteLoad(client);
+      await load.untilMore(100);
+      await primary[how]();
+      await until(async () => load.refusals.size > 0);
+      await standby.promote();
+      const promotedAt = performance.now();
+      await load.untilMore(100);
+      expect(performance.now() - promotedAt).toBeLessThan(SLOWEST_MILLISECONDS);
+      await load.stop();
+
+      await expectNothingLost(load);
+      expect((await readiness()).status).toBe(200);
+      primary.thaw();
+    },
+    90_000,
+  );
+
+  test('happens when the first becomes read-only, on connections that are open', async () => {
+    const [primary, standby] = await startPair();
+    await startService(urlOf([primary, standby]));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => client.create({ id: `before-${i}`, ...camera })),
+    );
+    await standby.promote();
+    await primary.sql('alter system set default_transaction_read_only = on');
+    await primary.sql('select pg_reload_conf()');
+    await until(async () => (await primary.sql('show transaction_read_only')) === 'on');
+
+    const first = await client.create({ id: 'refused', ...camera });
+    const second = await client.create({ id: 'accepted', ...camera });
+    expect([first.status, second.status]).toEqual([503, 200]);
+    expect(await standby.sql("select count(*) from devices where id = 'accepted'")).toBe('1');
+    await until(async () => (await readiness()).status === 200);
+  }, 60_000);
+
+  test('is not needed when the first is a standby: the service starts on the second', async () => {
+    const [primary, standby] = await startPair();
+    await startService(urlOf([standby, primary]));
+
+    expect((await client.create({ id: 'written', ...camera })).status).toBe(200);
+    expect((await readiness()).status).toBe(200);
+  }, 60_000);
+});
+
+test('idle connections that a firewall forgot fail one request, not one after another', async () => {
+  const postgres = await startPostgres();
+  const proxy = await startSilentProxy(postgres.port);
+  stops.push(proxy.stop);
+  await startService(`postgres://postgres@127.0.0.1:${proxy.port}/gatehouse`);
+  const warm = Array.from({ length: 10 }, (_, i) => client.create({ id: `d${i}`, ...camera }));
+  expect((await Promise.all(warm)).every(({ status }) => status === 200)).toBe(true);
+
+  proxy.silence();
+  const startedAt = performance.now();
+  const first = await client.create({ id: 'first', ...camera });
+  expect(first.status).toBe(503);
+  expect(performance.now() - startedAt).toBeLessThan(SLOWEST_MILLISECONDS);
+  expect((await client.create({ id: 'second', ...camera })).status).toBe(200);
+  expect((await client.detail('d0')).status).toBe(200);
+}, 60_000);
+
+test('a read-only database is not ready, answers reads, and recovers by itself', async () => {
+  const postgres = await startPostgres();
+  await startService(postgres.url);
+  await client.create({ id: 'kept', ...camera });
+  expect(await metric('gatehouse_database_writable')).toBe(1);
+  await postgres.sql('alter system set default_transaction_read_only = on');
+  await postgres.sql('select pg_reload_conf()');
+  await until(async () => (await readiness()).status === 503);
+
+  expect((await readiness()).checks).toMatchObject({
+    database: 'ok',
+    'database-writes': 'unavailable',
+  });
+  expect(await metric('gatehouse_database_writable')).toBe(0);
+  expect(await metric('gatehouse_database_up')).toBe(1);
+  expect((await client.create({ id: 'refused', ...camera })).status).toBe(503);
+  expect((await client.detail('kept')).status).toBe(200);
+
+  await postgres.sql('set transaction_read_only = off; alter system reset all');
+  await postgres.sql('select pg_reload_conf()');
+  await until(async () => (await readiness()).status === 200);
+  expect(await metric('gatehouse_database_writable')).toBe(1);
+  expect((await client.create({ id: 'accepted', ...camera })).status).toBe(200);
+}, 60_000);
