@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { root } from '../source-tree.ts';
+
+/** A copy of the tracked files, so that a mutant never touches the files that a person works on. */
+export interface ScratchTree {
+  readonly directory: string;
+  write(path: string, text: string): void;
+  remove(): void;
+}
+
+/** The apps run as real processes, so a mutant has to be in a file, not in the memory of the test. */
+export function createScratchTree(): ScratchTree {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-mutations-'));
+  for (const path of listFiles()) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    cpSync(join(root, path), join(directory, path));
+  }
+  // Hard links where the file system allows: only the links of our own workspaces have to be of this tree.
+  const modules = [join(root, 'node_modules'), join(directory, 'node_modules')];
+  if (spawnSync('cp', ['-al', ...modules]).status !== 0) {
+    rmSync(modules[1] ?? '', { recursive: true, force: true });
+    cpSync(modules[0] ?? '', modules[1] ?? '', { recursive: true, verbatimSymlinks: true });
+  }
+  return {
+    directory,
+    write: (path, text) => writeFileSync(join(directory, path), text),
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+function listFiles(): readonly string[] {
+  const { stdout } = spawnSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' });
+  return stdout.split('\0').filter(Boolean);
+}
