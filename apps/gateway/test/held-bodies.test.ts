@@ -1,86 +1,214 @@
-import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { HeldBodiesLimits } from '../src/authentication/held-bodies.ts';
+import {
+  type BootedGateway,
+  type BootOptions,
+  bootGateway,
+  closeUnharmed,
+} from './booted-gateway.ts';
 import { send } from './http-client.ts';
+import { type SlowBody, sendSlowBody } from './slow-body.ts';
 
 const KIBIBYTE = 1024;
+const MEBIBYTE = 1024 * KIBIBYTE;
+
+const limits: HeldBodiesLimits = {
+  smallBodyBytes: 16 * KIBIBYTE,
+  small: { totalBytes: 60 * KIBIBYTE, addressBytes: 30 * KIBIBYTE },
+  large: { totalBytes: 300 * KIBIBYTE, addressBytes: 200 * KIBIBYTE },
+  patienceMilliseconds: 60_000,
+  bytesPerSecond: 100 * KIBIBYTE,
+};
 
 let booted: BootedGateway;
+const slow: SlowBody[] = [];
 
-beforeAll(async () => {
+async function boot(heldBodies?: Partial<HeldBodiesLimits>, more: BootOptions = {}): Promise<void> {
   booted = await bootGateway({
     trustedProxies: ['127.0.0.1'],
-    heldBodies: { totalBytes: 300 * KIBIBYTE, addressBytes: 200 * KIBIBYTE },
+    ...(heldBodies && { heldBodies: { ...limits, ...heldBodies } }),
+    ...more,
   });
-});
-afterAll(() => closeUnharmed(booted));
-
-/** Sends most of a signed body, and waits. */
-function begin(clientId: string, address: string, kibibytes: number, version = 1) {
-  const inVersion = version === 1 ? booted.signed : booted.signedV2;
-  const signed = { ...inVersion({ body: 'x' }), 'X-Client-Id': clientId };
-  const headers = Object.entries({ ...signed, 'X-Forwarded-For': address });
-  const socket = connect(booted.port, '127.0.0.1');
-  let received = '';
-  socket.on('data', (data) => {
-    received += data.toString();
-  });
-  socket.on('error', () => {});
-  socket.write(
-    `POST /device-instance HTTP/1.1\r\nHost: gateway\r\nContent-Length: ${1000 * KIBIBYTE}\r\n` +
-      `${headers.map((pair) => pair.join(': ')).join('\r\n')}\r\n\r\n${'x'.repeat(kibibytes * KIBIBYTE)}`,
-  );
-  return { socket, status: () => /^HTTP\/1.1 (\d+)/.exec(received)?.[1] };
 }
 
-async function post(address: string, body = '{}') {
+afterEach(async () => {
+  for (const { socket } of slow.splice(0)) {
+    socket.destroy();
+  }
+  await closeUnharmed(booted);
+});
+
+/** Sends the first part of a signed body, and stops. */
+function begin(address: string, kibibytes: number, clientId = 'demo', version = 1): SlowBody {
+  const inVersion = version === 1 ? booted.signed : booted.signedV2;
+  const headers = {
+    ...inVersion({ body: 'x' }),
+    'X-Client-Id': clientId,
+    'X-Forwarded-For': address,
+  };
+  const body = sendSlowBody({
+    ...{ port: booted.port, headers },
+    ...{ announcedBytes: 1000 * KIBIBYTE, bytes: kibibytes * KIBIBYTE },
+  });
+  slow.push(body);
+  return body;
+}
+
+let count = 0;
+async function post(address: string, kibibytes = 0) {
+  count += 1;
+  const body = `"${count}${'y'.repeat(kibibytes * KIBIBYTE)}"`;
   const headers = { ...booted.signed({ body }), 'X-Forwarded-For': address };
   return send(booted.port, '/device-instance', { method: 'POST', headers, body });
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  for (let waited = 0; !isSo() && waited < 3000; waited += 10) {
+async function until(isSo: () => boolean, seconds = 10): Promise<void> {
+  for (let waited = 0; !isSo() && waited < seconds * 1000; waited += 10) {
     await sleep(10);
   }
   expect(isSo()).toBe(true);
 }
 
 describe('bodies that wait to be verified', () => {
+  it('CWE-400 of five addresses that send slowly hold up no other caller', async () => {
+    await boot(undefined, { maximumConnections: 4096, trustedProxies: [] });
+    const addresses = [2, 3, 4, 5, 6].map((last) => `127.0.0.${last}`);
+    const perAddress = 32;
+    for (const from of addresses) {
+      for (let index = 0; index < perAddress; index += 1) {
+        const headers = booted.signed({ body: `${from} ${index}` });
+        const sizes = { announcedBytes: MEBIBYTE, bytes: MEBIBYTE - 1 };
+        slow.push(sendSlowBody({ port: booted.port, from, headers, ...sizes }));
+      }
+    }
+    const others = async () => {
+      const replies = await Promise.all([0, 0, 10, 63, 200, 900].map((size) => post('', size)));
+      return replies.map(({ status }) => status);
+    };
+    expect(await others()).toEqual(Array(6).fill(200));
+    // 4 MiB for each address: the others were told to come back later.
+    const open = () => slow.filter((body) => body.isOpen()).length;
+    await until(() => open() <= addresses.length * 4, 25);
+    expect(new Set(slow.map((body) => body.status()))).toEqual(new Set(['503', undefined]));
+    expect(await others()).toEqual(Array(6).fill(200));
+  });
+
   it.each([
     ['demo', 1],
     ['nobody', 1],
     ['demo', 2],
     ['nobody', 2],
-  ])('CWE-770 are bounded for an address, of client %s by version %d', async (client, version) => {
-    const open: Socket[] = [];
-    const first = begin(client, '192.0.2.1', 150, version);
-    open.push(first.socket);
-    await sleep(100);
-    const second = begin(client, '192.0.2.1', 100, version);
-    open.push(second.socket);
-    await until(() => second.status() === '503');
-    expect(first.status()).toBeUndefined();
+  ])(
+    'CWE-770 of one address make room for each other, of client %s by version %d',
+    async (client, version) => {
+      await boot({});
+      const first = begin('192.0.2.1', 150, client, version);
+      await sleep(100);
+      const second = begin('192.0.2.1', 100, client, version);
+      await until(() => first.status() === '503');
+      expect(second.status()).toBeUndefined();
+      expect((await post('192.0.2.2')).status).toBe(200);
+    },
+  );
 
-    expect((await post('192.0.2.2')).status).toBe(200);
-    first.socket.destroy();
-    second.socket.destroy();
-    await sleep(50);
-    expect((await post('192.0.2.1', `"${'y'.repeat(150 * KIBIBYTE)}"`)).status).toBe(200);
+  it('CWE-770 of all addresses make room for each other, the slowest first', async () => {
+    await boot({});
+    const stopped = begin('192.0.2.1', 150);
+    const steady = begin('192.0.2.2', 100);
+    for (let piece = 0; piece < 10; piece += 1) {
+      await sleep(20);
+      steady.socket.write('x'.repeat(4 * KIBIBYTE));
+    }
+    expect(stopped.isOpen()).toBe(true);
+    expect((await post('192.0.2.3', 100)).status).toBe(200);
+    await until(() => stopped.status() === '503');
+    expect(steady.isOpen()).toBe(true);
+    // What the first one held was given back.
+    expect((await post('192.0.2.3', 140)).status).toBe(200);
+    expect(steady.isOpen()).toBe(true);
   });
 
-  it('CWE-770 are bounded for all addresses together, and given back', async () => {
-    const first = begin('nobody', '192.0.2.1', 150);
-    const second = begin('nobody', '192.0.2.2', 140);
-    await sleep(150);
-    const refused = await post('192.0.2.3', `"${'y'.repeat(50 * KIBIBYTE)}"`);
-    expect([refused.status, refused.json.code]).toEqual([503, 'service_unavailable']);
-    expect(refused.headers['x-sign']).toBeUndefined();
-    expect((await post('192.0.2.3', '{ }')).status).toBe(200);
-
-    first.socket.destroy();
-    second.socket.destroy();
+  it('are told to come back later, and get no signature', async () => {
+    await boot({});
+    const first = begin('192.0.2.1', 150);
     await sleep(50);
-    expect((await post('192.0.2.3', `"${'z'.repeat(150 * KIBIBYTE)}"`)).status).toBe(200);
+    begin('192.0.2.1', 100);
+    let text = '';
+    first.socket.on('data', (data) => {
+      text += data.toString();
+    });
+    await until(() => text.includes('service_unavailable'));
+    expect(text).toMatch(/retry-after: 1/i);
+    expect(text).not.toMatch(/x-sign/i);
+  });
+
+  it('leave room that is reserved for small ones', async () => {
+    await boot({});
+    const large = [begin('192.0.2.1', 145), begin('192.0.2.2', 145)];
+    await sleep(100);
+    const small = [begin('192.0.2.3', 14), begin('192.0.2.4', 14)];
+    await sleep(100);
+    expect([...large, ...small].map((body) => body.isOpen())).toEqual(Array(4).fill(true));
+    expect((await post('192.0.2.5', 10)).status).toBe(200);
+    expect([...large, ...small].map((body) => body.isOpen())).toEqual(Array(4).fill(true));
+  });
+
+  it('CWE-400 that are small and slow make room for small ones', async () => {
+    await boot({});
+    for (let last = 1; last <= 20; last += 1) {
+      begin(`192.0.2.${last}`, 15);
+    }
+    await until(() => slow.filter((body) => body.isOpen()).length <= 4);
+    for (let tries = 0; tries < 10; tries += 1) {
+      expect((await post('192.0.2.99', 10)).status).toBe(200);
+    }
+  });
+
+  it('may be larger than the room of an address, one at a time', async () => {
+    await boot({});
+    expect((await post('192.0.2.1', 280)).status).toBe(200);
+    expect((await post('192.0.2.1', 280)).status).toBe(200);
+  });
+
+  it('CWE-400 must come at a minimum rate', async () => {
+    await boot({ patienceMilliseconds: 600, bytesPerSecond: 4 * KIBIBYTE });
+    const stopped = begin('192.0.2.1', 10);
+    const trickle = begin('192.0.2.2', 10);
+    const steady = begin('192.0.2.3', 10);
+    const started = performance.now();
+    while (performance.now() - started < 2500) {
+      trickle.socket.write('x');
+      steady.socket.write('x'.repeat(KIBIBYTE));
+      await sleep(20);
+    }
+    expect([stopped, trickle, steady].map((body) => body.status())).toEqual([
+      '408',
+      '408',
+      undefined,
+    ]);
+    expect(steady.isOpen()).toBe(true);
+  });
+
+  it('give back what they held, however they end', async () => {
+    await boot({});
+    for (let round = 0; round < 5; round += 1) {
+      const left = begin('192.0.2.1', 180);
+      await sleep(30);
+      left.socket.destroy();
+      await sleep(30);
+      expect((await post('192.0.2.1', 180)).status).toBe(200);
+      const wrong = { ...booted.signed({ body: 'other' }), 'X-Forwarded-For': '192.0.2.1' };
+      const body = 'z'.repeat(180 * KIBIBYTE);
+      const refused = await send(booted.port, '/device-instance', {
+        method: 'POST',
+        headers: wrong,
+        body,
+      });
+      expect(refused.status).toBe(401);
+    }
+    const last = begin('192.0.2.1', 190);
+    await sleep(100);
+    expect(last.isOpen()).toBe(true);
   });
 });

@@ -19,7 +19,7 @@ export function assertAnnouncedSize(request: IncomingMessage, limitBytes: number
 /**
  * The whole body. Chunks are counted as they come, so that no more than the limit is ever held.
  *
- * @throws ApiError `payload_too_large`, or whatever `held` throws
+ * @throws ApiError `payload_too_large`, or why `held` has no room for it
  */
 export async function readBody(
   request: IncomingMessage,
@@ -34,6 +34,13 @@ export async function readBody(
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const refuse = (refusal: unknown) => {
+      request.off('data', onData);
+      request.pause();
+      // What has arrived is dropped now, not when the reply is out.
+      chunks.length = 0;
+      reject(refusal);
+    };
     const onData = (chunk: Buffer) => {
       size += chunk.length;
       try {
@@ -43,13 +50,15 @@ export async function readBody(
         held.grow(chunk.length);
         chunks.push(chunk);
       } catch (refusal) {
-        request.off('data', onData);
-        request.pause();
-        reject(refusal);
+        refuse(refusal);
       }
     };
+    held.begin(refuse);
     request.on('data', onData);
-    request.once('end', () => resolve(Buffer.concat(chunks, size)));
+    request.once('end', () => {
+      held.complete();
+      resolve(Buffer.concat(chunks, size));
+    });
     request.once('error', reject);
     // Nobody is left to read the answer; the promise must settle all the same.
     request.once('close', () => reject(new ApiError('illegal_argument')));

@@ -1,0 +1,80 @@
+import { serviceUnavailable } from '@gatehouse/api-envelope';
+
+export interface BodyRoomLimits {
+  readonly totalBytes: number;
+  /** Of one address (an IPv6 /56 counts as one). A body that is alone there may be larger. */
+  readonly addressBytes: number;
+}
+
+/** A body that takes up room. */
+export interface Occupant {
+  readonly group: string;
+  /** Kept by its room. */
+  bytes: number;
+  /** Monotonic milliseconds: the lowest is the slowest. Infinity: it has arrived, and stays. */
+  readonly patienceUntil: number;
+  /** Its room was given to others. */
+  evict(error: Error): void;
+}
+
+interface Group {
+  bytes: number;
+  readonly bodies: Set<Occupant>;
+}
+
+/** Memory for bodies. When it is short, the slowest body of the address, or of all, makes room. */
+export class BodyRoom {
+  readonly #limits: BodyRoomLimits;
+  readonly #groups = new Map<string, Group>();
+  #total = 0;
+
+  constructor(limits: BodyRoomLimits) {
+    this.#limits = limits;
+  }
+
+  /** @throws ApiError `service_unavailable` where the body itself is the slowest */
+  take(body: Occupant, bytes: number): void {
+    const { totalBytes, addressBytes } = this.#limits;
+    const own = this.#groups.get(body.group);
+    while (own !== undefined && own.bytes + bytes > addressBytes && own.bytes > body.bytes) {
+      this.#evictSlowest([own], body);
+    }
+    while (this.#total + bytes > totalBytes) {
+      this.#evictSlowest(this.#groups.values(), body);
+    }
+    const group = this.#groups.get(body.group) ?? { bytes: 0, bodies: new Set<Occupant>() };
+    this.#groups.set(body.group, group);
+    group.bodies.add(body);
+    group.bytes += bytes;
+    body.bytes += bytes;
+    this.#total += bytes;
+  }
+
+  leave(body: Occupant): void {
+    const group = this.#groups.get(body.group);
+    if (group?.bodies.delete(body) !== true) {
+      return;
+    }
+    group.bytes -= body.bytes;
+    this.#total -= body.bytes;
+    body.bytes = 0;
+    if (group.bodies.size === 0) {
+      this.#groups.delete(body.group);
+    }
+  }
+
+  #evictSlowest(groups: Iterable<Group>, grower: Occupant): void {
+    let slowest = grower;
+    for (const { bodies } of groups) {
+      for (const body of bodies) {
+        slowest = body.patienceUntil < slowest.patienceUntil ? body : slowest;
+      }
+    }
+    const error = serviceUnavailable(new Error('Too many signed bodies wait to be verified.'));
+    if (slowest === grower) {
+      throw error;
+    }
+    this.leave(slowest);
+    slowest.evict(error);
+  }
+}
