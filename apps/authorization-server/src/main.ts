@@ -47,6 +47,7 @@ async function start() {
       storeMetrics.changedTo(state);
       logger.warn({ state, reason }, `store ${state}`);
     },
+    onWarning: (message) => logger.warn(message),
     observer: storeMetrics.observed,
   });
   const identity = openIdentity({

@@ -40,6 +40,7 @@ async function start(): Promise<RunningApp> {
       storeMetrics.changedTo(state);
       logger.warn({ state, reason }, `store ${state}`);
     },
+    onWarning: (message) => logger.warn(message),
     observer: storeMetrics.observed,
   });
   const identity = openIdentity({

@@ -22,6 +22,8 @@ export interface StoreOptions {
    * one is told once an outage. Must not throw.
    */
   readonly onStateChange?: OnStateChange;
+  /** Told once what an operator should check about a store that works. Must not throw. */
+  readonly onWarning?: (message: string) => void;
   /** Told of every operation and its duration, for metrics. */
   readonly observer?: StoreObserver;
   /** Epoch milliseconds. */
@@ -39,6 +41,7 @@ export function createStore(url: string, options: StoreOptions = {}): Store {
   const location = parseStoreUrl(url);
   const dependencies = {
     availability: createAvailability(options.onStateChange),
+    warn: once(options.onWarning),
     now: options.now ?? Date.now,
   };
   const engine =
@@ -46,4 +49,15 @@ export function createStore(url: string, options: StoreOptions = {}): Store {
       ? createSqliteStore(location.path, dependencies)
       : createRedisStore(location, dependencies);
   return options.observer === undefined ? engine : observeStore(engine, options.observer);
+}
+
+/** Each message once, however often the engine connects. */
+function once(report: (message: string) => void = () => undefined): (message: string) => void {
+  const reported = new Set<string>();
+  return (message) => {
+    if (!reported.has(message)) {
+      reported.add(message);
+      report(message);
+    }
+  };
 }

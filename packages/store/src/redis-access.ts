@@ -5,6 +5,8 @@ const operations = [
   ...['zadd', 'zrem', 'zrange', 'zrangebyscore', 'zremrangebyscore'],
   ...['lpush', 'ltrim', 'lrange'],
   ...['evalsha', 'eval'],
+  // May the user that loads the append-only file run all of it (redis-replay.ts)?
+  'acl|dryrun',
 ] as const;
 
 /** What ioredis sends on its own: has the server finished loading? */

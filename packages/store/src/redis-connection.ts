@@ -4,6 +4,7 @@ import { OPERATION_DEADLINE_MILLISECONDS } from './limits.ts';
 import { createRedisClient, type RedisClient, reconnectPauseMilliseconds } from './redis-client.ts';
 import { assertNoEviction } from './redis-eviction.ts';
 import { isFull, outageReason } from './redis-outage-reason.ts';
+import { assertReplayable } from './redis-replay.ts';
 import { StoreFull, StoreUnavailable } from './store.ts';
 import type { RedisLocation } from './store-url.ts';
 
@@ -20,14 +21,20 @@ const EXAMINE_AGAIN_MILLISECONDS = 500;
 export class RedisConnection {
   readonly #client: RedisClient;
   readonly #availability: Availability;
+  readonly #warn: (message: string) => void;
   #gathering: Redis['stream'] | undefined;
   #state: 'connecting' | 'available' | 'unavailable' | 'closed' = 'connecting';
   #connected = deferred();
   #reconnecting: NodeJS.Timeout | undefined;
   #examining: NodeJS.Timeout | undefined;
 
-  constructor(location: RedisLocation, availability: Availability) {
+  constructor(
+    location: RedisLocation,
+    availability: Availability,
+    warn: (message: string) => void,
+  ) {
     this.#availability = availability;
+    this.#warn = warn;
     this.#client = createRedisClient(location);
     this.#client.on('ready', () => this.#examine());
     // Without a listener ioredis prints errors; their text and properties may hold credentials.
@@ -100,7 +107,7 @@ export class RedisConnection {
   /** A server that answers is used only once it is known to keep what it is given. */
   #examine(): void {
     clearTimeout(this.#examining);
-    assertNoEviction(this.#client).then(
+    Promise.all([assertNoEviction(this.#client), assertReplayable(this.#client, this.#warn)]).then(
       () => this.#becomeAvailable(),
       (error: unknown) => {
         this.#fail(error);

@@ -1,5 +1,6 @@
 import { ReplyError } from 'ioredis';
 import { EvictingRedis } from './redis-eviction.ts';
+import { LossyRedis } from './redis-replay.ts';
 
 /** What an operator does about an error reply, where its word alone does not say. */
 const advices: Readonly<Record<string, string>> = {
@@ -38,7 +39,7 @@ function replyWord(error: unknown): string | undefined {
  * @returns undefined where the error has neither
  */
 export function outageReason(error: unknown): string | undefined {
-  if (error instanceof EvictingRedis) {
+  if (error instanceof EvictingRedis || error instanceof LossyRedis) {
     return error.message;
   }
   const word = replyWord(error);

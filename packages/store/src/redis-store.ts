@@ -8,6 +8,8 @@ import type { RedisLocation } from './store-url.ts';
 
 export interface RedisStoreDependencies {
   readonly availability: Availability;
+  /** Told what an operator should check. */
+  readonly warn: (message: string) => void;
   readonly now: () => number;
 }
 
@@ -23,8 +25,8 @@ class RedisStore implements Store {
   readonly #connection: RedisConnection;
   readonly #now: () => number;
 
-  constructor(location: RedisLocation, { availability, now }: RedisStoreDependencies) {
-    this.#connection = new RedisConnection(location, availability);
+  constructor(location: RedisLocation, { availability, warn, now }: RedisStoreDependencies) {
+    this.#connection = new RedisConnection(location, availability, warn);
     this.#now = now;
   }
 
