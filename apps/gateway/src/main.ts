@@ -40,8 +40,7 @@ async function start(): Promise<RunningApp> {
       storeMetrics.changedTo(state);
       logger.warn({ state, reason }, `store ${state}`);
     },
-    onWarning: (message) => logger.warn(message),
-    observer: storeMetrics.observed,
+    ...{ observer: storeMetrics.observed, onWarning: (message) => logger.warn(message) },
   });
   const identity = openIdentity({
     store,
