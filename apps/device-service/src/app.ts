@@ -34,6 +34,7 @@ import { refuseUnknownRoute, replyFailures } from './http/reply-failures.ts';
 import { setReplyHeaders } from './http/reply-headers.ts';
 import { handleListTags, handleRemoveTag, handleSetTags } from './http/tag-handlers.ts';
 import type { IdentifyCaller } from './http/verified-token-cache.ts';
+import { withoutBody, withoutInput } from './http/without-input.ts';
 import type { InventoryOf } from './inventory.ts';
 import type { DeviceServiceMetrics } from './metrics/device-service-metrics.ts';
 
@@ -93,11 +94,11 @@ export function createRoutes(
     'device.create': handleCreateDevice(dependencies),
     'device.create-batch': handleCreateDevices(dependencies),
     'device.update': handleUpdateDevice(dependencies),
-    'device.delete': handleDeleteDevice(dependencies),
-    'device.deploy': handleDeployDevice(dependencies),
-    'device.undeploy': handleUndeployDevice(dependencies),
+    'device.delete': withoutInput(handleDeleteDevice(dependencies)),
+    'device.deploy': withoutBody(handleDeployDevice(dependencies)),
+    'device.undeploy': withoutBody(handleUndeployDevice(dependencies)),
     'tag.set': handleSetTags(dependencies),
-    'tag.remove': handleRemoveTag(dependencies),
+    'tag.remove': withoutInput(handleRemoveTag(dependencies)),
     'product.update': handleUpdateProduct(dependencies),
   });
   const log = operations('device:log', {

@@ -207,3 +207,40 @@ describe('a route', () => {
     }
   });
 });
+
+describe('SG-33 an operation that takes no input', () => {
+  const path = '/device-instance/bare';
+  const call = (method: string, target: string, body?: string) =>
+    fetch(`${app.url}${target}`, {
+      method,
+      headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body }),
+    });
+
+  test.each([
+    ['POST', `${path}/_deploy`, '{"id":"bare"}', 'body'],
+    ['POST', `${path}/deploy`, '{}', 'body'],
+    ['POST', `${path}/_unDeploy`, ' ', 'body'],
+    ['DELETE', path, '{}', 'body'],
+    ['DELETE', `${path}/tag/a`, '{}', 'body'],
+    ['DELETE', `${path}?status=200`, undefined, 'status'],
+    ['DELETE', `${path}/tag/a?%7B%22a%22%3A%22b=c%22%7D`, undefined, '{"a":"b'],
+  ])('refuses %s %s with the body %s', async (method, target, body, property) => {
+    await post('{"id":"bare","name":"B","productId":"p","productName":"P"}');
+    const reply = await call(method, target, body);
+
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toMatchObject({
+      code: 'illegal_argument',
+      result: [{ property, message: expect.any(String) }],
+    });
+    const detail = await call('GET', path);
+    expect(await detail.json()).toMatchObject({ result: { state: { value: 'notActive' } } });
+  });
+
+  test('is done without any', async () => {
+    expect((await call('POST', `${path}/_deploy`)).status).toBe(200);
+    expect((await call('POST', `${path}/_unDeploy?any=1`)).status).toBe(200);
+    expect((await call('DELETE', `${path}?`)).status).toBe(200);
+  });
+});

@@ -145,7 +145,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     sealReply: createReplySealer({
       now,
       limitBytes: SIGNED_REPLY_LIMIT_BYTES,
-      claim: dependencies.strict ? claimReplies(dependencies) : undefined,
+      claim: claimReplies(dependencies),
     }),
   };
   const observe = (listener: RequestListener) =>
@@ -224,7 +224,10 @@ function createAuthenticators(
   ];
 }
 
-/** The strict profile's answer to reflection (CWE-301): what we signed was used, and is never a request. */
+/**
+ * Against reflection (CWE-301): a signature that the gateway made is used up, so that no reply is accepted as a
+ * request. Whether the claim was new is irrelevant: two equal replies of one millisecond have one signature.
+ */
 function claimReplies(dependencies: GatewayDependencies) {
   const { identity, signatureToleranceMilliseconds } = dependencies;
   return async (signature: string, timestamp: number, { clientId }: Signer) => {

@@ -84,7 +84,7 @@ describe('POST /api/v1/token', () => {
       body: reply.body,
     });
 
-    expect([reflected.status, reflected.json.code]).toEqual([400, 'illegal_argument']);
+    expect([reflected.status, reflected.json.code]).toEqual([400, 'ambiguous_request']);
   });
 
   it('refuses a body that is not JSON by its type, and one that is too large', async () => {

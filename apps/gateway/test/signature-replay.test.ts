@@ -46,30 +46,6 @@ describe('a signature that comes again', () => {
     expect(calls.booted.upstream.requests).toEqual([]);
   });
 
-  it.each([
-    [true, 401],
-    [false, 200],
-  ])(
-    'SG-33 that was made for a reply and comes back as a request: strict %p answers %d',
-    async (strict, status) => {
-      const booted = await bootGateway({ strict });
-      const { headers, body } = await send(booted.port, '/api/device', {
-        headers: booted.signed(),
-      });
-      const reflected = await send(booted.port, '/device-instance', {
-        method: 'POST',
-        headers: {
-          ...{ 'X-Client-Id': 'demo', 'X-Timestamp': String(headers['x-timestamp']) },
-          'X-Sign': String(headers['x-sign']),
-        },
-        body,
-      });
-      expect(reflected.status).toBe(status);
-      expect(booted.upstream.requests).toHaveLength(strict ? 1 : 2);
-      await booted.close();
-    },
-  );
-
   it('SG-17 is always refused in the strict profile, and so is MD5', async () => {
     const strict = await bootGateway({ strict: true });
     await strict.saveClient({ clientId: 'old', signatureAlgorithm: 'MD5' }, strict.secureKey);

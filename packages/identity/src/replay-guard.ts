@@ -1,10 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Store } from '@gatehouse/store';
 
-/** One use of a verified request signature. */
+/** One use of a verified request signature, or of the signature of a reply. */
 export interface SignatureUse {
   readonly clientId: string;
-  /** Hexadecimal, any case. */
+  /** Hexadecimal, any case. Version 1 does not cover the client, so it is used up for every client. */
   readonly signature: string;
   /** Version 2: used up in the signature's place, so that no two requests of a client have the same. */
   readonly nonce?: string | undefined;
@@ -36,8 +36,9 @@ export function createReplayGuard(dependencies: {
   return {
     async bind(use) {
       // A plain hash will do: who reads the store must not learn signatures, and nobody can guess one.
-      const once = use.nonce === undefined ? use.signature.toLowerCase() : `nonce\n${use.nonce}`;
-      const used = hash('sha256', `${use.clientId}\n${once}`, 'base64url');
+      const once =
+        use.nonce === undefined ? use.signature.toLowerCase() : `${use.clientId}\n${use.nonce}`;
+      const used = hash('sha256', once, 'base64url');
       const key = `replay:${used}`;
       const owner = use.repeatable
         ? hash('sha256', `${use.method}\n${use.target}`, 'base64url')

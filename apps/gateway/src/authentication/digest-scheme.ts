@@ -5,6 +5,7 @@ import {
   sign,
 } from '@gatehouse/request-signature';
 import { nodeDigest } from './node-digest.ts';
+import { refuseReflectedReply } from './refuse-reflected-reply.ts';
 import type { SignatureScheme } from './signature-scheme.ts';
 import { readSignedText } from './signed-text.ts';
 
@@ -36,6 +37,7 @@ export function createDigestScheme(dependencies: {
           }
           return secureKey;
         },
+        refuseReflectedReply: () => refuseReflectedReply(signedText),
         createSigner: ({ clientId, signatureAlgorithm }, secureKey) => ({
           clientId,
           header: 'X-Sign',

@@ -41,6 +41,8 @@ export const hmacScheme: SignatureScheme = {
       repeatable: false,
       nonce,
       findKey: (secureKeys) => findLinesKey(lines, sign, secureKeys, nodeHmac),
+      // The first signed line tells replies and requests apart.
+      refuseReflectedReply: () => undefined,
       createSigner: (client, secureKey) => ({
         clientId: client.clientId,
         header: 'X-Sign-V2',

@@ -30,5 +30,7 @@ export interface SignedRequest {
    * @param client undefined for one that is unknown or may not sign so
    */
   findKey(secureKeys: readonly string[], client: Client | undefined): string | undefined;
+  /** @throws AmbiguousText when the signature may be that of a reply */
+  refuseReflectedReply(): void;
   createSigner(client: Client, secureKey: string): Signer;
 }

@@ -15,7 +15,7 @@ import { createDigestScheme } from './digest-scheme.ts';
 import type { HeldBody } from './held-bodies.ts';
 import { hmacScheme } from './hmac-scheme.ts';
 import type { PresentedSignature } from './presented-credentials.ts';
-import type { SignatureScheme, SignedRequest } from './signature-scheme.ts';
+import type { SignatureScheme } from './signature-scheme.ts';
 
 const MAXIMUM_ACTIVE_KEYS = 2;
 
@@ -65,6 +65,7 @@ export function createSignedRequestAuthenticator(
     if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
       throw new ApiError('invalid_signature', { headers: bearerChallenge() });
     }
+    await readUnambiguously(signed.refuseReflectedReply);
     // Before the first use is bound: who replays from elsewhere must not use the signature up.
     assertAllowedAddress(client, request.clientAddress);
     const use = await replayGuard.bind({
@@ -112,7 +113,7 @@ function readTimestamp(text: string, now: number, toleranceMilliseconds: number)
   return timestamp;
 }
 
-async function readUnambiguously(read: () => Promise<SignedRequest>): Promise<SignedRequest> {
+async function readUnambiguously<Result>(read: () => Promise<Result> | Result): Promise<Result> {
   try {
     return await read();
   } catch (error) {

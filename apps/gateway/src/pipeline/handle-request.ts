@@ -8,6 +8,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import { observedRequest } from '@gatehouse/http-server';
+import { StoreUnavailable } from '@gatehouse/store';
 import type { AuditRefusal } from '../audit/signature-audit.ts';
 import type { AddressMatcher } from '../authentication/address.ts';
 import type { CrossOrigin } from '../cross-origin/cross-origin.ts';
@@ -70,7 +71,10 @@ async function handle(
   if (signer !== undefined) {
     reply = await dependencies.sealReply(reply, signer).catch(async (thrown: unknown) => {
       const refusal = await refuse(thrown, exchange, response, dependencies);
-      return dependencies.sealReply(refusal, signer).catch(() => refusal);
+      // Without a store, a second claim would only make the caller wait longer for an unsigned 503.
+      return thrown instanceof StoreUnavailable
+        ? refusal
+        : dependencies.sealReply(refusal, signer).catch(() => refusal);
     });
   }
   const { headers } = reply;

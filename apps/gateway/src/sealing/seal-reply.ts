@@ -13,17 +13,16 @@ export type SealReply = (reply: Reply, signer: Signer) => Promise<Reply>;
  * Signs the reply to a verified signed request over its exact bytes. Nobody else gets a signature: an
  * unverified caller must not obtain a digest that contains the secret (CWE-301).
  *
- * The function throws ApiError `bad_gateway` when the body is larger than the cap or breaks off.
+ * The function throws ApiError `bad_gateway` when the body is larger than the cap or breaks off, and
+ * StoreUnavailable when the signature cannot be claimed.
  *
- * @param dependencies.claim takes an `X-Sign` as used, so that the reply is never a request (strict profile);
- *   an `X-Sign-V2` of a reply never is one
+ * @param dependencies.claim marks an `X-Sign` as used before the reply leaves. Version 1 signs replies like
+ *   request bodies, so an unclaimed reply would be a valid request. An `X-Sign-V2` of a reply never is.
  */
 export function createReplySealer(dependencies: {
   readonly now: () => number;
   readonly limitBytes: number;
-  readonly claim:
-    | ((signature: string, timestamp: number, signer: Signer) => Promise<void>)
-    | undefined;
+  readonly claim: (signature: string, timestamp: number, signer: Signer) => Promise<void>;
 }): SealReply {
   const { now, limitBytes, claim } = dependencies;
   return async (reply, signer) => {
@@ -35,7 +34,7 @@ export function createReplySealer(dependencies: {
       return { ...reply, body };
     }
     if (signer.header === 'X-Sign') {
-      await claim?.(signature, signedAt, signer);
+      await claim(signature, signedAt, signer);
     }
     return {
       ...reply,

@@ -1,0 +1,139 @@
+// requires: redis-server
+
+import { type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { type Received, send } from './http-client.ts';
+import { digest } from './test-credentials.ts';
+
+const masterKey = Buffer.alloc(32, 1);
+let clock = Date.now();
+let redis: RedisServer;
+let booted: BootedGateway;
+
+beforeAll(async () => {
+  redis = await startRedisServer();
+  booted = await bootGateway({ storeUrl: redis.url, masterKey, now: () => clock });
+});
+afterAll(async () => {
+  await closeUnharmed(booted).finally(() => redis.stop());
+});
+beforeEach(() => {
+  clock += 1000;
+  booted.upstream.answerWith(undefined);
+});
+
+const text = '{"name":"no envelope"}';
+
+function answerWith(meanwhile: () => void | Promise<void>): void {
+  booted.upstream.answerWith((_request, response) => {
+    void Promise.resolve(meanwhile()).then(() => response.end(text));
+  });
+}
+
+function reflect(reply: Received, port = booted.port) {
+  return send(port, '/device-instance', {
+    method: 'POST',
+    headers: {
+      ...{ 'X-Client-Id': 'demo', 'X-Timestamp': String(reply.headers['x-timestamp']) },
+      'X-Sign': String(reply.headers['x-sign']),
+    },
+    body: reply.body,
+  });
+}
+
+describe('SG-33 the signature of a reply of version 1', () => {
+  it.each([-299_000, 0, 299_000])(
+    'is used up for a gateway whose clock differs by %d ms',
+    async (difference) => {
+      const skewed = await bootGateway({
+        ...{ storeUrl: redis.url, masterKey, now: () => clock + difference },
+      });
+      await skewed.saveClient({}, booted.secureKey);
+      answerWith(() => undefined);
+      const reply = await send(booted.port, '/api/device', { headers: booted.signed() });
+      const reflected = await reflect(reply, skewed.port);
+
+      expect([reflected.status, reflected.json.code]).toEqual([401, 'replayed_request']);
+      await skewed.close();
+    },
+  );
+
+  it('stays used up for the tolerance and 60 s more, as that of a request', async () => {
+    await redis.command('FLUSHALL');
+    await booted.saveClient({}, booted.secureKey);
+    await send(booted.port, '/api/device', { headers: booted.signed() });
+    const keys = (await redis.command('KEYS', 'replay:*')).match(/replay:\S+/g) ?? [];
+    const lifetimes = await Promise.all(keys.map((key) => redis.command('PTTL', key)));
+
+    expect(lifetimes).toHaveLength(2);
+    for (const lifetime of lifetimes) {
+      expect(Number(/\d+/.exec(lifetime)?.[0])).toBeGreaterThan(350_000);
+    }
+  });
+
+  it('is the same for two equal replies in one millisecond, and both are signed', async () => {
+    answerWith(() => undefined);
+    const [first, second] = await Promise.all([
+      send(booted.port, '/api/device', { headers: booted.signed() }),
+      send(booted.port, '/api/device', { headers: booted.signed() }),
+    ]);
+
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(first.headers['x-sign']).toBe(digest('SHA-256', text, String(clock), booted.secureKey));
+    expect(second.headers['x-sign']).toBe(first.headers['x-sign']);
+    expect((await reflect(second)).status).toBe(401);
+  });
+
+  it.each(['killed', 'frozen'] as const)(
+    'is not sent when the store is %s before the claim: the reply is an unsigned 503',
+    async (fault) => {
+      answerWith(() => (fault === 'killed' ? redis.kill() : redis.freeze()));
+      const started = performance.now();
+      const reply = await send(booted.port, '/api/device', { headers: booted.signed() });
+      const took = performance.now() - started;
+      if (fault === 'killed') {
+        await redis.restart();
+      } else {
+        redis.thaw();
+      }
+
+      expect([reply.status, reply.json.code]).toEqual([503, 'service_unavailable']);
+      expect(reply.headers['retry-after']).toBe('1');
+      expect(reply.headers).not.toHaveProperty('x-sign');
+      expect(reply.headers).not.toHaveProperty('x-timestamp');
+      expect(reply.body.toString()).not.toContain(text);
+      expect(took).toBeLessThan(1400);
+      await untilServed();
+    },
+  );
+
+  it('costs nothing in version 2, whose replies are sent without the store', async () => {
+    answerWith(() => redis.kill());
+    const reply = await send(booted.port, '/api/device', { headers: booted.signedV2() });
+    await redis.restart();
+
+    expect([reply.status, reply.body.toString()]).toEqual([200, text]);
+    expect(reply.headers).toHaveProperty('x-sign-v2');
+    await untilServed();
+  });
+});
+
+/** The client is saved again: a Redis that was killed has lost it. */
+async function untilServed(): Promise<void> {
+  booted.upstream.answerWith(undefined);
+  const deadline = Date.now() + 4000;
+  for (;;) {
+    const status = await booted
+      .saveClient({}, booted.secureKey)
+      .then(() => send(booted.port, '/api/device', { headers: booted.signed() }))
+      .then((reply) => reply.status)
+      .catch(() => 0);
+    if (status === 200) {
+      return;
+    }
+    expect(Date.now()).toBeLessThan(deadline);
+    clock += 1;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,279 @@
+// requires: redis-server
+
+import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { type Received, type Sent, send } from './http-client.ts';
+
+/** What an attacker holds after one exchange: a text with the headers that sign it. */
+interface Captured {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+interface Replay {
+  readonly path: string;
+  readonly sent: Sent;
+}
+
+const json = { 'Content-Type': 'application/json' };
+const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+const envelope =
+  '{"status":200,"code":"success","message":"success","result":[{"name":"a=b"}],"timestamp":1574993804802}';
+
+let clock = Date.now();
+
+function signatureOf(reply: Received): Record<string, string> {
+  expect(reply.headers).toHaveProperty('x-timestamp');
+  const sign = reply.headers['x-sign-v2'] === undefined ? 'x-sign' : 'x-sign-v2';
+  return {
+    'X-Timestamp': String(reply.headers['x-timestamp']),
+    [sign]: String(reply.headers[sign]),
+  };
+}
+
+/** Sends a signed request whose reply has this body, and keeps the reply. */
+function replyWith(body: string, status = 200) {
+  return async (booted: BootedGateway): Promise<Captured> => {
+    booted.upstream.answerWith((_request, response) => {
+      response.writeHead(status, json);
+      response.end(body);
+    });
+    const reply = await send(booted.port, '/api/device', { headers: booted.signed() });
+    booted.upstream.answerWith(undefined);
+    expect(reply.status).toBe(status);
+    return { headers: signatureOf(reply), text: reply.body.toString() };
+  };
+}
+
+function replyTo(status: number, path: string, body?: string, headers = {}) {
+  return async (booted: BootedGateway): Promise<Captured> => {
+    const reply = await send(booted.port, path, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        ...json,
+        ...booted.signed(body === undefined ? {} : { body, ...headers }),
+      },
+      ...(body === undefined ? {} : { body }),
+    });
+    expect(reply.status).toBe(status);
+    if (typeof reply.json.result === 'string') {
+      booted.keepSecret(reply.json.result);
+    }
+    return { headers: signatureOf(reply), text: reply.body.toString() };
+  };
+}
+
+function request(path: string, text: string, sent: Sent) {
+  return async (booted: BootedGateway): Promise<Captured> => {
+    const { 'X-Client-Id': _client, ...headers } = booted.signed({ body: text });
+    const reply = await send(booted.port, path, {
+      ...sent,
+      headers: { ...(sent.headers as object), 'X-Client-Id': 'demo', ...headers },
+    });
+    expect(reply.status).toBe(200);
+    return { headers, text };
+  };
+}
+
+const captures: Readonly<Record<string, (booted: BootedGateway) => Promise<Captured>>> = {
+  'the reply to a GET': replyWith(envelope),
+  'the reply to a GET, an error of the upstream': replyWith('{"error":"a=b"}', 500),
+  'the reply to a GET, no envelope': replyWith('{"terms":[],"name":"a=b"}'),
+  'the reply to a GET, an empty object': replyWith('{}'),
+  'the reply to a GET, parameters': replyWith('a=1'),
+  'the reply to a GET, what asks for a token': replyWith('{"expires":60}'),
+  'the reply to a POST': replyTo(200, '/device-instance', '{"id":"d1"}'),
+  'the reply 404 of the gateway': replyTo(404, '/no/such/path'),
+  'the reply 405 of the gateway': replyTo(405, '/device-instance'),
+  'the reply 403 of the gateway': replyTo(403, '/device-instance/d1/log', '[]'),
+  'the reply with an X-Access-Token': replyTo(200, '/api/v1/token', '{"expires":60}'),
+  'a JSON request': request('/device-instance', '{"id":"d1","name":"a=b"}', {
+    ...{ method: 'POST', headers: json },
+    body: '{"id":"d1","name":"a=b"}',
+  }),
+  'an empty JSON request': request('/device-instance', '{}', {
+    ...{ method: 'POST', headers: json, body: '{}' },
+  }),
+  'a form request': request('/device-instance', 'a=1', {
+    ...{ method: 'POST', headers: form, body: 'a=1' },
+  }),
+  'a request without a body': request('/device-instance/d1/_deploy', '', { method: 'POST' }),
+  'a query': request('/api/device?a=1', 'a=1', {}),
+  'an empty query': request('/api/device', '', {}),
+};
+
+/** A text as parameters: split at its first `=`, as a query or a form has it. */
+function asParameters(text: string): string {
+  const [key = '', ...rest] = text.split('=');
+  return rest.length === 0 && key === ''
+    ? ''
+    : `${encodeURIComponent(key)}=${encodeURIComponent(rest.join('='))}`;
+}
+
+const withBody =
+  (method: string, path: string, headers: Readonly<Record<string, string>> = json) =>
+  ({ text }: Captured): Replay => ({
+    path,
+    sent: { method, headers, body: headers === form ? asParameters(text) : text },
+  });
+const withQuery =
+  (method: string, path: string) =>
+  ({ text }: Captured): Replay => ({ path: `${path}?${asParameters(text)}`, sent: { method } });
+
+const replays: Readonly<Record<string, (captured: Captured) => Replay>> = {
+  'a query of all devices': withBody('POST', '/device-instance/_query'),
+  'a count of all devices': withBody('POST', '/device/instance/_count'),
+  'a change': withBody('PATCH', '/api/v1/device/d2'),
+  'a creation': withBody('POST', '/device/instance'),
+  'a creation of many': withBody('POST', '/api/v1/device'),
+  'a deployment': withBody('POST', '/api/v1/device/d2/_deploy'),
+  'a deployment of unknown type': withBody('POST', '/api/v1/device/d2/_unDeploy', {}),
+  'a form': withBody('POST', '/device-instance/_query', form),
+  'a PUT': withBody('PUT', '/device-instance'),
+  'a request for a token': withBody('POST', '/api/v1/token'),
+  'a deletion': withQuery('DELETE', '/api/v1/device/d2'),
+  'a deletion of a tag': withQuery('DELETE', '/api/v1/device/d2/tag/t'),
+  'a GET of another path': withQuery('GET', '/api/v1/device/d2/_detail'),
+  'a HEAD': withQuery('HEAD', '/api/device'),
+  'an OPTIONS': withQuery('OPTIONS', '/api/device'),
+};
+
+const signers = ['demo', 'twin'] as const;
+
+interface Accepted {
+  readonly replay: string;
+  readonly client: string;
+  readonly status: number;
+}
+
+/** Which of all replays of one capture a gateway accepts. */
+async function accepted(
+  capture: (booted: BootedGateway) => Promise<Captured>,
+  booted: BootedGateway,
+  verifier: BootedGateway = booted,
+  tried: readonly string[] = Object.keys(replays),
+): Promise<readonly Accepted[]> {
+  const found: Accepted[] = [];
+  clock += 1;
+  const captured = await capture(booted);
+  for (const [replay, toRequest] of Object.entries(replays)) {
+    if (!tried.includes(replay)) {
+      continue;
+    }
+    for (const client of signers) {
+      verifier.upstream.requests.length = 0;
+      const { path, sent } = toRequest(captured);
+      const reply = await send(verifier.port, path, {
+        ...sent,
+        headers: {
+          ...(sent.headers as Record<string, string>),
+          ...captured.headers,
+          'X-Client-Id': client,
+        },
+      });
+      const isRefused =
+        reply.status >= 400 &&
+        verifier.upstream.requests.length === 0 &&
+        reply.headers['x-sign'] === undefined &&
+        reply.headers['x-sign-v2'] === undefined;
+      if (!isRefused) {
+        found.push({ replay, client, status: reply.status });
+      }
+    }
+  }
+  return found;
+}
+
+const profiles = [
+  { profile: 'compatible', strict: false },
+  { profile: 'strict', strict: true },
+] as const;
+
+describe.each(
+  storeEngines.flatMap((engine) => profiles.map((profile) => ({ engine, ...profile }))),
+)('SG-33 what was signed once, on $engine in the $profile profile,', ({ engine, strict }) => {
+  let store: StoreEngine;
+  let booted: BootedGateway;
+  /** Shares the store, and with it what is used up. */
+  let other: BootedGateway;
+
+  beforeAll(async () => {
+    store = await startStoreEngine(engine);
+    const shared = { now: () => clock, storeUrl: store.storeUrl, strict };
+    booted = await bootGateway({ ...shared, masterKey: Buffer.alloc(32, 1) });
+    other = await bootGateway({ ...shared, masterKey: Buffer.alloc(32, 1) });
+  });
+  beforeAll(async () => {
+    // Every signature here is made with the older of two active keys.
+    await booted.saveClient({ clientId: 'twin' }, booted.secureKey);
+    await booted.saveClient({ clientId: 'twin' }, other.secureKey);
+  });
+  afterEach(() => {
+    clock += 1000;
+  });
+  afterAll(async () => {
+    await other.close();
+    await closeUnharmed(booted).finally(() => store.stop());
+  });
+
+  it.each(Object.entries(captures))('%s, is no other request', async (_name, capture) => {
+    expect(await accepted(capture, booted)).toEqual([]);
+  });
+
+  it('the reply to a GET, is no request at another gateway', async () => {
+    const capture = captures['the reply to a GET, no envelope'];
+    expect(await accepted(capture ?? replyWith('{}'), booted, other)).toEqual([]);
+  });
+
+  it('a reply of version 2, is no request of either version', async () => {
+    const capture = async (): Promise<Captured> => {
+      const reply = await send(booted.port, '/api/device', { headers: booted.signedV2() });
+      const headers = signatureOf(reply);
+      return {
+        headers: { ...headers, 'X-Nonce': `reflected-${clock}` },
+        text: reply.body.toString(),
+      };
+    };
+    const asVersion1 = async (): Promise<Captured> => {
+      const { headers, text } = await capture();
+      const { 'X-Nonce': _nonce, 'x-sign-v2': sign = '', ...rest } = headers;
+      return { headers: { ...rest, 'X-Sign': sign }, text };
+    };
+    expect(await accepted(capture, booted)).toEqual([]);
+    expect(await accepted(asVersion1, booted)).toEqual([]);
+  });
+
+  it('with MD5, is no other request', async () => {
+    await booted.saveClient({ clientId: 'demo', signatureAlgorithm: 'MD5' });
+    await booted.saveClient({ clientId: 'twin', signatureAlgorithm: 'MD5' });
+    const capture = async (): Promise<Captured> => {
+      const reply = await send(booted.port, '/api/device', {
+        headers: booted.signed({ algorithm: 'MD5' }),
+      });
+      return strict
+        ? { headers: booted.signed({ algorithm: 'MD5' }), text: '' }
+        : { headers: signatureOf(reply), text: reply.body.toString() };
+    };
+    clock += 1000;
+    expect(await accepted(capture, booted)).toEqual([]);
+    await booted.saveClient({ clientId: 'demo' });
+    await booted.saveClient({ clientId: 'twin' });
+    clock += 1000;
+  });
+});
+
+describe('SG-33 another installation with the same client and secure key', () => {
+  it('accepts a captured reply that is no envelope, and refuses one that is', async () => {
+    const booted = await bootGateway({ now: () => clock });
+    const installation = await bootGateway({ now: () => clock });
+    await installation.saveClient({}, booted.secureKey);
+    for (const replay of ['a query of all devices', 'a change', 'a form', 'a deletion']) {
+      const found = await accepted(replyWith('{"name":"a=b"}'), booted, installation, [replay]);
+      expect(found).toEqual([{ replay, client: 'demo', status: 200 }]);
+    }
+    expect(await accepted(replyWith(envelope), booted, installation)).toEqual([]);
+    await installation.close();
+    await closeUnharmed(booted);
+  });
+});
