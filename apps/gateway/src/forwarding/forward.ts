@@ -13,6 +13,7 @@ import type { Route } from '../routes/route.ts';
 import { forwardedHeaders, repliedHeaders } from './header-policy.ts';
 import type { InternalTokenIssuer } from './internal-token.ts';
 import { limitBody } from './limited-body.ts';
+import { publicLocation } from './public-location.ts';
 import type { Upstream } from './upstream.ts';
 import type { UpstreamReply } from './upstream-call.ts';
 import { watchCredential } from './watch-credential.ts';
@@ -34,6 +35,7 @@ export interface ForwardRequest {
 export type Forwarder = (request: ForwardRequest) => Promise<Reply>;
 
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+const REDIRECTIONS: ReadonlySet<number> = new Set([300, 301, 302, 303, 305, 307, 308]);
 const STATUS_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 export function createForwarder(dependencies: {
@@ -67,9 +69,10 @@ export function createForwarder(dependencies: {
       throw new Error('The caller left before its request was forwarded.');
     }
     const sentAt = performance.now();
+    const target = caller.query === '' ? request.path : `${request.path}?${caller.query}`;
     const exchange = upstream.send({
       method: message.method ?? '',
-      target: caller.query === '' ? request.path : `${request.path}?${caller.query}`,
+      target,
       headers,
       body,
       timeoutMilliseconds: route.timeoutMilliseconds,
@@ -83,7 +86,13 @@ export function createForwarder(dependencies: {
       request.observed.notes.upstreamMs = performance.now() - sentAt;
     }
     answer.body.assertIntact();
-    const reply = toReply(answer, message.method === 'HEAD');
+    const reply = toReply(answer, message.method === 'HEAD', (location) =>
+      publicLocation(location, {
+        target,
+        upstreamUrl: upstream.url,
+        publicUrl: dependencies.publicUrl,
+      }),
+    );
     if (route.streaming) {
       watchCredential(caller, route.scope, response);
       return { ...reply, isOpenEnded: true };
@@ -122,14 +131,28 @@ function bodyToSend({ message, route, caller }: ForwardRequest) {
   return limitBody(message, route.bodyLimitBytes);
 }
 
-function toReply(reply: UpstreamReply, isHead: boolean): Reply {
+function toReply(
+  reply: UpstreamReply,
+  isHead: boolean,
+  translate: (location: string) => string | undefined,
+): Reply {
   const { status, body } = reply;
   if (status === 401 || status === 407) {
     // It is our token that was refused: a 401 would make the caller throw away a good credential.
     body.cancel(new Error('The service refused the internal token.'));
     throw new ApiError('bad_gateway', { cause: new Error(`The service answered ${status}.`) });
   }
-  const headers = repliedHeaders(reply.headers);
+  const headers = repliedHeaders(reply.headers, translate);
+  if (
+    REDIRECTIONS.has(status) &&
+    reply.headers.includes('location') &&
+    !headers.includes('location')
+  ) {
+    body.cancel(new Error('The service redirected to another origin.'));
+    throw new ApiError('bad_gateway', {
+      cause: new Error('The service redirected to another origin.'),
+    });
+  }
   headers.push(...protectiveHeaders);
   if (isHead && body.announcedLength !== undefined) {
     headers.push('Content-Length', body.announcedLength);

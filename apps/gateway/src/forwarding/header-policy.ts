@@ -47,6 +47,12 @@ const withheldReplyHeaders: ReadonlySet<string> = new Set([
   'clear-site-data',
   'www-authenticate',
   'alt-svc',
+  // They make a browser load or follow what the service names, from the gateway's origin.
+  'link',
+  'refresh',
+  // Only as public-location translates them.
+  'content-location',
+  'location',
   // The gateway says these itself.
   'cache-control',
   'content-length',
@@ -99,8 +105,12 @@ export function forwardedHeaders(
  * Name, value, …: what the caller sees of a reply.
  *
  * @param headers name in lower case, value, …
+ * @param translate a location of the service → the public one; undefined: it is withheld
  */
-export function repliedHeaders(headers: readonly string[]): string[] {
+export function repliedHeaders(
+  headers: readonly string[],
+  translate: (location: string) => string | undefined,
+): string[] {
   const replied: string[] = [];
   const nominated = nominatedHeaders(connectionIn(headers));
   for (let index = 0; index < headers.length; index += 2) {
@@ -111,9 +121,19 @@ export function repliedHeaders(headers: readonly string[]): string[] {
       nominated?.has(name) === true;
     if (!isWithheld) {
       replied.push(name, headers[index + 1] ?? '');
+    } else if (name === 'location' || name === 'content-location') {
+      const location = translate(headers[index + 1] ?? '');
+      if (location !== undefined && isSingle(name, headers)) {
+        replied.push(name, location);
+      }
     }
   }
   return replied;
+}
+
+/** Of two, clients follow one or the other. */
+function isSingle(name: string, headers: readonly string[]): boolean {
+  return headers.filter((text, index) => index % 2 === 0 && text === name).length === 1;
 }
 
 function connectionIn(headers: readonly string[]): string | undefined {

@@ -30,6 +30,8 @@ export interface UpstreamExchange extends RequestDependent {
 }
 
 export interface Upstream {
+  /** Its base URL. */
+  readonly url: string;
   send(request: UpstreamRequest): UpstreamExchange;
   /** Opens a WebSocket. Rejects with an ApiError unless the service agrees. */
   upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>): Promise<UpgradedConnection>;
@@ -130,6 +132,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   }
 
   return {
+    url: options.url,
     send(request) {
       const call = openCall(request);
       deadlines.start(call, request.timeoutMilliseconds);

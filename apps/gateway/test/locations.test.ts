@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { publicLocation } from '../src/forwarding/public-location.ts';
+import { type BootedGateway, bootGateway, closeUnharmed, publicUrl } from './booted-gateway.ts';
+import { send } from './http-client.ts';
+
+describe('the public location', () => {
+  const at = (upstreamUrl: string, publicUrl = 'https://gateway.example') => ({
+    ...{ upstreamUrl, publicUrl, target: '/api/device?pageSize=20' },
+  });
+  const plain = at('http://devices:8850');
+  const deep = at('http://devices:8850/base/v1');
+  const behindPath = at('http://devices:8850', 'https://gateway.example/iot');
+
+  it.each([
+    // Relative ones stay.
+    ['/device/instance/1', plain, '/device/instance/1'],
+    ['1?a=b#c', plain, '1?a=b#c'],
+    ['../x', plain, '../x'],
+    // Absolute ones become public.
+    ['http://devices:8850/device/1?a=b#c', plain, 'https://gateway.example/device/1?a=b#c'],
+    ['HTTP://DEVICES:8850/device/1', plain, 'https://gateway.example/device/1'],
+    ['//devices:8850/device/1', plain, 'https://gateway.example/device/1'],
+    ['http://devices:8850', plain, 'https://gateway.example/'],
+    ['http://user:secret@devices:8850/x', plain, 'https://gateway.example/x'],
+    ['https://gateway.example/device/1', plain, 'https://gateway.example/device/1'],
+    // The path of the upstream's URL is not public.
+    ['/base/v1/device/1', deep, '/device/1'],
+    ['http://devices:8850/base/v1/device/1', deep, 'https://gateway.example/device/1'],
+    ['1', deep, '/api/1'],
+    ['/base/v1', deep, '/'],
+    ['/base/v1?a', deep, '/?a'],
+    ['/device/1', behindPath, '/iot/device/1'],
+    ['http://devices:8850/device/1', behindPath, 'https://gateway.example/iot/device/1'],
+  ])('of %s is %j', (value, context, expected) => {
+    expect(publicLocation(value, context)).toBe(expected);
+  });
+
+  it.each([
+    ['https://evil.example/', plain],
+    ['//evil.example/', plain],
+    ['/\\evil.example/', plain],
+    ['\\\\evil.example/', plain],
+    ['/\t/evil.example/', plain],
+    [' //evil.example/', plain],
+    ['http://devices:8851/', plain],
+    ['https://devices:8850/', plain],
+    ['http://devices:8850@evil.example/', plain],
+    ['http:evil', plain],
+    ['http:/evil.example', plain],
+    ['http:///evil.example', plain],
+    ['javascript:alert(1)', plain],
+    ['data:text/html,x', plain],
+    ['http://[', plain],
+    ['', plain],
+    ['/gr\u00f6\u00dfe', plain],
+    // Outside of what is public.
+    ['/internal', deep],
+    ['/base/v1-internal', deep],
+    ['../../../x', deep],
+    ['http://devices:8850/base/v10', deep],
+  ])('of %j is none', (value, context) => {
+    expect(publicLocation(value, context)).toBeUndefined();
+  });
+});
+
+describe('what a service says about other places', () => {
+  let booted: BootedGateway;
+
+  beforeAll(async () => {
+    booted = await bootGateway();
+  });
+  afterAll(() => closeUnharmed(booted));
+
+  async function get(status: number, headers: readonly string[]) {
+    booted.upstream.answerWith((_request, response) => {
+      response.writeHead(status, [...headers, 'Content-Length', '2']);
+      response.end(status === 304 ? undefined : '{}');
+    });
+    const authorization = { Authorization: `Bearer ${await booted.issueToken()}` };
+    return send(booted.port, '/api/device', { headers: authorization });
+  }
+
+  it.each([201, 301, 302, 303, 307, 308])(
+    'reaches the caller of a %d as the public URL',
+    async (status) => {
+      const { url } = booted.upstream;
+      const reply = await get(status, [
+        ...['Location', `${url}/device/instance/1?a=b`],
+        ...['Content-Location', `${url}/api/device`],
+      ]);
+
+      expect(reply.status).toBe(status);
+      expect(reply.headers.location).toBe(`${publicUrl}/device/instance/1?a=b`);
+      expect(reply.headers['content-location']).toBe(`${publicUrl}/api/device`);
+      expect(JSON.stringify(reply.headers)).not.toContain(new URL(url).host);
+    },
+  );
+
+  it.each([301, 302, 303, 307, 308])(
+    'is a 502 where a %d leads to another origin',
+    async (status) => {
+      const reply = await get(status, ['Location', 'https://evil.example/']);
+
+      expect([reply.status, reply.json.code]).toEqual([502, 'bad_gateway']);
+      expect(reply.headers).not.toHaveProperty('location');
+    },
+  );
+
+  it('is withheld where the reply is no redirect', async () => {
+    const reply = await get(201, [
+      'Location',
+      'http://10.0.0.7/x',
+      'Content-Location',
+      '//evil.example',
+    ]);
+
+    expect(reply.status).toBe(201);
+    expect(reply.headers).not.toHaveProperty('location');
+    expect(reply.headers).not.toHaveProperty('content-location');
+  });
+
+  it('is a 502 where a redirect has two locations', async () => {
+    expect((await get(302, ['Location', '/a', 'Location', '/b'])).status).toBe(502);
+  });
+
+  it('never reaches the caller in Refresh or Link', async () => {
+    const reply = await get(200, [
+      ...['Refresh', '0; url=https://evil.example/'],
+      ...['Link', '<https://evil.example/x.css>; rel=stylesheet'],
+    ]);
+
+    expect(reply.status).toBe(200);
+    expect(reply.headers).not.toHaveProperty('refresh');
+    expect(reply.headers).not.toHaveProperty('link');
+  });
+});
