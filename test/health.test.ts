@@ -91,6 +91,46 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.stop();
   }, 60_000);
 
+  it('shows that Redis refuses to write, for as long as it does, and reports it once', async () => {
+    const redis = await startRedisServer();
+    await start(name, { STORE_URL: redis.url });
+    await untilReady();
+    await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+    const full = await readiness();
+    expect([full.status, full.body.checks.store]).toEqual([503, 'full']);
+    while ((await metric('gatehouse_store_up')) !== 0) {
+      await sleep(20);
+    }
+    expect((await readiness()).body.checks.store).toBe('full');
+    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    await untilReady();
+    expect(await metric('gatehouse_store_up')).toBe(1);
+    while (!app?.output().includes('"store available"')) {
+      await sleep(20);
+    }
+    const reported = app.output().match(/^.*"store full".*$/gm) ?? [];
+    expect(reported).toHaveLength(1);
+    expect(reported[0]).toContain('Redis replies OOM. It has reached its maxmemory: raise it');
+    await redis.stop();
+  }, 60_000);
+
+  it('warns of a Redis that nears its maxmemory, and stays ready', async () => {
+    const redis = await startRedisServer();
+    await start(name, { STORE_URL: redis.url });
+    await untilReady();
+    const used = (await metric('gatehouse_store_used_bytes')) ?? 0;
+    expect(await metric('gatehouse_store_maximum_bytes')).toBeUndefined();
+    await redis.command('CONFIG', 'SET', 'maxmemory', String(Math.round(used / 0.88)));
+    while (!app?.output().includes('"store nearly-full"')) {
+      await sleep(20);
+    }
+    const near = await readiness();
+    expect([near.status, near.body.checks.store]).toEqual([200, 'nearly full']);
+    expect(await metric('gatehouse_store_up')).toBe(1);
+    expect(await metric('gatehouse_store_maximum_bytes')).toBe(Math.round(used / 0.88));
+    await redis.stop();
+  }, 60_000);
+
   it('CF-01 SL-07 ends with 1 when the store that comes back is found to hold the demo', async () => {
     const redis = await startRedisServer();
     await redis.kill();
@@ -129,7 +169,9 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     }
     const { status, body } = await readiness();
     expect([status, body.checks.store]).toEqual([503, 'unavailable']);
-    expect(await metric('gatehouse_store_up')).toBe(0);
+    while ((await metric('gatehouse_store_up')) !== 0) {
+      await sleep(20);
+    }
   });
 });
 

@@ -2,13 +2,13 @@ import { ConfigurationError } from '@gatehouse/configuration';
 import {
   createLogger,
   createMetricsRegistry,
-  createStoreMetrics,
   deferListener,
   exitOnUnhandledErrors,
   observeRequests,
   runProcess,
   serve,
   serveOperations,
+  storeSignals,
 } from '@gatehouse/http-server';
 import {
   applyBootstrap,
@@ -18,7 +18,13 @@ import {
   isLoopbackUrl,
   openIdentity,
 } from '@gatehouse/identity';
-import { createStore, parseStoreUrl, StoreUnavailable, storeOperations } from '@gatehouse/store';
+import {
+  createStore,
+  parseStoreUrl,
+  StoreUnavailable,
+  storeOperations,
+  storeReadiness,
+} from '@gatehouse/store';
 import { createApp } from './app.ts';
 import { loadConfiguration } from './config.ts';
 import { refuseDoubtfulRequests } from './http/refuse-doubtful-requests.ts';
@@ -38,17 +44,11 @@ async function start() {
 
   const registry = createMetricsRegistry();
   const metrics = createAuthorizationServerMetrics(registry);
-  const storeMetrics = createStoreMetrics(registry, {
+  const signals = storeSignals(registry, logger, {
     engine: parseStoreUrl(settings.storeUrl).engine,
     operations: storeOperations,
   });
-  const store = createStore(settings.storeUrl, {
-    onStateChange: (state, reason) => {
-      storeMetrics.changedTo(state);
-      logger.warn({ state, reason }, `store ${state}`);
-    },
-    ...{ observer: storeMetrics.observed, onWarning: (message) => logger.warn(message) },
-  });
+  const store = createStore(settings.storeUrl, signals);
   const identity = openIdentity({
     store,
     masterKey,
@@ -87,7 +87,7 @@ async function start() {
   });
   const operations = await serveOperations({
     ...{ host, port: configuration.operationsPort, metrics: registry },
-    checks: { store: () => store.ping(), application: application.ready },
+    checks: { store: () => storeReadiness(store), application: application.ready },
   });
   logger.info({ port: server.port || socketPath, operationsPort: operations.port }, 'listening');
 

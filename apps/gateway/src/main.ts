@@ -2,15 +2,15 @@ import { ConfigurationError } from '@gatehouse/configuration';
 import {
   createLogger,
   createMetricsRegistry,
-  createStoreMetrics,
   exitOnUnhandledErrors,
   type RunningApp,
   runProcess,
   serve,
   serveOperations,
+  storeSignals,
 } from '@gatehouse/http-server';
 import { isLoopbackUrl, openIdentity } from '@gatehouse/identity';
-import { createStore, parseStoreUrl, storeOperations } from '@gatehouse/store';
+import { createStore, parseStoreUrl, storeOperations, storeReadiness } from '@gatehouse/store';
 import { createGateway } from './app.ts';
 import { startBootstrap } from './bootstrap.ts';
 import { loadConfiguration } from './config.ts';
@@ -31,17 +31,11 @@ async function start(): Promise<RunningApp> {
 
   const registry = createMetricsRegistry();
   const metrics = createGatewayMetrics(registry, configuration.routing);
-  const storeMetrics = createStoreMetrics(registry, {
+  const signals = storeSignals(registry, logger, {
     engine: parseStoreUrl(settings.storeUrl).engine,
     operations: storeOperations,
   });
-  const store = createStore(settings.storeUrl, {
-    onStateChange: (state, reason) => {
-      storeMetrics.changedTo(state);
-      logger.warn({ state, reason }, `store ${state}`);
-    },
-    ...{ observer: storeMetrics.observed, onWarning: (message) => logger.warn(message) },
-  });
+  const store = createStore(settings.storeUrl, signals);
   const identity = openIdentity({
     store,
     masterKey: settings.masterKey,
@@ -75,7 +69,7 @@ async function start(): Promise<RunningApp> {
   const operations = await serveOperations({
     ...{ host, port: operationsPort, metrics: registry },
     checks: {
-      store: () => store.ping(),
+      store: () => storeReadiness(store),
       bootstrap: bootstrap.ready,
       'signing-key': gateway.signingKey,
     },

@@ -13,7 +13,6 @@ export {
 } from './metrics/metrics-registry.ts';
 export { addProcessMetrics } from './metrics/process-metrics.ts';
 export { createRequestMetrics, type RequestObserver } from './metrics/request-metrics.ts';
-export { createStoreMetrics } from './metrics/store-metrics.ts';
 export {
   type ObservedRequest,
   observedRequest,
@@ -35,4 +34,5 @@ export {
 } from './run-process.ts';
 export { type ListenOptions, type RunningServer, serve, type UpgradeListener } from './serve.ts';
 export { serverLimits } from './server-limits.ts';
+export { type StoreSignals, storeSignals } from './store-signals.ts';
 export { transferEncodingProblem } from './transfer-encoding.ts';

@@ -4,7 +4,14 @@ import type { MetricsRegistry } from './metrics/metrics-registry.ts';
 import { type ListenOptions, type RunningServer, serve } from './serve.ts';
 import { serverLimits } from './server-limits.ts';
 
-/** Resolves when the dependency answers, rejects when it does not. */
+/** A check that knows more than whether the dependency answers. */
+export interface CheckResult {
+  readonly ready: boolean;
+  /** What `/ready` shows for it: one of the check's own words, without secrets. */
+  readonly state: string;
+}
+
+/** Resolves when the dependency answers, perhaps to a `CheckResult`; rejects when it does not answer. */
 export type ReadinessCheck = () => Promise<unknown>;
 
 export interface OperationsOptions extends Pick<ListenOptions, 'host' | 'port'> {
@@ -85,11 +92,12 @@ async function answer(
 }
 
 async function readiness({ checks, peers = {} }: OperationsOptions): Promise<Reply> {
-  const [needed, shown] = await Promise.all([stateOf(checks), stateOf(peers)]);
-  const ready = Object.values(needed).every((state) => state === 'ok');
+  const [needed, shown] = await Promise.all([resultsOf(checks), resultsOf(peers)]);
+  const ready = needed.every(([, result]) => result.ready);
+  const states = [...needed, ...shown].map(([name, { state }]) => [name, state]);
   return {
     status: ready ? 200 : 503,
-    body: { status: ready ? 'ready' : 'unavailable', checks: { ...needed, ...shown } },
+    body: { status: ready ? 'ready' : 'unavailable', checks: Object.fromEntries(states) },
   };
 }
 
@@ -101,18 +109,23 @@ async function refuseAfterDeadline(): Promise<never> {
   throw new Error('The check took too long.');
 }
 
-async function stateOf(
+function resultsOf(
   checks: OperationsOptions['checks'],
-): Promise<Readonly<Record<string, 'ok' | 'unavailable'>>> {
-  const states = Object.entries(checks).map(async ([name, check]) => {
+): Promise<readonly (readonly [name: string, CheckResult])[]> {
+  const results = Object.entries(checks).map(async ([name, check]) => {
     try {
-      await Promise.race([check(), refuseAfterDeadline()]);
-      return [name, 'ok'] as const;
+      const result = await Promise.race([check(), refuseAfterDeadline()]);
+      return [name, isCheckResult(result) ? result : { ready: true, state: 'ok' }] as const;
     } catch {
-      return [name, 'unavailable'] as const;
+      return [name, { ready: false, state: 'unavailable' }] as const;
     }
   });
-  return Object.fromEntries(await Promise.all(states));
+  return Promise.all(results);
+}
+
+function isCheckResult(result: unknown): result is CheckResult {
+  const { ready, state } = Object(result) as Partial<Record<keyof CheckResult, unknown>>;
+  return typeof ready === 'boolean' && typeof state === 'string';
 }
 
 function writeJson(response: ServerResponse, { status, body, headers }: Reply): void {

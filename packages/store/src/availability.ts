@@ -1,32 +1,40 @@
-export type StoreState = 'available' | 'unavailable';
+/** `full`: it reads and refuses to write. `nearly-full`: it works, and somebody should look at it. */
+export type StoreState = 'available' | 'nearly-full' | 'full' | 'unavailable';
 
 export type OnStateChange = (state: StoreState, reason: string | undefined) => void;
 
-/**
- * Remembers whether the engine answers, and tells each change once. During an outage every further reason is told, once:
- * attempts to connect that fail in turns in two ways must not write a line each.
- */
-export interface Availability {
-  /** @param reason why it is unavailable, where that is known; holds no secret */
-  report(state: StoreState, reason?: string): void;
-}
+export const isWorking = (state: StoreState): boolean =>
+  state === 'available' || state === 'nearly-full';
 
-export function createAvailability(onChange?: OnStateChange): Availability {
-  let current: StoreState = 'available';
-  const told = new Set<string>();
-  return {
-    report(state, reason) {
-      const isNewReason = reason !== undefined && !told.has(reason);
-      if (state === current && !isNewReason) {
-        return;
-      }
-      current = state;
-      if (state === 'available') {
-        told.clear();
-      } else if (reason !== undefined) {
-        told.add(reason);
-      }
-      onChange?.(state, reason);
-    },
-  };
+/**
+ * Remembers how the engine is, and reports each change once. During an outage, it also reports each further reason
+ * once: attempts to connect that fail alternately in two ways must not write a line each.
+ */
+export class Availability {
+  readonly #onChange: OnStateChange | undefined;
+  readonly #reported = new Set<string>();
+  #state: StoreState = 'available';
+
+  constructor(onChange?: OnStateChange) {
+    this.#onChange = onChange;
+  }
+
+  get state(): StoreState {
+    return this.#state;
+  }
+
+  /** @param reason why it is in this state, where that is known; holds no secret */
+  report(state: StoreState, reason?: string): void {
+    const isNewReason = reason !== undefined && !isWorking(state) && !this.#reported.has(reason);
+    if (state === this.#state && !isNewReason) {
+      return;
+    }
+    this.#state = state;
+    if (isWorking(state)) {
+      this.#reported.clear();
+    } else if (reason !== undefined) {
+      this.#reported.add(reason);
+    }
+    this.#onChange?.(state, reason);
+  }
 }

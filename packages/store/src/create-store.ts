@@ -3,27 +3,30 @@
  *
  *   createStore(url) ── store-url ──▶ sqlite: ─▶ sqlite-store ── sqlite-database (file, schema, busy retry)
  *                                 └─▶ redis…  ─▶ redis-store  ── redis-connection (waits, deadlines) ── redis-client
- *                    around either, where somebody wants to know how long it takes: observed-store
+ *                    around either, for its owner: observed-store (how long it takes), store-watch (whether it works)
  *
  * `*-contract.ts` is the suite that every engine passes; `rate-limiter.ts` counts requests over any of them. Deliberately not here: what the keys mean,
  * hashing and sealing (packages/identity), and any cache: revocation must be seen at once.
  */
-import { createAvailability, type OnStateChange } from './availability.ts';
+import type { OnStateChange } from './availability.ts';
 import { observeStore, type StoreObserver } from './observed-store.ts';
-import { createRedisStore } from './redis-store.ts';
+import { createRedisStore, type RedisStoreDependencies } from './redis-store.ts';
 import { createSqliteStore } from './sqlite-store.ts';
-import type { Store } from './store.ts';
-import { parseStoreUrl } from './store-url.ts';
+import type { Store, StoreRoom } from './store.ts';
+import { parseStoreUrl, type StoreLocation } from './store-url.ts';
+import { type EngineSignals, StoreWatch } from './store-watch.ts';
 
 export interface StoreOptions {
   /**
-   * Told when the engine goes away and when it is back. The store counts as available at first, so a
+   * Told at each change of the state, within 2 s also without traffic. The store counts as available at first, so a
    * Redis that is down at start is one 'unavailable'. The reason, where it is known, holds no secret; a further
-   * one is told once an outage. Must not throw.
+   * one is told once an outage. Must not throw. Without it the store is not examined by itself.
    */
   readonly onStateChange?: OnStateChange;
   /** Told once what an operator should check about a store that works. Must not throw. */
   readonly onWarning?: (message: string) => void;
+  /** Told what the store uses, every second, with `onStateChange`. Must not throw. */
+  readonly onRoom?: (room: StoreRoom) => void;
   /** Told of every operation and its duration, for metrics. */
   readonly observer?: StoreObserver;
   /** Epoch milliseconds. */
@@ -39,16 +42,37 @@ export interface StoreOptions {
  */
 export function createStore(url: string, options: StoreOptions = {}): Store {
   const location = parseStoreUrl(url);
-  const dependencies = {
-    availability: createAvailability(options.onStateChange),
-    warn: once(options.onWarning),
-    now: options.now ?? Date.now,
+  const { onStateChange, onRoom, observer, now = Date.now } = options;
+  const warn = once(options.onWarning);
+  if (onStateChange === undefined) {
+    const engine = openEngine(location, { signals: noSignals, warn, now });
+    return observer === undefined ? engine : observeStore(engine, observer);
+  }
+  const watch = new StoreWatch(onStateChange, onRoom);
+  const engine = openEngine(location, { signals: watch, warn, now });
+  const observed = observeStore(engine, (operation, seconds, failed, error) => {
+    if (failed && operation !== 'ping') {
+      watch.failed(error);
+    }
+    observer?.(operation, seconds, failed, error);
+  });
+  watch.start(observed);
+  return {
+    ...observed,
+    ping: () => watch.examine(),
+    close: () => {
+      watch.stop();
+      return engine.close();
+    },
   };
-  const engine =
-    location.engine === 'sqlite'
-      ? createSqliteStore(location.path, dependencies)
-      : createRedisStore(location, dependencies);
-  return options.observer === undefined ? engine : observeStore(engine, options.observer);
+}
+
+const noSignals: EngineSignals = { lost: () => undefined, recheck: () => undefined };
+
+function openEngine(location: StoreLocation, dependencies: RedisStoreDependencies): Store {
+  return location.engine === 'sqlite'
+    ? createSqliteStore(location.path, dependencies)
+    : createRedisStore(location, dependencies);
 }
 
 /** Each message once, however often the engine connects. */

@@ -13,7 +13,9 @@ export {
   NEVER_EXPIRES,
   type Store,
   StoreFull,
+  type StoreRoom,
   StoreUnavailable,
   type WriteOptions,
 } from './store.ts';
+export { type StoreReadiness, storeReadiness } from './store-readiness.ts';
 export { parseStoreUrl, type StoreLocation } from './store-url.ts';

@@ -19,8 +19,13 @@ export const storeOperations = [
 
 export type StoreOperation = (typeof storeOperations)[number];
 
-/** Hears of every operation once, when it is over. Must not throw. */
-export type StoreObserver = (operation: StoreOperation, seconds: number, failed: boolean) => void;
+/** Is told of every operation once, when it is over. Must not throw. */
+export type StoreObserver = (
+  operation: StoreOperation,
+  seconds: number,
+  failed: boolean,
+  error?: unknown,
+) => void;
 
 /** A store that tells how long it took. It answers with the engine's own promise: nobody waits longer for it. */
 export function observeStore(store: Store, observe: StoreObserver): Store {
@@ -29,7 +34,7 @@ export function observeStore(store: Store, observe: StoreObserver): Store {
     const seconds = () => (performance.now() - started) / 1000;
     result.then(
       () => observe(operation, seconds(), false),
-      () => observe(operation, seconds(), true),
+      (error: unknown) => observe(operation, seconds(), true, error),
     );
     return result;
   }

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
-import type { Availability } from './availability.ts';
 import { OPERATION_DEADLINE_MILLISECONDS } from './limits.ts';
 import { createRedisClient, type RedisClient, reconnectPauseMilliseconds } from './redis-client.ts';
-import { assertNoEviction } from './redis-eviction.ts';
-import { isFull, outageReason } from './redis-outage-reason.ts';
+import { readMemory } from './redis-memory.ts';
+import { isFull, NO_REPLY, outageReason } from './redis-outage-reason.ts';
 import { assertReplayable } from './redis-replay.ts';
 import { StoreFull, StoreUnavailable } from './store.ts';
 import type { RedisLocation } from './store-url.ts';
+import type { EngineSignals } from './store-watch.ts';
 
 const EXAMINE_AGAIN_MILLISECONDS = 500;
 
@@ -20,7 +20,7 @@ const EXAMINE_AGAIN_MILLISECONDS = 500;
  */
 export class RedisConnection {
   readonly #client: RedisClient;
-  readonly #availability: Availability;
+  readonly #signals: EngineSignals;
   readonly #warn: (message: string) => void;
   #gathering: Redis['stream'] | undefined;
   #state: 'connecting' | 'available' | 'unavailable' | 'closed' = 'connecting';
@@ -28,12 +28,8 @@ export class RedisConnection {
   #reconnecting: NodeJS.Timeout | undefined;
   #examining: NodeJS.Timeout | undefined;
 
-  constructor(
-    location: RedisLocation,
-    availability: Availability,
-    warn: (message: string) => void,
-  ) {
-    this.#availability = availability;
+  constructor(location: RedisLocation, signals: EngineSignals, warn: (message: string) => void) {
+    this.#signals = signals;
     this.#warn = warn;
     this.#client = createRedisClient(location);
     this.#client.on('ready', () => this.#examine());
@@ -87,7 +83,7 @@ export class RedisConnection {
     const deadline = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
         expired = true;
-        reject(new Error('No connection or no reply in time.'));
+        reject(new Error(NO_REPLY));
       }, OPERATION_DEADLINE_MILLISECONDS);
     });
     const reply = this.#connected.promise.then(() => {
@@ -107,7 +103,7 @@ export class RedisConnection {
   /** A server that answers is used only once it is known to keep what it is given. */
   #examine(): void {
     clearTimeout(this.#examining);
-    Promise.all([assertNoEviction(this.#client), assertReplayable(this.#client, this.#warn)]).then(
+    Promise.all([readMemory(this.#client), assertReplayable(this.#client, this.#warn)]).then(
       () => this.#becomeAvailable(),
       (error: unknown) => {
         this.#fail(error);
@@ -143,7 +139,7 @@ export class RedisConnection {
     }
     this.#state = 'available';
     this.#connected.resolve();
-    this.#availability.report('available');
+    this.#signals.recheck();
   }
 
   /** The connection is gone: the next attempt deserves patience, those after it don't. */
@@ -151,8 +147,8 @@ export class RedisConnection {
     if (this.#state === 'available') {
       this.#state = 'connecting';
       this.#connected = deferred();
-    } else {
-      this.#fail(new Error('The connection was closed.'));
+    } else if (this.#state === 'connecting') {
+      this.#fail(new Error(NO_REPLY));
     }
   }
 
@@ -162,7 +158,7 @@ export class RedisConnection {
     }
     this.#connected.reject(error);
     this.#state = 'unavailable';
-    this.#availability.report('unavailable', outageReason(error));
+    this.#signals.lost(outageReason(error));
   }
 
   /** ioredis gives up where a failover interrupts its search for the master. We don't. */

@@ -1,5 +1,5 @@
 import { ReplyError } from 'ioredis';
-import { EvictingRedis } from './redis-eviction.ts';
+import { EvictingRedis } from './redis-memory.ts';
 import { LossyRedis } from './redis-replay.ts';
 
 /** What an operator does about an error reply, where its word alone does not say. */
@@ -11,8 +11,9 @@ const advices: Readonly<Record<string, string>> = {
   CLUSTERDOWN: 'The cluster does not serve every slot: start the master that is missing.',
 };
 
-/** ioredis throws plain errors with this text. */
-const COMMAND_TIMED_OUT = 'Command timed out';
+export const NO_REPLY = 'No connection or no reply in time.';
+/** ioredis throws plain errors with texts of its own. */
+const timeout = /^(No connection or no reply in time|Command timed out|Socket timeout)/;
 
 /** Error replies by which Redis refuses to write for lack of memory or disk; what it reads is current. */
 const fullReplies: ReadonlySet<string | undefined> = new Set(['OOM', 'MISCONF']);
@@ -51,7 +52,7 @@ export function outageReason(error: unknown): string | undefined {
   if (lastNodeError !== undefined && lastNodeError !== null) {
     return outageReason(lastNodeError);
   }
-  if (message === COMMAND_TIMED_OUT) {
+  if (typeof message === 'string' && timeout.test(message)) {
     return 'Redis does not reply in time. Check that it runs and that the network reaches it.';
   }
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)

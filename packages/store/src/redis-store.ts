@@ -1,17 +1,21 @@
-import type { Availability } from './availability.ts';
 import { assertEpochMilliseconds, assertPositiveInteger, lifetimeMilliseconds } from './limits.ts';
 import type { RedisClient } from './redis-client.ts';
 import { RedisConnection } from './redis-connection.ts';
-import { assertNoEviction } from './redis-eviction.ts';
-import type { Counter, Store, WriteOptions } from './store.ts';
+import { readMemory } from './redis-memory.ts';
+import { keyOfEveryShard } from './redis-shards.ts';
+import type { Counter, Store, StoreRoom, WriteOptions } from './store.ts';
 import type { RedisLocation } from './store-url.ts';
+import type { EngineSignals } from './store-watch.ts';
 
 export interface RedisStoreDependencies {
-  readonly availability: Availability;
+  readonly signals: EngineSignals;
   /** Told what an operator should check. */
   readonly warn: (message: string) => void;
   readonly now: () => number;
 }
+
+/** A key of a ping is gone by itself soon after the last process. */
+const PING_MILLISECONDS = 60_000;
 
 /** The engine for more than one machine. Never waits for Redis here: see `RedisConnection`. */
 export function createRedisStore(
@@ -25,8 +29,8 @@ class RedisStore implements Store {
   readonly #connection: RedisConnection;
   readonly #now: () => number;
 
-  constructor(location: RedisLocation, { availability, warn, now }: RedisStoreDependencies) {
-    this.#connection = new RedisConnection(location, availability, warn);
+  constructor(location: RedisLocation, { signals, warn, now }: RedisStoreDependencies) {
+    this.#connection = new RedisConnection(location, signals, warn);
     this.#now = now;
   }
 
@@ -116,11 +120,14 @@ class RedisStore implements Store {
     return this.#send('read', async (client) => texts(await client.lrange(key, 0, limit - 1)));
   }
 
-  async ping(): Promise<void> {
-    // A read, not PING: it must reach the master of a cluster that serves keys, and be no replica.
-    await this.#send('ping', (client) =>
-      Promise.all([client.exists('ping'), assertNoEviction(client)]),
-    );
+  ping(): Promise<StoreRoom> {
+    return this.#send('ping', async (client) => {
+      const [room] = await Promise.all([
+        readMemory(client),
+        ...keyOfEveryShard(client).map((key) => writeAndRead(client, key)),
+      ]);
+      return room;
+    });
   }
 
   close(): Promise<void> {
@@ -140,6 +147,14 @@ class RedisStore implements Store {
       throw new Error('Redis sent an unexpected reply.');
     }
     return { count: Number(count), resetsAt: this.#now() + Math.max(Number(remaining), 0) };
+  }
+}
+
+/** An ordinary write: one that a full Redis refuses. */
+async function writeAndRead(client: RedisClient, key: string): Promise<void> {
+  await client.set(key, '', 'PX', PING_MILLISECONDS);
+  if ((await client.get(key)) !== '') {
+    throw new Error('Redis does not keep what it is given.');
   }
 }
 

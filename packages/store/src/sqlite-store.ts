@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { Availability } from './availability.ts';
 import {
   assertEpochMilliseconds,
   assertPositiveInteger,
@@ -8,12 +7,20 @@ import {
   OPERATION_DEADLINE_MILLISECONDS,
 } from './limits.ts';
 import { inTransaction, isBusy, openSqliteDatabase } from './sqlite-database.ts';
+import { isDiskFull, sqliteOutageReason } from './sqlite-outage-reason.ts';
+import { readSqliteRoom } from './sqlite-room.ts';
 import { prepareStatements, type SqliteStatements } from './sqlite-statements.ts';
 import { startSweeping } from './sqlite-sweep.ts';
-import { type Counter, NEVER_EXPIRES, type Store, StoreUnavailable } from './store.ts';
+import {
+  type Counter,
+  NEVER_EXPIRES,
+  type Store,
+  StoreFull,
+  type StoreRoom,
+  StoreUnavailable,
+} from './store.ts';
 
 export interface SqliteStoreDependencies {
-  readonly availability: Availability;
   readonly now: () => number;
 }
 
@@ -21,27 +28,30 @@ export interface SqliteStoreDependencies {
 const EAGER_RETRY_MILLISECONDS = 2;
 const LONGEST_PAUSE_MILLISECONDS = 8;
 
+const PING_KEY = 'ready';
+const PING_SECONDS = 60;
+
 /** @throws StoreUnavailable when the file cannot be opened or created */
 export function createSqliteStore(path: string, dependencies: SqliteStoreDependencies): Store {
   try {
-    return new SqliteStore(openSqliteDatabase(path), dependencies);
+    return new SqliteStore(path, openSqliteDatabase(path), dependencies);
   } catch (error) {
-    throw new StoreUnavailable('open', error);
+    throw new StoreUnavailable('open', error, sqliteOutageReason(error));
   }
 }
 
 /** The embedded engine: one file shared by the processes of one machine. */
 class SqliteStore implements Store {
+  readonly #path: string;
   readonly #database: DatabaseSync;
   readonly #statements: SqliteStatements;
-  readonly #availability: Availability;
   readonly #now: () => number;
   readonly #stopSweeping: () => void;
 
-  constructor(database: DatabaseSync, dependencies: SqliteStoreDependencies) {
+  constructor(path: string, database: DatabaseSync, dependencies: SqliteStoreDependencies) {
+    this.#path = path;
     this.#database = database;
     this.#statements = prepareStatements(database);
-    this.#availability = dependencies.availability;
     this.#now = dependencies.now;
     this.#stopSweeping = startSweeping(database, this.#statements, dependencies.now);
   }
@@ -129,8 +139,10 @@ class SqliteStore implements Store {
     );
   }
 
-  async ping(): Promise<void> {
+  async ping(): Promise<StoreRoom> {
+    await this.set(PING_KEY, '', PING_SECONDS);
     await this.#run('ping', () => this.#statements.ping.get());
+    return readSqliteRoom(this.#path);
   }
 
   async close(): Promise<void> {
@@ -156,16 +168,12 @@ class SqliteStore implements Store {
     const started = performance.now();
     for (;;) {
       try {
-        const result = work();
-        this.#availability.report('available');
-        return result;
+        return work();
       } catch (error) {
         const waited = performance.now() - started;
         if (!isBusy(error) || waited > OPERATION_DEADLINE_MILLISECONDS) {
-          if (this.#database.isOpen) {
-            this.#availability.report('unavailable');
-          }
-          throw new StoreUnavailable(operation, error);
+          const Failure = isDiskFull(error) ? StoreFull : StoreUnavailable;
+          throw new Failure(operation, error, sqliteOutageReason(error));
         }
         await (waited < EAGER_RETRY_MILLISECONDS
           ? setImmediate()

@@ -59,8 +59,10 @@ export function describeStoreContract(
 
 function describeLifecycle({ url, store, freshKey }: ContractSubject): void {
   describe('life of a store', () => {
-    test('ping answers', async () => {
-      await expect(store().ping()).resolves.toBeUndefined();
+    test('ping writes, reads, and reports what the engine uses', async () => {
+      const { usedBytes, maximumBytes } = await store().ping();
+      expect(usedBytes).toBeGreaterThan(0);
+      expect(maximumBytes ?? Number.POSITIVE_INFINITY).toBeGreaterThan(usedBytes);
     });
 
     test('the first operation works right after createStore', async () => {

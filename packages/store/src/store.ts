@@ -51,8 +51,12 @@ export interface Store {
   /** The newest entries of a log, newest first. */
   read(key: string, limit: number): Promise<readonly string[]>;
 
-  /** Resolves when the engine answers. */
-  ping(): Promise<void>;
+  /**
+   * Writes and reads on every shard of the engine, and asks how full the fullest is.
+   *
+   * @throws StoreFull when it reads and refuses to write
+   */
+  ping(): Promise<StoreRoom>;
 
   close(): Promise<void>;
 }
@@ -63,6 +67,12 @@ export interface WriteOptions {
    * under, its audit entry. An engine that has no room left accepts it, as it accepts every `delete`.
    */
   readonly revokes?: boolean;
+}
+
+export interface StoreRoom {
+  readonly usedBytes: number;
+  /** Undefined where nothing but the machine's memory limits the engine. */
+  readonly maximumBytes: number | undefined;
 }
 
 export interface Counter {

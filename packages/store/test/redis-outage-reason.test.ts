@@ -81,7 +81,7 @@ describe('the reason why a Redis is unavailable', () => {
       await redis.kill();
       await sleep(SEVERAL_ATTEMPTS_MILLISECONDS);
       await redis.restart();
-      while ((await failureOf(store)) instanceof StoreUnavailable) {
+      while (changes.at(-1)?.[0] !== 'available') {
         await sleep(20);
       }
     }

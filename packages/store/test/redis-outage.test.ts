@@ -96,7 +96,7 @@ describe('a Redis that is frozen', () => {
   });
 
   test('keeps the deadline of each of many concurrent operations, of every kind', async () => {
-    await store.increment('counter', 60);
+    await store.ping();
     redis.freeze();
     const attempts = Array.from({ length: 50 }, (_, number) => [
       outcome(store.get('key')),

@@ -148,7 +148,7 @@ test('a store is up until it says otherwise, and its failures are counted', () =
   const store = createStoreMetrics(registry, { engine: 'redis', operations: ['get'] });
   expect(registry.text()).toContain('gatehouse_store_up 1\n');
   store.changedTo('unavailable');
-  store.observed('get', 0.002, true);
+  store.observer('get', 0.002, true);
   expect(registry.text()).toContain('gatehouse_store_up 0\n');
   expect(registry.text()).toContain(
     'gatehouse_store_failures_total{engine="redis",operation="get"} 1\n',

@@ -1,5 +1,7 @@
 import { Cluster } from 'ioredis';
 import type { RedisClient } from './redis-client.ts';
+import type { StoreRoom } from './store.ts';
+import { fullest } from './store-room.ts';
 
 /**
  * A Redis that may evict. What it would throw away first are the short-lived keys nobody reads: used codes, used
@@ -15,15 +17,23 @@ export class EvictingRedis extends Error {
 /**
  * Asks every master, by INFO: users who may not read the configuration may read that.
  *
+ * @returns the memory of the fullest, as Redis compares it with its limit
  * @throws EvictingRedis where one of them may throw keys away
  */
-export async function assertNoEviction(client: RedisClient): Promise<void> {
+export async function readMemory(client: RedisClient): Promise<StoreRoom> {
   const masters = client instanceof Cluster ? client.nodes('master') : [client];
   const reports = await Promise.all(masters.map((master) => master.info('memory')));
-  for (const report of reports) {
+  const rooms = reports.map((report): StoreRoom => {
     const policy = /^maxmemory_policy:(\S+)/m.exec(report)?.[1] ?? 'unknown';
     if (policy !== 'noeviction') {
       throw new EvictingRedis(policy);
     }
-  }
+    const bytes = (name: string) =>
+      Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(report)?.[1] ?? 0);
+    return {
+      usedBytes: bytes('used_memory') - bytes('mem_not_counted_for_evict'),
+      maximumBytes: bytes('maxmemory') || undefined,
+    };
+  });
+  return fullest(rooms);
 }

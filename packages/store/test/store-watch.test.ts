@@ -1,0 +1,191 @@
+// requires: redis-server
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import {
+  createStore,
+  type Store,
+  StoreFull,
+  type StoreRoom,
+  StoreUnavailable,
+  storeReadiness,
+} from '../src/index.ts';
+import { type ClusterNodes, startClusterNodes } from './redis-cluster-nodes.ts';
+
+/** Twice what an examination a second needs to be sure, for a loaded machine. */
+const NOTICED_MILLISECONDS = 3000;
+
+type Change = readonly [state: string, reason: string | undefined];
+
+const endings: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const end of endings.splice(0).toReversed()) {
+    await end();
+  }
+});
+
+async function open(): Promise<{
+  readonly redis: RedisServer;
+  readonly store: Store;
+  readonly changes: Change[];
+  readonly rooms: StoreRoom[];
+}> {
+  const redis = await startRedisServer();
+  endings.push(() => redis.stop());
+  return { redis, ...(await watch(redis.url)) };
+}
+
+async function watch(url: string) {
+  const changes: Change[] = [];
+  const rooms: StoreRoom[] = [];
+  const store = createStore(url, {
+    onStateChange: (...change) => changes.push(change),
+    onRoom: (room) => rooms.push(room),
+  });
+  endings.push(() => store.close());
+  await until(() => isReady(store));
+  return { store, changes, rooms };
+}
+
+/** @returns how long it took; the test's own limit ends it */
+async function until(condition: () => boolean | Promise<boolean>): Promise<number> {
+  const started = performance.now();
+  while (!(await condition())) {
+    await sleep(10);
+  }
+  return performance.now() - started;
+}
+
+const isReady = async (store: Store) => (await storeReadiness(store)).ready;
+
+describe('a watched store, without any traffic', () => {
+  test('reports that Redis is frozen, and that it is back', async () => {
+    const { redis, changes } = await open();
+    redis.freeze();
+    expect(await until(() => changes.length === 1)).toBeLessThan(NOTICED_MILLISECONDS);
+    expect(changes).toEqual([['unavailable', expect.stringContaining('does not reply in time')]]);
+    redis.thaw();
+    expect(await until(() => changes.length > 1)).toBeLessThan(NOTICED_MILLISECONDS);
+    expect(changes.at(-1)).toEqual(['available', undefined]);
+  });
+
+  test.each([
+    ['full', 'OOM', /raise it/, ['maxmemory', '1'], ['maxmemory', '0']],
+    [
+      'unavailable',
+      'NOREPLICAS',
+      /reconnect/,
+      ['min-replicas-to-write', '1'],
+      ['min-replicas-to-write', '0'],
+    ],
+  ])(
+    'reports %s where Redis replies %s, once, and what to do',
+    async (state, word, advice, setting, undone) => {
+      const { redis, store, changes } = await open();
+      await redis.command('CONFIG', 'SET', ...setting);
+      expect(await until(() => changes.length > 0)).toBeLessThan(NOTICED_MILLISECONDS);
+      expect(await storeReadiness(store)).toEqual({ ready: false, state });
+      await sleep(1500);
+      expect(changes).toEqual([
+        [state, expect.stringMatching(new RegExp(`^Redis replies ${word}\\.`))],
+      ]);
+      expect(changes[0]?.[1]).toMatch(advice);
+      await redis.command('CONFIG', 'SET', ...undone);
+      await until(() => changes.length > 1);
+      expect(changes.at(-1)).toEqual(['available', undefined]);
+      expect(await storeReadiness(store)).toEqual({ ready: true, state: 'ok' });
+    },
+  );
+
+  test('reports READONLY, and is not ready, where its Redis became a replica', async () => {
+    const { redis, store, changes } = await open();
+    await redis.command('REPLICAOF', '127.0.0.1', '1');
+    await until(() => changes.length > 0);
+    expect(await isReady(store)).toBe(false);
+    await until(() => changes.some(([, reason]) => reason?.includes('READONLY') === true));
+    await redis.command('REPLICAOF', 'NO', 'ONE');
+    await until(() => isReady(store));
+  });
+
+  test('reports that Redis nears its maxmemory, and stays ready', async () => {
+    const { redis, store, changes, rooms } = await open();
+    expect(rooms.at(-1)?.maximumBytes).toBeUndefined();
+    const used = rooms.at(-1)?.usedBytes ?? 0;
+    expect(used).toBeGreaterThan(100_000);
+    const maximumBytes = Math.round(used / 0.88);
+    await redis.command('CONFIG', 'SET', 'maxmemory', String(maximumBytes));
+    await until(() => changes.length > 0);
+    expect(changes).toEqual([['nearly-full', expect.stringContaining('80 %')]]);
+    expect(rooms.at(-1)).toEqual({ usedBytes: expect.any(Number), maximumBytes });
+    expect(await storeReadiness(store)).toEqual({ ready: true, state: 'nearly full' });
+    await store.set('key', 'value');
+    await sleep(1500);
+    expect(changes).toHaveLength(1);
+    await redis.command('CONFIG', 'SET', 'maxmemory', String(used * 4));
+    await until(() => changes.length > 1);
+    expect(changes.at(-1)).toEqual(['available', undefined]);
+  });
+});
+
+test('a store at its limit stays full while writes succeed by chance', async () => {
+  const { redis, store, changes } = await open();
+  for (let round = 0; round < 4; round += 1) {
+    await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+    await expect(store.set('key', 'value')).rejects.toBeInstanceOf(StoreFull);
+    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    await store.set('key', 'value');
+    await expect(store.ping()).rejects.toBeInstanceOf(StoreFull);
+    await sleep(400);
+  }
+  expect(changes).toEqual([['full', expect.any(String)]]);
+});
+
+describe('a cluster of which one master is frozen', () => {
+  let cluster: ClusterNodes;
+
+  test('is not ready for as long as it lasts, says why, and is ready again by itself', async () => {
+    cluster = await startClusterNodes();
+    endings.push(() => cluster.stop());
+    const { store, changes } = await watch(cluster.url);
+    cluster.nodes[1]?.freeze();
+    expect(await until(() => changes.length > 0)).toBeLessThan(NOTICED_MILLISECONDS);
+    const started = performance.now();
+    while (performance.now() - started < 6000) {
+      expect(await isReady(store)).toBe(false);
+      await sleep(100);
+    }
+    const states = changes.map(([state]) => state);
+    expect(new Set(states)).toEqual(new Set(['unavailable']));
+    expect(changes.length).toBeLessThan(6);
+
+    cluster.nodes[1]?.thaw();
+    await until(() => isReady(store));
+    expect(changes.at(-1)).toEqual(['available', undefined]);
+  });
+
+  test('is told from one that serves some slots only: CLUSTERDOWN, and what to do', async () => {
+    cluster = await startClusterNodes();
+    endings.push(() => cluster.stop());
+    const { store, changes } = await watch(cluster.url);
+    await Promise.all(
+      cluster.nodes.map((node) => node.command('CLUSTER', 'DELSLOTSRANGE', '0', '100')),
+    );
+    await until(() => changes.some(([, reason]) => reason?.includes('CLUSTERDOWN') === true));
+    expect(changes.at(-1)?.[1]).toContain('start the master that is missing');
+    expect(await isReady(store)).toBe(false);
+  });
+
+  test('is noticed by operations before the next examination', async () => {
+    cluster = await startClusterNodes();
+    endings.push(() => cluster.stop());
+    const { store, changes } = await watch(cluster.url);
+    for (const node of cluster.nodes) {
+      await node.command('CONFIG', 'SET', 'min-replicas-to-write', '1');
+    }
+    await expect(store.set('key', 'value')).rejects.toBeInstanceOf(StoreUnavailable);
+    await until(() => changes.length > 0);
+    expect(changes[0]).toEqual(['unavailable', expect.stringContaining('NOREPLICAS')]);
+  });
+});
