@@ -51,7 +51,7 @@ async function start() {
   const store = createStore(settings.storeUrl, signals);
   const identity = openIdentity({
     store,
-    masterKey,
+    ...settings,
     onAuditLost: (entries, err) =>
       logger.error({ err, audit: entries }, 'audit entries not stored'),
     onAuditEvent: metrics.audited,

@@ -37,7 +37,7 @@ export async function openIdentityStore(
   const settings = resolveIdentitySettings(read);
   const store = openStore(settings.storeUrl);
   try {
-    const identity = openIdentity({ store, masterKey: settings.masterKey });
+    const identity = openIdentity({ store, ...settings });
     await assertMasterKeyFits(identity);
     return { identity, close: () => store.close() };
   } catch (error) {

@@ -255,7 +255,13 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
       ]);
       expect(entries[1]).toEqual({
         ...{ id: expect.any(String), at: expect.any(String), event: 'client_changed' },
-        ...{ outcome: 'success', clientId: 'audited', change: 'key_added', keyId },
+        ...{
+          severity: 'notice',
+          outcome: 'success',
+          clientId: 'audited',
+          change: 'key_added',
+          keyId,
+        },
         ...{ actor: 'cli', operator: expect.any(String) },
       });
       const byUser = await gatehouse(
@@ -264,6 +270,24 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
       expect(byUser.json.entries).toMatchObject([{ change: 'revoked' }, { change: 'enabled' }]);
       const tail = await gatehouse('audit tail --client audited --no-follow');
       expect(tail.output.split('\n')[0]).toContain('change=added');
+    });
+
+    it('is listed as a table, by severity, event and time', async () => {
+      const { output } = await gatehouse('audit list --severity notice --event user_changed');
+      const [heading = '', first = ''] = output.split('\n');
+      expect(heading.split(/\s{2,}/)).toEqual([
+        ...['LAST TIME', 'SEVERITY', 'EVENT', 'COUNT', 'CLIENT', 'USER', 'FROM', 'DETAILS'],
+      ]);
+      expect(first).toMatch(
+        /^\d{4}-\d\d-\d\dT[\d:.]+Z\s+notice\s+user_changed\s+×1\s+-\s+[0-9a-f]{32}\s+cli\s+.*change=/,
+      );
+      const others = await gatehouse('audit list --severity alert --severity noise --json');
+      expect(others.json.entries).toEqual([]);
+      const past = await gatehouse('audit list --until 2020-01-01T00:00Z --json');
+      expect(past.json.entries).toEqual([]);
+      for (const wrong of ['--severity high', '--until tomorrow']) {
+        expect(await gatehouse(`audit list ${wrong}`)).toMatchObject({ code: 2, output: '' });
+      }
     });
 
     it('RD-20 records that everything was revoked, which needs a word of confirmation', async () => {

@@ -38,7 +38,7 @@ async function start(): Promise<RunningApp> {
   const store = createStore(settings.storeUrl, signals);
   const identity = openIdentity({
     store,
-    masterKey: settings.masterKey,
+    ...settings,
     onAuditLost: (entries, err) =>
       logger.error({ err, audit: entries }, 'audit entries not stored'),
     onAuditEvent: metrics.audited,

@@ -5,6 +5,7 @@
 export const knownVariables: readonly string[] = [
   'ACCESS_TOKEN_MAXIMUM_SECONDS',
   'ADDRESS_RATE_LIMIT',
+  'AUDIT_RETENTION_DAYS',
   'AUTHORIZATION_SERVER_PORT',
   'AUTHORIZATION_SERVER_SOCKET',
   'AUTHORIZATION_SERVER_URL',
@@ -54,6 +55,7 @@ export const variablesOfOthers: readonly string[] = [
 /** Too far from ours for a slip, and yet what somebody writes who means it. In capitals, with underscores. */
 export const otherWordsForOurs: Readonly<Record<string, string>> = {
   ACCESS_TOKEN_MAX_SECONDS: 'ACCESS_TOKEN_MAXIMUM_SECONDS',
+  AUDIT_RETENTION: 'AUDIT_RETENTION_DAYS',
   COOKIE_KEYS: 'COOKIE_KEYS_FILE',
   LOG_RETENTION: 'LOG_RETENTION_DAYS',
   SECURE_PROFILE: 'SECURITY_PROFILE',

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { ConfigurationError } from '@gatehouse/configuration';
 import { z } from 'zod';
+import { DEFAULT_AUDIT_RETENTION_DAYS } from './audit/trail-log.ts';
 import { loadMasterKey, type MasterKey } from './master-key.ts';
 import { defaultSigningKeyPolicy, type SigningKeyPolicy } from './signing-keys.ts';
 
@@ -17,6 +18,11 @@ export const identityVariables = {
     .regex(/^[1-9]\d{0,3}$/, 'must be a number of days, 1 to 9999')
     .transform(Number)
     .optional(),
+  AUDIT_RETENTION_DAYS: z
+    .string()
+    .regex(/^[1-9]\d{0,3}$/, 'must be a number of days, 1 to 9999')
+    .transform(Number)
+    .default(DEFAULT_AUDIT_RETENTION_DAYS),
 } as const;
 
 const DAY_SECONDS = 24 * 60 * 60;
@@ -29,6 +35,8 @@ export interface IdentitySettings {
   readonly bootstrapFile: string | undefined;
   readonly securityProfile: 'compatible' | 'strict';
   readonly signingKeyPolicy: SigningKeyPolicy;
+  /** How long audit entries are kept. */
+  readonly auditRetentionDays: number;
 }
 
 /** @throws ConfigurationError when the store is not embedded and no master key file is named */
@@ -39,6 +47,7 @@ export function resolveIdentitySettings(variables: {
   readonly BOOTSTRAP_FILE?: string | undefined;
   readonly SECURITY_PROFILE: 'compatible' | 'strict';
   readonly SIGNING_KEY_ROTATION_DAYS?: number | undefined;
+  readonly AUDIT_RETENTION_DAYS: number;
 }): IdentitySettings {
   const { DATA_DIR, STORE_URL, MASTER_KEY_FILE, SIGNING_KEY_ROTATION_DAYS: days } = variables;
   const embedded = STORE_URL === undefined;
@@ -54,6 +63,7 @@ export function resolveIdentitySettings(variables: {
     masterKey: loadMasterKey(masterKeyFile, MASTER_KEY_FILE === undefined),
     bootstrapFile: variables.BOOTSTRAP_FILE,
     securityProfile: variables.SECURITY_PROFILE,
+    auditRetentionDays: variables.AUDIT_RETENTION_DAYS,
     signingKeyPolicy:
       days === undefined
         ? defaultSigningKeyPolicy

@@ -4,10 +4,13 @@ export {
   type AuditEvent,
   type AuditEventName,
   type AuditOrigin,
+  type AuditSeverity,
   auditEvents,
+  auditSeverities,
+  lastTimeOf,
   type SignInMethod,
 } from './audit/audit-event.ts';
-export type { AuditTrail } from './audit/audit-trail.ts';
+export type { AuditTrail, RecordedOrigin } from './audit/audit-trail.ts';
 export type { AuditFilter } from './audit/search-trails.ts';
 export { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
 export {

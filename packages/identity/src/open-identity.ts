@@ -40,11 +40,14 @@ export function openIdentity(dependencies: {
   readonly masterKey: MasterKey;
   /** Epoch milliseconds. */
   readonly now?: () => number;
+  /** How long audit entries are kept. */
+  readonly auditRetentionDays?: number | undefined;
   readonly onAuditLost?: OnAuditLost;
   /** Hears of every event that is recorded, for metrics. Must not throw. */
   readonly onAuditEvent?: (event: AuditEvent) => void;
 }): Identity {
   const { store, masterKey, now = Date.now, onAuditLost, onAuditEvent } = dependencies;
+  const { auditRetentionDays } = dependencies;
   const credentialHash = createCredentialHash(masterKey);
   const sealer = createSealer(masterKey);
   const clients = createClientRegistry({ store, sealer, credentialHash, now });
@@ -59,7 +62,10 @@ export function openIdentity(dependencies: {
     verifyAccessToken: createAccessTokenVerifier({ store, credentialHash, findLiveHolder, now }),
     findLiveHolder,
     revocations: createRevocations({ store, clients, users, notBefore, credentialHash, now }),
-    audit: createAuditTrail({ store, now, onLost: onAuditLost, onEvent: onAuditEvent }),
+    audit: createAuditTrail({
+      ...{ store, now, retentionDays: auditRetentionDays },
+      ...{ onLost: onAuditLost, onEvent: onAuditEvent },
+    }),
     replayGuard: createReplayGuard({ store, now }),
     credentialHash,
     sealer,

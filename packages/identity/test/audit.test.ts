@@ -1,7 +1,8 @@
 // requires: redis-server
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createStore, type Store, StoreUnavailable } from '@gatehouse/store';
+import { createStore, StoreUnavailable } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
+import { severityOf } from '../src/audit/audit-event.ts';
 import { createAuditTrail } from '../src/audit/audit-trail.ts';
 import type { AuditEntry, AuditEvent } from '../src/index.ts';
 import { describeOnBothEngines } from './on-both-engines.ts';
@@ -13,7 +14,21 @@ const issued = (clientId: string): AuditEvent => ({
   grant: 'client_credentials',
   clientId,
 });
-const locked = (clientId: string): AuditEvent => ({ event: 'account_locked', clientId });
+const replayed = (clientId: string): AuditEvent => ({ event: 'request_replayed', clientId });
+const refused = (clientId: string, endpoint: string): AuditEvent => ({
+  ...{ event: 'client_authentication_failed', clientId, endpoint },
+});
+const DAY = 24 * 60 * 60 * 1000;
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!(await isSo())) {
+    if (Date.now() > deadline) {
+      throw new Error('This did not become so in time.');
+    }
+    await sleep(20);
+  }
+}
 
 describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl }) => {
   test('SL-09 keeps each event once, with time, parties, address, request and outcome', async () => {
@@ -29,6 +44,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
         id: expect.stringMatching(/^[\w-]{12}$/),
         at: '2023-11-14T22:13:20.000Z',
         event: 'sign_in_failed',
+        severity: 'warning',
         outcome: 'failure',
         method: 'page',
         reason: 'credentials',
@@ -39,28 +55,155 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     ]);
   });
 
-  test('what happens by the thousand is stored together, in order, and read one by one', async () => {
-    let now = START;
-    const store = openStore();
-    let appends = 0;
-    const counting: Store = new Proxy(store, {
-      get(target, name) {
-        appends += name === 'append' ? 1 : 0;
-        const member: unknown = Reflect.get(target, name, target);
-        return typeof member === 'function' ? member.bind(target) : member;
-      },
-    });
-    const audit = createAuditTrail({ store: counting, now: () => now });
+  test('a thousand equal events of one origin are one entry with their number and times', async () => {
+    let now = START + 10_000;
+    const { audit } = openIdentity(() => now);
+    const event = refused('flooding', 'one');
     for (let i = 0; i < 1000; i += 1) {
+      audit.record(event, { ...origin, requestId: `request-${i}` });
       now += 1;
-      audit.record({ ...issued('busy'), scope: String(i) } as AuditEvent, origin);
     }
     await audit.flush();
-    expect(appends).toBe(Math.ceil(1000 / 32));
-    const entries = await audit.read({ clientId: 'busy', limit: 2000 });
-    const scopes = entries.map((entry) => Number((entry as { scope?: string }).scope));
-    expect(scopes).toEqual(Array.from({ length: 1000 }, (_, i) => 999 - i));
-    expect(new Set(entries.map(({ id }) => id)).size).toBe(1000);
+    const [entry, ...others] = await audit.read({ clientId: 'flooding', limit: 10 });
+    expect(others).toEqual([]);
+    expect(entry).toMatchObject({
+      ...{ event: 'client_authentication_failed', count: 1000, requestId: 'request-0' },
+      at: new Date(START + 10_000).toISOString(),
+      lastAt: new Date(START + 10_999).toISOString(),
+    });
+    expect(await openIdentity(() => now).audit.read({ clientId: 'flooding', limit: 10 })).toEqual([
+      entry,
+    ]);
+  });
+
+  test('the count is stored while events go on, and a new entry begins after an hour', async () => {
+    let now = START + 20_000;
+    const { audit } = openIdentity(() => now);
+    const reader = openIdentity(() => now).audit;
+    const read = () => reader.read({ clientId: 'going-on', limit: 10 });
+    audit.record(refused('going-on', 'one'), origin);
+    audit.record(refused('going-on', 'one'), origin);
+    await until(async () => (await read())[0]?.count === 2);
+    now += 3_600_000;
+    audit.record(refused('going-on', 'one'), origin);
+    await until(async () => (await read()).length === 2);
+    expect((await read()).map(({ count }) => count)).toEqual([undefined, 2]);
+  });
+
+  test.each([
+    ['another client', { clientId: 'other' }, {}],
+    ['another endpoint', { endpoint: 'revoke' }, {}],
+    ['another address', {}, { address: '192.0.2.2' }],
+    ['another app', {}, { actor: 'gateway' }],
+  ])('events of %s are counted in an entry of their own', async (name, difference, from) => {
+    const { audit } = openIdentity(() => START + 30_000);
+    const event = refused(`apart from ${name}`, 'token');
+    audit.record(event, origin);
+    audit.record({ ...event, ...difference } as AuditEvent, { ...origin, ...from });
+    await audit.flush();
+    const entries = await audit.read({ limit: 2 });
+    expect(entries.map(({ count }) => count)).toEqual([undefined, undefined]);
+    expect(entries.map(({ at }) => at)).toEqual(
+      Array.from({ length: 2 }, () => new Date(START + 30_000).toISOString()),
+    );
+  });
+
+  test('addresses of one network are one origin', async () => {
+    const { audit } = openIdentity();
+    for (const address of ['2001:db8::1', '2001:db8::2']) {
+      audit.record(refused('one-network', 'token'), {
+        ...{ ...origin, address },
+        addressGroup: '2001:db8::/56',
+      });
+    }
+    await audit.flush();
+    expect(await audit.read({ clientId: 'one-network', limit: 10 })).toMatchObject([{ count: 2 }]);
+    expect(await audit.read({ clientId: 'one-network', limit: 10 })).not.toHaveProperty(
+      '0.addressGroup',
+    );
+  });
+
+  test('an origin that varies its failures gets a share of the trail, and a summary beyond it', async () => {
+    const trails = [openIdentity().audit, openIdentity().audit];
+    const flooder = { ...origin, address: '198.51.100.66' };
+    for (let i = 0; i < 1000; i += 1) {
+      trails[i % 2]?.record(refused(`varied-${i}`, 'token'), flooder);
+      if (i % 20 === 19) {
+        await Promise.all(trails.map((trail) => trail.flush()));
+      }
+    }
+    const entries = (await trails[0]?.read({ limit: 10_000 }))?.filter(
+      ({ address }) => address === flooder.address,
+    );
+    const summaries = entries?.filter(({ isSummary }) => isSummary === true) ?? [];
+    // 20,000 entries, of which half for 90 days: 111 a day, by both processes together.
+    expect(entries?.length).toBe(111 + summaries.length);
+    expect(summaries.length).toBeLessThanOrEqual(2);
+    expect(summaries.reduce((sum, { count = 1 }) => sum + count, 0)).toBe(1000 - 111);
+    expect(summaries[0]).toMatchObject({ event: 'client_authentication_failed' });
+    expect(summaries[0]).not.toHaveProperty('clientId');
+
+    trails[0]?.record(refused('somebody-else', 'token'), { ...origin, address: '192.0.2.77' });
+    await trails[0]?.flush();
+    expect(await trails[0]?.read({ clientId: 'somebody-else', limit: 10 })).toHaveLength(1);
+  });
+
+  test('anonymous noise does not push out failures of known users, alerts, changes or sign-ins', async () => {
+    const { audit } = openIdentity();
+    const userId = 'precious';
+    await audit.write({ event: 'user_changed', userId, change: 'added' }, { actor: 'cli' });
+    audit.record({ event: 'sign_in_succeeded', method: 'page', userId }, origin);
+    audit.record(
+      { event: 'sign_in_failed', method: 'page', reason: 'credentials', userId },
+      origin,
+    );
+    audit.record({ event: 'account_locked', userId }, origin);
+    await audit.flush();
+    for (let group = 0; group < 260; group += 1) {
+      const from = { ...origin, address: `10.0.${group >> 8}.${group & 255}` };
+      for (let i = 0; i < 20; i += 1) {
+        audit.record({ event: 'client_authentication_failed', endpoint: `endpoint-${i}` }, from);
+      }
+      await audit.flush();
+    }
+    const kept = await audit.read({ userId, limit: 10 });
+    expect(kept.map(({ severity }) => severity).sort()).toEqual([
+      ...['alert', 'info', 'notice', 'warning'],
+    ]);
+    const noise = await audit.read({ severities: ['noise'], limit: 10_000 });
+    expect(noise.length).toBe(5000);
+  }, 60_000);
+
+  test.each([
+    ['alert', { event: 'account_locked', userId: 'u' }],
+    ['noise', { event: 'account_locked', clientId: 'c' }],
+    ['warning', { event: 'sign_in_failed', method: 'page', reason: 'credentials', userId: 'u' }],
+    ['noise', { event: 'sign_in_failed', method: 'page', reason: 'credentials', clientId: 'c' }],
+    ['warning', { event: 'client_authentication_failed', endpoint: 'token', clientId: 'c' }],
+    ['noise', { event: 'client_authentication_failed', endpoint: 'token' }],
+    ['warning', { event: 'signature_refused', clientId: 'c' }],
+    ['noise', { event: 'signature_refused' }],
+    ['alert', { event: 'code_guessed' }],
+    ['alert', { event: 'request_replayed' }],
+    ['info', { event: 'token_revoked', kind: 'AccessToken', clientId: 'c' }],
+    ['notice', { event: 'everything_revoked' }],
+  ] as const)('the severity is %s for %j', (severity, event) => {
+    expect(severityOf(event)).toBe(severity);
+  });
+
+  test('entries are dropped when they are older than the retention', async () => {
+    let now = START + 100_000_000;
+    const store = openStore();
+    const kept = (clientId: string) => audit.read({ clientId, limit: 10 });
+    const audit = createAuditTrail({ store, now: () => now, retentionDays: 2 });
+    audit.record({ event: 'request_replayed', clientId: 'retained' }, origin);
+    await audit.flush();
+    now += 2 * DAY - 1;
+    expect(await kept('retained')).toHaveLength(1);
+    now += 2;
+    expect(await kept('retained')).toEqual([]);
+    const longer = createAuditTrail({ store, now: () => now, retentionDays: 3 });
+    expect(await longer.read({ clientId: 'retained', limit: 10 })).toHaveLength(1);
   });
 
   test('a lonely event is stored within a moment, without a flush', async () => {
@@ -70,46 +213,36 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     expect(await openIdentity().audit.read({ clientId: 'lonely', limit: 1 })).toHaveLength(1);
   });
 
-  test('a flood of one kind does not push out another', async () => {
-    const { audit, store } = openIdentity();
-    await audit.write(
-      { event: 'client_changed', clientId: 'flooded', change: 'disabled' },
-      { actor: 'cli' },
-    );
-    for (let i = 0; i < 300; i += 1) {
-      audit.record(locked('flooded'), origin);
-    }
-    await audit.flush();
-    expect(await store.read('audit:changes', 5)).toHaveLength(1);
-    const newest = await audit.read({ clientId: 'flooded', event: 'client_changed', limit: 1 });
-    expect(newest).toHaveLength(1);
-  });
-
   test('filters by event, client, user and time, newest first over all trails', async () => {
     let now = START + 1_000_000;
     const { audit } = openIdentity(() => now);
     const clientId = 'filtered';
-    for (const event of [issued(clientId), locked(clientId), issued(clientId)]) {
+    for (const event of [issued(clientId), replayed(clientId), issued(clientId)]) {
       audit.record(event, origin);
       await audit.flush();
       now += 1000;
     }
     const kinds = async (filter: object) =>
       (await audit.read({ clientId, limit: 10, ...filter })).map(({ event }) => event);
-    expect(await kinds({})).toEqual(['token_issued', 'account_locked', 'token_issued']);
-    expect(await kinds({ event: 'account_locked' })).toEqual(['account_locked']);
+    expect(await kinds({})).toEqual(['token_issued', 'request_replayed']);
+    expect(await kinds({ event: 'request_replayed' })).toEqual(['request_replayed']);
     expect(await kinds({ limit: 1 })).toEqual(['token_issued']);
     expect(await kinds({ userId: 'nobody' })).toEqual([]);
     const since = new Date(START + 1_001_000).toISOString();
-    expect(await kinds({ since })).toEqual(['token_issued', 'account_locked']);
+    expect(await kinds({ since })).toEqual(['token_issued', 'request_replayed']);
+    expect(await kinds({ since, until: since })).toEqual(['token_issued', 'request_replayed']);
+    const early = new Date(START + 1_000_500).toISOString();
+    expect(await kinds({ until: early })).toEqual(['token_issued']);
+    expect(await kinds({ severities: ['alert'] })).toEqual(['request_replayed']);
+    expect(await kinds({ severities: ['info', 'noise'] })).toEqual(['token_issued']);
   });
 
   test('a damaged line hides nothing else', async () => {
     const { audit, store } = openIdentity();
-    await audit.write(locked('damaged'), origin);
-    await store.append('audit:security', '[{"id":', 10_000);
-    await store.append('audit:security', '{"no":"array"}', 10_000);
-    await audit.write(locked('damaged'), origin);
+    await audit.write(replayed('damaged'), origin);
+    await store.append('audit-trail:notice', '{"id":', 10_000);
+    await store.append('audit-trail:notice', '{"no":"entry"}', 10_000);
+    await audit.write(replayed('damaged'), origin);
     expect(await audit.read({ clientId: 'damaged', limit: 10 })).toHaveLength(2);
   });
 
@@ -123,11 +256,11 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
       onLost: (entries) => lost.push(...entries),
     });
     const started = performance.now();
-    audit.record(locked('lost'), origin);
+    audit.record(replayed('lost'), origin);
     audit.record(issued('lost'), origin);
     expect(performance.now() - started).toBeLessThan(100);
     await audit.flush();
-    expect(lost.map(({ event }) => event).sort()).toEqual(['account_locked', 'token_issued']);
-    await expect(audit.write(locked('lost'), origin)).rejects.toThrow(StoreUnavailable);
+    expect(lost.map(({ event }) => event).sort()).toEqual(['request_replayed', 'token_issued']);
+    await expect(audit.write(replayed('lost'), origin)).rejects.toThrow(StoreUnavailable);
   });
 });

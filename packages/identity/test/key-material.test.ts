@@ -88,7 +88,11 @@ describe('the master key file', () => {
 
 describe('the identity settings', () => {
   const variables = () =>
-    ({ DATA_DIR: join(directory, 'data'), SECURITY_PROFILE: 'compatible' }) as const;
+    ({
+      DATA_DIR: join(directory, 'data'),
+      SECURITY_PROFILE: 'compatible',
+      AUDIT_RETENTION_DAYS: 90,
+    }) as const;
 
   test('are an embedded store with a key of its own when nothing is said', () => {
     expect(resolveIdentitySettings(variables())).toMatchObject({

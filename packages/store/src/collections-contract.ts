@@ -97,11 +97,37 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       expect(await store().read(other, 100)).toEqual(['untouched']);
     });
 
-    test('equal entries are kept apart', async () => {
+    test('an equal entry is moved, not added', async () => {
       const key = freshKey();
-      await store().append(key, 'same', 5);
-      await store().append(key, 'same', 5);
-      expect(await store().read(key, 5)).toEqual(['same', 'same']);
+      for (const entry of ['same', 'other', 'same']) {
+        await store().append(key, entry, 5);
+      }
+      expect(await store().read(key, 5)).toEqual(['same', 'other']);
+    });
+
+    test('an entry that replaces another takes its room, as the newest', async () => {
+      const [key, other] = [freshKey(), freshKey()];
+      await store().append(other, 'one', 3);
+      for (const entry of ['one', 'two', 'three']) {
+        await store().append(key, entry, 3);
+      }
+      await store().append(key, 'one, again', 3, { replaces: 'one' });
+      expect(await store().read(key, 5)).toEqual(['one, again', 'three', 'two']);
+      await store().append(key, 'four', 3, { replaces: 'not there' });
+      expect(await store().read(key, 5)).toEqual(['four', 'one, again', 'three']);
+      expect(await store().read(other, 5)).toEqual(['one']);
+    });
+
+    test('appending removes entries that are too old', async () => {
+      const key = freshKey();
+      await store().append(key, 'old', 5);
+      await sleep(1100);
+      await store().append(key, 'kept', 5);
+      await store().append(key, 'newest', 5, { maximumAgeSeconds: 1 });
+      expect(await store().read(key, 5)).toEqual(['newest', 'kept']);
+      await expect(store().append(key, 'never', 5, { maximumAgeSeconds: 0 })).rejects.toThrow(
+        RangeError,
+      );
     });
 
     test.each([0, -1, 1.5])('a capacity or limit of %p is refused', async (size) => {

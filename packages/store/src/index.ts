@@ -9,6 +9,7 @@ export {
 } from './rate-limiter.ts';
 export { redisAccessRule } from './redis-access.ts';
 export {
+  type AppendOptions,
   type Counter,
   NEVER_EXPIRES,
   type Store,

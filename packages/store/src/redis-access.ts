@@ -3,7 +3,6 @@ const operations = [
   ...['get', 'set', 'unlink', 'exists'],
   ...['incrby', 'decr', 'pttl', 'pexpire', 'persist'],
   ...['zadd', 'zrem', 'zrange', 'zrangebyscore', 'zremrangebyscore'],
-  ...['lpush', 'ltrim', 'lrange'],
   ...['evalsha', 'eval'],
   // May the user that loads the append-only file run all of it (redis-replay.ts)?
   'acl|dryrun',

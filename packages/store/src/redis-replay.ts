@@ -30,8 +30,6 @@ const replayedCommands: readonly (readonly [string, ...string[]])[] = [
   ['ZADD', '1', 'member'],
   ['ZREM', 'member'],
   ['ZREMRANGEBYSCORE', '0', '1'],
-  ['LPUSH', 'entry'],
-  ['LTRIM', '0', '1'],
 ];
 
 /**

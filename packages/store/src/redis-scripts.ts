@@ -6,9 +6,29 @@ const INDEX_MARGIN_MILLISECONDS = 60_000;
 /** A script with this flag may write while Redis is over its maxmemory (Redis 7.0 and later). */
 const ALLOW_OOM = '#!lua flags=allow-oom\n';
 
-const appendCapped = `
-      redis.call('LPUSH', KEYS[1], ARGV[1])
-      redis.call('LTRIM', KEYS[1], 0, tonumber(ARGV[2]) - 1)`;
+/**
+ * Scores are microseconds of the time of the append, raised so that each is above the last: their order is the order of
+ * the appends, whatever the callers' clocks say.
+ */
+const appendToLog = `
+      local entry, capacity, now = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+      local maximumAge, replaces = tonumber(ARGV[4]), ARGV[5]
+      if replaces then
+        redis.call('ZREM', KEYS[1], replaces)
+      end
+      local last = tonumber(redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2])
+      local score = now * 1000
+      if last and last >= score then
+        score = last + 1
+      end
+      redis.call('ZADD', KEYS[1], string.format('%.0f', score), entry)
+      local beyond = redis.call('ZRANGE', KEYS[1], -capacity - 1, -capacity - 1, 'WITHSCORES')[2]
+      if beyond then
+        redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', beyond)
+      end
+      if maximumAge > 0 then
+        redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', (now - maximumAge) * 1000))
+      end`;
 
 /**
  * The read-modify-write operations, each atomic and on one key, so that they run on a cluster. ioredis
@@ -57,14 +77,14 @@ export const redisScripts = {
         redis.call('PEXPIRE', KEYS[1], string.format('%.0f', lifetime))
       end`,
   },
-  appendCapped: { numberOfKeys: 1, lua: appendCapped },
+  appendToLog: { numberOfKeys: 1, lua: appendToLog },
   // The same writes for a revocation, which a Redis at its maxmemory has to accept.
   setAlways: {
     numberOfKeys: 1,
     lua: `${ALLOW_OOM}
       return redis.call('SET', KEYS[1], ARGV[1], unpack(ARGV, 2))`,
   },
-  appendCappedAlways: { numberOfKeys: 1, lua: `${ALLOW_OOM}${appendCapped}` },
+  appendToLogAlways: { numberOfKeys: 1, lua: `${ALLOW_OOM}${appendToLog}` },
 } as const;
 
 /** What ioredis makes of them: one method a script. Replies are as unchecked as any from the wire. */

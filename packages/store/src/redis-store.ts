@@ -3,7 +3,7 @@ import type { RedisClient } from './redis-client.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { readMemory } from './redis-memory.ts';
 import { keyOfEveryShard } from './redis-shards.ts';
-import type { Counter, Store, StoreRoom, WriteOptions } from './store.ts';
+import type { AppendOptions, Counter, Store, StoreRoom, WriteOptions } from './store.ts';
 import type { RedisLocation } from './store-url.ts';
 import type { EngineSignals } from './store-watch.ts';
 
@@ -105,19 +105,22 @@ class RedisStore implements Store {
     key: string,
     entry: string,
     capacity: number,
-    { revokes = false }: WriteOptions = {},
+    { replaces, maximumAgeSeconds, revokes = false }: AppendOptions = {},
   ): Promise<void> {
     assertPositiveInteger('A capacity', capacity);
+    const age = maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
+    const former = replaces === undefined ? [] : [replaces];
+    const words = [entry, capacity, this.#now(), age, ...former];
     await this.#send('append', (client) =>
-      revokes
-        ? client.appendCappedAlways(key, entry, capacity)
-        : client.appendCapped(key, entry, capacity),
+      revokes ? client.appendToLogAlways(key, ...words) : client.appendToLog(key, ...words),
     );
   }
 
   async read(key: string, limit: number): Promise<readonly string[]> {
     assertPositiveInteger('A limit', limit);
-    return this.#send('read', async (client) => texts(await client.lrange(key, 0, limit - 1)));
+    return this.#send('read', async (client) =>
+      texts(await client.zrange(key, 0, String(limit - 1), 'REV')),
+    );
   }
 
   ping(): Promise<StoreRoom> {

@@ -22,10 +22,13 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS index_members_by_expiry ON index_members (expires_at);
 
-  CREATE TABLE IF NOT EXISTS log_entries (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, entry TEXT NOT NULL
+  DROP TABLE IF EXISTS log_entries;
+  CREATE TABLE IF NOT EXISTS log_lines (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, entry TEXT NOT NULL, appended_at INTEGER NOT NULL
   ) STRICT;
-  CREATE INDEX IF NOT EXISTS log_entries_by_key ON log_entries (key, sequence);
+  CREATE INDEX IF NOT EXISTS log_lines_by_key ON log_lines (key, sequence);
+  CREATE INDEX IF NOT EXISTS log_lines_by_age ON log_lines (key, appended_at);
+  CREATE UNIQUE INDEX IF NOT EXISTS log_lines_by_entry ON log_lines (key, entry);
 `;
 
 /**

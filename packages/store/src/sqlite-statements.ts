@@ -16,7 +16,7 @@ export function prepareStatements(database: DatabaseSync) {
     ...prepareCounters(database),
     ...prepareIndexes(database),
     ...prepareLogs(database),
-    removeKey: ['entries', 'counters', 'index_members', 'log_entries'].map((table) =>
+    removeKey: ['entries', 'counters', 'index_members', 'log_lines'].map((table) =>
       database.prepare(`DELETE FROM ${table} WHERE key = ?`),
     ),
     sweep: [
@@ -76,11 +76,16 @@ function prepareIndexes(database: DatabaseSync) {
 
 function prepareLogs(database: DatabaseSync) {
   return {
-    append: database.prepare('INSERT INTO log_entries (key, entry) VALUES (?, ?)'),
-    trim: database.prepare(`DELETE FROM log_entries WHERE key = :key AND sequence <=
-      (SELECT sequence FROM log_entries WHERE key = :key ORDER BY sequence DESC LIMIT 1 OFFSET :capacity)`),
+    removeEntry: database.prepare('DELETE FROM log_lines WHERE key = ? AND entry = ?'),
+    /** Replacing an equal entry gives it the newest sequence. */
+    append: database.prepare(
+      'INSERT OR REPLACE INTO log_lines (key, entry, appended_at) VALUES (?, ?, ?)',
+    ),
+    trim: database.prepare(`DELETE FROM log_lines WHERE key = :key AND sequence <=
+      (SELECT sequence FROM log_lines WHERE key = :key ORDER BY sequence DESC LIMIT 1 OFFSET :capacity)`),
+    trimByAge: database.prepare('DELETE FROM log_lines WHERE key = ? AND appended_at <= ?'),
     read: database.prepare(
-      'SELECT entry FROM log_entries WHERE key = ? ORDER BY sequence DESC LIMIT ?',
+      'SELECT entry FROM log_lines WHERE key = ? ORDER BY sequence DESC LIMIT ?',
     ),
   };
 }

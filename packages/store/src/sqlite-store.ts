@@ -12,6 +12,7 @@ import { readSqliteRoom } from './sqlite-room.ts';
 import { prepareStatements, type SqliteStatements } from './sqlite-statements.ts';
 import { startSweeping } from './sqlite-sweep.ts';
 import {
+  type AppendOptions,
   type Counter,
   NEVER_EXPIRES,
   type Store,
@@ -124,11 +125,24 @@ class SqliteStore implements Store {
     );
   }
 
-  async append(key: string, entry: string, capacity: number): Promise<void> {
+  async append(
+    key: string,
+    entry: string,
+    capacity: number,
+    { replaces, maximumAgeSeconds }: AppendOptions = {},
+  ): Promise<void> {
     assertPositiveInteger('A capacity', capacity);
+    const age = maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
     await this.#write('append', () => {
-      this.#statements.append.run(key, entry);
+      const now = this.#now();
+      if (replaces !== undefined) {
+        this.#statements.removeEntry.run(key, replaces);
+      }
+      this.#statements.append.run(key, entry, now);
       this.#statements.trim.run({ key, capacity });
+      if (age > 0) {
+        this.#statements.trimByAge.run(key, now - age);
+      }
     });
   }
 

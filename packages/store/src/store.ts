@@ -45,8 +45,11 @@ export interface Store {
   /** The members that have not expired, earliest expiry first. Live members are never evicted. */
   members(key: string): Promise<readonly string[]>;
 
-  /** Appends to a log that keeps the newest `capacity` entries. */
-  append(key: string, entry: string, capacity: number, options?: WriteOptions): Promise<void>;
+  /**
+   * Makes an entry the newest of a log that keeps the newest `capacity` entries. A log holds an entry once: appending
+   * an equal one moves it.
+   */
+  append(key: string, entry: string, capacity: number, options?: AppendOptions): Promise<void>;
 
   /** The newest entries of a log, newest first. */
   read(key: string, limit: number): Promise<readonly string[]>;
@@ -73,6 +76,13 @@ export interface StoreRoom {
   readonly usedBytes: number;
   /** Undefined where nothing but the machine's memory limits the engine. */
   readonly maximumBytes: number | undefined;
+}
+
+export interface AppendOptions extends WriteOptions {
+  /** An entry that is removed in the same step: the new one is its later version. */
+  readonly replaces?: string | undefined;
+  /** Also removes the entries that were appended longer ago. */
+  readonly maximumAgeSeconds?: number | undefined;
 }
 
 export interface Counter {

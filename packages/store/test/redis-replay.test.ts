@@ -63,7 +63,7 @@ async function untilAvailable(): Promise<void> {
 /** Everything the store may do to a key, so that each kind of write is in the file. */
 const writes: readonly string[] = [
   ...['set', 'del', 'unlink', 'incrby', 'decr', 'pexpireat', 'persist'],
-  ...['zadd', 'zrem', 'zremrangebyscore', 'lpush', 'ltrim'],
+  ...['zadd', 'zrem', 'zremrangebyscore'],
 ];
 const allow = (names: readonly string[]) => names.map((name) => `+${name}`).join(' ');
 

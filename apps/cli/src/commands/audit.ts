@@ -1,5 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AuditEntry, type AuditFilter, auditEvents, type Identity } from '@gatehouse/identity';
+import {
+  type AuditEntry,
+  type AuditFilter,
+  type AuditSeverity,
+  auditEvents,
+  auditSeverities,
+  type Identity,
+  lastTimeOf,
+} from '@gatehouse/identity';
 import {
   type Command,
   type CommandContext,
@@ -7,6 +15,7 @@ import {
   flag,
   type Option,
   text,
+  texts,
   UsageError,
 } from '../command.ts';
 import { formatTable } from '../table.ts';
@@ -22,10 +31,16 @@ const filterOptions: Readonly<Record<string, Option>> = {
   client: { type: 'string', description: 'Only of this client.' },
   user: { type: 'string', description: 'Only of this user: name or id.' },
   event: { type: 'string', description: `Only ${Object.keys(auditEvents).join(', ')}.` },
+  severity: {
+    type: 'string',
+    multiple: true,
+    description: `Only ${auditSeverities.join(', ')}; may be given more than once.`,
+  },
   since: {
     type: 'string',
-    description: 'A time (2026-11-20T10:00Z), or a while ago: 30m, 12h, 7d.',
+    description: 'From a time (2026-11-20T10:00Z), or a while ago: 30m, 12h, 7d.',
   },
+  until: { type: 'string', description: 'Up to a time, written as for --since.' },
 };
 
 const list: Command = {
@@ -42,7 +57,7 @@ const list: Command = {
     }
     const filter = { ...(await readFilter(input, context)), limit: Number(limit) };
     const entries = await context.identity.audit.read(filter);
-    return { json: { entries }, text: formatTable(entries.map(cells)) };
+    return { json: { entries }, text: formatTable([heading, ...entries.map(cells)]) };
   },
 };
 
@@ -79,21 +94,28 @@ async function follow(
   { audit }: Identity,
   write: (entry: AuditEntry) => void,
 ): Promise<never> {
-  let newest = known[0]?.at ?? filter.since ?? new Date().toISOString();
-  let shown = new Set(known.map(({ id }) => id));
+  let newest = lastTime(known) ?? filter.since ?? new Date().toISOString();
+  let shown = new Set(known.map(versionOf));
   for (;;) {
     await sleep(FOLLOW_MILLISECONDS);
     const back = new Date(Date.parse(newest) - OVERLAP_MILLISECONDS).toISOString();
     const since = filter.since !== undefined && filter.since > back ? filter.since : back;
     const seen = await audit.read({ ...filter, since, limit: FOLLOWED_ENTRIES });
     for (const entry of seen.toReversed()) {
-      if (!shown.has(entry.id)) {
+      if (!shown.has(versionOf(entry))) {
         write(entry);
       }
     }
-    newest = seen[0]?.at ?? newest;
-    shown = new Set(seen.map(({ id }) => id));
+    newest = lastTime(seen) ?? newest;
+    shown = new Set(seen.map(versionOf));
   }
+}
+
+/** An entry is shown again when it counts more events. */
+const versionOf = ({ id, count = 1 }: AuditEntry) => `${id} ${count}`;
+
+function lastTime([newest]: readonly AuditEntry[]): string | undefined {
+  return newest === undefined ? undefined : lastTimeOf(newest);
 }
 
 async function readFilter(
@@ -110,45 +132,71 @@ async function readFilter(
     event,
     clientId: text(options.client),
     userId: user?.userId ?? name,
-    since: readSince(text(options.since), now()),
+    severities: readSeverities(texts(options.severity)),
+    since: readTime('since', text(options.since), now()),
+    until: readTime('until', text(options.until), now()),
   };
 }
 
-function readSince(since: string | undefined, now: number): string | undefined {
-  if (since === undefined) {
+function readSeverities(
+  names: readonly string[] | undefined,
+): readonly AuditSeverity[] | undefined {
+  const severities = names?.map((name) => auditSeverities.find((severity) => severity === name));
+  if (severities?.includes(undefined) === true) {
+    throw new UsageError('There is no such severity. The severities are:', auditSeverities);
+  }
+  return severities?.filter((severity) => severity !== undefined);
+}
+
+function readTime(option: string, given: string | undefined, now: number): string | undefined {
+  if (given === undefined) {
     return undefined;
   }
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(since) ?? [];
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(given) ?? [];
   const time =
     count === undefined
-      ? Date.parse(since)
+      ? Date.parse(given)
       : now - Number(count) * unitMilliseconds[unit as keyof typeof unitMilliseconds];
   if (Number.isNaN(time)) {
-    throw new UsageError('--since is a time like 2026-11-20T10:00Z, or a while ago like 30m.');
+    throw new UsageError(`--${option} is a time like 2026-11-20T10:00Z, or a while ago like 30m.`);
   }
   return new Date(time).toISOString();
 }
+
+const heading = ['LAST TIME', 'SEVERITY', 'EVENT', 'COUNT', 'CLIENT', 'USER', 'FROM', 'DETAILS'];
 
 function cells(entry: AuditEntry): readonly string[] {
   const {
     id: _id,
     at,
     event,
-    outcome,
+    severity,
+    outcome: _outcome,
     actor,
     clientId,
     userId,
     address,
     requestId,
-    ...details
+    count = 1,
+    lastAt,
+    isSummary,
+    ...rest
   } = entry;
+  const details = {
+    ...(lastAt === undefined ? {} : { first: at }),
+    ...(address === undefined ? {} : { actor }),
+    ...rest,
+    ...(isSummary === true ? { summary: 'of several clients, users or reasons' } : {}),
+    ...(requestId === undefined ? {} : { request: requestId }),
+  };
   return [
-    at,
+    lastTimeOf(entry),
+    severity,
     event,
-    outcome,
-    `client=${clientId ?? '-'}`,
-    `user=${userId ?? '-'}`,
-    `from=${address ?? actor}`,
+    `×${count}`,
+    clientId ?? '-',
+    userId ?? '-',
+    address ?? actor,
     Object.entries(details)
       .map(([name, value]) => `${name}=${String(value)}`)
       .join(' '),

@@ -1,0 +1,73 @@
+import type { AuditEntry } from './audit-event.ts';
+import type { EntryWriter } from './entry-writer.ts';
+import { createOpenEntries, type OpenEntry } from './open-entries.ts';
+import type { OriginShare } from './origin-share.ts';
+
+const HOUR = 60 * 60 * 1000;
+const DAY = 24 * HOUR;
+
+/** Stores the first event of its kind and origin at once; those that follow within an hour raise its count. */
+export type AddToAggregation = (entry: AuditEntry, originGroup: string) => void;
+
+export function createAggregation(dependencies: {
+  readonly writer: EntryWriter;
+  readonly mayOpen: OriginShare;
+  readonly now: () => number;
+}): AddToAggregation {
+  const { writer, mayOpen, now } = dependencies;
+  const entries = createOpenEntries(now);
+
+  function count(target: OpenEntry, events: number, lastAt: string): void {
+    target.count += events;
+    target.lastAt = lastAt;
+    writer.storeSoon(target);
+  }
+
+  /** Waits for its origin's share; events that arrive meanwhile are counted. */
+  async function storeFirst(key: string, opened: OpenEntry, originGroup: string): Promise<void> {
+    let isAllowed: boolean;
+    try {
+      isAllowed = await mayOpen(opened.first, originGroup);
+    } catch (error) {
+      // What cannot be counted is not stored: an attacker who slows the store down must not get around the share.
+      entries.close(key);
+      writer.reportLost(opened, error);
+      return;
+    }
+    if (isAllowed) {
+      return writer.store(opened);
+    }
+    entries.close(key);
+    writer.forget(opened);
+    const summary = summaryOf(opened.first);
+    const summaryKey = keyOf(summary, originGroup);
+    const target = entries.find(summaryKey) ?? entries.open(summaryKey, summary, DAY);
+    count(target, opened.count, opened.lastAt);
+  }
+
+  return (entry, originGroup) => {
+    const key = keyOf(entry, originGroup);
+    const found = entries.find(key);
+    if (found !== undefined) {
+      count(found, 1, entry.at);
+      return;
+    }
+    const opened = entries.open(key, entry, HOUR);
+    opened.count = 1;
+    opened.isBeingStored = true;
+    writer.run(storeFirst(key, opened, originGroup));
+  };
+}
+
+/** What events have in common that one entry counts. */
+function keyOf(entry: AuditEntry, originGroup: string): string {
+  const { id: _id, at: _at, requestId: _request, address: _address, ...kind } = entry;
+  return JSON.stringify([originGroup, kind]);
+}
+
+/** Event and origin, without the members that an attacker can vary. */
+function summaryOf(entry: AuditEntry): AuditEntry {
+  const { id, at, event, severity, outcome, actor, address, requestId } = entry;
+  const kept = { id, at, event, severity, outcome, actor, address, requestId, isSummary: true };
+  return kept as AuditEntry;
+}

@@ -1,0 +1,44 @@
+import type { AppendOptions, Store } from '@gatehouse/store';
+import type { AuditEntry, AuditSeverity } from './audit-event.ts';
+
+/** Entries that a trail holds at most; one is about 400 bytes, so all trails together stay below 30 MB. */
+const capacities: Readonly<Record<AuditSeverity, number>> = {
+  alert: 10_000,
+  warning: 20_000,
+  notice: 10_000,
+  info: 20_000,
+  noise: 5_000,
+};
+
+export const DEFAULT_AUDIT_RETENTION_DAYS = 90;
+const DAY_SECONDS = 24 * 60 * 60;
+
+/** The trail of one severity, as the store keeps it: one line an entry, ordered by its last event. */
+export interface TrailLog {
+  readonly retentionDays: number;
+  capacity(severity: AuditSeverity): number;
+  /** @returns the line, to be given as `replaces` when a later version of the entry replaces it */
+  append(entry: AuditEntry, options?: Pick<AppendOptions, 'replaces' | 'revokes'>): Promise<string>;
+  /** The newest lines, newest first. */
+  read(severity: AuditSeverity, limit: number): Promise<readonly string[]>;
+}
+
+export function createTrailLog(
+  store: Pick<Store, 'append' | 'read'>,
+  retentionDays: number = DEFAULT_AUDIT_RETENTION_DAYS,
+): TrailLog {
+  const keyOf = (severity: AuditSeverity) => `audit-trail:${severity}`;
+  return {
+    retentionDays,
+    capacity: (severity) => capacities[severity],
+    async append(entry, options) {
+      const line = JSON.stringify(entry);
+      await store.append(keyOf(entry.severity), line, capacities[entry.severity], {
+        ...options,
+        maximumAgeSeconds: retentionDays * DAY_SECONDS,
+      });
+      return line;
+    },
+    read: (severity, limit) => store.read(keyOf(severity), limit),
+  };
+}
