@@ -103,7 +103,10 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     onRefused: () => dependencies.onThrottled?.('requests'),
   });
   const limit = limits.clientEndpoints;
-  const issue = createMachineTokenIssuer(provider, failedSecrets);
+  const issue = createMachineTokenIssuer(provider, {
+    failedSecrets,
+    clients: identity.clients,
+  });
   const short = serveMachineTokens(issue, audit);
   app.all(at.token, operation('token'), browserForm, limit, forClients, short, serve);
   app.all(

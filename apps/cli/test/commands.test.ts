@@ -187,6 +187,24 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
       const revoked = await gatehouse(`clients remove-key keys ${rotated.keyId} --revoke --json`);
       expect(revoked.json.client.notBefore).toBeGreaterThan(0);
     });
+
+    it('have their keys changed as planned, with the tokens kept, and then removed once more', async () => {
+      const [old] = (await gatehouse('clients add planned --org org-1 --json')).json.client.keys;
+      const { keyId } = (await gatehouse('clients rotate-key planned --keep-tokens --json')).json;
+      const third = await gatehouse('clients rotate-key planned --replace-oldest --keep-tokens');
+      expect(third.output).toContain(`issued with ${old.keyId} stay valid until they expire`);
+      const kept = await gatehouse(`clients remove-key planned ${keyId} --keep-tokens --json`);
+      expect(kept.json).toMatchObject({
+        ...{ tokensKept: true, client: { keptKeyIds: [old.keyId, keyId], notBefore: 0 } },
+      });
+      expect((await gatehouse('clients show planned')).output).toContain(old.keyId);
+      const both = await gatehouse(`clients remove-key planned ${keyId} --keep-tokens --revoke`);
+      expect(both).toMatchObject({ code: 2, output: '' });
+      const ended = await gatehouse(`clients remove-key planned ${keyId}`);
+      expect(ended.output).toContain(`issued with ${keyId} are revoked`);
+      const { client } = (await gatehouse('clients show planned --json')).json;
+      expect(client.keptKeyIds).toEqual([old.keyId]);
+    });
   });
 
   describe('users', () => {

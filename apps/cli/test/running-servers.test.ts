@@ -245,14 +245,26 @@ describe.each(storeEngines)(
       const rotated = JSON.parse((await here(['clients', 'rotate-key', 'keys', '--json'])).output);
       await sleep(60);
       const [, old] = rotated.client.keys;
+      const tokenOf = async (key: string) => {
+        const reply = await fetch(`${system.authorizationServerUrl}/token`, {
+          method: 'POST',
+          headers: { authorization: authorization('keys', key) },
+          body: new URLSearchParams({ grant_type: 'client_credentials' }),
+        });
+        return String(((await reply.json()) as { access_token: string }).access_token);
+      };
+      const [ofOld, ofNew] = [await tokenOf(secureKey), await tokenOf(rotated.secureKey)];
+      expect([await gatewayAccepts(ofOld), await gatewayAccepts(ofNew)]).toEqual([true, true]);
       for (const server of [0, 1]) {
         expect(await status(secureKey, server)).toBe(200);
         expect(await status(rotated.secureKey, server)).toBe(200);
       }
       expect(await here(['clients', 'remove-key', 'keys', old.keyId])).toMatchObject({
         code: 0,
+        output: expect.stringContaining(`Tokens that were issued with ${old.keyId} are revoked`),
       });
       await sleep(60);
+      expect([await gatewayAccepts(ofOld), await gatewayAccepts(ofNew)]).toEqual([false, true]);
       for (const server of [0, 1]) {
         expect(await status(secureKey, server)).toBe(401);
         expect(await status(rotated.secureKey, server)).toBe(200);

@@ -28,6 +28,7 @@ interface StoredAccessToken {
   readonly iat: number;
   readonly exp: number;
   readonly aud?: unknown;
+  readonly secureKeyId?: string;
 }
 
 export function createAccessTokenVerifier(dependencies: {
@@ -42,8 +43,8 @@ export function createAccessTokenVerifier(dependencies: {
     if (stored === undefined || stored.exp * 1000 <= now()) {
       return undefined;
     }
-    const { clientId, accountId: userId, iat: issuedAt } = stored;
-    const holder = await findLiveHolder({ issuedAt, clientId, userId });
+    const { clientId, accountId: userId, iat: issuedAt, secureKeyId } = stored;
+    const holder = await findLiveHolder({ issuedAt, clientId, userId, secureKeyId });
     if (holder?.client === undefined) {
       return undefined;
     }
@@ -87,6 +88,7 @@ function isStoredAccessToken(value: unknown): value is StoredAccessToken {
     typeof token.clientId === 'string' &&
     (token.accountId === undefined || typeof token.accountId === 'string') &&
     (token.scope === undefined || typeof token.scope === 'string') &&
+    (token.secureKeyId === undefined || typeof token.secureKeyId === 'string') &&
     Number.isSafeInteger(token.iat) &&
     Number.isSafeInteger(token.exp) &&
     token.aud === undefined

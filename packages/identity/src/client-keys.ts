@@ -2,6 +2,7 @@ import type { Client } from './client.ts';
 import type { CredentialHash } from './credential-hash.ts';
 import { RefusedChange } from './refused-change.ts';
 import type { Sealer } from './seal.ts';
+import { findMatchingSecret } from './secret-comparison.ts';
 import { generateSecureKey } from './secure-key.ts';
 
 const MAXIMUM_ACTIVE_KEYS = 2;
@@ -20,26 +21,45 @@ export interface RotatedKey {
   /** To be shown once. */
   readonly secureKey: string;
   readonly keyId: string;
+  /** The key that was removed for it, if any. */
+  readonly replacedKeyId: string | undefined;
+}
+
+/** What becomes of the tokens that were issued with a key that is removed: by default they are revoked. */
+export interface RemovalOptions {
+  readonly keepTokens?: boolean | undefined;
+}
+
+export interface RotationOptions extends RemovalOptions {
+  readonly replaceOldest: boolean;
 }
 
 /** What of a client's record concerns its keys. */
-export type KeyMembers = Pick<Client, 'sealedSecureKeys' | 'secureKeyCreatedAt' | 'removedKeyIds'>;
+export type KeyMembers = Pick<
+  Client,
+  'sealedSecureKeys' | 'secureKeyCreatedAt' | 'removedKeyIds' | 'keptKeyIds'
+>;
 
 /** The secureKeys in a client's record: sealed, newest first, at most two. */
 export interface ClientKeys {
   /** In the clear. */
   open(client: Client): readonly string[];
   describe(client: Client): readonly SecureKeyDescription[];
+  idOf(secureKey: string): string;
+  /** The id of the key that equals what was presented. The same work for an unknown client. */
+  identify(client: Client | undefined, presented: string): string | undefined;
+  /** Whether tokens that were issued with the key are valid: it is active, or its tokens were kept. */
+  isLive(client: Client, keyId: string): boolean;
   /** With the key as the newest, where it is neither active nor one that an operator removed. */
-  withKey(client: Client, secureKey: string): KeyMembers;
+  withKey(client: Client, secureKey: string, options: RemovalOptions): KeyMembers;
   /** @throws RefusedChange where two are active and the oldest shall stay */
-  rotate(client: Client, replaceOldest: boolean): KeyMembers & Omit<RotatedKey, 'client'>;
+  rotate(client: Client, options: RotationOptions): KeyMembers & Omit<RotatedKey, 'client'>;
   /** @throws RefusedChange for a key the client does not have, and for its last one */
-  remove(client: Client, keyId: string): KeyMembers;
+  remove(client: Client, keyId: string, options: RemovalOptions): KeyMembers;
 }
 
-/** What the registry compares with in place of the keys a client does not have. In the clear, as opened ones are. */
-export const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () =>
+/** Compared in place of the keys that a client does not have. In the clear, as opened ones are. */
+const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () =>
   generateSecureKey(),
 );
 
@@ -47,7 +67,31 @@ export const noKeys: KeyMembers = {
   sealedSecureKeys: [],
   secureKeyCreatedAt: {},
   removedKeyIds: [],
+  keptKeyIds: [],
 };
+
+interface OpenedKeys {
+  readonly secureKeys: readonly string[];
+  /** In the same order. */
+  readonly ids: readonly string[];
+}
+
+/** Opens the keys of a record once: a record that has not changed is the same object. */
+function createKeyOpener(sealer: Sealer, idOf: ClientKeys['idOf']) {
+  const opened = new WeakMap<Client, OpenedKeys>();
+  return (client: Client): OpenedKeys => {
+    let keys = opened.get(client);
+    if (keys === undefined) {
+      const context = contextOf(client);
+      const secureKeys = client.sealedSecureKeys.map((sealed) => sealer.open(sealed, context));
+      keys = { secureKeys, ids: secureKeys.map(idOf) };
+      opened.set(client, keys);
+    }
+    return keys;
+  };
+}
+
+const contextOf = (client: Client) => `client:${client.clientId}:secureKey`;
 
 export function createClientKeys(dependencies: {
   readonly sealer: Sealer;
@@ -55,76 +99,100 @@ export function createClientKeys(dependencies: {
   readonly now: () => number;
 }): ClientKeys {
   const { sealer, credentialHash, now } = dependencies;
-  const opened = new WeakMap<Client, readonly string[]>();
-  const contextOf = (client: Client) => `client:${client.clientId}:secureKey`;
-  const keyIdOf = (secureKey: string) =>
+  const idOf = (secureKey: string) =>
     Buffer.from(credentialHash(`secure-key:${secureKey}`), 'base64url')
       .toString('hex')
       .slice(0, KEY_ID_LENGTH);
+  const openKeys = createKeyOpener(sealer, idOf);
+  const { withKey, rotate, remove } = createKeyChanges({ sealer, now, idOf, openKeys });
 
-  function open(client: Client): readonly string[] {
-    let keys = opened.get(client);
-    if (keys === undefined) {
-      const context = contextOf(client);
-      keys = client.sealedSecureKeys.map((sealed) => sealer.open(sealed, context));
-      opened.set(client, keys);
-    }
-    return keys;
-  }
-
-  function describe(client: Client): readonly SecureKeyDescription[] {
-    return open(client)
-      .map(keyIdOf)
-      .map((keyId) => ({
+  return {
+    open: (client) => openKeys(client).secureKeys,
+    describe: (client) =>
+      openKeys(client).ids.map((keyId) => ({
         keyId,
         createdAt: client.secureKeyCreatedAt[keyId],
-      }));
-  }
+      })),
+    idOf,
+    identify(client, presented) {
+      const { secureKeys, ids } = client === undefined ? noOpenedKeys : openKeys(client);
+      const found = findMatchingSecret(presented, secureKeys);
+      findMatchingSecret(presented, decoyKeys.slice(secureKeys.length));
+      return ids[found];
+    },
+    isLive: (client, keyId) =>
+      // Most keys are found without opening any. Those of old records have no time.
+      Object.hasOwn(client.secureKeyCreatedAt, keyId) ||
+      client.keptKeyIds.includes(keyId) ||
+      openKeys(client).ids.includes(keyId),
+    ...{ withKey, rotate, remove },
+  };
+}
+
+const noOpenedKeys: OpenedKeys = { secureKeys: [], ids: [] };
+
+function createKeyChanges(dependencies: {
+  readonly sealer: Sealer;
+  readonly now: () => number;
+  readonly idOf: ClientKeys['idOf'];
+  readonly openKeys: (client: Client) => OpenedKeys;
+}): Pick<ClientKeys, 'withKey' | 'rotate' | 'remove'> {
+  const { sealer, now, idOf, openKeys } = dependencies;
 
   /** The members with this key first and as many of the others as fit. */
-  function add(client: Client, secureKey: string): KeyMembers {
+  function add(client: Client, secureKey: string, { keepTokens }: RemovalOptions): KeyMembers {
     const sealed = [sealer.seal(secureKey, contextOf(client)), ...client.sealedSecureKeys];
-    const createdAt = { ...client.secureKeyCreatedAt, [keyIdOf(secureKey)]: now() / 1000 };
-    const ids = [keyIdOf(secureKey), ...open(client).map(keyIdOf)].slice(0, MAXIMUM_ACTIVE_KEYS);
+    const createdAt = { ...client.secureKeyCreatedAt, [idOf(secureKey)]: now() / 1000 };
+    const ids = [idOf(secureKey), ...openKeys(client).ids];
+    const active = ids.slice(0, MAXIMUM_ACTIVE_KEYS);
+    const pushedOut = ids.slice(MAXIMUM_ACTIVE_KEYS);
+    const kept = client.keptKeyIds.filter((id) => !ids.includes(id));
     return {
       sealedSecureKeys: sealed.slice(0, MAXIMUM_ACTIVE_KEYS),
-      secureKeyCreatedAt: pick(createdAt, ids),
+      secureKeyCreatedAt: pick(createdAt, active),
       removedKeyIds: client.removedKeyIds,
+      keptKeyIds: keepTokens === true ? [...kept, ...pushedOut] : kept,
     };
   }
 
   return {
-    open,
-    describe,
-    withKey(client, secureKey) {
-      const isKnown = open(client).includes(secureKey);
-      return isKnown || client.removedKeyIds.includes(keyIdOf(secureKey))
+    withKey(client, secureKey, options) {
+      const keyId = idOf(secureKey);
+      return openKeys(client).ids.includes(keyId) || client.removedKeyIds.includes(keyId)
         ? client
-        : add(client, secureKey);
+        : add(client, secureKey, options);
     },
-    rotate(client, replaceOldest) {
-      const ids = open(client).map(keyIdOf);
+    rotate(client, { replaceOldest, ...options }) {
+      const { ids } = openKeys(client);
       if (ids.length >= MAXIMUM_ACTIVE_KEYS && !replaceOldest) {
         throw new RefusedChange(
           `${client.clientId} has two active keys already (${ids.join(', ')}). Remove one, or ask for the oldest to be replaced.`,
         );
       }
       const secureKey = generateSecureKey();
-      const pushedOut = ids.slice(MAXIMUM_ACTIVE_KEYS - 1);
+      const [replacedKeyId] = ids.slice(MAXIMUM_ACTIVE_KEYS - 1);
+      const pushedOut = replacedKeyId === undefined ? [] : [replacedKeyId];
+      const removedKeyIds = union(client.removedKeyIds, pushedOut);
       return {
-        ...add({ ...client, removedKeyIds: union(client.removedKeyIds, pushedOut) }, secureKey),
-        secureKey,
-        keyId: keyIdOf(secureKey),
+        ...add({ ...client, removedKeyIds }, secureKey, options),
+        ...{ secureKey, keyId: idOf(secureKey), replacedKeyId },
       };
     },
-    remove(client, keyId) {
-      const ids = open(client).map(keyIdOf);
-      const kept = ids.filter((id) => id !== keyId);
+    remove(client, keyId, { keepTokens }) {
+      const { ids } = openKeys(client);
+      const others = client.keptKeyIds.filter((id) => id !== keyId);
+      if (client.keptKeyIds.includes(keyId) && !ids.includes(keyId) && keepTokens !== true) {
+        return { ...client, keptKeyIds: others };
+      }
       assertRemovable(client, keyId, ids);
       return {
         sealedSecureKeys: client.sealedSecureKeys.filter((_sealed, i) => ids[i] !== keyId),
-        secureKeyCreatedAt: pick(client.secureKeyCreatedAt, kept),
+        secureKeyCreatedAt: pick(
+          client.secureKeyCreatedAt,
+          ids.filter((id) => id !== keyId),
+        ),
         removedKeyIds: union(client.removedKeyIds, [keyId]),
+        keptKeyIds: keepTokens === true ? [...others, keyId] : others,
       };
     },
   };

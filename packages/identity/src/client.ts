@@ -32,6 +32,8 @@ export interface Client {
   readonly secureKeyCreatedAt: Readonly<Record<string, number>>;
   /** Ids of the keys that an operator removed: a bootstrap file that still names one does not revive it. */
   readonly removedKeyIds: readonly string[];
+  /** Ids of keys that are no longer active, but whose tokens stay valid until they expire. */
+  readonly keptKeyIds: readonly string[];
 }
 
 /** A member that a later version adds needs a default here, or older records no longer count. */
@@ -56,6 +58,7 @@ const storedClient: z.ZodType<Client> = z.object({
   sealedSecureKeys: z.array(z.string()),
   secureKeyCreatedAt: z.record(z.string(), z.number()).default({}),
   removedKeyIds: z.array(z.string()).default([]),
+  keptKeyIds: z.array(z.string()).default([]),
 });
 
 /** The client a stored text describes, or undefined when it is damaged. */

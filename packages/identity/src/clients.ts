@@ -1,11 +1,13 @@
 import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
 import { type Client, parseClient } from './client.ts';
 import {
+  type ClientKeys,
   createClientKeys,
-  decoyKeys,
   type KeyMembers,
   noKeys,
+  type RemovalOptions,
   type RotatedKey,
+  type RotationOptions,
   type SecureKeyDescription,
 } from './client-keys.ts';
 import type { CredentialHash } from './credential-hash.ts';
@@ -14,7 +16,6 @@ import { createRecordCache } from './record-cache.ts';
 import { withRecordLock } from './record-lock.ts';
 import { RefusedChange } from './refused-change.ts';
 import type { Sealer } from './seal.ts';
-import { matchesAnySecret } from './secret-comparison.ts';
 import { isAcceptableSecureKey, secureKeyRule } from './secure-key.ts';
 
 export interface NewClient extends Omit<Client, keyof KeyMembers | 'enabled' | 'notBefore'> {
@@ -32,13 +33,20 @@ export interface ClientRegistry {
   secureKeys(client: Client): readonly string[];
   /** Constant time, and the same work for an unknown client, so that neither answer nor timing tells. */
   verifySecret(client: Client | undefined, presented: string): boolean;
+  /** As `verifySecret`: the id of the key that was presented, for the tokens that are issued with it. */
+  identifySecret(client: Client | undefined, presented: string): string | undefined;
+  /** The id of one of the client's keys. */
+  secureKeyId(secureKey: string): string;
+  /** Whether what was issued with the key of this id is valid. From the record alone. */
+  isLiveKey(client: Client, keyId: string): boolean;
   /**
    * Creates or replaces. `secureKey`, where it is not yet active, becomes the newest of two. A public
-   * client holds none: becoming one ends those it had.
+   * client holds none: becoming one ends those it had. The tokens of a key that is pushed out are revoked, unless
+   * they are to be kept.
    *
    * @throws TypeError when the secureKey is not 16 to 256 printable ASCII characters
    */
-  save(client: NewClient, secureKey?: string): Promise<Client>;
+  save(client: NewClient, secureKey?: string, options?: RemovalOptions): Promise<Client>;
   /**
    * Changes an existing client under its lock. The not-before only ever moves forward.
    *
@@ -52,9 +60,14 @@ export interface ClientRegistry {
    *
    * @throws RefusedChange for a public client, and where two are active and the oldest shall stay
    */
-  rotateKey(clientId: string, options: { readonly replaceOldest: boolean }): Promise<RotatedKey>;
-  /** @throws RefusedChange for a key the client does not have, and for its last one */
-  removeKey(clientId: string, keyId: string): Promise<Client>;
+  rotateKey(clientId: string, options: RotationOptions): Promise<RotatedKey>;
+  /**
+   * Removes a key, and revokes the tokens that were issued with it unless they are to be kept. Removing a key whose
+   * tokens were kept revokes them.
+   *
+   * @throws RefusedChange for a key the client does not have, and for its last one
+   */
+  removeKey(clientId: string, keyId: string, options?: RemovalOptions): Promise<Client>;
 }
 
 const INDEX_KEY = 'clients';
@@ -98,6 +111,11 @@ export function createClientRegistry(dependencies: {
       return change(existing);
     });
 
+  const identifySecret: ClientRegistry['identifySecret'] = (client, presented) => {
+    const keyId = keys.identify(client, presented);
+    return client?.enabled === true ? keyId : undefined;
+  };
+
   return {
     find: (clientId) => cache.read(keyOf(clientId)),
     async list() {
@@ -106,13 +124,11 @@ export function createClientRegistry(dependencies: {
       return found.filter((client) => client !== undefined);
     },
     secureKeys: keys.open,
-    verifySecret(client, presented) {
-      const active = client === undefined ? [] : keys.open(client);
-      const matches = matchesAnySecret(presented, active);
-      matchesAnySecret(presented, decoyKeys.slice(active.length));
-      return matches && client?.enabled === true;
-    },
-    async save(client, secureKey) {
+    verifySecret: (client, presented) => identifySecret(client, presented) !== undefined,
+    identifySecret,
+    secureKeyId: keys.idOf,
+    isLiveKey: keys.isLive,
+    async save(client, secureKey, options = {}) {
       if (secureKey !== undefined && !isAcceptableSecureKey(secureKey)) {
         throw new TypeError(`A secureKey ${secureKeyRule}.`);
       }
@@ -123,28 +139,37 @@ export function createClientRegistry(dependencies: {
         if (client.public) {
           return { ...saved, ...noKeys, removedKeyIds: held.removedKeyIds };
         }
-        return secureKey === undefined ? saved : { ...saved, ...keys.withKey(saved, secureKey) };
+        return secureKey === undefined
+          ? saved
+          : { ...saved, ...keys.withKey(saved, secureKey, options) };
       });
     },
     update,
     describeKeys: keys.describe,
-    async rotateKey(clientId, { replaceOldest }) {
-      let rotated: Omit<RotatedKey, 'client'> | undefined;
-      const client = await update(clientId, (existing) => {
-        if (existing.public) {
-          throw new RefusedChange(`${clientId} is a public client: it has no secureKey.`);
-        }
-        const { secureKey, keyId, ...members } = keys.rotate(existing, replaceOldest);
-        rotated = { secureKey, keyId };
-        return { ...existing, ...members };
-      });
-      if (rotated === undefined) {
-        throw new Error('The client was updated without its change.');
+    rotateKey: createKeyRotation(update, keys),
+    removeKey: (clientId, keyId, options = {}) =>
+      update(clientId, (existing) => ({ ...existing, ...keys.remove(existing, keyId, options) })),
+  };
+}
+
+function createKeyRotation(
+  update: ClientRegistry['update'],
+  keys: ClientKeys,
+): ClientRegistry['rotateKey'] {
+  return async (clientId, options) => {
+    let rotated: Omit<RotatedKey, 'client'> | undefined;
+    const client = await update(clientId, (existing) => {
+      if (existing.public) {
+        throw new RefusedChange(`${clientId} is a public client: it has no secureKey.`);
       }
-      return { client, ...rotated };
-    },
-    removeKey: (clientId, keyId) =>
-      update(clientId, (existing) => ({ ...existing, ...keys.remove(existing, keyId) })),
+      const { secureKey, keyId, replacedKeyId, ...members } = keys.rotate(existing, options);
+      rotated = { secureKey, keyId, replacedKeyId };
+      return { ...existing, ...members };
+    });
+    if (rotated === undefined) {
+      throw new Error('The client was updated without its change.');
+    }
+    return { client, ...rotated };
   };
 }
 
@@ -152,6 +177,6 @@ function pickKeys(client: Client | undefined): Partial<KeyMembers> {
   if (client === undefined) {
     return {};
   }
-  const { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds } = client;
-  return { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds };
+  const { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds, keptKeyIds } = client;
+  return { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds, keptKeyIds };
 }

@@ -32,7 +32,7 @@ export {
   readOrCreateDemo,
 } from './bootstrap/demo.ts';
 export type { Client, SignatureAlgorithm } from './client.ts';
-export type { RotatedKey, SecureKeyDescription } from './client-keys.ts';
+export type { RemovalOptions, RotatedKey, SecureKeyDescription } from './client-keys.ts';
 export { clientPrincipal } from './client-principal.ts';
 export type { ClientRegistry, NewClient } from './clients.ts';
 export type { CredentialHash } from './credential-hash.ts';

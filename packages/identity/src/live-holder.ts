@@ -9,6 +9,8 @@ export interface IssuedCredential {
   readonly issuedAt: number;
   readonly clientId?: string | undefined;
   readonly userId?: string | undefined;
+  /** The client's key that it was issued with; none for public clients and for what is issued without a secret. */
+  readonly secureKeyId?: string | undefined;
 }
 
 /** Who is behind a credential, as far as it names them. */
@@ -19,7 +21,7 @@ export interface LiveHolder {
 
 /**
  * Undefined when the credential is dead: its client or user is unknown, disabled or has a later not-before,
- * or the whole installation has, or the client signs in its own organisation's users only and this is none. From
+ * or the whole installation has, or its client no longer has the key that it was issued with, or the client signs in its own organisation's users only and this is none. From
  * copies at most 50 ms old.
  */
 export type FindLiveHolder = (credential: IssuedCredential) => Promise<LiveHolder | undefined>;
@@ -30,7 +32,7 @@ export function createLiveHolders(dependencies: {
   readonly notBefore: NotBefore;
 }): FindLiveHolder {
   const { clients, users, notBefore } = dependencies;
-  return async ({ issuedAt, clientId, userId }) => {
+  return async ({ issuedAt, clientId, userId, secureKeyId }) => {
     if (issuedAt <= (await notBefore.read())) {
       return undefined;
     }
@@ -42,6 +44,9 @@ export function createLiveHolders(dependencies: {
       (clientId !== undefined && !isAlive(client)) || (userId !== undefined && !isAlive(user));
     const isForeign =
       client?.ownOrganizationOnly === true && user !== undefined && user.orgId !== client.orgId;
-    return isDead || isForeign ? undefined : { client, user };
+    const isOfRemovedKey =
+      secureKeyId !== undefined &&
+      (client === undefined || !clients.isLiveKey(client, secureKeyId));
+    return isDead || isForeign || isOfRemovedKey ? undefined : { client, user };
   };
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { matchesAnySecret } from './secret-comparison.ts';
+import { findMatchingSecret } from './secret-comparison.ts';
 import { generateId, generateSecureKey, isAcceptableSecureKey } from './secure-key.ts';
 
-describe('matchesAnySecret', () => {
+describe('findMatchingSecret', () => {
   const secrets = ['first-secret-key', 'second-secret-key'];
 
-  test.each(secrets)('takes every active secret: %s', (secret) => {
-    expect(matchesAnySecret(secret, secrets)).toBe(true);
+  test.each(secrets)('finds every active secret: %s', (secret) => {
+    expect(findMatchingSecret(secret, secrets)).toBe(secrets.indexOf(secret));
   });
 
   test.each([
@@ -19,12 +19,12 @@ describe('matchesAnySecret', () => {
     ['another case', 'First-secret-key'],
     ['both in one', 'first-secret-keysecond-secret-key'],
   ])('refuses %s', (_name, presented) => {
-    expect(matchesAnySecret(presented, secrets)).toBe(false);
+    expect(findMatchingSecret(presented, secrets)).toBe(-1);
   });
 
   test('takes nothing where there is no secret', () => {
-    expect(matchesAnySecret('', [])).toBe(false);
-    expect(matchesAnySecret('first-secret-key', [])).toBe(false);
+    expect(findMatchingSecret('', [])).toBe(-1);
+    expect(findMatchingSecret('first-secret-key', [])).toBe(-1);
   });
 });
 

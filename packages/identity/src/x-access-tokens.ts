@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import type { AccessTokenVerifier } from './access-tokens.ts';
-import type { Client } from './client.ts';
 import { clientPrincipal } from './client-principal.ts';
 import type { CredentialHash } from './credential-hash.ts';
 import { xAccessTokenKey } from './credential-keys.ts';
@@ -10,10 +9,16 @@ import type { FindLiveHolder } from './live-holder.ts';
 import { parseRecord } from './parse-record.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from './record-cache.ts';
 
+/** The client that asked, and the key that its request was signed with. */
+export interface XAccessTokenIssuer {
+  readonly clientId: string;
+  readonly secureKeyId?: string | undefined;
+}
+
 /** The tokens of Method B: asked for by a signed request, presented in `X-Access-Token`. */
 export interface XAccessTokens {
   /** The token is nowhere but in the answer. Its lifetime is absolute. */
-  issue(client: Pick<Client, 'clientId'>, lifetimeSeconds: number): Promise<string>;
+  issue(issuer: XAccessTokenIssuer, lifetimeSeconds: number): Promise<string>;
   /** The client with its device scopes as they are now. */
   readonly verify: AccessTokenVerifier;
 }
@@ -32,6 +37,7 @@ const storedToken = z.object({
   issuedAt: z.int(),
   /** Epoch milliseconds. */
   expiresAt: z.int(),
+  secureKeyId: z.string().optional(),
 });
 
 /**
@@ -56,7 +62,7 @@ export function createXAccessTokens(dependencies: {
   }
 
   return {
-    async issue({ clientId }, lifetimeSeconds) {
+    async issue({ clientId, secureKeyId }, lifetimeSeconds) {
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
       const hashed = credentialHash(token);
       const expiresAt = now() + lifetimeSeconds * 1000;
@@ -67,7 +73,7 @@ export function createXAccessTokens(dependencies: {
       await store.addToIndex(indexKey, hashed, expiresAt);
       await store.set(
         xAccessTokenKey(hashed),
-        JSON.stringify({ kind: KIND, clientId, issuedAt, expiresAt }),
+        JSON.stringify({ kind: KIND, clientId, issuedAt, expiresAt, secureKeyId }),
         lifetimeSeconds,
       );
       await endSurplus(indexKey, hashed);
@@ -79,8 +85,8 @@ export function createXAccessTokens(dependencies: {
       if (stored === undefined || stored.expiresAt <= now()) {
         return undefined;
       }
-      const { issuedAt, clientId } = stored;
-      const client = (await findLiveHolder({ issuedAt, clientId }))?.client;
+      const { issuedAt, clientId, secureKeyId } = stored;
+      const client = (await findLiveHolder({ issuedAt, clientId, secureKeyId }))?.client;
       const hasCredentials = client !== undefined && client.sealedSecureKeys.length > 0;
       return hasCredentials ? clientPrincipal(client) : undefined;
     },

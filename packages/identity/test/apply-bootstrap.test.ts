@@ -66,6 +66,27 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     ]);
   });
 
+  test.each([
+    [undefined, false],
+    [true, true],
+  ])(
+    'pushes out the oldest key; with keepTokens %p its tokens stay valid: %p',
+    async (keepTokens, kept) => {
+      const content = newContent();
+      const identity = openIdentity();
+      const { clients } = identity;
+      const [client] = content.clients;
+      for (const secureKey of [client?.secureKey, 'n'.repeat(32), 'm'.repeat(32)]) {
+        const changed = { ...client, secureKey, ...(keepTokens && { keepTokens }) };
+        await applyBootstrap(define({ ...content, clients: [changed] }), identity);
+      }
+      const saved = (await clients.find(client?.clientId ?? '')) ?? never();
+      expect(clients.secureKeys(saved)).toEqual(['m'.repeat(32), 'n'.repeat(32)]);
+      expect(clients.isLiveKey(saved, clients.secureKeyId(client?.secureKey ?? ''))).toBe(kept);
+      expect(saved).not.toHaveProperty('keepTokens');
+    },
+  );
+
   test('leaves alone what it does not name: others, and what an operator switched off', async () => {
     const [earlier, later] = [newContent(), newContent()];
     const identity = openIdentity();

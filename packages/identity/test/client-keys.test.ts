@@ -80,13 +80,71 @@ describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
     expect(clients.secureKeys(await find())).toEqual([newest.secureKey, second]);
   });
 
+  test('what a key issued is valid while the key is active, and after it only if it is kept', async () => {
+    const { clients, clientId, find } = await prepare();
+    const { keyId: newId } = await clients.rotateKey(clientId, { replaceOldest: false });
+    const oldId = clients.secureKeyId(first);
+    const live = async (...ids: readonly string[]) => {
+      const client = await find();
+      return ids.map((id) => clients.isLiveKey(client, id));
+    };
+    expect(await live(newId, oldId, '0'.repeat(12), '')).toEqual([true, true, false, false]);
+
+    await clients.removeKey(clientId, oldId, { keepTokens: true });
+    expect(await live(newId, oldId)).toEqual([true, true]);
+    await clients.removeKey(clientId, oldId);
+    expect(await live(newId, oldId)).toEqual([true, false]);
+    await expect(clients.removeKey(clientId, oldId)).rejects.toThrow(RefusedChange);
+  });
+
+  test.each([
+    [undefined, false],
+    [true, true],
+  ])('a replaced key with keepTokens %p leaves its tokens valid: %p', async (keepTokens, kept) => {
+    const { clients, client, clientId, find } = await prepare();
+    const { keyId: secondId } = await clients.rotateKey(clientId, { replaceOldest: false });
+    const rotated = await clients.rotateKey(clientId, { replaceOldest: true, keepTokens });
+    const firstId = clients.secureKeyId(first);
+    expect(rotated.replacedKeyId).toBe(firstId);
+    expect(clients.isLiveKey(await find(), firstId)).toBe(kept);
+    // The bootstrap file pushes the older one out in the same way.
+    await clients.save(client, second, { keepTokens });
+    expect(clients.isLiveKey(await find(), secondId)).toBe(kept);
+    expect(clients.isLiveKey(await find(), clients.secureKeyId(second))).toBe(true);
+  });
+
+  test('a client that becomes public keeps no tokens of its keys', async () => {
+    const { clients, client, clientId, find } = await prepare();
+    const { keyId } = await clients.rotateKey(clientId, { replaceOldest: false });
+    await clients.removeKey(clientId, clients.secureKeyId(first), { keepTokens: true });
+    await clients.save({ ...client, public: true });
+    const known = await find();
+    expect([keyId, clients.secureKeyId(first)].map((id) => clients.isLiveKey(known, id))).toEqual([
+      false,
+      false,
+    ]);
+  });
+
+  test('a secret is identified by its key, and only of an enabled client', async () => {
+    const { clients, client, clientId, find } = await prepare();
+    const { secureKey, keyId } = await clients.rotateKey(clientId, { replaceOldest: false });
+    const known = await find();
+    expect(clients.identifySecret(known, secureKey)).toBe(keyId);
+    expect(clients.identifySecret(known, first)).toBe(clients.secureKeyId(first));
+    expect(clients.identifySecret(known, `${first}\0`)).toBeUndefined();
+    expect(clients.identifySecret(undefined, first)).toBeUndefined();
+    await clients.save({ ...client, enabled: false });
+    expect(clients.identifySecret(await find(), first)).toBeUndefined();
+  });
+
   test('records of the first version, without ages and ids, keep working and rotate', async () => {
     const { clients, clientId, find, identity } = await prepare();
-    const { secureKeyCreatedAt: _c, removedKeyIds: _r, ...old } = await find();
+    const { secureKeyCreatedAt: _c, removedKeyIds: _r, keptKeyIds: _k, ...old } = await find();
     await identity.store.set(`client:${clientId}`, JSON.stringify(old));
     expect(clients.describeKeys(await find())).toEqual([
       { keyId: expect.any(String), createdAt: undefined },
     ]);
+    expect(clients.isLiveKey(await find(), clients.secureKeyId(first))).toBe(true);
     const { secureKey } = await clients.rotateKey(clientId, { replaceOldest: false });
     expect(clients.secureKeys(await find())).toEqual([secureKey, first]);
   });

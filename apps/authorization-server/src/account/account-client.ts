@@ -32,6 +32,7 @@ export function withAccountClient(identity: Identity, issuer: string): Identity 
     sealedSecureKeys: [],
     secureKeyCreatedAt: {},
     removedKeyIds: [],
+    keptKeyIds: [],
   };
   return {
     ...identity,

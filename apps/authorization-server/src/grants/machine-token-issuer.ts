@@ -1,6 +1,8 @@
+import type { ClientRegistry } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { type Client, errors } from 'oidc-provider';
 import type { PlainTokenRequest } from '../client-endpoints/plain-token-request.ts';
+import type { TokenOfSecureKey } from '../provider/secure-key-of-tokens.ts';
 import { TemporarilyUnavailable } from '../provider/unavailable-adapter.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import { type ClientCredentialsReply, machineScope, saveToken } from './client-credentials.ts';
@@ -16,33 +18,44 @@ export type MachineTokenIssuer = (
   address: string,
 ) => Promise<ClientCredentialsReply | undefined>;
 
+interface AuthenticatedClient extends TokenOfSecureKey {
+  readonly client: Client;
+}
+
+export interface MachineTokenIssuerDependencies {
+  readonly failedSecrets: FailedSecrets;
+  readonly clients: ClientRegistry;
+}
+
 export function createMachineTokenIssuer(
   provider: Provider,
-  failedSecrets: FailedSecrets,
+  { failedSecrets, clients }: MachineTokenIssuerDependencies,
 ): MachineTokenIssuer {
   async function authenticate(
     { clientId, clientSecret }: PlainTokenRequest,
     address: string,
-  ): Promise<Client | undefined> {
+  ): Promise<AuthenticatedClient | undefined> {
     if (!(await failedSecrets.mayTry(clientId, address))) {
       return undefined;
     }
     const client = await provider.Client.find(clientId);
-    const isAuthentic =
-      client !== undefined &&
-      client.clientAuthMethod !== 'none' &&
-      (await client.compareClientSecret(clientSecret));
-    return isAuthentic ? client : undefined;
+    if (client === undefined || client.clientAuthMethod === 'none') {
+      return undefined;
+    }
+    const secureKeyId = clients.identifySecret(await clients.find(clientId), clientSecret);
+    return secureKeyId === undefined ? undefined : { client, secureKeyId };
   }
 
   return async (request, address) => {
     try {
-      const client = await authenticate(request, address);
-      if (client?.grantTypeAllowed('client_credentials') !== true) {
+      const authenticated = await authenticate(request, address);
+      if (authenticated?.client.grantTypeAllowed('client_credentials') !== true) {
         return undefined;
       }
+      const { client, secureKeyId } = authenticated;
       const scope = machineScope(client, request.scope);
-      return await saveToken(new provider.ClientCredentials({ client, scope }), scope);
+      const token = new provider.ClientCredentials({ client, scope });
+      return await saveToken(Object.assign(token, { secureKeyId }), scope);
     } catch (error) {
       if (error instanceof errors.InvalidScope) {
         return undefined;

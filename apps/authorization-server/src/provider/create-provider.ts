@@ -3,7 +3,7 @@
  * things are kept (adapters), who clients and accounts are, how long things live, and how it fails.
  * What stands before its endpoints is in authorize/ and client-endpoints/; the pages are in sign-in/.
  */
-import type { Identity, KeptSigningKeys, MasterKey } from '@gatehouse/identity';
+import type { KeptSigningKeys, MasterKey } from '@gatehouse/identity';
 import Provider from 'oidc-provider';
 import { redirectReply } from '../authorize/redirect-reply.ts';
 import { completeRedemption } from '../client-endpoints/complete-redemption.ts';
@@ -37,6 +37,7 @@ import {
 import { rememberClients } from './remember-clients.ts';
 import { nameServedResponseModes } from './response-modes.ts';
 import { clientEndpointPaths } from './routes.ts';
+import { rememberSecureKeys } from './secure-key-of-tokens.ts';
 import { endGrantsWithSession } from './sessions.ts';
 import { answerUnexpectedErrors } from './unexpected-errors.ts';
 import { watchChallenges } from './watch-challenges.ts';
@@ -64,7 +65,7 @@ export function createProvider(issuer: string, dependencies: ProviderDependencie
   completeDeviceCodes(provider, identity);
   endGrantsWithSession(provider, identity);
   refuseUnauthorizedClients(provider);
-  compareSecretsInRegistry(provider, identity);
+  rememberSecureKeys(provider, identity.clients);
   rememberClients(provider, identity.clients);
   // Proxy headers are set by fixOrigin alone, so that every URL starts with the issuer.
   provider.proxy = true;
@@ -100,12 +101,5 @@ function chooseSingleUse(
       return codes;
     }
     return model === 'RefreshToken' && securityProfile === 'compatible' ? rotation : redemptions;
-  };
-}
-
-/** The library compares one plaintext secret and pads it with NUL; the registry holds up to two, sealed. */
-function compareSecretsInRegistry(provider: Provider, { clients }: Identity): void {
-  provider.Client.prototype.compareClientSecret = async function compareClientSecret(actual) {
-    return clients.verifySecret(await clients.find(this.clientId), actual);
   };
 }

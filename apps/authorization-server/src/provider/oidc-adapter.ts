@@ -12,6 +12,7 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { lifetimes } from './lifetimes.ts';
 
 import { GRANT, recordKey } from './record-key.ts';
+import type { TokenOfSecureKey } from './secure-key-of-tokens.ts';
 import { endedSessionKey } from './sessions.ts';
 import type { SingleUse } from './single-use.ts';
 
@@ -21,7 +22,8 @@ import type { SingleUse } from './single-use.ts';
  *   payloads that carry other secrets are sealed whole.
  * - Single use is one `claim`; the loser of a race gets `invalid_grant` and revokes nothing. What was redeemed
  *   before this request came is found as consumed, and the library then kills what it gave.
- * - What was issued at or before the not-before of its client, its user or the installation is not found.
+ * - What was issued at or before the not-before of its client, its user or the installation is not found, nor what
+ *   was issued with a secure key that was removed since.
  * - What was taken from a client since is taken from what it holds: a code or refresh token gives no scope again.
  * - Nothing outlives its grant: index, write, then look for the grant's tombstone, and take back.
  */
@@ -168,7 +170,8 @@ export class OidcAdapter implements Adapter {
   #findHolder(payload: AdapterPayload): Promise<LiveHolder | undefined> {
     const issuedAt = payload.loginTs ?? payload.iat ?? 0;
     const { clientId, accountId: userId } = payload;
-    return this.#findLiveHolder({ issuedAt, clientId, userId });
+    const { secureKeyId } = payload as TokenOfSecureKey;
+    return this.#findLiveHolder({ issuedAt, clientId, userId, secureKeyId });
   }
 
   #encode(key: string, payload: AdapterPayload): string {

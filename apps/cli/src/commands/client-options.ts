@@ -51,6 +51,7 @@ export function toDefinition(client: Client): Readonly<Record<string, unknown>> 
     sealedSecureKeys: _sealed,
     secureKeyCreatedAt: _createdAt,
     removedKeyIds: _removed,
+    keptKeyIds: _kept,
     ...definition
   } = client;
   return definition;

@@ -21,6 +21,7 @@ export function viewClient(client: Client, { clients }: Identity) {
     ...toDefinition(client),
     notBefore: client.notBefore,
     keys: clients.describeKeys(client),
+    keptKeyIds: client.keptKeyIds,
   };
 }
 
@@ -95,7 +96,7 @@ const show: Command = {
   positionals: ['clientId'],
   async run({ positionals: { clientId = '' } }, { identity }) {
     const client = await findClient(clientId, identity);
-    const { keys, notBefore, ...members } = viewClient(client, identity);
+    const { keys, keptKeyIds, notBefore, ...members } = viewClient(client, identity);
     const rows = Object.entries(members).map(([name, value]) => [
       name,
       Array.isArray(value) ? value.join(' ') : String(value),
@@ -106,6 +107,7 @@ const show: Command = {
         ...rows,
         ['revoked up to', notBefore === 0 ? 'never' : formatTime(notBefore)],
         ...keys.map(({ keyId, createdAt }) => ['key', `${keyId}  made ${formatTime(createdAt)}`]),
+        ...keptKeyIds.map((keyId) => ['removed key', `${keyId}  its tokens stay valid`]),
       ]),
     };
   },

@@ -20,7 +20,8 @@ export function createAccessTokenOperation(dependencies: {
     const text = Buffer.from(caller.body?.bytes ?? []).toString('utf8');
     const expires = readLifetime(text, lifetime);
     const { clientId } = caller.principal;
-    const token = await xAccessTokens.issue(caller.principal, expires);
+    const { secureKeyId } = caller;
+    const token = await xAccessTokens.issue({ clientId, secureKeyId }, expires);
     audit.record(
       { event: 'token_issued', grant: 'signed_request', clientId },
       requestOrigin(message, clientAddress),

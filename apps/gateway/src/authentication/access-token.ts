@@ -26,6 +26,7 @@ export function createAccessTokenAuthenticator(dependencies: {
       kind: 'access-token',
       principal,
       signer: undefined,
+      secureKeyId: undefined,
       token: { text: token, verify },
       query: request.credentials.query,
       body: undefined,

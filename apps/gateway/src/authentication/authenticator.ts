@@ -26,6 +26,8 @@ export interface Caller {
   readonly principal: Principal;
   /** Signs the reply; only the caller of a verified signed request has one. */
   readonly signer: Signer | undefined;
+  /** The id of the key that signed the request; only a signed request has one. */
+  readonly secureKeyId: string | undefined;
   /** What was presented, to be verified again while a reply stays open. Signed requests have none. */
   readonly token: PresentedToken | undefined;
   /** The query to forward, without its `?`. */

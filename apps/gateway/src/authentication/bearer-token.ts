@@ -32,6 +32,7 @@ export function createBearerTokenAuthenticator(dependencies: {
         kind: 'bearer',
         principal,
         signer: undefined,
+        secureKeyId: undefined,
         token: { text: token, verify: verifyAccessToken },
         query,
         body: undefined,

@@ -84,6 +84,7 @@ export function createSignedRequestAuthenticator(
       kind: 'signature',
       principal: clientPrincipal(client),
       signer: signed.createSigner(client, secureKey),
+      secureKeyId: clients.secureKeyId(secureKey),
       token: undefined,
       query: signed.query,
       body: signed.body,

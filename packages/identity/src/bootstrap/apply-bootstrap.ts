@@ -4,7 +4,8 @@ import type { BootstrapDefinition } from './bootstrap-schema.ts';
 
 /**
  * Brings the store in line with the definition. Idempotent: what it does not name stays as it is, and a
- * changed secureKey becomes the client's second active key. Several processes may start at once: the
+ * changed secureKey becomes the client's second active key. A third one pushes the oldest out, and revokes its
+ * tokens unless `keepTokens` is set. Several processes may start at once: the
  * registries let them take turns, record by record, and the second finds nothing left to change.
  *
  * @throws ConfigurationError when a client or user names an organisation that does not exist
@@ -17,8 +18,8 @@ export async function applyBootstrap(
   for (const organization of definition.organizations) {
     await identity.organizations.save(organization);
   }
-  for (const { secureKey, ...client } of definition.clients) {
-    await identity.clients.save(client, secureKey);
+  for (const { secureKey, keepTokens, ...client } of definition.clients) {
+    await identity.clients.save(client, secureKey, { keepTokens });
   }
   for (const user of definition.users) {
     await identity.users.ensure(user);

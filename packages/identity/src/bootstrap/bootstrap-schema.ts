@@ -97,6 +97,11 @@ export const clientSchema = z
     }
   });
 
+const bootstrapClientSchema = clientSchema.safeExtend({
+  /** The tokens of a key that the file pushes out stay valid until they expire. */
+  keepTokens: z.boolean().default(false),
+});
+
 /** OWASP ASVS 6.2.1: at least eight characters. */
 const passwordRule = `must have 8 or more characters and at most ${MAXIMUM_PASSWORD_BYTES} bytes`;
 
@@ -117,7 +122,7 @@ export const userSchema = z.strictObject({
 /** `BOOTSTRAP_FILE`: unknown members are refused, so that a typo does not pass as a default. */
 export const bootstrapSchema = z.strictObject({
   organizations: distinct(organizationSchema, 'id', (entry) => entry.id).default([]),
-  clients: distinct(clientSchema, 'clientId', (entry) => entry.clientId).default([]),
+  clients: distinct(bootstrapClientSchema, 'clientId', (entry) => entry.clientId).default([]),
   users: distinct(userSchema, 'username', (entry) => canonicalUsername(entry.username)).default([]),
 });
 

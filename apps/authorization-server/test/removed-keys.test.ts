@@ -1,0 +1,220 @@
+// requires: redis-server
+
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Identity, openIdentity } from '@gatehouse/identity';
+import { authorizeAsUser, storeEngines } from '@gatehouse/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { alice, authorizationUrl, basic, requestToken, resourceServer, web } from './fixtures.ts';
+import {
+  full,
+  type GrantsSystem,
+  isActive,
+  refreshing,
+  requestPlatformToken,
+  startGrantsSystem,
+} from './grants-fixtures.ts';
+
+interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token?: string;
+}
+
+type Issue = (issuer: string, secureKey: string) => Promise<Tokens>;
+
+const asFull = (secureKey: string) => ({ authorization: basic(full.clientId, secureKey) });
+
+async function ask(issuer: string, form: Record<string, string>, headers: Record<string, string>) {
+  const { status, body } = await requestToken(issuer, form, headers);
+  expect(status).toBe(200);
+  return body;
+}
+
+const byCode: Issue = async (issuer, secureKey) => {
+  const url = authorizationUrl(issuer, { client_id: full.clientId });
+  const code = (await authorizeAsUser(url, alice)).searchParams.get('code') ?? '';
+  const form = { grant_type: 'authorization_code', code, redirect_uri: web.redirectUri };
+  return ask(issuer, form, asFull(secureKey));
+};
+
+const platform = async (issuer: string, request: Record<string, string>): Promise<Tokens> => {
+  const { status, body } = await requestPlatformToken(issuer, request);
+  expect(status).toBe(200);
+  return body;
+};
+
+const machine = { grant_type: 'client_credentials' };
+const inBody = (secureKey: string) => ({ client_id: full.clientId, client_secret: secureKey });
+
+/** Every way in which a client gets tokens for its secret. */
+const ways: Readonly<Record<string, Issue>> = {
+  'client_credentials, by Basic': (issuer, key) => ask(issuer, machine, asFull(key)),
+  'client_credentials, by body': (issuer, key) => ask(issuer, { ...machine, ...inBody(key) }, {}),
+  // The provider serves what holds an unknown parameter, and not our short way.
+  'client_credentials, by the provider': (issuer, key) =>
+    ask(issuer, { ...machine, unknown: '1' }, asFull(key)),
+  'client_credentials, at the platform endpoint': (issuer, key) =>
+    platform(issuer, { ...machine, ...inBody(key) }),
+  'refresh_token, at the platform endpoint': async (issuer, key) => {
+    const { refresh_token = '' } = await platform(issuer, { ...machine, ...inBody(key) });
+    return platform(issuer, { ...refreshing(refresh_token), ...inBody(key) });
+  },
+  password: (issuer, key) => ask(issuer, { grant_type: 'password', ...alice }, asFull(key)),
+  authorization_code: byCode,
+  refresh_token: async (issuer, key) => {
+    const { refresh_token = '' } = await byCode(issuer, full.secureKey);
+    return ask(issuer, refreshing(refresh_token), asFull(key));
+  },
+};
+
+describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
+  let directory: string;
+  let system: GrantsSystem;
+  let identity: Identity;
+  let newKey = '';
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'gatehouse-keys-'));
+    const masterKey = randomBytes(32);
+    const MASTER_KEY_FILE = join(directory, 'master.key');
+    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'));
+    system = await startGrantsSystem(engine, { MASTER_KEY_FILE });
+    identity = openIdentity({ store: system.store, masterKey });
+  });
+  afterAll(async () => {
+    await system.stop();
+    rmSync(directory, { recursive: true });
+  });
+  afterEach(async () => {
+    // One active key again, as the tests begin.
+    await identity.clients.update(full.clientId, (client) => ({
+      ...client,
+      sealedSecureKeys: [],
+      removedKeyIds: [],
+      keptKeyIds: [],
+    }));
+    const client = await identity.clients.find(full.clientId);
+    if (client !== undefined) {
+      await identity.clients.save(client, full.secureKey);
+    }
+    await sleep(60);
+  });
+
+  /** A second key, and the id of the first. */
+  async function rotate(): Promise<string> {
+    const { client, secureKey } = await identity.clients.rotateKey(full.clientId, {
+      replaceOldest: false,
+    });
+    newKey = secureKey;
+    await sleep(60);
+    return identity.clients.describeKeys(client)[1]?.keyId ?? '';
+  }
+
+  async function expectLive(tokens: Tokens, live: boolean): Promise<void> {
+    const asServer = basic(resourceServer.clientId, resourceServer.secureKey);
+    for (const issuer of [system.first, system.second]) {
+      expect(await isActive(issuer, tokens.access_token, asServer)).toBe(live);
+    }
+    // As the gateway verifies it.
+    expect((await identity.verifyAccessToken(tokens.access_token)) !== undefined).toBe(live);
+  }
+
+  async function refresh({ refresh_token = '' }: Tokens): Promise<unknown> {
+    const request = { ...refreshing(refresh_token), ...inBody(newKey) };
+    const { status, body } = await requestPlatformToken(system.second, request);
+    return body.error ?? status;
+  }
+
+  it.each(Object.entries(ways))(
+    'revokes what %s issued with it, and nothing that the other key issued',
+    async (_name, issue) => {
+      const oldKeyId = await rotate();
+      const old = await issue(system.first, full.secureKey);
+      const current = await issue(system.first, newKey);
+      await expectLive(old, true);
+
+      await identity.clients.removeKey(full.clientId, oldKeyId);
+      await sleep(60);
+      await expectLive(old, false);
+      await expectLive(current, true);
+      if (old.refresh_token !== undefined && current.refresh_token !== undefined) {
+        expect(await refresh(old)).toBe('invalid_grant');
+        expect(await refresh(current)).toBe(200);
+      }
+    },
+  );
+
+  it('revokes tokens for /userinfo, too', async () => {
+    const oldKeyId = await rotate();
+    const form = { grant_type: 'password', ...alice, scope: 'openid' };
+    const old: Tokens = await ask(system.first, form, asFull(full.secureKey));
+    const userinfo = async () =>
+      (
+        await fetch(`${system.second}/userinfo`, {
+          headers: { authorization: `Bearer ${old.access_token}` },
+        })
+      ).status;
+    expect(await userinfo()).toBe(200);
+    await identity.clients.removeKey(full.clientId, oldKeyId);
+    await sleep(60);
+    expect(await userinfo()).toBe(401);
+  });
+
+  it('keeps the tokens in a planned rotation, until the key is removed once more', async () => {
+    const oldKeyId = await rotate();
+    const old = await byCode(system.first, full.secureKey);
+    const others = await byCode(system.first, full.secureKey);
+    await identity.clients.removeKey(full.clientId, oldKeyId, { keepTokens: true });
+    await sleep(60);
+    await expectLive(old, true);
+    expect(await refresh(old)).toBe(200);
+    expect((await requestToken(system.first, machine, asFull(full.secureKey))).status).toBe(401);
+
+    await identity.clients.removeKey(full.clientId, oldKeyId);
+    await sleep(60);
+    await expectLive(others, false);
+    expect(await refresh(others)).toBe('invalid_grant');
+  });
+
+  it('revokes what a refresh with it issued, and keeps what a refresh with the other key issued', async () => {
+    const oldKeyId = await rotate();
+    const { refresh_token = '' } = await byCode(system.first, newKey);
+    const tainted: Tokens = await ask(
+      system.first,
+      refreshing(refresh_token),
+      asFull(full.secureKey),
+    );
+    const saved = await byCode(system.first, full.secureKey);
+    const moved: Tokens = await ask(
+      ...([system.first, refreshing(saved.refresh_token ?? ''), asFull(newKey)] as const),
+    );
+    await identity.clients.removeKey(full.clientId, oldKeyId);
+    await sleep(60);
+    await expectLive(tainted, false);
+    await expectLive(moved, true);
+  });
+
+  it('leaves tokens alone that were issued without a secret, or before tokens named their key', async () => {
+    const oldKeyId = await rotate();
+    const { access_token } = await byCode(system.first, full.secureKey);
+    const key = `token:${identity.credentialHash(access_token)}`;
+    const stored = JSON.parse((await system.store.get(key)) ?? '');
+    expect(stored.secureKeyId).toBe(oldKeyId);
+    const { secureKeyId: _id, ...earlier } = stored;
+    await system.store.set(key, JSON.stringify(earlier), 7200);
+    await identity.clients.removeKey(full.clientId, oldKeyId);
+    await sleep(60);
+    await expectLive({ access_token }, true);
+  });
+
+  it('is nowhere in the store by itself, only by its id', async () => {
+    const oldKeyId = await rotate();
+    const { access_token } = await byCode(system.first, full.secureKey);
+    const key = `token:${identity.credentialHash(access_token)}`;
+    expect(oldKeyId).toMatch(/^[0-9a-f]{12}$/);
+    expect(await system.store.get(key)).not.toContain(full.secureKey);
+  });
+});
