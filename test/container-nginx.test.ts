@@ -118,6 +118,14 @@ const words = {
 } as const;
 
 describe.each(apps)('nginx of the containers in front of %s', (app) => {
+  it('passes on a reply with the longest head that a sign-in has', async () => {
+    const cookies = Array.from({ length: 3 }, (_, i) => `Set-Cookie: c${i}=${'x'.repeat(4000)}`);
+    const head = ['HTTP/1.1 200 OK', ...cookies, 'Content-Length: 2', 'Connection: close'];
+    await serveAt(app, app, (socket) => socket.end(`${head.join('\r\n')}\r\n\r\nok`));
+    const reply = await post(app);
+    expect([reply.status, reply.headers.getSetCookie().length]).toEqual([200, 3]);
+  });
+
   const [brokeOff, nobody] = words[app];
 
   it('says 503, and to try again, where nobody listens', async () => {

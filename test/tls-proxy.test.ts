@@ -117,6 +117,17 @@ describe.each([
     return { 'X-Client-Id': clientId, 'X-Timestamp': timestamp, 'X-Sign': digest.digest('hex') };
   }
 
+  it('signs a person in whose application sends long parameters', async () => {
+    const query = { response_type: 'code', client_id: 'app', redirect_uri: redirectUri };
+    const parameters = { ...query, scope: 'openid device:read', login_hint: 'x'.repeat(3800) };
+    const landed = await authorizeAsUser(
+      `${issuer}/authorize?${new URLSearchParams(parameters)}`,
+      alice,
+      createPageVisitor(send),
+    );
+    expect(landed.searchParams.has('code')).toBe(true);
+  });
+
   it('signs a person in, with cookies that are Secure and bound to the host', async () => {
     const visitor = createPageVisitor(send);
     const query = { response_type: 'code', client_id: 'app', redirect_uri: redirectUri };

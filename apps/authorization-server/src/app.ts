@@ -32,6 +32,7 @@ import { fixOrigin } from './http/fix-origin.ts';
 import type { OperationName } from './http/operation-names.ts';
 import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
 import { refuseCrossSite } from './http/refuse-cross-site.ts';
+import { withSealedCookies } from './http/sealed-cookies.ts';
 import type { ThrottledLimit } from './metrics/authorization-server-metrics.ts';
 import { serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
 import { createCsrfTokens } from './pages/csrf-token.ts';
@@ -42,12 +43,12 @@ import {
   PLATFORM_TOKEN_PATH,
   platformEndpoint,
 } from './platform/platform-endpoint.ts';
-import { cookieOptions } from './provider/cookies.ts';
+import { type BrowserState, cookieOptions, createBrowserState } from './provider/cookies.ts';
 import { createProvider } from './provider/create-provider.ts';
 import type { SecurityProfile } from './provider/grant-types.ts';
 import { isUserAllowed } from './provider/interaction-policy.ts';
 import { providerRoutes as at, clientEndpointPaths } from './provider/routes.ts';
-import { createSignInRoutes } from './sign-in/sign-in-routes.ts';
+import { createSignInRoutes, type SignInDependencies } from './sign-in/sign-in-routes.ts';
 import { createEndpointLimits } from './throttle/endpoint-limits.ts';
 import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
 import { createSignIn, type SignIn } from './throttle/sign-in-throttle.ts';
@@ -85,7 +86,11 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     ...identity,
     onRefused: () => dependencies.onThrottled?.('client_secrets'),
   });
-  const provider = await openProvider({ ...dependencies, identity }, { signIn, failedSecrets });
+  const browserState = createBrowserState(identity.sealer, issuer.startsWith('https:'));
+  const provider = await openProvider(
+    { ...dependencies, identity, browserState },
+    { signIn, failedSecrets },
+  );
   const callback = provider.callback();
   const serve: RequestHandler = (request, response) => callback(request, response);
 
@@ -126,7 +131,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
 
   const csrfTokens = createCsrfTokens(dependencies.masterKey);
   const cookie = cookieOptions(issuer.startsWith('https:'));
-  const pages = { provider, identity, csrfTokens, signIn, issuer, cookie };
+  const pages = { provider, identity, csrfTokens, signIn, issuer, cookie, browserState };
   addPages(app, serve, limits.pages, pages);
   return app;
 }
@@ -136,12 +141,12 @@ function addPages(
   app: Express,
   serve: RequestHandler,
   limit: RequestHandler,
-  pages: AccountDependencies,
+  pages: AccountDependencies & SignInDependencies,
 ): void {
   app.use(pageHeaders);
   app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
   app.get(SIGN_IN_LINK_SCRIPT_PATH, operation('script'), serveSignInLinkScript);
-  app.use(noStore);
+  app.use(noStore, withSealedCookies);
   const formRefused = refuseCrossSite((request, response) =>
     sendErrorPage(request, response, 403, 'formRefused'),
   );
@@ -182,10 +187,10 @@ function createExactRouting(trustedProxies: readonly string[]): Express {
 }
 
 async function openProvider(
-  dependencies: AppDependencies,
+  dependencies: AppDependencies & { readonly browserState: BrowserState },
   throttles: { readonly signIn: SignIn; readonly failedSecrets: FailedSecrets },
 ): Promise<ReturnType<typeof createProvider>> {
-  const { identity, issuer, masterKey, cookieKeys, securityProfile } = dependencies;
+  const { identity, issuer, masterKey, cookieKeys, securityProfile, browserState } = dependencies;
   const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
     ...identity,
     now: dependencies.now ?? Date.now,
@@ -204,6 +209,7 @@ async function openProvider(
     cookieKeys,
     secureCookies: issuer.startsWith('https:'),
     securityProfile,
+    browserState,
     ...throttles,
   });
 }

@@ -373,7 +373,7 @@ describe('the sign-in', () => {
     }
     const [own = '', other = ''] = addresses;
     const path = new URL(own).pathname;
-    const cookie = ['interaction', 'interaction.sig']
+    const cookie = ['interaction', 'interaction.sig', 'sign-in.0']
       .map((name) => `${name}=${visitor.cookies.get(`${name}|${path}`)}`)
       .join('; ');
     const statuses = [];

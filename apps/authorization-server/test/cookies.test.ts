@@ -46,11 +46,12 @@ async function cookiesOfSignIn(): Promise<ReadonlyMap<string, SetCookie>> {
 const common = ['httponly', 'samesite=lax'];
 
 describe('the cookies of a sign-in', () => {
-  it('are closed to scripts and other sites, and signed', async () => {
+  it('are closed to scripts and other sites, and signed or sealed', async () => {
     await start();
     const cookies = await cookiesOfSignIn();
     const names = ['interaction', 'resume', 'session'];
-    expect([...cookies.keys()].sort()).toEqual(names.flatMap((name) => [name, `${name}.sig`]));
+    const signed = names.flatMap((name) => [name, `${name}.sig`]);
+    expect([...cookies.keys()].sort()).toEqual([...signed, 'sign-in.0']);
     for (const { attributes } of cookies.values()) {
       expect(attributes).toEqual(expect.arrayContaining(common));
       expect(attributes).not.toContain('secure');
@@ -61,7 +62,8 @@ describe('the cookies of a sign-in', () => {
     await start('https://auth.example');
     const cookies = await cookiesOfSignIn();
     const names = ['__Host-session', '__Secure-interaction', '__Secure-resume'];
-    expect([...cookies.keys()].sort()).toEqual(names.flatMap((name) => [name, `${name}.sig`]));
+    const signed = names.flatMap((name) => [name, `${name}.sig`]);
+    expect([...cookies.keys()].sort()).toEqual([...signed, '__Secure-sign-in.0']);
     for (const [name, { attributes }] of cookies) {
       expect(attributes).toEqual(expect.arrayContaining([...common, 'secure']));
       expect(attributes.some((each) => each.startsWith('domain'))).toBe(false);

@@ -1,6 +1,6 @@
 // requires: redis-server
 
-import { authorizeAsUser, storeEngines } from '@gatehouse/testing';
+import { authorizeAsUser, createPageVisitor, storeEngines } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { accountLimit } from '../src/throttle/limits.ts';
 import { type ClockedServer, startClockedServer } from './clocked-server.ts';
@@ -47,6 +47,25 @@ describe.each(storeEngines)('what time ends, on %s', (engine) => {
   it('CR-05 refuses a code from its end on, without tolerance', async () => {
     for (const seconds of [601, 614]) {
       expect(outcome(await redeemAfter(seconds))).toEqual([400, 'invalid_grant']);
+    }
+  });
+
+  it('AZ-31 ends a sign-in that nobody completed after ten minutes, and offers to start again', async () => {
+    const visitor = createPageVisitor();
+    const url = authorizationUrl(issuer, { state: 'what the application waits for' });
+    const { location = '' } = await visitor.get(url);
+    server.advanceSeconds(598);
+    const form = await visitor.get(location);
+    expect(form.status).toBe(200);
+    server.advanceSeconds(3);
+    for (const page of [await visitor.get(location), await visitor.submit(form, alice)]) {
+      expect([page.status, page.location]).toEqual([400, undefined]);
+      expect(page.body).toContain('This sign-in has expired, because it took too long.');
+      const [, again = ''] = /href="([^"]+)">Start again</.exec(page.body) ?? [];
+      const target = new URL(again.replaceAll('&amp;', '&'), issuer).href;
+      const landing = await authorizeAsUser(target, alice);
+      expect(landing.searchParams.get('state')).toBe('what the application waits for');
+      expect(landing.searchParams.has('code')).toBe(true);
     }
   });
 

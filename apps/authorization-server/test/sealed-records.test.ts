@@ -31,13 +31,18 @@ describe.each(storeEngines)('what waits between two requests of a browser, on %s
     return texts.filter((text) => stored.includes(text));
   };
 
-  it('SL-01 an interaction keeps nothing of the request readable at rest', async () => {
+  it('SL-01 an interaction keeps nothing of the request readable, in the store or in its cookie', async () => {
     const visitor = createPageVisitor();
     const [state, nonce, hint] = [marker(), marker(), marker()];
     const request = { scope: 'openid', state, nonce, login_hint: hint };
     const redirect = await visitor.get(authorizationUrl(issuer, request));
     // The address is in the client's record: what is readable is found.
     expect(await isStored(state, nonce, hint, web.redirectUri)).toEqual([web.redirectUri]);
+    const cookies = [...visitor.cookies.values()].flatMap((value) => [
+      value,
+      Buffer.from(value, 'base64url').toString('latin1'),
+    ]);
+    expect([state, nonce, hint].filter((text) => cookies.join('\n').includes(text))).toEqual([]);
     const page = await visitor.get(redirect.location ?? '');
     expect(page.body).toContain(hint);
   });

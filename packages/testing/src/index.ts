@@ -28,6 +28,7 @@ export {
   startStoreEngine,
   storeEngines,
 } from './store-engine.ts';
+export { listStoredKeys } from './stored-keys.ts';
 export {
   createVirtualUser,
   type Disappointment,

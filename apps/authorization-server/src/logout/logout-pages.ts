@@ -4,12 +4,13 @@
  * signed in; who is not goes straight on.
  */
 import type { Identity } from '@gatehouse/identity';
-import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import type { Configuration, KoaContextWithOIDC, Session } from 'oidc-provider';
 import { ACCOUNT_CLIENT_ID } from '../account/account-client.ts';
 import { contentSecurityPolicy } from '../http/page-headers.ts';
 import type { Html } from '../pages/html.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
+import { assertParametersFit } from '../provider/parameter-limit.ts';
 import { formTargets } from '../sign-in/form-targets.ts';
 import { postLogoutAddress } from './post-logout-address.ts';
 import { logoutView, signedOutView } from './views/logout-views.ts';
@@ -21,6 +22,7 @@ export function logout({ clients, users }: Identity): Logout {
     enabled: true,
     async logoutSource(context) {
       const { session, params } = context.oidc;
+      assertStateFits(session);
       const { texts } = pageLanguage(context, params?.ui_locales);
       const user = await users.find(session?.accountId ?? '');
       const names = await Promise.all(
@@ -48,6 +50,18 @@ export function logout({ clients, users }: Identity): Logout {
       show(context, texts.signedOutTitle, signedOutView(texts));
     },
   };
+}
+
+/** The parameters wait in the session for the answer. @throws InvalidRequest when they are too long for that */
+function assertStateFits(session: Session | undefined): void {
+  try {
+    assertParametersFit(session?.state);
+  } catch (error) {
+    if (session !== undefined) {
+      session.state = undefined;
+    }
+    throw error;
+  }
 }
 
 /** The applications that hold a grant of this session. */

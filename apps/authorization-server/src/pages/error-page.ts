@@ -4,6 +4,7 @@ import { StoreUnavailable } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
 
+import { InteractionExpired } from '../sign-in/interaction-expired.ts';
 import { TooManyAttempts } from '../throttle/too-many-attempts.ts';
 
 import { errorView } from './error-view.ts';
@@ -56,7 +57,8 @@ export const handlePageError: ErrorRequestHandler = (error, request, response, n
   if (error instanceof TooManyAttempts) {
     response.set('Retry-After', String(error.retryAfterSeconds));
   }
-  sendErrorPage(request, response, status, pick);
+  const startAgain = error instanceof InteractionExpired ? error.startAgain : undefined;
+  sendErrorPage(request, response, status, pick, startAgain);
 };
 
 export function sendErrorPage(
@@ -64,6 +66,7 @@ export function sendErrorPage(
   response: Response,
   status: number,
   message: ErrorMessage,
+  startAgain?: string,
 ): void {
   observedRequest(request).notes.code ??= message;
   const { language, texts } = pageLanguage(request);
@@ -75,8 +78,9 @@ export function sendErrorPage(
     .type('html')
     .end(
       page(language, texts, {
-        message: texts[message],
+        message: startAgain === undefined ? texts[message] : texts.signInStartAgain,
         detail: undefined,
+        startAgain,
         reference: observedRequest(request).id,
       }),
     );

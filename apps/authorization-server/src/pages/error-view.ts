@@ -5,6 +5,8 @@ export interface ErrorView {
   readonly message: string;
   /** The standard's code and description, for the application's developer. */
   readonly detail: string | undefined;
+  /** Where the person can start again what has expired; without it, there is the start page. */
+  readonly startAgain?: string | undefined;
   /** The request id, as the log has it. */
   readonly reference: string;
 }
@@ -13,6 +15,10 @@ export function errorView(view: ErrorView, texts: Texts): Html {
   return html`<h1>${texts.errorTitle}</h1>
 <p>${view.message}</p>
 ${view.detail === undefined ? undefined : html`<p class="detail" translate="no">${view.detail}</p>`}
-<p class="actions"><a class="button" href="/">${texts.startPage}</a></p>
+<p class="actions">${
+    view.startAgain === undefined
+      ? html`<a class="button" href="/">${texts.startPage}</a>`
+      : html`<a class="button" href="${view.startAgain}">${texts.startAgain}</a>`
+  }</p>
 <p class="small">${fill(texts.errorReference, { reference: view.reference })}</p>`;
 }

@@ -17,7 +17,7 @@ export function toRefusal(thrown: unknown): Refusal | undefined {
     return {
       status: 429,
       error: 'too_many_requests',
-      error_description: 'Too many attempts. Try again later.',
+      error_description: `${thrown.message} Try again later.`,
       retryAfterSeconds: thrown.retryAfterSeconds,
     };
   }

@@ -1,18 +1,20 @@
 import { type Identity, knownScopes, type SigningKeys } from '@gatehouse/identity';
-import type { Configuration, JWKS } from 'oidc-provider';
+import type { Adapter, Configuration, JWKS } from 'oidc-provider';
 import { forgetForeignOrigin } from '../cors/registered-origins.ts';
 import { deviceFlow } from '../device-sign-in/device-pages.ts';
 import { logout } from '../logout/logout-pages.ts';
 import { renderErrorPage } from '../pages/error-page.ts';
 import { ClientAdapter } from './client-adapter.ts';
 
-import { cookieSettings } from './cookies.ts';
+import { type BrowserState, cookieSettings } from './cookies.ts';
 
 import { createFindAccount } from './find-account.ts';
 
 import { type SecurityProfile, supportedGrantTypes } from './grant-types.ts';
 import { createInteractionPolicy } from './interaction-policy.ts';
-import { timesToLive } from './lifetimes.ts';
+import { keepAnonymousSessionsInBrowser } from './keep-anonymous-sessions-in-browser.ts';
+import { keepInteractionsInBrowser } from './keep-interactions-in-browser.ts';
+import { interactionLifetime, timesToLive } from './lifetimes.ts';
 import { createLoadExistingGrant } from './load-existing-grant.ts';
 import { OidcAdapter } from './oidc-adapter.ts';
 import { providerRoutes } from './routes.ts';
@@ -32,19 +34,15 @@ export interface ProviderSettings {
   /** How the records of a model are used up. */
   readonly singleUseOf: (model: string) => SingleUse;
   readonly securityProfile: SecurityProfile;
+  readonly browserState: BrowserState;
 }
 
 /** Everything the library leaves open, said explicitly: its defaults are for development. */
 export function providerConfiguration(settings: ProviderSettings): Configuration {
-  const { identity, signingKeys, singleUseOf } = settings;
+  const { identity, signingKeys } = settings;
   const strict = settings.securityProfile === 'strict';
   return {
-    adapter: (model) =>
-      failClosed(
-        model === 'Client'
-          ? new ClientAdapter(identity.clients, supportedGrantTypes(settings.securityProfile))
-          : new OidcAdapter(model, { ...identity, singleUse: singleUseOf(model) }),
-      ),
+    adapter: (model) => failClosed(createAdapter(model, settings)),
     jwks: { keys: signingKeys.all.map((key) => key.privateJwk) } as JWKS,
     cookies: cookieSettings(settings),
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
@@ -72,7 +70,7 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
     // Bound to the grant instead: a session lookup a token would cost every verifier a second read.
     expiresWithSession: async () => false,
     clockTolerance: 0,
-    ttl: { ...timesToLive(strict), Session: sessionLifetime },
+    ttl: { ...timesToLive(strict), Session: sessionLifetime, Interaction: interactionLifetime },
     clientBasedCORS: (context, origin, client) =>
       forgetForeignOrigin(context, origin, client.corsOrigins),
     extraClientMetadata: { properties: ['corsOrigins'] },
@@ -84,4 +82,19 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
     findAccount: createFindAccount(identity),
     renderError: renderErrorPage,
   };
+}
+
+/** Where the records of a model are kept. */
+function createAdapter(model: string, settings: ProviderSettings): Adapter {
+  const { identity, singleUseOf, browserState } = settings;
+  if (model === 'Client') {
+    return new ClientAdapter(identity.clients, supportedGrantTypes(settings.securityProfile));
+  }
+  const stored = new OidcAdapter(model, { ...identity, singleUse: singleUseOf(model) });
+  if (model === 'Interaction') {
+    return keepInteractionsInBrowser(stored, { ...identity, cookies: browserState.interactions });
+  }
+  return model === 'Session'
+    ? keepAnonymousSessionsInBrowser(stored, browserState.sessions)
+    : stored;
 }

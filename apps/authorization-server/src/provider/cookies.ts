@@ -1,4 +1,7 @@
+import type { Sealer } from '@gatehouse/identity';
 import type { Configuration } from 'oidc-provider';
+import { createSealedCookies, type SealedCookies } from '../http/sealed-cookies.ts';
+import { providerRoutes } from './routes.ts';
 
 export type CookieOptions = ReturnType<typeof cookieOptions>;
 
@@ -6,7 +9,7 @@ export function cookieOptions(secureCookies: boolean) {
   return { httpOnly: true, sameSite: 'lax', secure: secureCookies, signed: true } as const;
 }
 
-/** The browser's cookies, all of them: names, attributes, and the keys that sign them. */
+/** The provider's own cookies: names, attributes, and the keys that sign them. */
 export function cookieSettings(settings: {
   readonly cookieKeys: readonly string[];
   readonly secureCookies: boolean;
@@ -27,4 +30,26 @@ export function cookieSettings(settings: {
     long: options,
     short: options,
   } satisfies Configuration['cookies'];
+}
+
+/** State that the browser keeps for the server, each at the pages that read it. */
+export interface BrowserState {
+  readonly interactions: SealedCookies;
+  readonly sessions: SealedCookies;
+}
+
+export function createBrowserState(sealer: Sealer, secureCookies: boolean): BrowserState {
+  const shared = { sealer, secure: secureCookies };
+  return {
+    interactions: createSealedCookies({
+      ...shared,
+      name: 'sign-in',
+      pathOf: (uid) => `/sign-in/${uid}`,
+    }),
+    sessions: createSealedCookies({
+      ...shared,
+      name: 'device-form',
+      pathOf: () => providerRoutes.code_verification,
+    }),
+  };
 }

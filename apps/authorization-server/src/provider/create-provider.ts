@@ -25,6 +25,7 @@ import { completeDeviceCodes } from './device-codes.ts';
 import { enableImplicit } from './enable-implicit.ts';
 import { keepJwksCurrent } from './keep-jwks-current.ts';
 import { limitFailedSecrets } from './limit-failed-secrets.ts';
+import { limitStoredRequests } from './limit-stored-requests.ts';
 import { noteOutcomes } from './note-outcomes.ts';
 import { recordKey } from './record-key.ts';
 import { createRedemptions, type Redemptions } from './redemptions.ts';
@@ -62,6 +63,7 @@ export function createProvider(issuer: string, dependencies: ProviderDependencie
   registerClientCredentials(provider);
   registerMachineRefresh(provider, identity);
   deriveRefreshTokens(provider, successorOf);
+  limitStoredRequests(provider, identity);
   completeDeviceCodes(provider, identity);
   endGrantsWithSession(provider, identity);
   refuseUnauthorizedClients(provider);

@@ -61,7 +61,7 @@ export function completeDeviceCodes(
   } as typeof find;
 }
 
-function stageOf(code: DeviceCode): 'new' | 'confirmed' | 'decided' {
+export function stageOf(code: DeviceCode): 'new' | 'confirmed' | 'decided' {
   if (code.accountId !== undefined || code.error !== undefined) {
     return 'decided';
   }

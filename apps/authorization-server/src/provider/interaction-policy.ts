@@ -1,5 +1,6 @@
 import type { Identity } from '@gatehouse/identity';
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { assertParametersFit } from './parameter-limit.ts';
 import { isSessionOf } from './sessions.ts';
 
 /**
@@ -10,6 +11,13 @@ export function createInteractionPolicy(identity: Identity) {
   const policy = interactionPolicy.base();
   const { Check } = interactionPolicy;
   const checks = policy.get('login')?.checks;
+  dropLoginDetails(policy);
+  checks?.add(
+    new Check('parameters_too_long', 'the parameters are too long', ({ oidc }) => {
+      assertParametersFit(oidc.params);
+      return false;
+    }),
+  );
   checks?.add(
     new Check('foreign_scope', 'a scope was requested that is not registered', (context) =>
       settleScope(context, identity),
@@ -23,6 +31,14 @@ export function createInteractionPolicy(identity: Identity) {
     ),
   );
   return policy;
+}
+
+/** They repeat parameters, which would be kept twice. Our sign-in page reads none of them. */
+function dropLoginDetails(policy: ReturnType<typeof interactionPolicy.base>): void {
+  const login = policy.get('login');
+  for (const each of login === undefined ? [] : [login, ...login.checks]) {
+    each.details = () => ({});
+  }
 }
 
 /**

@@ -18,6 +18,19 @@ export const lifetimes = {
   Grant: GRANT_LIFETIME_SECONDS,
 } as const;
 
+/** Before anybody has signed in: long enough to type a password, short for a page that is left open. */
+const ANONYMOUS_INTERACTION = 10 * MINUTE;
+
+/** Called by the library as `ttl.Interaction`. */
+export function interactionLifetime(
+  _context: unknown,
+  interaction: { readonly session?: { readonly accountId?: string } | undefined },
+): number {
+  return interaction.session?.accountId === undefined
+    ? ANONYMOUS_INTERACTION
+    : lifetimes.Interaction;
+}
+
 /** Called by the library as `ttl.RefreshToken`: a successor ends when the first of its family would have. */
 function refreshTokenLifetime(
   _context: unknown,

@@ -50,7 +50,7 @@ const consumableModels = new Set([
   'PushedAuthorizationRequest',
 ]);
 /** Kept this much longer, so that device and person hear that it expired (RFC 8628 §3.5 `expired_token`). */
-const EXPIRED_DEVICE_CODE_SECONDS = 600;
+export const EXPIRED_DEVICE_CODE_SECONDS = 600;
 
 const expiryOf = (expiresIn: number) => Date.now() + expiresIn * 1000;
 

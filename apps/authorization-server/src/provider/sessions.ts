@@ -7,7 +7,7 @@ import type Provider from 'oidc-provider';
 import type { Session } from 'oidc-provider';
 import { lifetimes } from './lifetimes.ts';
 
-/** A session without a person holds no more than the token of one form. */
+/** A session without a person holds no more than the token of one form, and is kept in the browser. */
 const ANONYMOUS_SECONDS = 60 * 60;
 /** No request runs longer than this. */
 const ENDED_SECONDS = 60 * 60;

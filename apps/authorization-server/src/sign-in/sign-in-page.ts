@@ -11,8 +11,10 @@ import type { Html } from '../pages/html.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import { fill } from '../pages/texts.ts';
+import type { BrowserState } from '../provider/cookies.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { formTargets } from './form-targets.ts';
+import { InteractionExpired, startAddress } from './interaction-expired.ts';
 import { consentView } from './views/consent-view.ts';
 import { signInView } from './views/sign-in-view.ts';
 
@@ -21,6 +23,7 @@ export interface SignInDependencies {
   readonly identity: Identity;
   readonly csrfTokens: CsrfTokens;
   readonly signIn: SignIn;
+  readonly browserState: Pick<BrowserState, 'interactions'>;
 }
 
 export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
@@ -29,10 +32,16 @@ export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 export async function findInteraction(
   request: Request,
   response: Response,
-  { provider }: SignInDependencies,
+  { provider, browserState }: SignInDependencies,
 ): Promise<Interaction> {
-  const interaction = await provider.interactionDetails(request, response);
-  if (interaction.uid !== request.params.interaction) {
+  const uid = String(request.params.interaction);
+  const interaction = await provider.interactionDetails(request, response).catch((error) => {
+    const record = browserState.interactions.read(uid);
+    throw error instanceof errors.SessionNotFound && record !== undefined
+      ? new InteractionExpired(startAddress(JSON.parse(record)))
+      : error;
+  });
+  if (interaction.uid !== uid) {
     throw new errors.SessionNotFound('another interaction');
   }
   const clientId = interaction.params.client_id;

@@ -12,6 +12,12 @@ export interface FailedSecrets {
   record(clientId: string, address: string): Promise<void>;
 }
 
+/**
+ * A caller chooses the client ids that it presents. The ids of one address therefore share this many counters, so that
+ * the store does not grow with them. Known and unknown ids share them alike: neither answer tells which is which.
+ */
+const COUNTERS_OF_AN_ADDRESS = 256;
+
 /** A good client asks thousands of times a second, so a count is looked at once in a while and remembered. */
 const LOOK_AGAIN_MILLISECONDS = 1000;
 const MAXIMUM_REMEMBERED = 10_000;
@@ -28,8 +34,11 @@ export function createFailedSecrets(dependencies: {
   const remembered = new Map<string, Counter & { readonly readAt: number }>();
   const { attempts, windowSeconds } = failedSecretLimit;
   const partyOf = (clientId: string, address: string) => `${address} ${clientId}`;
-  // What comes as a client id may be anything, and of any length.
-  const keyOf = (party: string) => `failed-secrets:${credentialHash(party)}`;
+  const keyOf = (party: string) => {
+    const [address] = party.split(' ', 1);
+    const hash = Buffer.from(credentialHash(party), 'base64url');
+    return `failed-secrets:${address}:${hash.readUInt16BE() % COUNTERS_OF_AN_ADDRESS}`;
+  };
 
   function remember(party: string, counter: Counter | undefined) {
     if (remembered.size >= MAXIMUM_REMEMBERED) {

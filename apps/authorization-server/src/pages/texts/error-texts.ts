@@ -4,6 +4,8 @@ export const errorTexts = {
     errorReference: 'If you ask for help, give this reference: {reference}',
     signInExpired:
       'This sign-in has expired or was started in another browser. Go back to the application and start again.',
+    signInStartAgain: 'This sign-in has expired, because it took too long. Start again.',
+    startAgain: 'Start again',
     formRefused:
       'This form is no longer valid: it is too old, or it was opened elsewhere. Go back and start again.',
     unavailable: 'The service is unavailable for the moment. Try again shortly.',
@@ -22,6 +24,8 @@ export const errorTexts = {
     errorTitle: '操作未成功',
     errorReference: '如需帮助，请提供此编号：{reference}',
     signInExpired: '此次登录已过期，或是在另一个浏览器中开始的。请返回应用重新开始。',
+    signInStartAgain: '此次登录因时间过长已过期，请重新开始。',
+    startAgain: '重新开始',
     formRefused: '此表单已失效：可能已过期，或是在别处打开的。请返回重新开始。',
     unavailable: '服务暂时不可用，请稍后重试。',
     unexpected: '服务器出现问题。请重试；如仍未解决，请联系运营方。',

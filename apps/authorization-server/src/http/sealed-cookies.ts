@@ -1,0 +1,125 @@
+/**
+ * State that belongs to a browser before anybody has signed in, kept in that browser: anonymous requests must not grow
+ * the store. A record is sealed (AES-256-GCM) for its name and id, so that a browser can neither read nor alter it, nor
+ * present it as another one. Its expiry is part of the record and is checked by the record's reader.
+ * Not here: single use. A browser can present an old cookie again, so a record must not be worth more than the request
+ * that made it.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Sealer } from '@gatehouse/identity';
+import type { Request, RequestHandler, Response } from 'express';
+
+export interface SealedCookies {
+  /** The record that this request brought, or wrote itself; undefined for none and for one that does not open. */
+  read(id: string): string | undefined;
+  write(id: string, record: string, secondsToLive: number): void;
+  clear(id: string): void;
+}
+
+/** Browsers keep 4096 bytes of a cookie with its name and attributes (RFC 6265 §6.1). */
+const CHUNK_BYTES = 3800;
+/** Together they stay below the 16 KiB of a request's headers (packages/http-server/src/server-limits.ts). */
+const MAXIMUM_CHUNKS = 3;
+
+interface Exchange {
+  readonly request: Request;
+  readonly response: Response;
+  /** What this request wrote or cleared, by cookie name and id. */
+  readonly written: Map<string, { readonly record: string | undefined; readonly chunks: number }>;
+}
+
+const exchanges = new AsyncLocalStorage<Exchange>();
+
+/** Makes the cookies of this request available to what it calls, however deep in the provider. */
+export const withSealedCookies: RequestHandler = (request, response, next) => {
+  exchanges.run({ request, response, written: new Map() }, next);
+};
+
+export function createSealedCookies(settings: {
+  readonly name: string;
+  /** The pages that read the record: browsers send it to no others. */
+  readonly pathOf: (id: string) => string;
+  readonly secure: boolean;
+  readonly sealer: Sealer;
+}): SealedCookies {
+  const { pathOf, secure, sealer } = settings;
+  // Bound to a path, which `__Host-` does not allow.
+  const name = secure ? `__Secure-${settings.name}` : settings.name;
+  const contextOf = (id: string) => `cookie:${settings.name}:${id}`;
+  const chunkName = (index: number) => `${name}.${index}`;
+
+  function open(sealed: string, id: string): string | undefined {
+    try {
+      return sealer.open(sealed, contextOf(id));
+    } catch {
+      return undefined;
+    }
+  }
+
+  function clearChunks({ request, response, written }: Exchange, id: string, from: number): void {
+    const held = readChunks(request, chunkName).length;
+    const count = Math.max(held, written.get(contextOf(id))?.chunks ?? 0);
+    for (let index = from; index < count; index += 1) {
+      response.clearCookie(chunkName(index), { path: pathOf(id) });
+    }
+  }
+
+  return {
+    read(id) {
+      const exchange = exchanges.getStore();
+      if (exchange === undefined) {
+        return undefined;
+      }
+      const own = exchange.written.get(contextOf(id));
+      if (own !== undefined) {
+        return own.record;
+      }
+      const chunks = readChunks(exchange.request, chunkName);
+      return chunks.length === 0 ? undefined : open(chunks.join(''), id);
+    },
+    write(id, record, secondsToLive) {
+      const exchange = exchanges.getStore();
+      if (exchange === undefined) {
+        throw new Error('A cookie can only be written while a page is served.');
+      }
+      const sealed = sealer.seal(record, contextOf(id));
+      const count = Math.ceil(sealed.length / CHUNK_BYTES);
+      if (count > MAXIMUM_CHUNKS) {
+        throw new RangeError(`A record of ${record.length} characters is too long for cookies.`);
+      }
+      for (let index = 0; index < count; index += 1) {
+        const chunk = sealed.slice(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES);
+        exchange.response.cookie(chunkName(index), chunk, {
+          path: pathOf(id),
+          maxAge: secondsToLive * 1000,
+          httpOnly: true,
+          sameSite: 'lax',
+          secure,
+        });
+      }
+      clearChunks(exchange, id, count);
+      exchange.written.set(contextOf(id), { record, chunks: count });
+    },
+    clear(id) {
+      const exchange = exchanges.getStore();
+      if (exchange !== undefined) {
+        clearChunks(exchange, id, 0);
+        exchange.written.set(contextOf(id), { record: undefined, chunks: 0 });
+      }
+    },
+  };
+}
+
+function readChunks({ headers }: Request, chunkName: (index: number) => string): readonly string[] {
+  const cookies = (headers.cookie ?? '').split(';').map((cookie) => cookie.trim());
+  const chunks: string[] = [];
+  for (let index = 0; index < MAXIMUM_CHUNKS; index += 1) {
+    const start = `${chunkName(index)}=`;
+    const chunk = cookies.find((cookie) => cookie.startsWith(start))?.slice(start.length);
+    if (chunk === undefined) {
+      break;
+    }
+    chunks.push(chunk);
+  }
+  return chunks;
+}

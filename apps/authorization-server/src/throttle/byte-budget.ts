@@ -1,0 +1,43 @@
+import type { Store } from '@gatehouse/store';
+import { TooManyAttempts } from './too-many-attempts.ts';
+
+/** How many bytes a party may have stored within a window. */
+export interface ByteBudget {
+  /** Part of the counter's key. */
+  readonly party: string;
+  readonly bytes: number;
+}
+
+/** Refused before anything is stored. */
+export class BudgetExhausted extends TooManyAttempts {
+  constructor(resetsAt: number, now: number) {
+    super(resetsAt, now);
+    this.name = 'BudgetExhausted';
+    this.message = 'Too much is stored for this address, this client, or all public clients.';
+  }
+}
+
+/**
+ * Charges what is about to be stored to each budget in turn. It stops at the first one that is exhausted: an address
+ * that is over its own budget must not use up those that it shares with others. A window does not slide, so within one
+ * lifetime up to twice the budget can be alive.
+ *
+ * @throws BudgetExhausted
+ */
+export async function chargeBudgets(
+  store: Store,
+  charge: {
+    readonly name: string;
+    readonly bytes: number;
+    readonly windowSeconds: number;
+    readonly budgets: readonly ByteBudget[];
+  },
+): Promise<void> {
+  for (const budget of charge.budgets) {
+    const key = `stored-bytes:${charge.name}:${budget.party}`;
+    const { count, resetsAt } = await store.increment(key, charge.windowSeconds, charge.bytes);
+    if (count > budget.bytes) {
+      throw new BudgetExhausted(resetsAt, Date.now());
+    }
+  }
+}
