@@ -8,6 +8,8 @@ const config: Config = {
     '/node_modules/',
     '/data/',
     ...(process.env.SLOW_TESTS === '1' ? [] : ['\\.slow\\.test\\.ts$']),
+    // Attacks, too: npm run test:attacks.
+    ...(process.env.ATTACK_TESTS === '1' ? [] : ['/test/attacks/']),
     // What needs a Docker engine too: npm run test:compose.
     ...(process.env.COMPOSE_TESTS === '1' ? [] : ['/test/compose/']),
   ],

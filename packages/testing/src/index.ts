@@ -28,7 +28,7 @@ export {
   startStoreEngine,
   storeEngines,
 } from './store-engine.ts';
-export { listStoredKeys } from './stored-keys.ts';
+export { listStoredKeys, type StoredKey } from './stored-keys.ts';
 export {
   createVirtualUser,
   type Disappointment,
