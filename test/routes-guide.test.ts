@@ -50,6 +50,6 @@ describe('docs/routes.md', () => {
       ['telemetry.read', false],
       ['telemetry.follow', true],
     ]);
-    expect(upstreams.get('telemetry')).toBe('http://telemetry:8860');
+    expect(upstreams.get('telemetry')).toMatchObject({ url: 'http://telemetry:8860' });
   });
 });

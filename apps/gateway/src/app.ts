@@ -48,7 +48,7 @@ import { createProtectedResource } from './public-documents/protected-resource.t
 import { createRequestLimits } from './rate-limits/request-limits.ts';
 import { issueAccessTokenOperation } from './routes/device-routes.ts';
 import type { CredentialKind } from './routes/route.ts';
-import type { Routing } from './routes/route-file.ts';
+import type { RoutedUpstream, Routing } from './routes/route-file.ts';
 import { createRouteTable } from './routes/route-table.ts';
 import { createReplySealer, SIGNED_REPLY_LIMIT_BYTES } from './sealing/seal-reply.ts';
 
@@ -176,15 +176,17 @@ function openSigningKeys(dependencies: GatewayDependencies) {
 }
 
 function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, Upstream> {
-  const { routing } = dependencies;
-  const open = (url: string) =>
+  const { routing, logger } = dependencies;
+  const open = (name: string, { url, health }: RoutedUpstream) =>
     createUpstream({
-      url,
+      ...{ url, health },
+      onCircuitChange: (state) =>
+        logger.warn({ upstream: name, state }, `upstream circuit ${state}`),
       connections: dependencies.upstreamConnections ?? UPSTREAM_CONNECTIONS,
       streamConnections: dependencies.upstreamStreams ?? UPSTREAM_STREAMS,
       maximumRequests: dependencies.upstreamMaximumRequests ?? UPSTREAM_MAXIMUM_REQUESTS,
     });
-  return new Map([...routing.upstreams].map(([name, url]) => [name, open(url)]));
+  return new Map([...routing.upstreams].map(([name, upstream]) => [name, open(name, upstream)]));
 }
 
 function createAuthenticators(

@@ -59,6 +59,8 @@ export interface BootOptions extends Partial<Omit<GatewayDependencies, 'identity
   readonly masterKey?: Buffer;
   readonly routes?: readonly Route[];
   readonly deviceServiceUrl?: string;
+  /** The health path of the service. */
+  readonly health?: string;
 }
 
 export async function bootGateway(options: BootOptions = {}): Promise<BootedGateway> {
@@ -68,6 +70,7 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
   const {
     routes: _routes,
     deviceServiceUrl: _url,
+    health: _health,
     masterKey = randomBytes(32),
     ...overrides
   } = rest;
@@ -83,7 +86,9 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
   });
   const routing = {
     routes: options.routes ?? deviceRoutes,
-    upstreams: new Map([['device-service', options.deviceServiceUrl ?? upstream.url]]),
+    upstreams: new Map([
+      ['device-service', { url: options.deviceServiceUrl ?? upstream.url, health: options.health }],
+    ]),
   };
   const registry = createMetricsRegistry();
   const gateway = createGateway({

@@ -9,6 +9,7 @@ import { startRecordingUpstream } from './recording-upstream.ts';
 it('a caller who left while its internal token was made has nothing forwarded', async () => {
   const service = await startRecordingUpstream();
   const upstream = createUpstream({
+    ...{ health: undefined, onCircuitChange: () => {} },
     ...{ url: service.url, connections: 1, streamConnections: 1, maximumRequests: 1 },
   });
   const made = Promise.withResolvers<string>();

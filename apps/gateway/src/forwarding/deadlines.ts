@@ -13,23 +13,28 @@ const SWEEP_MILLISECONDS = 25;
  * The deadlines of all exchanges that run, looked through by one timer: a timer for each would be started and
  * stopped for every request. An end comes up to 25 ms late, never early.
  */
-export class Deadlines {
-  readonly #running: Expiring[] = [];
+export class Deadlines<Each extends Expiring> {
+  readonly #running: Each[] = [];
   #sweeper: NodeJS.Timeout | undefined;
 
-  start(each: Expiring, milliseconds: number): void {
+  start(each: Each, milliseconds: number): void {
     each.expiresAt = performance.now() + milliseconds;
     each.slot = this.#running.push(each) - 1;
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MILLISECONDS);
   }
 
   /** Begins again, for one that runs. */
-  extend(each: Expiring, milliseconds: number): void {
+  extend(each: Each, milliseconds: number): void {
     each.expiresAt = performance.now() + milliseconds;
   }
 
+  /** Those that run, in no order. */
+  get running(): readonly Each[] {
+    return this.#running;
+  }
+
   /** Nothing, when it is over already. */
-  end(each: Expiring): void {
+  end(each: Each): void {
     const { slot } = each;
     if (slot === -1) {
       return;

@@ -42,6 +42,7 @@ export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver, Re
   #cancelled: Error | undefined;
   #body: UpstreamBody | undefined;
   #over = false;
+  #isExpired = false;
 
   constructor(events: UpstreamCallEvents) {
     this.#events = events;
@@ -49,6 +50,16 @@ export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver, Re
       this.#resolve = resolve;
       this.#reject = reject;
     });
+  }
+
+  /** The head of the reply is here. */
+  get isAnswered(): boolean {
+    return this.#body !== undefined;
+  }
+
+  /** It met its deadline. */
+  get isExpired(): boolean {
+    return this.#isExpired;
   }
 
   /** Ends the exchange wherever it is; after its end it does nothing. */
@@ -76,6 +87,7 @@ export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver, Re
   }
 
   expire(): void {
+    this.#isExpired = true;
     this.cancel(() => new ApiError('timeout'));
   }
 

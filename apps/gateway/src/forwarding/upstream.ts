@@ -1,10 +1,13 @@
 import { serviceUnavailable } from '@gatehouse/api-envelope';
 import type { RequestDependent } from '@gatehouse/http-server';
 import { Pool } from 'undici';
+import { CircuitBreaker, type CircuitState } from './circuit-breaker.ts';
 import { Deadlines } from './deadlines.ts';
-import { createHeldExchanges } from './held-exchanges.ts';
+import { createHealthProbe } from './health-probe.ts';
+import { createHeldExchanges, type HeldExchanges } from './held-exchanges.ts';
 import { ConnectionPool } from './http1/connection-pool.ts';
 import type { BodyStream } from './http1/plain-request.ts';
+import { Lane } from './lane.ts';
 import { addLoads, type PoolLoad } from './pool-load.ts';
 import { UpgradeCall, type UpgradedConnection } from './upgrade-call.ts';
 import { UpstreamCall, type UpstreamCallEvents, type UpstreamReply } from './upstream-call.ts';
@@ -35,6 +38,7 @@ export interface Upstream {
   send(request: UpstreamRequest): UpstreamExchange;
   /** Opens a WebSocket. Rejects with an ApiError unless the service agrees. */
   upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>): Promise<UpgradedConnection>;
+  readonly circuit: CircuitState;
   /** What its pools do now: of what is answered at once, and of what stays open. */
   load(): Readonly<Record<'requests' | 'streams', PoolLoad>>;
   close(): Promise<void>;
@@ -42,6 +46,10 @@ export interface Upstream {
 
 export interface UpstreamOptions {
   readonly url: string;
+  /** A path of the service that it answers at once while it works. */
+  readonly health: string | undefined;
+  /** Hears when the circuit opens and closes. */
+  readonly onCircuitChange: (state: CircuitState) => void;
   readonly connections: number;
   /** Of their own for what stays open or sends much, so that it does not take the others' away. */
   readonly streamConnections: number;
@@ -57,35 +65,14 @@ const CONNECT_TIMEOUT_MILLISECONDS = 900;
 /** Server-sent events are to be kept alive by comments; what says nothing for so long is gone. */
 const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 
-/** How many exchanges of one kind there may be, and are. */
-class Lane {
-  readonly #limit: number;
-  #inFlight = 0;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  /** @throws ApiError `service_unavailable` where there is no room */
-  enter(): void {
-    if (this.#inFlight >= this.#limit) {
-      throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
-    }
-    this.#inFlight += 1;
-  }
-
-  leave(): void {
-    this.#inFlight -= 1;
-  }
-}
-
 /**
  * Bounded pools of connections to one service. After a lost reply only the caller can know whether the
  * operation may be repeated: nothing is sent twice but a GET or HEAD that met a closing connection (decision 13).
  */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const pools = openPools(options);
-  const deadlines = new Deadlines();
+  const deadlines = new Deadlines<UpstreamCall>();
+  const breaker = openBreaker(options, deadlines);
   const held = createHeldExchanges<UpstreamCall>({
     waiting: pools.waiting,
     cancel: (call) => call.cancel(doesNotRead),
@@ -93,34 +80,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const brief = new Lane(options.maximumRequests);
   /** What lasts as long as its caller likes: streams, and bodies that were not read ahead. */
   const open = new Lane(options.streamConnections);
-  const ofBrief: UpstreamCallEvents = {
-    answered: () => {},
-    received: () => {},
-    held: (call, isHeld) => (isHeld ? held.hold(call) : held.release(call)),
-    settled(call) {
-      deadlines.end(call);
-      held.release(call);
-      brief.leave();
-    },
-  };
-  const ofBody: UpstreamCallEvents = {
-    answered: () => {},
-    received: () => {},
-    held: () => {},
-    settled(call) {
-      deadlines.end(call);
-      open.leave();
-    },
-  };
-  const awaitMore = (call: UpstreamCall) => deadlines.extend(call, STREAM_IDLE_MILLISECONDS);
-  const ofStream: UpstreamCallEvents = {
-    ...ofBody,
-    answered: awaitMore,
-    received: awaitMore,
-    // A caller that does not read is no silence of the service; the server cuts it (slow-readers).
-    held: (call, isHeld) =>
-      isHeld ? deadlines.extend(call, Number.POSITIVE_INFINITY) : awaitMore(call),
-  };
+  const { ofBrief, ofBody, ofStream } = callEvents({ deadlines, breaker, held, brief, open });
 
   function openCall({ streaming, body }: UpstreamRequest): UpstreamCall {
     if (streaming || isStream(body)) {
@@ -133,13 +93,18 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
   return {
     url: options.url,
+    get circuit() {
+      return breaker.state;
+    },
     send(request) {
+      breaker.assertClosed();
       const call = openCall(request);
       deadlines.start(call, request.timeoutMilliseconds);
       pools.send(request, call);
       return call;
     },
     async upgrade(request) {
+      breaker.assertClosed();
       open.enter();
       const call = new UpgradeCall(() => open.leave());
       const deadline = setTimeout(() => call.expire(), request.timeoutMilliseconds);
@@ -147,8 +112,81 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       return call.upgraded.finally(() => clearTimeout(deadline));
     },
     load: pools.load,
-    close: pools.close,
+    close() {
+      breaker.close();
+      return pools.close();
+    },
   };
+}
+
+/** What the end and the parts of a call mean to everything that watches it. */
+function callEvents(watchers: {
+  readonly deadlines: Deadlines<UpstreamCall>;
+  readonly breaker: CircuitBreaker;
+  readonly held: HeldExchanges<UpstreamCall>;
+  readonly brief: Lane;
+  readonly open: Lane;
+}) {
+  const { deadlines, breaker, held } = watchers;
+  const end = (call: UpstreamCall) => {
+    deadlines.end(call);
+    if (call.isExpired && !call.isAnswered) {
+      breaker.timedOut();
+    }
+  };
+  const heard = () => breaker.heard();
+  const ofBrief: UpstreamCallEvents = {
+    answered: heard,
+    received: heard,
+    held: (call, isHeld) => (isHeld ? held.hold(call) : held.release(call)),
+    settled(call) {
+      end(call);
+      held.release(call);
+      watchers.brief.leave();
+    },
+  };
+  const ofBody: UpstreamCallEvents = {
+    answered: heard,
+    received: heard,
+    held: () => {},
+    settled(call) {
+      end(call);
+      watchers.open.leave();
+    },
+  };
+  const awaitMore = (call: UpstreamCall) => deadlines.extend(call, STREAM_IDLE_MILLISECONDS);
+  const hearStream = (call: UpstreamCall) => {
+    breaker.heard();
+    awaitMore(call);
+  };
+  const ofStream: UpstreamCallEvents = {
+    ...ofBody,
+    answered: hearStream,
+    received: hearStream,
+    // A caller that does not read is no silence of the service; the server cuts it (slow-readers).
+    held: (call, isHeld) =>
+      isHeld ? deadlines.extend(call, Number.POSITIVE_INFINITY) : awaitMore(call),
+  };
+  return { ofBrief, ofBody, ofStream };
+}
+
+function openBreaker(
+  { url, health, onCircuitChange }: UpstreamOptions,
+  deadlines: Deadlines<UpstreamCall>,
+): CircuitBreaker {
+  const base = new URL(url);
+  const prefix = base.pathname === '/' ? '' : base.pathname;
+  const waiting = () => deadlines.running.filter((call) => !call.isAnswered);
+  return new CircuitBreaker({
+    health: health === undefined ? undefined : createHealthProbe(base, prefix + health),
+    isWaiting: () => waiting().length > 0,
+    endWaiting: (reason) => {
+      for (const call of waiting()) {
+        call.cancel(reason);
+      }
+    },
+    onChange: onCircuitChange,
+  });
 }
 
 /** Connections of our own for all exchanges, and of undici for upgrades, whose replies reach no caller. */

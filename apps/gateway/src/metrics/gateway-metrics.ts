@@ -125,6 +125,16 @@ function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, 
       ]),
   });
   registry.collect({
+    name: 'gatehouse_upstream_circuit_open',
+    help: '1 while a service does not answer and requests for it are rejected at once.',
+    type: 'gauge',
+    read: () =>
+      [...upstreams].map(([upstream, { circuit }]) => ({
+        labels: { upstream },
+        value: circuit === 'closed' ? 0 : 1,
+      })),
+  });
+  registry.collect({
     name: 'gatehouse_upstream_connections',
     help: 'Connections to a service behind: open, and of them free.',
     type: 'gauge',

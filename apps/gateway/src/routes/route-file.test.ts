@@ -37,15 +37,20 @@ describe('loadRouting', () => {
   it('is the built-in table without a file', () => {
     const { routes, upstreams } = loadRouting(undefined, 'http://localhost:8850');
     expect(routes).toBe(deviceRoutes);
-    expect([...upstreams]).toEqual([['device-service', 'http://localhost:8850']]);
+    expect([...upstreams]).toEqual([
+      ['device-service', { url: 'http://localhost:8850', health: '/live' }],
+    ]);
   });
 
   it('adds routes to it, with defaults for what they leave out', () => {
     const { routes, upstreams } = load({
-      upstreams: { reports: { url: 'http://localhost:9100' } },
+      upstreams: { reports: { url: 'http://localhost:9100', health: '/health' } },
       routes: [{ ...report, upstream: 'reports' }],
     });
-    expect(upstreams.get('reports')).toBe('http://localhost:9100');
+    expect(upstreams.get('reports')).toEqual({
+      url: 'http://localhost:9100',
+      health: '/health',
+    });
     expect(routes).toHaveLength(deviceRoutes.length + 1);
     expect(routes[0]).toEqual({
       ...report,

@@ -19,9 +19,19 @@ import { pathShape } from './route-table.ts';
 /** What the gateway serves, and where the upstreams of its routes are. */
 export interface Routing {
   readonly routes: readonly Route[];
-  /** Name → base URL. The device service is there without being named. */
-  readonly upstreams: ReadonlyMap<string, string>;
+  /** By name. The device service is there without being named. */
+  readonly upstreams: ReadonlyMap<string, RoutedUpstream>;
 }
+
+export interface RoutedUpstream {
+  /** Base URL. */
+  readonly url: string;
+  /** A path that the service answers at once while it works; see circuit-breaker. */
+  readonly health?: string | undefined;
+}
+
+/** The device service answers 401 to everything without a token, which is a sign of life. */
+const DEVICE_SERVICE_HEALTH = '/live';
 
 const MEBIBYTE = 1024 * 1024;
 const name = z
@@ -30,6 +40,11 @@ const name = z
 
 /** Segments that need no percent-encoding, or one parameter each. No dot segments, no slash at the end. */
 const PATH = /^(?:\/(?!\.{1,2}(?:\/|$))(?:[A-Za-z0-9_.~-]+|\{[A-Za-z][A-Za-z0-9]*\}))+$/;
+
+const healthPath = z
+  .string()
+  .regex(PATH, 'must be /segments of plain letters')
+  .refine((path) => !path.includes('{'), 'must be /segments of plain letters');
 
 export const routeEntry = z
   .strictObject({
@@ -69,7 +84,9 @@ export const routeEntry = z
 export const routeFile = z.strictObject({
   /** False: only the routes of the file. Otherwise they come to the built-in ones, or replace them. */
   builtIn: z.boolean().default(true),
-  upstreams: z.record(name, z.strictObject({ url: baseUrl })).default({}),
+  upstreams: z
+    .record(name, z.strictObject({ url: baseUrl, health: healthPath.optional() }))
+    .default({}),
   routes: z.array(routeEntry),
 });
 
@@ -82,16 +99,15 @@ type RouteEntry = RouteFile['routes'][number];
  * @throws ConfigurationError with every problem of the file at once
  */
 export function loadRouting(path: string | undefined, deviceServiceUrl: string): Routing {
-  const builtInUpstream: [string, string] = [deviceService, deviceServiceUrl];
+  const builtInUpstream: [string, RoutedUpstream] = [
+    deviceService,
+    { url: deviceServiceUrl, health: DEVICE_SERVICE_HEALTH },
+  ];
   if (path === undefined) {
     return { routes: deviceRoutes, upstreams: new Map([builtInUpstream]) };
   }
   const file = readRouteFile(path);
-  const named = Object.entries(file.upstreams).map(([key, { url }]): [string, string] => [
-    key,
-    url,
-  ]);
-  const upstreams = new Map([builtInUpstream, ...named]);
+  const upstreams = new Map([builtInUpstream, ...Object.entries(file.upstreams)]);
   const problems = [...unknownUpstreams(file, upstreams), ...repeatedRoutes(file)];
   if (problems.length > 0) {
     throw new ConfigurationError(problems);
@@ -117,7 +133,7 @@ function readRouteFile(path: string): RouteFile {
   return parsed.data;
 }
 
-function unknownUpstreams(file: RouteFile, upstreams: ReadonlyMap<string, string>) {
+function unknownUpstreams(file: RouteFile, upstreams: Routing['upstreams']) {
   return file.routes.flatMap(({ upstream }, index) =>
     upstreams.has(upstream) ? [] : [problem(`routes.${index}.upstream`, 'names no upstream')],
   );

@@ -1,0 +1,187 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { type BootedGateway, bootGateway } from './booted-gateway.ts';
+import { send } from './http-client.ts';
+
+const answerAtOnce: RequestListener = (_request, response) => response.end('{}');
+const silence: RequestListener = () => {};
+
+let service: Server;
+let booted: BootedGateway;
+let token: string;
+/** What reached the service, without the probes. */
+let calls: number;
+let probes: number;
+let onCall: RequestListener;
+let onProbe: RequestListener;
+
+async function boot(options: { health?: string; timeoutMilliseconds?: number }): Promise<void> {
+  calls = 0;
+  probes = 0;
+  onCall = answerAtOnce;
+  onProbe = answerAtOnce;
+  service = createServer((request, response) => {
+    const isProbe = request.url === '/base/health';
+    calls += isProbe ? 0 : 1;
+    probes += isProbe ? 1 : 0;
+    (isProbe ? onProbe : onCall)(request, response);
+  });
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  const { port } = service.address() as { port: number };
+  const { timeoutMilliseconds = 15_000, ...more } = options;
+  booted = await bootGateway({
+    deviceServiceUrl: `http://127.0.0.1:${port}/base`,
+    routes: deviceRoutes.map((route) => ({ ...route, timeoutMilliseconds })),
+    ...more,
+  });
+  token = await booted.issueToken();
+}
+
+afterEach(async () => {
+  service.closeAllConnections();
+  await booted.close();
+  service.close();
+});
+
+function get(method = 'GET') {
+  const path = method === 'GET' ? '/api/device' : '/device-instance';
+  const body = method === 'GET' ? {} : { body: '{}' };
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  return send(booted.port, path, { method, headers, ...body });
+}
+
+const isOpen = () =>
+  booted.metrics().includes('gatehouse_upstream_circuit_open{upstream="device-service"} 1');
+
+const changes = () =>
+  [...booted.log().matchAll(/"msg":"upstream circuit (\w+)"/g)].map(([, to]) => to);
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 15_000;
+  while (!(await isSo()) && performance.now() < deadline) {
+    await sleep(20);
+  }
+  expect(await isSo()).toBe(true);
+}
+
+describe('a service with a health path', () => {
+  it('that stops is noticed long before the deadline, and ends what waits for it', async () => {
+    await boot({ health: '/health' });
+    expect((await get()).status).toBe(200);
+    onCall = silence;
+    onProbe = silence;
+    const started = performance.now();
+    const waiting = await Promise.all([get(), get('POST'), get()]);
+
+    expect(waiting.map(({ status, json }) => [status, json.code])).toEqual(
+      Array(3).fill([504, 'timeout']),
+    );
+    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(isOpen()).toBe(true);
+
+    const before = calls;
+    const refused = await Promise.all(Array.from({ length: 20 }, () => get()));
+    expect(new Set(refused.map(({ status, json }) => `${status} ${json.code}`))).toEqual(
+      new Set(['503 service_unavailable']),
+    );
+    expect(refused.map(({ headers }) => headers['retry-after'])).toEqual(Array(20).fill('1'));
+    expect(calls).toBe(before);
+
+    onCall = answerAtOnce;
+    onProbe = answerAtOnce;
+    await until(async () => (await get()).status === 200);
+    expect(isOpen()).toBe(false);
+    expect(changes()).toEqual(['open', 'closed']);
+  });
+
+  it('that is slow, and works, is left alone', async () => {
+    await boot({ health: '/health' });
+    onCall = (_request, response) => setTimeout(() => response.end('{}'), 6000);
+    const replies = await Promise.all([get(), get('POST'), get()]);
+
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(probes).toBeGreaterThan(0);
+    expect(changes()).toEqual([]);
+  });
+
+  it.each([
+    [401, []],
+    [404, []],
+    [503, ['open']],
+  ])('that answers it with %d changes the circuit to %j', async (status, expected) => {
+    await boot({ health: '/health', timeoutMilliseconds: 4000 });
+    onCall = silence;
+    onProbe = (_request, response) => response.writeHead(status).end();
+
+    expect((await get()).status).toBe(504);
+    expect(changes()).toEqual(expected);
+  });
+
+  it('that sends anything while it is asked is not given up', async () => {
+    await boot({ health: '/health', timeoutMilliseconds: 5500 });
+    onProbe = silence;
+    // The first request is answered slowly after its head; the second one is not answered.
+    onCall = (request, response) => {
+      if (request.url?.includes('slow')) {
+        response.flushHeaders();
+        const timer = setInterval(() => response.write('x'), 300);
+        response.once('close', () => clearInterval(timer));
+      }
+    };
+    const headers = { Authorization: `Bearer ${token}` };
+    const slow = send(booted.port, '/api/device?slow', { headers }).catch(() => undefined);
+    expect((await get()).status).toBe(504);
+    await slow;
+    expect(changes()).toEqual([]);
+  });
+
+  it('is not asked while nobody waits for it', async () => {
+    await boot({ health: '/health' });
+    expect((await get()).status).toBe(200);
+    await sleep(2500);
+    expect(probes).toBe(0);
+  });
+});
+
+describe('a service without a health path', () => {
+  const timeoutMilliseconds = 300;
+
+  it('is given up after five timeouts in a row, and tried once a second', async () => {
+    await boot({ timeoutMilliseconds });
+    onCall = silence;
+    for (let count = 0; count < 5; count += 1) {
+      expect((await get()).status).toBe(504);
+    }
+    expect(isOpen()).toBe(true);
+    expect((await get()).status).toBe(503);
+
+    const before = calls;
+    await until(async () => {
+      await Promise.all(Array.from({ length: 10 }, () => get()));
+      return calls > before;
+    });
+    expect(calls).toBe(before + 1);
+    expect(isOpen()).toBe(true);
+
+    onCall = answerAtOnce;
+    await until(async () => (await get()).status === 200);
+    expect(isOpen()).toBe(false);
+    expect(changes()).toEqual(['open', 'closed']);
+  });
+
+  it('is not given up while any request is answered', async () => {
+    await boot({ timeoutMilliseconds });
+    onCall = (request, response) => {
+      if (request.method === 'GET') {
+        response.end('{}');
+      }
+    };
+    for (let count = 0; count < 8; count += 1) {
+      expect((await get('POST')).status).toBe(504);
+      expect((await get()).status).toBe(200);
+    }
+    expect(changes()).toEqual([]);
+  });
+});
