@@ -1,8 +1,9 @@
 import type { Store } from '@gatehouse/store';
 import type { Client } from './client.ts';
 import type { CredentialHash } from './credential-hash.ts';
-import { accessTokenKey, accessTokenKinds } from './credential-keys.ts';
+import { accessTokenKey, accessTokenKinds, grantTombstoneKey } from './credential-keys.ts';
 import type { FindLiveHolder } from './live-holder.ts';
+import { createRecordCache } from './record-cache.ts';
 
 /** Who a verified credential speaks for, and what it may do. */
 export interface Principal {
@@ -23,6 +24,8 @@ interface StoredAccessToken {
   readonly kind: string;
   readonly clientId: string;
   readonly accountId?: string;
+  /** What the user allowed, where the token comes from that. */
+  readonly grantId?: string;
   readonly scope?: string;
   /** Epoch seconds. */
   readonly iat: number;
@@ -31,6 +34,9 @@ interface StoredAccessToken {
   readonly secureKeyId?: string;
 }
 
+/** So many tokens' grants are known: about 2 MB. */
+const KNOWN_GRANTS = 10_000;
+
 export function createAccessTokenVerifier(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
@@ -38,14 +44,44 @@ export function createAccessTokenVerifier(dependencies: {
   readonly now: () => number;
 }): AccessTokenVerifier {
   const { store, credentialHash, findLiveHolder, now } = dependencies;
+  const tombstones = createRecordCache(store, (text) => text, now);
+  // A token never changes its grant. Once it is known, both reads go out together: one round trip a verification.
+  const knownGrants = new Map<string, string>();
+
+  function rememberGrant(key: string, grantId: string): void {
+    if (knownGrants.size >= KNOWN_GRANTS) {
+      knownGrants.clear();
+    }
+    knownGrants.set(key, grantId);
+  }
+
+  function readTombstone(grantId: string): Promise<string | undefined> {
+    const tombstone = tombstones.read(grantTombstoneKey(grantId));
+    // It is awaited later, unless the token turns out to be dead before.
+    tombstone.catch(() => undefined);
+    return tombstone;
+  }
+
   return async (token) => {
-    const stored = parseStoredToken(await store.get(accessTokenKey(credentialHash(token))));
+    const key = accessTokenKey(credentialHash(token));
+    const knownGrant = knownGrants.get(key);
+    let tombstone = knownGrant === undefined ? undefined : readTombstone(knownGrant);
+    const stored = parseStoredToken(await store.get(key));
     if (stored === undefined || stored.exp * 1000 <= now()) {
+      knownGrants.delete(key);
       return undefined;
     }
-    const { clientId, accountId: userId, iat: issuedAt, secureKeyId } = stored;
+    const { clientId, accountId: userId, iat: issuedAt, secureKeyId, grantId } = stored;
+    if (grantId !== undefined && grantId !== knownGrant) {
+      rememberGrant(key, grantId);
+      tombstone = readTombstone(grantId);
+    }
     const holder = await findLiveHolder({ issuedAt, clientId, userId, secureKeyId });
     if (holder?.client === undefined) {
+      return undefined;
+    }
+    // A second line of defence: a revocation also deletes the token, if the index of the grant names it.
+    if (tombstone !== undefined && (await tombstone) !== undefined) {
       return undefined;
     }
     const { client, user } = holder;
@@ -87,6 +123,7 @@ function isStoredAccessToken(value: unknown): value is StoredAccessToken {
     accessTokenKinds.has(token.kind) &&
     typeof token.clientId === 'string' &&
     (token.accountId === undefined || typeof token.accountId === 'string') &&
+    (token.grantId === undefined || typeof token.grantId === 'string') &&
     (token.scope === undefined || typeof token.scope === 'string') &&
     (token.secureKeyId === undefined || typeof token.secureKeyId === 'string') &&
     Number.isSafeInteger(token.iat) &&

@@ -67,6 +67,7 @@ export { RefusedChange } from './refused-change.ts';
 export { createRegisteredOrigins, type RegisteredOrigins } from './registered-origins.ts';
 export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
 export { nextNotBefore, type Revocations, type RevokedToken } from './revocations.ts';
+export { isGrantRevoked } from './revoked-grants.ts';
 export { deviceScopes, identityScopes, knownScopes, type Scope } from './scopes.ts';
 export type { Sealer } from './seal.ts';
 export { generateId, generateSecureKey } from './secure-key.ts';

@@ -1,15 +1,21 @@
 // requires: redis-server
 import { randomUUID } from 'node:crypto';
-import { StoreUnavailable } from '@gatehouse/store';
+import { type Store, StoreUnavailable } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
-import { accessTokenKey, type Identity, type User } from '../src/index.ts';
+import {
+  accessTokenKey,
+  grantTombstoneKey,
+  type Identity,
+  openIdentity as openIdentityOver,
+  type User,
+} from '../src/index.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../src/record-cache.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
 const ISSUED_AT = 1_700_000_000;
 const START = ISSUED_AT * 1000 + 1000;
 
-describeOnBothEngines('access tokens', ({ openIdentity }) => {
+describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) => {
   /** An identity whose clock the test moves, with a client, a user, and tokens as the provider stores them. */
   async function prepare() {
     let now = START;
@@ -55,6 +61,53 @@ describeOnBothEngines('access tokens', ({ openIdentity }) => {
     await identity.clients.save({ ...client, scopes: ['openid'] });
     advance(MAXIMUM_RECORD_AGE_MILLISECONDS + 1);
     expect((await identity.verifyAccessToken(token))?.scopes).toEqual(new Set(['openid']));
+  });
+
+  test('a token is dead once its grant is revoked, although no index names it', async () => {
+    const { identity, record, advance } = await prepare();
+    const grantId = randomUUID();
+    const known = await store(identity, { ...record, grantId });
+    const unknown = await store(identity, { ...record, grantId });
+    const other = await store(identity, { ...record, grantId: randomUUID() });
+    expect(await identity.verifyAccessToken(known)).toBeDefined();
+    await identity.store.set(grantTombstoneKey(grantId), '', 60);
+    advance(MAXIMUM_RECORD_AGE_MILLISECONDS + 1);
+    for (const token of [known, unknown]) {
+      expect(await identity.verifyAccessToken(token)).toBeUndefined();
+    }
+    expect(await identity.verifyAccessToken(other)).toBeDefined();
+  });
+
+  test('a token whose grant is known costs one round trip: both reads go out together', async () => {
+    const { identity, record } = await prepare();
+    const grantId = randomUUID();
+    const token = await store(identity, { ...record, grantId });
+    const shared = openStore();
+    const reads: string[] = [];
+    const observed: Store = Object.assign(Object.create(shared), {
+      get(key: string) {
+        reads.push(key);
+        return shared.get(key);
+      },
+    });
+    let now = START;
+    const observing = openIdentityOver({ store: observed, masterKey, now: () => now });
+    expect(await observing.verifyAccessToken(token)).toBeDefined();
+    now += MAXIMUM_RECORD_AGE_MILLISECONDS + 1;
+    reads.length = 0;
+    const verified = observing.verifyAccessToken(token);
+    const key = accessTokenKey(identity.credentialHash(token));
+    expect([...reads].sort()).toEqual([grantTombstoneKey(grantId), key]);
+    expect(await verified).toBeDefined();
+    expect(reads.filter((each) => each === grantTombstoneKey(grantId))).toHaveLength(1);
+  });
+
+  test('a token with a damaged grant is no token', async () => {
+    const { identity, record } = await prepare();
+    for (const grantId of [1, null, {}]) {
+      const token = await store(identity, { ...record, grantId });
+      expect(await identity.verifyAccessToken(token)).toBeUndefined();
+    }
   });
 
   test('a client that now signs in its own users only has no live token of another’s', async () => {

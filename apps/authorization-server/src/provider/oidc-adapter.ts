@@ -4,6 +4,7 @@ import {
   type FindLiveHolder,
   grantMembersKey,
   grantTombstoneKey,
+  isGrantRevoked,
   type LiveHolder,
   type Sealer,
 } from '@gatehouse/identity';
@@ -76,10 +77,9 @@ export class OidcAdapter implements Adapter {
 
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
     const key = this.#key(id);
-    const { grantId } = payload;
-    const belongsToGrant = grantId !== undefined && this.#model !== 'Interaction';
+    const belongsToGrant = this.#belongsToGrant(payload);
     if (belongsToGrant) {
-      await this.#store.addToIndex(grantMembersKey(grantId), key, expiryOf(expiresIn));
+      await this.#store.addToIndex(grantMembersKey(payload.grantId), key, expiryOf(expiresIn));
     }
     if (this.#model === GRANT && payload.accountId !== undefined) {
       await this.#store.addToIndex(userGrantsKey(payload.accountId), id, expiryOf(expiresIn));
@@ -92,7 +92,7 @@ export class OidcAdapter implements Adapter {
     if (payload.userCode !== undefined) {
       await this.#point('userCode', payload.userCode, id, kept);
     }
-    if (belongsToGrant && (await this.#store.get(grantTombstoneKey(grantId))) !== undefined) {
+    if (belongsToGrant && (await isGrantRevoked(this.#store, payload.grantId))) {
       await this.#store.delete([key]);
       throw new errors.InvalidGrant('the grant was revoked');
     }
@@ -117,8 +117,11 @@ export class OidcAdapter implements Adapter {
       return undefined;
     }
     const stored = this.#decode(key, text, id);
-    const holder = await this.#findHolder(stored);
-    if (holder === undefined) {
+    const [holder, isRevoked] = await Promise.all([
+      this.#findHolder(stored),
+      this.#belongsToGrant(stored) && isGrantRevoked(this.#store, stored.grantId),
+    ]);
+    if (holder === undefined || isRevoked) {
       return undefined;
     }
     const payload = withoutTakenScopes(stored, holder.client);
@@ -160,6 +163,10 @@ export class OidcAdapter implements Adapter {
   async revokeByGrantId(grantId: string): Promise<void> {
     const keys = await this.#store.members(grantMembersKey(grantId));
     await this.#store.delete([...keys, grantMembersKey(grantId)]);
+  }
+
+  #belongsToGrant(payload: AdapterPayload): payload is AdapterPayload & { grantId: string } {
+    return payload.grantId !== undefined && this.#model !== 'Interaction';
   }
 
   #key(id: string): string {
