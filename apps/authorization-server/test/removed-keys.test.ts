@@ -197,7 +197,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     await expectLive(moved, true);
   });
 
-  it('leaves tokens alone that were issued without a secret, or before tokens named their key', async () => {
+  it('leaves tokens alone that name no key, as those from before tokens named one', async () => {
     const oldKeyId = await rotate();
     const { access_token } = await byCode(system.first, full.secureKey);
     const key = `token:${identity.credentialHash(access_token)}`;
