@@ -3,6 +3,7 @@
  *
  *   createStore(url) ── store-url ──▶ sqlite: ─▶ sqlite-store ── sqlite-database (file, schema, busy retry)
  *                                 └─▶ redis…  ─▶ redis-store  ── redis-connection (waits, deadlines) ── redis-client
+ *                                                             └─ redis-confirmed-writes ── redis-confirmed-batches (WAIT), per server
  *                    around either, for its owner: observed-store (how long it takes), store-watch (whether it works)
  *
  * `*-contract.ts` is the suite that every engine passes; `rate-limiter.ts` counts requests over any of them. Deliberately not here: what the keys mean,

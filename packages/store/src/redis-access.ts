@@ -6,10 +6,12 @@ const operations = [
   ...['evalsha', 'eval'],
   // May the user that loads the append-only file run all of it (redis-replay.ts)?
   'acl|dryrun',
+  // Writes are acknowledged once the replicas have them; a slot of a cluster may be on its way to another server.
+  ...['wait', 'asking'],
 ] as const;
 
-/** What ioredis sends on its own: has the server finished loading? */
-const readiness = 'info';
+/** What ioredis sends on its own: has the server finished loading, and which server of a cluster has what? */
+const discovery = ['info', 'cluster|slots', 'cluster|info', 'readonly', 'readwrite'] as const;
 
 /**
  * What stands after the name of a Redis user, in an ACL file, who can do what the store needs and nothing else; the
@@ -21,5 +23,5 @@ export const redisAccessRule: string = [
   'resetkeys',
   '~*',
   '-@all',
-  ...[...operations, readiness].map((command) => `+${command}`),
+  ...[...operations, ...discovery].map((command) => `+${command}`),
 ].join(' ');

@@ -54,14 +54,13 @@ export function createRedisClient(location: RedisLocation): RedisClient {
     ...(location.username !== undefined && { username: location.username }),
     ...(location.password !== undefined && { password: location.password }),
   };
-  const options = { ...clientOptions, ...credentials };
+  const options = { ...clientOptions, ...credentials, ...(location.tls && { tls: {} }) };
   switch (location.engine) {
     case 'redis':
       return new Redis({
         ...options,
         ...location.endpoint,
         db: location.database,
-        ...(location.tls && { tls: {} }),
       }) as RedisClient;
     case 'redis-sentinel':
       return new Redis({
@@ -71,6 +70,7 @@ export function createRedisClient(location: RedisLocation): RedisClient {
         sentinelRetryStrategy: reconnectPauseMilliseconds,
         sentinelCommandTimeout: OPERATION_DEADLINE_MILLISECONDS,
         failoverDetector: true,
+        ...(location.tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
       }) as RedisClient;
     case 'redis-cluster':
       return new Cluster([...location.endpoints], {

@@ -1,4 +1,5 @@
 import { ReplyError } from 'ioredis';
+import { UnconfirmedWrite } from './redis-confirmed-batches.ts';
 import { EvictingRedis } from './redis-memory.ts';
 import { LossyRedis } from './redis-replay.ts';
 
@@ -40,7 +41,11 @@ function replyWord(error: unknown): string | undefined {
  * @returns undefined where the error has neither
  */
 export function outageReason(error: unknown): string | undefined {
-  if (error instanceof EvictingRedis || error instanceof LossyRedis) {
+  if (
+    error instanceof EvictingRedis ||
+    error instanceof LossyRedis ||
+    error instanceof UnconfirmedWrite
+  ) {
     return error.message;
   }
   const word = replyWord(error);

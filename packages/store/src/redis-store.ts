@@ -1,5 +1,6 @@
 import { assertEpochMilliseconds, assertPositiveInteger, lifetimeMilliseconds } from './limits.ts';
 import type { RedisClient } from './redis-client.ts';
+import { ConfirmedWrites } from './redis-confirmed-writes.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { readMemory } from './redis-memory.ts';
 import { keyOfEveryShard } from './redis-shards.ts';
@@ -27,10 +28,12 @@ export function createRedisStore(
 
 class RedisStore implements Store {
   readonly #connection: RedisConnection;
+  readonly #writes: ConfirmedWrites;
   readonly #now: () => number;
 
   constructor(location: RedisLocation, { signals, warn, now }: RedisStoreDependencies) {
     this.#connection = new RedisConnection(location, signals, warn);
+    this.#writes = new ConfirmedWrites(location, signals, warn);
     this.#now = now;
   }
 
@@ -45,7 +48,7 @@ class RedisStore implements Store {
     options: WriteOptions = {},
   ): Promise<void> {
     const words = [value, ...expiryWords(ttlSeconds)] as const;
-    await this.#send('set', (client) => write(client, key, words, options));
+    await this.#writes.send('set', key, (client) => write(client, key, words, options));
   }
 
   async claim(
@@ -55,14 +58,16 @@ class RedisStore implements Store {
     options: WriteOptions = {},
   ): Promise<string> {
     const words = [owner, ...expiryWords(ttlSeconds), 'NX', 'GET'] as const;
-    const holder = await this.#send('claim', async (client) =>
+    const holder = await this.#writes.send('claim', key, async (client) =>
       optionalText(await write(client, key, words, options)),
     );
     return holder ?? owner;
   }
 
   async delete(keys: readonly string[]): Promise<void> {
-    await this.#send('delete', (client) => Promise.all(keys.map((key) => client.unlink(key))));
+    await Promise.all(
+      keys.map((key) => this.#writes.send('delete', key, (client) => client.unlink(key))),
+    );
   }
 
   async increment(key: string, windowSeconds: number, amount = 1): Promise<Counter> {
@@ -86,13 +91,13 @@ class RedisStore implements Store {
 
   async addToIndex(key: string, member: string, expiresAt: number): Promise<void> {
     assertEpochMilliseconds(expiresAt);
-    await this.#send('addToIndex', (client) =>
+    await this.#writes.send('addToIndex', key, (client) =>
       client.addIndexMember(key, member, expiresAt, this.#now()),
     );
   }
 
   async removeFromIndex(key: string, member: string): Promise<void> {
-    await this.#send('removeFromIndex', (client) => client.zrem(key, member));
+    await this.#writes.send('removeFromIndex', key, (client) => client.zrem(key, member));
   }
 
   members(key: string): Promise<readonly string[]> {
@@ -123,18 +128,20 @@ class RedisStore implements Store {
     );
   }
 
-  ping(): Promise<StoreRoom> {
-    return this.#send('ping', async (client) => {
+  async ping(): Promise<StoreRoom> {
+    const examined = this.#send('ping', async (client) => {
       const [room] = await Promise.all([
         readMemory(client),
         ...keyOfEveryShard(client).map((key) => writeAndRead(client, key)),
       ]);
       return room;
     });
+    const [room] = await Promise.all([examined, this.#writes.ping()]);
+    return room;
   }
 
-  close(): Promise<void> {
-    return this.#connection.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#connection.close(), this.#writes.close()]);
   }
 
   #send<Reply>(

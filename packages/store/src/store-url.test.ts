@@ -44,8 +44,22 @@ describe('a store URL', () => {
           { host: 'h2', port: 26379 },
         ],
         masterName: 'my-master',
+        tls: false,
         password: 'secret',
       },
+    ],
+    [
+      'rediss+sentinel://h1/my-master',
+      {
+        engine: 'redis-sentinel',
+        endpoints: [{ host: 'h1', port: 26379 }],
+        masterName: 'my-master',
+        tls: true,
+      },
+    ],
+    [
+      'rediss+cluster://h1',
+      { engine: 'redis-cluster', endpoints: [{ host: 'h1', port: 6379 }], tls: true },
     ],
     [
       'redis+cluster://h1:7000,h2:7001',
@@ -55,6 +69,7 @@ describe('a store URL', () => {
           { host: 'h1', port: 7000 },
           { host: 'h2', port: 7001 },
         ],
+        tls: false,
       },
     ],
   ])('%s is understood', (url, location) => {

@@ -24,10 +24,12 @@ export type RedisLocation =
       readonly engine: 'redis-sentinel';
       readonly endpoints: readonly Endpoint[];
       readonly masterName: string;
+      readonly tls: boolean;
     })
   | (RedisCredentials & {
       readonly engine: 'redis-cluster';
       readonly endpoints: readonly Endpoint[];
+      readonly tls: boolean;
     });
 
 export type StoreLocation = SqliteLocation | RedisLocation;
@@ -37,8 +39,8 @@ const SENTINEL_PORT = 26_379;
 
 /**
  * Reads `sqlite:path`, `redis[s]://[user:password@]host[:port][/database]`,
- * `redis+sentinel://[…@]host,host/master-name` or `redis+cluster://[…@]host,host`. The credentials are
- * those of the Redis servers. Query parameters are refused: they could switch off what the store relies on.
+ * `redis[s]+sentinel://[…@]host,host/master-name` or `redis[s]+cluster://[…@]host,host`. The credentials are
+ * those of the Redis servers. With `rediss`, all connections use TLS, those to Sentinels too. Query parameters are refused: they could switch off what the store relies on.
  *
  * @throws TypeError that says what is wrong without quoting the URL: it may hold a password
  */
@@ -52,12 +54,15 @@ export function parseStoreUrl(url: string): StoreLocation {
     case 'rediss':
       return parseSingle(rest, scheme === 'rediss');
     case 'redis+sentinel':
-      return parseSentinel(rest);
+    case 'rediss+sentinel':
+      return parseSentinel(rest, scheme === 'rediss+sentinel');
     case 'redis+cluster':
-      return parseCluster(rest);
+    case 'rediss+cluster':
+      return parseCluster(rest, scheme === 'rediss+cluster');
     default:
       throw new TypeError(
-        'The store URL must begin with sqlite:, redis://, rediss://, redis+sentinel:// or redis+cluster://.',
+        'The store URL must begin with sqlite:, redis://, redis+sentinel:// or redis+cluster://, ' +
+          'or with rediss for TLS.',
       );
   }
 }
@@ -84,21 +89,22 @@ function parseSingle(rest: string, tls: boolean): RedisLocation {
   return { engine: 'redis', endpoint, tls, database: Number(path), ...credentials };
 }
 
-function parseSentinel(rest: string): RedisLocation {
+function parseSentinel(rest: string, tls: boolean): RedisLocation {
   const { credentials, hosts, path } = splitAuthority(rest);
   if (!/^[A-Za-z0-9._-]+$/.test(path)) {
     throw new TypeError('A redis+sentinel:// store URL ends with the name of the master.');
   }
   const endpoints = parseEndpoints(hosts, SENTINEL_PORT);
-  return { engine: 'redis-sentinel', endpoints, masterName: path, ...credentials };
+  return { engine: 'redis-sentinel', endpoints, masterName: path, tls, ...credentials };
 }
 
-function parseCluster(rest: string): RedisLocation {
+function parseCluster(rest: string, tls: boolean): RedisLocation {
   const { credentials, hosts, path } = splitAuthority(rest);
   if (path !== '') {
     throw new TypeError('A redis+cluster:// store URL has no path: a cluster has one database.');
   }
-  return { engine: 'redis-cluster', endpoints: parseEndpoints(hosts, REDIS_PORT), ...credentials };
+  const endpoints = parseEndpoints(hosts, REDIS_PORT);
+  return { engine: 'redis-cluster', endpoints, tls, ...credentials };
 }
 
 function splitAuthority(rest: string) {

@@ -4,6 +4,8 @@
  * - Every operation touches one key, so that any Redis topology and SQLite serve it alike.
  * - Every operation answers, or throws `StoreUnavailable` within 500 ms. Nothing is queued while the
  *   engine is away and nothing is re-sent blindly: a caller turns the error into 503.
+ * - What `set`, `claim`, `delete`, `addToIndex` and `removeFromIndex` acknowledged outlives the loss of the server that took it,
+ *   where the engine has replicas. Counters and logs may lose their last changes.
  * - An expired value is never returned. Lifetimes are in seconds and exact to one second.
  * - Keys and values are text. Keys must not carry a secret in the clear: hash it first.
  * - A key is of one kind: value or claim, counter, index, or log. Using one as two kinds is a programming

@@ -30,6 +30,7 @@ beforeAll(async () => {
     (await sentinel.command('SENTINEL', 'replicas', 'the-master')).includes(String(replica.port)),
   );
   store = createStore(`redis+sentinel://127.0.0.1:${sentinel.port}/the-master`);
+  await until(works);
 });
 
 afterAll(async () => {
@@ -63,6 +64,7 @@ describe('a store behind Redis Sentinel', () => {
       await sleep(50);
     }
     expect(await replica.command('GET', 'claim')).toContain('owner');
+    await until(works);
     const settled = performance.now() + 2500;
     while (performance.now() < settled) {
       await store.increment('counter', 60);
@@ -71,6 +73,12 @@ describe('a store behind Redis Sentinel', () => {
     expect(await store.get('key')).toBe('value');
   });
 });
+
+const works = () =>
+  store.ping().then(
+    () => true,
+    () => false,
+  );
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + ELECTION_DEADLINE_MILLISECONDS;

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 
 export interface Certificate {
@@ -9,11 +10,11 @@ export interface Certificate {
   readonly authority: string;
 }
 
-/** A certificate of its own for these names, in a folder. Needs `openssl`. */
+/** A certificate of its own for these names or addresses, in a folder. Needs `openssl`. */
 export function makeCertificate(directory: string, names: readonly string[]): Certificate {
   const certificateFile = join(directory, 'certificate.pem');
   const keyFile = join(directory, 'certificate.key');
-  const subjects = names.map((name) => `DNS:${name}`).join(',');
+  const subjects = names.map((name) => `${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`).join(',');
   execFileSync(
     'openssl',
     [

@@ -6,6 +6,7 @@ export {
   type Member,
   startConstellation,
 } from './constellation.ts';
+export { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 export { freePort } from './free-port.ts';
 export { type Backend, type LoadBalancer, startLoadBalancer } from './load-balancer.ts';
 export { createLocalTlsFetch, type LocalTlsOptions, openLocalTls } from './local-tls.ts';
@@ -22,6 +23,14 @@ export {
 } from './postgres-server.ts';
 export { type MetricFamily, parseMetrics } from './prometheus-text.ts';
 export { type RedisServer, type RedisServerOptions, startRedisServer } from './redis-server.ts';
+export {
+  type ClusterTopology,
+  type RedisNode,
+  type SentinelTopology,
+  startClusterTopology,
+  startSentinelTopology,
+  type TopologySecurity,
+} from './redis-topologies.ts';
 export {
   type StoreEngine,
   type StoreEngineName,
