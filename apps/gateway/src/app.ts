@@ -12,7 +12,9 @@
 import type { RequestListener } from 'node:http';
 import { type Logger, observeRequests, type UpgradeListener } from '@gatehouse/http-server';
 import {
+  type AccessTokenVerifier,
   createRegisteredOrigins,
+  createRevocationCanary,
   createXAccessTokens,
   type Identity,
   keepSigningKeys,
@@ -42,6 +44,7 @@ import { createInternalTokenIssuer } from './forwarding/internal-token.ts';
 import { createUpstream, type Upstream } from './forwarding/upstream.ts';
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts';
 import { observeAuthenticator } from './metrics/observe-authenticator.ts';
+import { watchRevocations } from './metrics/watch-revocations.ts';
 import { createRequestHandler } from './pipeline/handle-request.ts';
 import { createUpgradeHandler, type UpgradeDependencies } from './pipeline/handle-upgrade.ts';
 import { createProtectedResource } from './public-documents/protected-resource.ts';
@@ -94,7 +97,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const signingKeys = openSigningKeys(dependencies);
   const upstreams = openUpstreams(dependencies);
   metrics.watchUpstreams(upstreams);
-  const xAccessTokens = createXAccessTokens({ ...identity, now });
+  const tokens = openTokens(dependencies);
   const forwarding = {
     upstreams,
     issueInternalToken: createInternalTokenIssuer({
@@ -106,7 +109,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   };
   const pipeline: UpgradeDependencies = {
     routes: createRouteTable(routing.routes),
-    authenticators: createAuthenticators(dependencies, xAccessTokens),
+    authenticators: createAuthenticators(dependencies, tokens),
     limits: createRequestLimits({
       store: identity.store,
       now,
@@ -121,7 +124,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       [
         issueAccessTokenOperation,
         createAccessTokenOperation({
-          xAccessTokens,
+          xAccessTokens: tokens.xAccessTokens,
           audit: identity.audit,
           lifetime: {
             defaultSeconds: ACCESS_TOKEN_DEFAULT_SECONDS,
@@ -148,17 +151,15 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       claim: claimReplies(dependencies),
     }),
   };
-  const observe = (listener: RequestListener) =>
-    observeRequests(listener, logger, {
-      leavesHeaderToListener: true,
-      observer: metrics.requested,
-    });
+  const observing = { leavesHeaderToListener: true, observer: metrics.requested };
+  const observe = (listener: RequestListener) => observeRequests(listener, logger, observing);
   return {
     listener: observe(createRequestHandler(pipeline)),
     upgrades: createUpgradeHandler(pipeline, observe),
     signingKey: signingKeys.current,
     jwks: signingKeys.jwks,
     close: async () => {
+      tokens.stopCanary();
       await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
     },
   };
@@ -189,9 +190,25 @@ function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, U
   return new Map([...routing.upstreams].map(([name, upstream]) => [name, open(name, upstream)]));
 }
 
+interface Tokens {
+  readonly xAccessTokens: XAccessTokens;
+  readonly verifyAccessToken: AccessTokenVerifier;
+  readonly stopCanary: () => void;
+}
+
+function openTokens({ identity, now, metrics }: GatewayDependencies): Tokens {
+  const verifyAccessToken = shareInFlight(identity.verifyAccessToken);
+  const canary = createRevocationCanary({ ...identity, verify: verifyAccessToken, now });
+  return {
+    xAccessTokens: createXAccessTokens({ ...identity, now }),
+    verifyAccessToken,
+    stopCanary: watchRevocations(canary, metrics.revocations),
+  };
+}
+
 function createAuthenticators(
   dependencies: GatewayDependencies,
-  xAccessTokens: XAccessTokens,
+  { xAccessTokens, verifyAccessToken }: Tokens,
 ): readonly Authenticator[] {
   const { identity, metrics, strict, now } = dependencies;
   const { clients, replayGuard } = identity;
@@ -219,7 +236,7 @@ function createAuthenticators(
     observed(
       'bearer',
       createBearerTokenAuthenticator({
-        verifyAccessToken: shareInFlight(identity.verifyAccessToken),
+        verifyAccessToken,
         acceptQueryToken: !strict,
       }),
     ),

@@ -71,7 +71,7 @@ export interface ClientRegistry {
 }
 
 const INDEX_KEY = 'clients';
-const keyOf = (clientId: string) => `client:${clientId}`;
+export const clientKey = (clientId: string): string => `client:${clientId}`;
 
 export function createClientRegistry(dependencies: {
   readonly store: Store;
@@ -86,7 +86,7 @@ export function createClientRegistry(dependencies: {
   type Change = (existing: Client | undefined) => Client;
 
   async function write(clientId: string, toSaved: Change): Promise<Client> {
-    const key = keyOf(clientId);
+    const key = clientKey(clientId);
     return withRecordLock(store, key, async (assertHeld) => {
       const existing = await readForUpdate(store, key, parseClient);
       const wanted = toSaved(existing);
@@ -117,10 +117,10 @@ export function createClientRegistry(dependencies: {
   };
 
   return {
-    find: (clientId) => cache.read(keyOf(clientId)),
+    find: (clientId) => cache.read(clientKey(clientId)),
     async list() {
       const ids = await store.members(INDEX_KEY);
-      const found = await Promise.all(ids.map((id) => cache.read(keyOf(id))));
+      const found = await Promise.all(ids.map((id) => cache.read(clientKey(id))));
       return found.filter((client) => client !== undefined);
     },
     secureKeys: keys.open,

@@ -66,6 +66,12 @@ export {
 export { RefusedChange } from './refused-change.ts';
 export { createRegisteredOrigins, type RegisteredOrigins } from './registered-origins.ts';
 export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
+export {
+  type CanaryKind,
+  canaryKinds,
+  createRevocationCanary,
+  type RevocationCanary,
+} from './revocation-canary.ts';
 export { nextNotBefore, type Revocations, type RevokedToken } from './revocations.ts';
 export { isGrantRevoked } from './revoked-grants.ts';
 export { deviceScopes, identityScopes, knownScopes, type Scope } from './scopes.ts';

@@ -3,6 +3,7 @@
  * of credential and codes of the catalogue: nothing that a caller chooses (SL-08).
  *
  *   observe-authenticator ─▶ verified      request-limits ─▶ limited      audit trail ─▶ audited
+ *   watch-revocations ─▶ revocations, every five seconds
  *   observeRequests ─▶ requested           upstreams ─▶ watchUpstreams, read when somebody asks
  */
 import { errorCatalogue } from '@gatehouse/api-envelope';
@@ -12,11 +13,12 @@ import {
   type MetricsRegistry,
   type RequestObserver,
 } from '@gatehouse/http-server';
-import type { AuditEvent } from '@gatehouse/identity';
+import { type AuditEvent, canaryKinds } from '@gatehouse/identity';
 import type { Upstream } from '../forwarding/upstream.ts';
 import { credentialKinds } from '../routes/route.ts';
 import type { Routing } from '../routes/route-file.ts';
 import type { Verification } from './observe-authenticator.ts';
+import type { RevocationObserver } from './watch-revocations.ts';
 
 export interface GatewayMetrics {
   readonly requested: RequestObserver;
@@ -24,11 +26,14 @@ export interface GatewayMetrics {
   /** A request that was refused because a limit was reached: `client`, `address`, or the route's own. */
   readonly limited: (limit: string) => void;
   readonly audited: (event: AuditEvent) => void;
+  readonly revocations: RevocationObserver;
   /** Once: what the pools of connections do is read from now on. */
   watchUpstreams(upstreams: ReadonlyMap<string, Upstream>): void;
 }
 
 const VERIFICATION_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.01, 0.05, 0.5] as const;
+/** What is promised: 0.1 for 99 of 100, and 1 always. */
+const REVOCATION_BUCKETS_SECONDS = [0.005, 0.025, 0.05, 0.1, 0.25, 1] as const;
 const UPSTREAM_BUCKETS_SECONDS = [0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5, 15] as const;
 /** Of operations that are not in the route table. */
 const ownOperations = ['preflight', 'protected-resource'] as const;
@@ -44,6 +49,7 @@ export function createGatewayMetrics(
     verified: createVerificationObserver(registry),
     limited: createLimitObserver(registry),
     audited: createAuditObserver(registry),
+    revocations: createRevocationObserver(registry),
     watchUpstreams: (upstreams) => collectPools(registry, upstreams),
   };
 }
@@ -110,6 +116,29 @@ function createAuditObserver(registry: MetricsRegistry): GatewayMetrics['audited
     } else if (event.event === 'request_replayed') {
       replays.of('signature').value += 1;
     }
+  };
+}
+
+function createRevocationObserver(registry: MetricsRegistry): RevocationObserver {
+  const durations = registry.histogram({
+    name: 'gatehouse_revocation_seconds',
+    help: 'How long this gateway still accepted a canary credential after its revocation was stored.',
+    labels: { kind: canaryKinds },
+    buckets: REVOCATION_BUCKETS_SECONDS,
+  });
+  for (const kind of canaryKinds) {
+    durations.of(kind);
+  }
+  const failures = registry.counter({
+    name: 'gatehouse_revocation_canary_failures_total',
+    help: 'Revocations of the canary credential that could not be measured.',
+    labels: { kind: canaryKinds },
+  });
+  return {
+    enforced: (kind, seconds) => durations.of(kind).observe(seconds),
+    unmeasured: (kind) => {
+      failures.of(kind).value += 1;
+    },
   };
 }
 

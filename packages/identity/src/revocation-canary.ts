@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Store } from '@gatehouse/store';
+import type { AccessTokenVerifier } from './access-tokens.ts';
+import type { Client } from './client.ts';
+import { noKeys } from './client-keys.ts';
+import { clientKey } from './clients.ts';
+import type { CredentialHash } from './credential-hash.ts';
+import { accessTokenKey } from './credential-keys.ts';
+
+/** `token`: the token is deleted. `client`: its client is disabled, which verifiers see in copies of the record. */
+export const canaryKinds = ['token', 'client'] as const;
+
+export type CanaryKind = (typeof canaryKinds)[number];
+
+export interface RevocationCanary {
+  /**
+   * Stores a token, has it accepted, revokes it as another process would, and measures how long it is still accepted.
+   *
+   * @returns seconds since the store acknowledged the revocation
+   * @throws Error when the token was never accepted
+   * @throws StoreUnavailable
+   */
+  measure(kind: CanaryKind): Promise<number>;
+}
+
+const LIFETIME_SECONDS = 60;
+const POLL_MILLISECONDS = 5;
+/** A not-before of the whole installation is up to a second ahead. */
+const ACCEPTED_WITHIN_MILLISECONDS = 3000;
+const LONGEST_MEASUREMENT_MILLISECONDS = 10_000;
+
+/**
+ * A canary is a client without scopes, grant types or keys, and a token of it that nobody but this process knows. The
+ * token is worth nothing: it gives no scope. Both expire by themselves, and no list shows them.
+ */
+export function createRevocationCanary(dependencies: {
+  readonly store: Store;
+  readonly credentialHash: CredentialHash;
+  /** The path that calls take. */
+  readonly verify: AccessTokenVerifier;
+  readonly now: () => number;
+}): RevocationCanary {
+  const { store, credentialHash, verify, now } = dependencies;
+
+  function writeClient(clientId: string, enabled: boolean): Promise<void> {
+    const client = JSON.stringify({ ...powerless, clientId, name: clientId, enabled });
+    return store.set(clientKey(clientId), client, LIFETIME_SECONDS, { revokes: !enabled });
+  }
+
+  async function issue(
+    clientId: string,
+  ): Promise<{ readonly token: string; readonly key: string }> {
+    const token = randomBytes(32).toString('base64url');
+    const key = accessTokenKey(credentialHash(token));
+    const iat = Math.floor(now() / 1000);
+    const record = { kind: 'AccessToken', clientId, scope: '', iat, exp: iat + LIFETIME_SECONDS };
+    await store.set(key, JSON.stringify(record), LIFETIME_SECONDS);
+    return { token, key };
+  }
+
+  const isAccepted = async (token: string) => (await verify(token)) !== undefined;
+
+  return {
+    async measure(kind) {
+      const clientId = `revocation-canary:${randomBytes(8).toString('hex')}`;
+      await writeClient(clientId, true);
+      const { token, key } = await issue(clientId);
+      const isSettled = async () => isAccepted(token);
+      if ((await until(isSettled, ACCEPTED_WITHIN_MILLISECONDS)) === undefined) {
+        throw new Error('The canary token is not accepted.');
+      }
+      await (kind === 'token' ? store.delete([key]) : writeClient(clientId, false));
+      const isEnforced = async () => !(await isAccepted(token));
+      const milliseconds = await until(isEnforced, LONGEST_MEASUREMENT_MILLISECONDS);
+      await store.delete([key, clientKey(clientId)]);
+      return (milliseconds ?? LONGEST_MEASUREMENT_MILLISECONDS) / 1000;
+    },
+  };
+}
+
+const powerless: Omit<Client, 'clientId' | 'name' | 'enabled'> = {
+  orgId: 'revocation-canary',
+  signatureAlgorithm: 'HMAC-SHA-256',
+  ...{ grantTypes: [], redirectUris: [], postLogoutRedirectUris: [], scopes: [] },
+  ...{ applicationType: 'web', public: false, firstParty: false, resourceServer: false },
+  ...{ ownOrganizationOnly: true, corsOrigins: [], ipAllowList: [], notBefore: 0 },
+  ...noKeys,
+};
+
+/** @returns milliseconds until the condition held; undefined when it did not in time */
+async function until(
+  condition: () => Promise<boolean>,
+  limitMilliseconds: number,
+): Promise<number | undefined> {
+  const started = performance.now();
+  for (;;) {
+    const asked = performance.now() - started;
+    if (await condition()) {
+      return asked;
+    }
+    if (asked > limitMilliseconds) {
+      return undefined;
+    }
+    await sleep(POLL_MILLISECONDS, undefined, { ref: false });
+  }
+}
