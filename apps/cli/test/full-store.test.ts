@@ -16,7 +16,8 @@ import { runGatehouse } from './run-gatehouse.ts';
 const redirectUri = 'https://app.example/callback';
 const secureKey = 'webKey0123456789abcdef';
 const password = 'correct horse battery';
-const names = ['client', 'client-off', 'user', 'user-off', 'user-out', 'token', 'endpoint', 'all'];
+const userNames = ['user', 'user-off', 'user-out', 'token', 'endpoint'];
+const clientIds = ['client', 'client-off', 'all', ...userNames];
 const client = (clientId: string) => ({
   ...{ clientId, secureKey, name: clientId, orgId: 'org-1', redirectUris: [redirectUri] },
   ...{ grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'] },
@@ -40,13 +41,13 @@ describe('a store at its maxmemory', () => {
       engine: 'sqlite',
       bootstrap: {
         organizations: [{ id: 'org-1', name: 'Example' }],
-        clients: names.map(client),
-        users: names.map(user),
+        clients: clientIds.map(client),
+        users: userNames.map(user),
       },
       environment: { MASTER_KEY_FILE, STORE_URL },
     });
     environment = { STORE_URL, MASTER_KEY_FILE, DATA_DIR: directory };
-  });
+  }, 120_000);
   afterAll(async () => {
     await system.stop();
     await redis.stop();
