@@ -12,15 +12,11 @@
 import type { RequestListener } from 'node:http';
 import { type Logger, observeRequests, type UpgradeListener } from '@gatehouse/http-server';
 import {
-  type AccessTokenVerifier,
   createRegisteredOrigins,
-  createRevocationCanary,
-  createXAccessTokens,
   type Identity,
   keepSigningKeys,
   type SigningKey,
   type SigningKeyPolicy,
-  type XAccessTokens,
 } from '@gatehouse/identity';
 import type { RateLimit } from '@gatehouse/store';
 import { createAccessTokenOperation } from './access-tokens/issue-access-token.ts';
@@ -35,6 +31,7 @@ import {
   HELD_BODIES,
   type HeldBodiesLimits,
 } from './authentication/held-bodies.ts';
+import { openTokens, type Tokens } from './authentication/open-tokens.ts';
 import { shareInFlight } from './authentication/share-in-flight.ts';
 import { createSignedRequestAuthenticator } from './authentication/signed-request.ts';
 import { createCrossOrigin } from './cross-origin/cross-origin.ts';
@@ -44,7 +41,6 @@ import { createInternalTokenIssuer } from './forwarding/internal-token.ts';
 import { createUpstream, type Upstream } from './forwarding/upstream.ts';
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts';
 import { observeAuthenticator } from './metrics/observe-authenticator.ts';
-import { watchRevocations } from './metrics/watch-revocations.ts';
 import { createRequestHandler } from './pipeline/handle-request.ts';
 import { createUpgradeHandler, type UpgradeDependencies } from './pipeline/handle-upgrade.ts';
 import { createProtectedResource } from './public-documents/protected-resource.ts';
@@ -188,22 +184,6 @@ function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, U
       maximumRequests: dependencies.upstreamMaximumRequests ?? UPSTREAM_MAXIMUM_REQUESTS,
     });
   return new Map([...routing.upstreams].map(([name, upstream]) => [name, open(name, upstream)]));
-}
-
-interface Tokens {
-  readonly xAccessTokens: XAccessTokens;
-  readonly verifyAccessToken: AccessTokenVerifier;
-  readonly stopCanary: () => void;
-}
-
-function openTokens({ identity, now, metrics }: GatewayDependencies): Tokens {
-  const verifyAccessToken = shareInFlight(identity.verifyAccessToken);
-  const canary = createRevocationCanary({ ...identity, verify: verifyAccessToken, now });
-  return {
-    xAccessTokens: createXAccessTokens({ ...identity, now }),
-    verifyAccessToken,
-    stopCanary: watchRevocations(canary, metrics.revocations),
-  };
 }
 
 function createAuthenticators(
