@@ -127,6 +127,28 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
       expect([platform.status, platform.body.code]).toEqual([429, 'too_many_requests']);
     });
 
+    it.each(['/par', '/device/auth', '/revoke'])(
+      'RL-03 RL-06 are limited for %s, together with the token endpoint',
+      async (path) => {
+        const from = `192.0.2.${['/par', '/device/auth', '/revoke'].indexOf(path) + 20}`;
+        const replies = await Promise.all(
+          Array.from({ length: REQUESTS_PER_MINUTE + 50 }, (_, i) =>
+            fetch(`${either(i)}${path}`, {
+              method: 'POST',
+              headers: { 'x-forwarded-for': from },
+              body: new URLSearchParams({ client_id: `nobody-${i}`, token: 'x' }),
+            }),
+          ),
+        );
+        const refused = replies.filter(({ status }) => status === 429);
+        expect(refused.length).toBeGreaterThanOrEqual(50);
+        expect(refused.length).toBeLessThan(100);
+        expect(await refused[0]?.json()).toMatchObject({ error: 'too_many_requests' });
+        expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+        expect((await token(from)).status).toBe(429);
+      },
+    );
+
     it('RL-03 RL-06 are limited for introspection, counted separately', async () => {
       const introspect = (i: number) =>
         fetch(`${either(i)}/introspect`, {
