@@ -40,6 +40,7 @@ beforeAll(async () => {
   const ours = join(import.meta.dirname, '..', 'containers', 'nginx.conf');
   const configuration = readFileSync(ours, 'utf8')
     .replaceAll(/\/(?:tmp|run)\//g, `${directory}/`)
+    .replace('proxy_read_timeout 20s;', 'proxy_read_timeout 500ms;')
     .replace('listen 9000;', `listen 127.0.0.1:${ports['authorization-server']};`)
     .replace('listen 8844;', `listen 127.0.0.1:${ports.gateway};`);
   const file = join(directory, 'nginx.conf');
@@ -210,5 +211,31 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
     const lines = await linesAfter(before, 3);
     expect(lines.map((line) => JSON.parse(line).status)).toEqual([503, 502, 400]);
     expect(lines.join('\n')).not.toContain('marker');
+  });
+});
+
+describe('an authorization server that takes a request and sends no reply', () => {
+  const app = 'authorization-server';
+  const freeze = () => {};
+
+  it('costs its caller a bounded time, and the other one does not get its POST', async () => {
+    const first = await serveAt(app, app, freeze);
+    const second = await serveAt(app, `${app}-2`, freeze);
+    const reply = await post(app);
+    expect([reply.status, await reply.json()]).toEqual([
+      502,
+      expect.objectContaining({ error: 'server_error' }),
+    ]);
+    expect(first.requests + second.requests).toBe(1);
+  });
+
+  it('leaves its GET to the other one', async () => {
+    const first = await serveAt(app, app, freeze);
+    const second = await serveAt(app, `${app}-2`, succeed);
+    for (let asked = 1; asked <= 4; asked += 1) {
+      expect((await fetch(`http://127.0.0.1:${ports[app]}/jwks`)).status).toBe(200);
+      expect(second.requests).toBe(asked);
+    }
+    expect(first.requests).toBeGreaterThan(0);
   });
 });

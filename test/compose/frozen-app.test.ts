@@ -1,0 +1,92 @@
+/** A frozen process: its callers wait for a bounded time, and the container is restarted without an operator. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { registerUsers, requestToken, type Users } from './clients.ts';
+import { type Container, createTier, serviceOf, type Tier } from './tier.ts';
+
+jest.setTimeout(240_000);
+
+/** Until the next health check, its patience, and a start; a busy machine takes its time. */
+const LONGEST_RECOVERY_MILLISECONDS = 90_000;
+
+let tier: Tier;
+let users: Users;
+let token: string;
+
+beforeAll(async () => {
+  tier = await createTier();
+  await tier.up();
+  users = await registerUsers(tier);
+  token = await issueToken();
+});
+afterAll(() => tier.remove());
+
+async function issueToken(): Promise<string> {
+  const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
+  return body.access_token ?? '';
+}
+
+async function containerOf(service: string): Promise<Container> {
+  const found = (await tier.containers()).find((each) => serviceOf(each) === service);
+  if (found === undefined) {
+    throw new Error(`There is no container of ${service}.`);
+  }
+  return found;
+}
+
+const list = () =>
+  fetch(`${tier.gatewayUrl}/api/device`, { headers: { authorization: `Bearer ${token}` } });
+
+const post = () =>
+  fetch(`${tier.authorizationServerUrl}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${users.web.clientId}:${users.web.secureKey}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+
+describe.each([
+  ['gateway', list],
+  ['authorization-server', post],
+] as const)('a frozen %s', (service, call) => {
+  it('keeps no caller waiting for long, and is restarted without an operator', async () => {
+    const before = await containerOf(service);
+    await tier.compose(
+      'exec',
+      '-T',
+      service,
+      'sh',
+      '-c',
+      'kill -STOP $(cat /proc/1/task/1/children)',
+    );
+    const frozenAt = performance.now();
+    const reply = await call();
+    const answeredAfter = Math.round(performance.now() - frozenAt);
+    // It may have taken effect, so nobody is told to repeat it.
+    expect([502, 503]).toContain(reply.status);
+    expect(Object.keys((await reply.json()) as object)).toContain(
+      service === 'gateway' ? 'code' : 'error',
+    );
+    while ((await call()).status !== 200) {
+      await sleep(250);
+    }
+    const recoveredAfter = Math.round(performance.now() - frozenAt);
+    process.stdout.write(
+      `${service}: answered after ${answeredAfter} ms, whole after ${recoveredAfter} ms\n`,
+    );
+    expect(recoveredAfter).toBeLessThan(LONGEST_RECOVERY_MILLISECONDS);
+    const after = await containerOf(service);
+    expect([after.Id, after.RestartCount]).toEqual([before.Id, before.RestartCount + 1]);
+  });
+});
+
+it('an app that replies that it is not ready is not restarted', async () => {
+  await tier.compose('stop', 'redis');
+  const pid = () => tier.compose('exec', '-T', 'gateway', 'cat', '/proc/1/task/1/children');
+  const before = await pid();
+  const check = ['exec', '-T', 'gateway', 'node', 'scripts/container/health-check.mjs'];
+  await expect(tier.compose(...check)).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/"store": ?"unavailable"/),
+  });
+  expect(await pid()).toBe(before);
+});
