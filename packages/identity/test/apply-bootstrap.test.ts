@@ -76,12 +76,13 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
       const identity = openIdentity();
       const { clients } = identity;
       const [client] = content.clients;
-      for (const secureKey of [client?.secureKey, 'n'.repeat(32), 'm'.repeat(32)]) {
+      const [second, third] = [generateSecureKey(), generateSecureKey()];
+      for (const secureKey of [client?.secureKey, second, third]) {
         const changed = { ...client, secureKey, ...(keepTokens && { keepTokens }) };
         await applyBootstrap(define({ ...content, clients: [changed] }), identity);
       }
       const saved = (await clients.find(client?.clientId ?? '')) ?? never();
-      expect(clients.secureKeys(saved)).toEqual(['m'.repeat(32), 'n'.repeat(32)]);
+      expect(clients.secureKeys(saved)).toEqual([third, second]);
       expect(clients.isLiveKey(saved, clients.secureKeyId(client?.secureKey ?? ''))).toBe(kept);
       expect(saved).not.toHaveProperty('keepTokens');
     },
