@@ -86,7 +86,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     ...identity,
     onRefused: () => dependencies.onThrottled?.('client_secrets'),
   });
-  const browserState = createBrowserState(identity.sealer, issuer.startsWith('https:'));
+  const browserState = createBrowserState(dependencies.masterKey, issuer.startsWith('https:'));
   const provider = await openProvider(
     { ...dependencies, identity, browserState },
     { signIn, failedSecrets },

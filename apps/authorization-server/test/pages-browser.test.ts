@@ -119,6 +119,24 @@ describe('a person in a real browser', () => {
     await context.close();
   });
 
+  it('signs in with the longest parameters, in one of many tabs', async () => {
+    const { context, page, refusals } = await openBrowser();
+    await page.goto(
+      authorizationUrl(issuer, { login_hint: 'h'.repeat(3000), state: 's'.repeat(900) }),
+    );
+    for (let i = 0; i < 5; i += 1) {
+      const tab = await context.newPage();
+      await tab.goto(authorizationUrl(issuer, { login_hint: 'x'.repeat(3700) }));
+      await tab.close();
+    }
+    await signIn(page, alice);
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.waitForURL(`${web.redirectUri}*`);
+    expect(new URL(page.url()).searchParams.get('state')).toBe('s'.repeat(900));
+    expect(refusals).toEqual([]);
+    await context.close();
+  });
+
   it('uses another account without a page that submits itself', async () => {
     const { context, page, refusals } = await openBrowser();
     await page.goto(`${issuer}/account`);

@@ -75,7 +75,7 @@ export {
 export { nextNotBefore, type Revocations, type RevokedToken } from './revocations.ts';
 export { isGrantRevoked } from './revoked-grants.ts';
 export { deviceScopes, identityScopes, knownScopes, type Scope } from './scopes.ts';
-export type { Sealer } from './seal.ts';
+export { createSealer, type Sealer } from './seal.ts';
 export { generateId, generateSecureKey } from './secure-key.ts';
 export type { SigningAlgorithm, SigningKey } from './signing-key.ts';
 export {

@@ -6,7 +6,7 @@
  * that made it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Sealer } from '@gatehouse/identity';
+import { createSealer, deriveKey, type MasterKey } from '@gatehouse/identity';
 import type { Request, RequestHandler, Response } from 'express';
 
 export interface SealedCookies {
@@ -40,17 +40,19 @@ export function createSealedCookies(settings: {
   /** The pages that read the record: browsers send it to no others. */
   readonly pathOf: (id: string) => string;
   readonly secure: boolean;
-  readonly sealer: Sealer;
+  readonly masterKey: MasterKey;
 }): SealedCookies {
-  const { pathOf, secure, sealer } = settings;
+  const { pathOf, secure, masterKey } = settings;
   // Bound to a path, which `__Host-` does not allow.
   const name = secure ? `__Secure-${settings.name}` : settings.name;
   const contextOf = (id: string) => `cookie:${settings.name}:${id}`;
+  // A key for each record: callers make as many as they like, and random nonces of one key would repeat in the end.
+  const sealerOf = (id: string) => createSealer(deriveKey(masterKey, contextOf(id)));
   const chunkName = (index: number) => `${name}.${index}`;
 
   function open(sealed: string, id: string): string | undefined {
     try {
-      return sealer.open(sealed, contextOf(id));
+      return sealerOf(id).open(sealed, contextOf(id));
     } catch {
       return undefined;
     }
@@ -82,7 +84,7 @@ export function createSealedCookies(settings: {
       if (exchange === undefined) {
         throw new Error('A cookie can only be written while a page is served.');
       }
-      const sealed = sealer.seal(record, contextOf(id));
+      const sealed = sealerOf(id).seal(record, contextOf(id));
       const count = Math.ceil(sealed.length / CHUNK_BYTES);
       if (count > MAXIMUM_CHUNKS) {
         throw new RangeError(`A record of ${record.length} characters is too long for cookies.`);

@@ -1,4 +1,4 @@
-import type { Sealer } from '@gatehouse/identity';
+import type { MasterKey } from '@gatehouse/identity';
 import type { Configuration } from 'oidc-provider';
 import { createSealedCookies, type SealedCookies } from '../http/sealed-cookies.ts';
 import { providerRoutes } from './routes.ts';
@@ -38,8 +38,8 @@ export interface BrowserState {
   readonly sessions: SealedCookies;
 }
 
-export function createBrowserState(sealer: Sealer, secureCookies: boolean): BrowserState {
-  const shared = { sealer, secure: secureCookies };
+export function createBrowserState(masterKey: MasterKey, secureCookies: boolean): BrowserState {
+  const shared = { masterKey, secure: secureCookies };
   return {
     interactions: createSealedCookies({
       ...shared,
