@@ -135,7 +135,7 @@ describe('docs/configuration.md', () => {
   it('shows a bootstrap file that is accepted', () => {
     const json = /```json\n([\s\S]*?)```/.exec(section(configuration, 'Bootstrap file'))?.[1] ?? '';
     const withSecrets = json
-      .replace('"secureKeyFile": "web.key"', '"secureKey": "abcdefghijklmnop"')
+      .replace('"secureKeyFile": "web.key"', '"secureKey": "aQ3xV7mK9pT2wZ5r"')
       .replace('"passwordFile": "alice.password"', '"password": "a good password"');
     expect(bootstrapSchema.safeParse(JSON.parse(withSecrets)).error?.issues).toBeUndefined();
   });

@@ -48,6 +48,7 @@ import { createProvider } from './provider/create-provider.ts';
 import type { SecurityProfile } from './provider/grant-types.ts';
 import { isUserAllowed } from './provider/interaction-policy.ts';
 import { providerRoutes as at, clientEndpointPaths } from './provider/routes.ts';
+import { createDeviceCookies } from './sign-in/device-cookie.ts';
 import { createSignInRoutes, type SignInDependencies } from './sign-in/sign-in-routes.ts';
 import { createEndpointLimits } from './throttle/endpoint-limits.ts';
 import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
@@ -130,8 +131,11 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
 
   const csrfTokens = createCsrfTokens(dependencies.masterKey);
-  const cookie = cookieOptions(issuer.startsWith('https:'));
-  const pages = { provider, identity, csrfTokens, signIn, issuer, cookie, browserState };
+  const secure = issuer.startsWith('https:');
+  const cookie = cookieOptions(secure);
+  const deviceCookies = createDeviceCookies({ provider, identity, secure });
+  const common = { provider, identity, csrfTokens, signIn, issuer };
+  const pages = { ...common, deviceCookies, cookie, browserState };
   addPages(app, serve, limits.pages, pages);
   return app;
 }

@@ -44,6 +44,7 @@ async function cookiesOfSignIn(): Promise<ReadonlyMap<string, SetCookie>> {
 }
 
 const common = ['httponly', 'samesite=lax'];
+const strict = 'samesite=strict';
 
 describe('the cookies of a sign-in', () => {
   it('are closed to scripts and other sites, and signed or sealed', async () => {
@@ -51,9 +52,10 @@ describe('the cookies of a sign-in', () => {
     const cookies = await cookiesOfSignIn();
     const names = ['interaction', 'resume', 'session'];
     const signed = names.flatMap((name) => [name, `${name}.sig`]);
-    expect([...cookies.keys()].sort()).toEqual([...signed, 'sign-in.0']);
-    for (const { attributes } of cookies.values()) {
-      expect(attributes).toEqual(expect.arrayContaining(common));
+    expect([...cookies.keys()].sort()).toEqual(['device', ...signed, 'sign-in.0']);
+    expect(cookies.get('device')?.attributes).toEqual(['expires', 'httponly', 'path=/', strict]);
+    for (const [name, { attributes }] of cookies) {
+      expect(attributes).toEqual(expect.arrayContaining(name === 'device' ? [] : common));
       expect(attributes).not.toContain('secure');
     }
   });
@@ -63,9 +65,11 @@ describe('the cookies of a sign-in', () => {
     const cookies = await cookiesOfSignIn();
     const names = ['__Host-session', '__Secure-interaction', '__Secure-resume'];
     const signed = names.flatMap((name) => [name, `${name}.sig`]);
-    expect([...cookies.keys()].sort()).toEqual([...signed, '__Secure-sign-in.0']);
+    const sealed = ['__Host-device', '__Secure-sign-in.0'];
+    expect([...cookies.keys()].sort()).toEqual([...signed, ...sealed].sort());
     for (const [name, { attributes }] of cookies) {
-      expect(attributes).toEqual(expect.arrayContaining([...common, 'secure']));
+      const sameSite = name === '__Host-device' ? strict : 'samesite=lax';
+      expect(attributes).toEqual(expect.arrayContaining(['httponly', 'secure', sameSite]));
       expect(attributes.some((each) => each.startsWith('domain'))).toBe(false);
       if (name.startsWith('__Host-')) {
         expect(attributes).toContain('path=/');

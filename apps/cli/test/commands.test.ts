@@ -104,6 +104,13 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
       expect(weak.code).toBe(2);
       expect(weak.errors).toContain('secureKey: must be 16 to 256');
       expect(weak.errors).not.toContain('short\n');
+      const guessable = await gatehouse(
+        'clients add weak --org org-1 --secure-key-stdin',
+        'aaaaaaaaaaaaaaaa\n',
+      );
+      expect(guessable).toMatchObject({ code: 2 });
+      expect(guessable.errors).toContain('secureKey: is too easy to guess');
+      expect(guessable.errors).toContain('openssl rand -hex 32');
       const spa = await gatehouse(
         'clients add spa --org org-1 --public --grant-type authorization_code --redirect-uri https://spa.example/cb --json',
       );

@@ -11,12 +11,12 @@ import {
   type SecureKeyDescription,
 } from './client-keys.ts';
 import type { CredentialHash } from './credential-hash.ts';
+import { assertSecureKey } from './credential-policy/secure-key-policy.ts';
 import { readForUpdate } from './parse-record.ts';
 import { createRecordCache } from './record-cache.ts';
 import { withRecordLock } from './record-lock.ts';
 import { RefusedChange } from './refused-change.ts';
 import type { Sealer } from './seal.ts';
-import { isAcceptableSecureKey, secureKeyRule } from './secure-key.ts';
 
 export interface NewClient extends Omit<Client, keyof KeyMembers | 'enabled' | 'notBefore'> {
   /** Undefined leaves it as it is; a client that is new is enabled. */
@@ -44,7 +44,7 @@ export interface ClientRegistry {
    * client holds none: becoming one ends those it had. The tokens of a key that is pushed out are revoked, unless
    * they are to be kept.
    *
-   * @throws TypeError when the secureKey is not 16 to 256 printable ASCII characters
+   * @throws TypeError when the secureKey is not acceptable (credential-policy/secure-key-policy.ts)
    */
   save(client: NewClient, secureKey?: string, options?: RemovalOptions): Promise<Client>;
   /**
@@ -129,9 +129,7 @@ export function createClientRegistry(dependencies: {
     secureKeyId: keys.idOf,
     isLiveKey: keys.isLive,
     async save(client, secureKey, options = {}) {
-      if (secureKey !== undefined && !isAcceptableSecureKey(secureKey)) {
-        throw new TypeError(`A secureKey ${secureKeyRule}.`);
-      }
+      assertSecureKey(secureKey);
       return write(client.clientId, (existing) => {
         const held = { ...noKeys, ...pickKeys(existing) };
         const enabled = client.enabled ?? existing?.enabled ?? true;

@@ -16,7 +16,6 @@ export { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
 export {
   type BootstrapDefinition,
   clientSchema,
-  isAcceptablePassword,
   organizationSchema,
   userSchema,
 } from './bootstrap/bootstrap-schema.ts';
@@ -45,6 +44,11 @@ export {
   grantMembersKey,
   grantTombstoneKey,
 } from './credential-keys.ts';
+export {
+  type PasswordProblem,
+  passwordProblem,
+  passwordRules,
+} from './credential-policy/password-policy.ts';
 export {
   type IdentitySettings,
   identityVariables,

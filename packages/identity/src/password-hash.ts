@@ -2,10 +2,18 @@ import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'nod
 import { availableParallelism } from 'node:os';
 import { createPasswordHashingQueue, type PasswordHashingLoad } from './password-hashing-queue.ts';
 
-/** OWASP's second profile for argon2id: 19 MiB, two passes, one lane: about 30 ms of one core. */
-const memoryKibibytes = 19_456;
-const defaultPasses = 2;
-const defaultParallelism = 1;
+export interface PasswordHashCost {
+  /** Kibibytes. */
+  readonly memory: number;
+  readonly passes: number;
+  readonly parallelism: number;
+}
+
+/**
+ * OWASP's second profile for argon2id: 19 MiB, two passes, one lane: about 30 ms of one core. A change takes effect for
+ * new passwords, and for each older hash when its user next signs in.
+ */
+export const passwordHashCost: PasswordHashCost = { memory: 19_456, passes: 2, parallelism: 1 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
@@ -17,16 +25,25 @@ export const MAXIMUM_PASSWORD_BYTES = 1024;
  *
  * @throws PasswordHashingBusy when too many wait for their turn already
  */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(
+  password: string,
+  cost: PasswordHashCost = passwordHashCost,
+): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const tag = await argon2id(password, salt, {
-    memory: memoryKibibytes,
-    passes: defaultPasses,
-    parallelism: defaultParallelism,
-    tagLength: TAG_BYTES,
-  });
-  const parameters = `m=${memoryKibibytes},t=${defaultPasses},p=${defaultParallelism}`;
-  return `$argon2id$v=19$${parameters}$${unpadded(salt)}$${unpadded(tag)}`;
+  return toPhc(cost, salt, await argon2id(password, salt, { ...cost, tagLength: TAG_BYTES }));
+}
+
+/** Whether a hash was made at another cost than passwords are hashed at now. */
+export function isOutdatedHash(phc: string): boolean {
+  const parsed = parsePhc(phc);
+  const { memory, passes, parallelism } = passwordHashCost;
+  return (
+    parsed?.memory !== memory || parsed.passes !== passes || parsed.parallelism !== parallelism
+  );
+}
+
+function toPhc({ memory, passes, parallelism }: PasswordHashCost, salt: Buffer, tag: Buffer) {
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
 }
 
 /**
@@ -78,7 +95,11 @@ function parsePhc(phc: string) {
 }
 
 /** A hash no password gives: verifying against it costs an unknown user as much time as a known one. */
-export const decoyPasswordHash: string = `$argon2id$v=19$m=${memoryKibibytes},t=${defaultPasses},p=${defaultParallelism}$${unpadded(randomBytes(SALT_BYTES))}$${unpadded(randomBytes(TAG_BYTES))}`;
+export const decoyPasswordHash: string = toPhc(
+  passwordHashCost,
+  randomBytes(SALT_BYTES),
+  randomBytes(TAG_BYTES),
+);
 
 const CORES = availableParallelism();
 /** A queue this long is worked off in about half a second. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { secureKeyProblem } from './credential-policy/secure-key-policy.ts';
 import { findMatchingSecret } from './secret-comparison.ts';
-import { generateId, generateSecureKey, isAcceptableSecureKey } from './secure-key.ts';
+import { generateId, generateSecureKey } from './secure-key.ts';
 
 describe('findMatchingSecret', () => {
   const secrets = ['first-secret-key', 'second-secret-key'];
@@ -41,7 +42,7 @@ describe('generated names', () => {
     // 16,000 letters, 258 of each expected, standard deviation 16.
     expect(Math.min(...counts.values())).toBeGreaterThan(160);
     expect(Math.max(...counts.values())).toBeLessThan(360);
-    expect(isAcceptableSecureKey(keys[0] ?? '')).toBe(true);
+    expect(keys.map((key) => secureKeyProblem(key)).filter(Boolean)).toEqual([]);
   });
 
   test('an id is 32 hexadecimal digits', () => {

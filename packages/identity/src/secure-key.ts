@@ -7,12 +7,6 @@ export function generateSecureKey(length = 32): string {
   return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
 
-export const secureKeyRule = 'must be 16 to 256 printable ASCII characters';
-
-export function isAcceptableSecureKey(secureKey: string): boolean {
-  return /^[\x20-\x7e]{16,256}$/.test(secureKey);
-}
-
 /** A random identifier without meaning, 128 bits. */
 export function generateId(): string {
   return randomBytes(16).toString('hex');

@@ -1,17 +1,12 @@
 import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { parseRecord, readForUpdate } from './parse-record.ts';
-import {
-  decoyPasswordHash,
-  hashPassword,
-  MAXIMUM_PASSWORD_BYTES,
-  pauseLikeVerifying,
-  verifyPassword,
-} from './password-hash.ts';
+import { hashPassword, pauseLikeVerifying, verifyPassword } from './password-hash.ts';
 import { createRecordCache } from './record-cache.ts';
 import { withRecordLock } from './record-lock.ts';
 import { RefusedChange } from './refused-change.ts';
 import { generateId } from './secure-key.ts';
+import { createUserVerification } from './verify-user.ts';
 
 /** A person who signs in. */
 export interface User {
@@ -90,26 +85,35 @@ export function createUserRegistry(dependencies: {
     return userId === undefined ? undefined : cache.read(keyOf(userId));
   }
 
-  /** Hashing takes its time: a password that was changed, or an account that was ended meanwhile, signs nobody in. */
-  async function stillSignsIn(verified: User | undefined): Promise<User | undefined> {
-    const text = verified === undefined ? undefined : await store.get(keyOf(verified.userId));
-    const user = text === undefined ? undefined : parseUser(text);
-    const isUnchanged =
-      user?.passwordHash === verified?.passwordHash && user?.notBefore === verified?.notBefore;
-    return user?.enabled === true && isUnchanged ? user : undefined;
-  }
+  const update: UserRegistry['update'] = async (userId, change) => {
+    const key = keyOf(userId);
+    return withRecordLock(store, key, async (assertHeld) => {
+      const existing = await readForUpdate(store, key, parseUser);
+      if (existing === undefined) {
+        throw new RefusedChange(`There is no user ${userId}.`);
+      }
+      const changed = change(existing);
+      const notBefore = Math.max(changed.notBefore, existing.notBefore);
+      const user: User = { ...changed, userId, notBefore };
+      assertHeld();
+      await store.set(key, JSON.stringify(user), undefined, { revokes: true });
+      cache.forget(key);
+      return user;
+    });
+  };
+
+  const verifyUser = createUserVerification({
+    ...{ findByUsername, update },
+    async read(userId) {
+      const text = await store.get(keyOf(userId));
+      return text === undefined ? undefined : parseUser(text);
+    },
+  });
 
   return {
     find: (userId) => cache.read(keyOf(userId)),
     findByUsername,
-    async verify(username, password) {
-      if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
-        return undefined;
-      }
-      const user = await findByUsername(username);
-      const matches = await verifyPassword(password, user?.passwordHash ?? decoyPasswordHash);
-      return matches ? stillSignsIn(user) : undefined;
-    },
+    verify: verifyUser,
     async refuse(username) {
       await findByUsername(username);
       await pauseLikeVerifying();
@@ -140,22 +144,7 @@ export function createUserRegistry(dependencies: {
       const found = await Promise.all(ids.map((id) => cache.read(keyOf(id))));
       return found.filter((user) => user !== undefined);
     },
-    async update(userId, change) {
-      const key = keyOf(userId);
-      return withRecordLock(store, key, async (assertHeld) => {
-        const existing = await readForUpdate(store, key, parseUser);
-        if (existing === undefined) {
-          throw new RefusedChange(`There is no user ${userId}.`);
-        }
-        const changed = change(existing);
-        const notBefore = Math.max(changed.notBefore, existing.notBefore);
-        const user: User = { ...changed, userId, notBefore };
-        assertHeld();
-        await store.set(key, JSON.stringify(user), undefined, { revokes: true });
-        cache.forget(key);
-        return user;
-      });
-    },
+    update,
   };
 }
 

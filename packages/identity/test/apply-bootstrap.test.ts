@@ -57,11 +57,14 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     const content = newContent();
     const identity = openIdentity();
     await applyBootstrap(define(content), identity);
-    const changed = content.clients.map((client) => ({ ...client, secureKey: 'n'.repeat(32) }));
+    const changed = content.clients.map((client) => ({
+      ...client,
+      secureKey: 'nQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC',
+    }));
     await applyBootstrap(define({ ...content, clients: changed }), identity);
     const client = await identity.clients.find(content.clients[0]?.clientId ?? '');
     expect(client && identity.clients.secureKeys(client)).toEqual([
-      'n'.repeat(32),
+      'nQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC',
       content.clients[0]?.secureKey,
     ]);
   });

@@ -4,11 +4,9 @@ import { expect, test } from '@jest/globals';
 import { generateSecureKey } from '../src/index.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
-const [first, second, third] = ['1', '2', '3'].map((digit) => digit.repeat(32)) as [
-  string,
-  string,
-  string,
-];
+const [first, second, third] = ['1', '2', '3'].map(
+  (digit) => `${digit}Q3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC`,
+) as [string, string, string];
 
 describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterKey }) => {
   test('a client is found, by others too, as it was saved, and enabled when it is new', async () => {

@@ -14,6 +14,7 @@ import { formField, parseForm } from '../pages/form-field.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import type { CookieOptions } from '../provider/cookies.ts';
+import type { DeviceCookies } from '../sign-in/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { createAccountSessions, type SignedIn } from './account-session.ts';
 import { createGrantedApplications } from './applications.ts';
@@ -28,6 +29,7 @@ export interface AccountDependencies {
   readonly identity: Identity;
   readonly csrfTokens: CsrfTokens;
   readonly signIn: SignIn;
+  readonly deviceCookies: DeviceCookies;
   readonly issuer: string;
   /** Attributes of the session's cookie. */
   readonly cookie: CookieOptions;
@@ -42,8 +44,7 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
   const router = Router({ caseSensitive: true, strict: true });
 
   router.get('/', pages.page(showAccount));
-  const { signIn } = dependencies;
-  addPasswordRoutes(router, { identity, csrfTokens, sessions, signIn, endEverything, pages });
+  addPasswordRoutes(router, { ...dependencies, sessions, endEverything, pages });
 
   // Back from the sign-in. Still nobody: going round again would not end, so the person is told.
   router.get('/signed-in', async (request, response) => {

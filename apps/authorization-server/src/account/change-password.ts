@@ -1,8 +1,7 @@
 import {
-  canonicalUsername,
   hashPassword,
-  isAcceptablePassword,
-  MAXIMUM_PASSWORD_BYTES,
+  type PasswordProblem as PolicyProblem,
+  passwordProblem,
   type User,
 } from '@gatehouse/identity';
 import type { SignIn, SignInAttempt } from '../throttle/sign-in-throttle.ts';
@@ -14,11 +13,19 @@ export interface PasswordChange {
   readonly repeated: string;
 }
 
+/** Names of page texts. */
+const textOf = {
+  short: 'passwordShort',
+  long: 'passwordLong',
+  username: 'passwordIsUsername',
+  product: 'passwordIsProduct',
+  common: 'passwordCommon',
+  pattern: 'passwordPattern',
+} as const satisfies Record<PolicyProblem, string>;
+
 export type PasswordProblem =
+  | (typeof textOf)[PolicyProblem]
   | 'passwordWrong'
-  | 'passwordShort'
-  | 'passwordLong'
-  | 'passwordIsUsername'
   | 'passwordSame'
   | 'passwordDiffers';
 
@@ -36,7 +43,7 @@ export function createChangePassword(signIn: SignIn, endEverything: EndEverythin
   return async (
     user: User,
     change: PasswordChange,
-    origin: Pick<SignInAttempt, 'address' | 'request'>,
+    origin: Pick<SignInAttempt, 'address' | 'device' | 'request'>,
   ): Promise<PasswordOutcome> => {
     const problem = problemOf(user, change);
     if (problem !== undefined) {
@@ -61,13 +68,6 @@ function problemOf(user: User, { wanted, repeated }: PasswordChange): PasswordPr
   if (wanted !== repeated) {
     return 'passwordDiffers';
   }
-  if (Buffer.byteLength(wanted) > MAXIMUM_PASSWORD_BYTES) {
-    return 'passwordLong';
-  }
-  if (!isAcceptablePassword(wanted)) {
-    return 'passwordShort';
-  }
-  return canonicalUsername(wanted) === canonicalUsername(user.username)
-    ? 'passwordIsUsername'
-    : undefined;
+  const problem = passwordProblem(wanted, user);
+  return problem === undefined ? undefined : textOf[problem];
 }

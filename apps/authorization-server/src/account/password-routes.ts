@@ -6,6 +6,7 @@ import type { CsrfTokens } from '../pages/csrf-token.ts';
 import { formField, parseForm } from '../pages/form-field.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
+import type { DeviceCookies } from '../sign-in/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import type { AccountSessions, SignedIn } from './account-session.ts';
 import { createChangePassword } from './change-password.ts';
@@ -23,11 +24,13 @@ export function addPasswordRoutes(
     readonly csrfTokens: CsrfTokens;
     readonly sessions: AccountSessions;
     readonly signIn: SignIn;
+    readonly deviceCookies: DeviceCookies;
     readonly endEverything: EndEverything;
     readonly pages: SignedInPages;
   },
 ): void {
-  const { identity, csrfTokens, sessions, signIn, endEverything, pages } = dependencies;
+  const { identity, csrfTokens, sessions, signIn, deviceCookies, endEverything, pages } =
+    dependencies;
   const changePassword = createChangePassword(signIn, endEverything);
 
   function show(request: Request, response: Response, who: SignedIn, refused: Refused = {}): void {
@@ -53,12 +56,14 @@ export function addPasswordRoutes(
         wanted: formField(request, 'wanted'),
         repeated: formField(request, 'repeated'),
       };
-      const origin = { address: clientAddress(request), request };
+      const device = await deviceCookies.read(request, response);
+      const origin = { address: clientAddress(request), device, request };
       const outcome = await changePassword(who.user, change, origin);
       const { userId } = who.user;
       if (outcome.kind === 'changed') {
         const event = { event: 'user_changed', userId, change: 'password_changed' } as const;
         identity.audit.record(event, requestOrigin(request));
+        deviceCookies.issue(request, response, outcome.user);
         await sessions.renew(request, response, outcome.user, who.session);
         response.redirect(303, '/account?done=password');
         return;

@@ -13,6 +13,7 @@ import { renderPage } from '../pages/layout.ts';
 import { fill } from '../pages/texts.ts';
 import type { BrowserState } from '../provider/cookies.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
+import type { DeviceCookies } from './device-cookie.ts';
 import { formTargets } from './form-targets.ts';
 import { InteractionExpired, startAddress } from './interaction-expired.ts';
 import { consentView } from './views/consent-view.ts';
@@ -23,6 +24,7 @@ export interface SignInDependencies {
   readonly identity: Identity;
   readonly csrfTokens: CsrfTokens;
   readonly signIn: SignIn;
+  readonly deviceCookies: DeviceCookies;
   readonly browserState: Pick<BrowserState, 'interactions'>;
 }
 

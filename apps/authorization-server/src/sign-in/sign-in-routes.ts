@@ -23,7 +23,7 @@ import {
 export type { SignInDependencies } from './sign-in-page.ts';
 
 export function createSignInRoutes(dependencies: SignInDependencies): Router {
-  const { csrfTokens, signIn } = dependencies;
+  const { csrfTokens, signIn, deviceCookies } = dependencies;
   const router = Router({ caseSensitive: true, strict: true });
 
   router.get('/:interaction', async (request, response) => {
@@ -55,6 +55,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
       username,
       password: field(request, 'password'),
       address: clientAddress(request),
+      device: await deviceCookies.read(request, response),
       clientId: String(interaction.params.client_id),
       request,
     });
@@ -62,6 +63,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
       await showSignIn(request, response, interaction, dependencies, { username, failed: true });
       return;
     }
+    deviceCookies.issue(request, response, user);
     await leaveFormerAccount(user.userId, interaction, dependencies.provider);
     // Right after a sign-out everywhere, this sign-in must count as the later of the two.
     const ts = Math.max(Math.floor(Date.now() / 1000), user.notBefore + 1);

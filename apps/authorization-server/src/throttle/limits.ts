@@ -6,7 +6,7 @@ export interface Limit {
 
 const MINUTE = 60;
 
-/** Wrong passwords for one account; an attempt counts until it is known to be none. */
+/** Wrong passwords for one account, or from one known device; an attempt counts until it is known to be none. */
 export const accountLimit: Limit = { attempts: 10, windowSeconds: 15 * MINUTE };
 
 /** Sign-in attempts from one address, for whatever accounts: a success gives nothing back (spraying). */

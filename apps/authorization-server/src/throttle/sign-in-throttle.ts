@@ -3,7 +3,8 @@
  * password grant, the account page that asks for the current one. The flow of one attempt:
  *
  *   count for address and client ─▶ over: 429      (says nothing about the account)
- *   count for the account        ─▶ over: refused by a timer that takes as long as a hash
+ *   count for the account, or for a device that signed in to it before (sign-in/device-cookie.ts)
+ *                                ─▶ over: refused by a timer that takes as long as a hash
  *   verify the password          ─▶ wrong, unknown, disabled, not allowed here: refused
  *   success, or not evaluated    ─▶ the account's and the client's count get this attempt back
  *
@@ -24,12 +25,21 @@ import type { Store } from '@gatehouse/store';
 import { accountLimit, addressLimit, clientLimit, type Limit } from './limits.ts';
 import { TooManyAttempts } from './too-many-attempts.ts';
 
+/** A browser in which this user has signed in before. */
+export interface KnownDevice {
+  readonly userId: string;
+  /** Random, another at every sign-in: a copied cookie has a counter of its own from the next sign-in on. */
+  readonly deviceId: string;
+}
+
 export interface SignInAttempt {
   readonly method: SignInMethod;
   readonly username: string;
   readonly password: string;
   /** From `clientAddress`. */
   readonly address: string;
+  /** The device that the request comes from, where its cookie names one. */
+  readonly device?: KnownDevice | undefined;
   /** The application the person signs in for, where there is one. */
   readonly clientId?: string | undefined;
   /** Where it came in: for who observes; nothing here looks at it. */
@@ -68,6 +78,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
   // People type passwords into the wrong field: a username is no text for a key.
   const accountKey = (name: string) =>
     `sign-ins:account:${credentialHash(canonicalUsername(name))}`;
+  const deviceKey = ({ deviceId }: KnownDevice) => `sign-ins:device:${credentialHash(deviceId)}`;
   const clientKey = (clientId: string) => `sign-ins:client:${clientId}`;
 
   /** @throws TooManyAttempts */
@@ -88,8 +99,16 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
     }
   }
 
-  async function giveBack({ username, clientId }: SignInAttempt): Promise<void> {
-    const keys = [accountKey(username), ...(clientId === undefined ? [] : [clientKey(clientId)])];
+  /** Guesses from elsewhere do not count for a known device, and its own only for itself. */
+  async function partyKey({ username, device }: SignInAttempt): Promise<string> {
+    const user = device === undefined ? undefined : await users.findByUsername(username);
+    return device !== undefined && user?.userId === device.userId
+      ? deviceKey(device)
+      : accountKey(username);
+  }
+
+  async function giveBack(key: string, { clientId }: SignInAttempt): Promise<void> {
+    const keys = [key, ...(clientId === undefined ? [] : [clientKey(clientId)])];
     await Promise.all(keys.map((key) => store.decrement(key)));
   }
 
@@ -111,7 +130,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
       return undefined;
     }
     await countOrigin(attempt);
-    const key = accountKey(attempt.username);
+    const key = await partyKey(attempt);
     const { count } = await store.increment(key, accountLimit.windowSeconds);
     let isGuess = false;
     try {
@@ -122,7 +141,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
       }
       const user = await evaluate(attempt);
       isGuess = user === undefined;
-      if (isGuess && count === accountLimit.attempts) {
+      if (isGuess && count === accountLimit.attempts && key === accountKey(attempt.username)) {
         observer?.locked(attempt);
       }
       if (user !== undefined) {
@@ -131,7 +150,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
       return user;
     } finally {
       if (!isGuess) {
-        await giveBack(attempt);
+        await giveBack(key, attempt);
       }
     }
   };

@@ -3,6 +3,8 @@ import {
   hashPassword,
   type Identity,
   nextNotBefore,
+  passwordProblem,
+  passwordRules,
   RefusedChange,
   type User,
   userSchema,
@@ -49,6 +51,14 @@ async function readPassword(
     throw new UsageError('The two passwords differ.');
   }
   return { password, generated: false };
+}
+
+/** @throws UsageError with what is wrong with the password, and how to fix it */
+function assertPassword(password: string, username: string): void {
+  const problem = passwordProblem(password, { username });
+  if (problem !== undefined) {
+    throw new UsageError('That is not possible:', [`password: ${passwordRules[problem]}`]);
+  }
 }
 
 /** The password for the one who asked for it to be made, and nobody else. */
@@ -119,7 +129,7 @@ const password: Command = {
   async run(input, { identity, terminal, audit, now }) {
     const { userId, ...existing } = await findUser(input.positionals.username ?? '', identity);
     const secret = await readPassword(input, terminal);
-    validate(userSchema.pick({ password: true }), { password: secret.password });
+    assertPassword(secret.password, existing.username);
     const passwordHash = await hashPassword(secret.password);
     const notBefore = nextNotBefore(now());
     const user = await identity.users.update(userId, (current) => ({

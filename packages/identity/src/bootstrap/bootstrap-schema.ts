@@ -1,9 +1,9 @@
 import { isAddressOrRange } from '@gatehouse/configuration';
 import { z } from 'zod';
 import { signatureAlgorithms } from '../client.ts';
-import { MAXIMUM_PASSWORD_BYTES } from '../password-hash.ts';
+import { passwordProblem, passwordRules } from '../credential-policy/password-policy.ts';
+import { secureKeyProblem, secureKeyRules } from '../credential-policy/secure-key-policy.ts';
 import { knownScopes } from '../scopes.ts';
-import { isAcceptableSecureKey, secureKeyRule } from '../secure-key.ts';
 import { canonicalUsername } from '../users.ts';
 import { isAllowedRedirectUri } from './redirect-uri-rule.ts';
 
@@ -27,7 +27,12 @@ const identifier = z
   .string()
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces');
 
-const secureKey = z.string().refine(isAcceptableSecureKey, secureKeyRule);
+const secureKey = z.string().superRefine((value, context) => {
+  const problem = secureKeyProblem(value);
+  if (problem !== undefined) {
+    context.addIssue({ code: 'custom', message: secureKeyRules[problem] });
+  }
+});
 
 const origin = z.string().refine((value) => {
   const url = URL.parse(value);
@@ -102,21 +107,21 @@ const bootstrapClientSchema = clientSchema.safeExtend({
   keepTokens: z.boolean().default(false),
 });
 
-/** OWASP ASVS 6.2.1: at least eight characters. */
-const passwordRule = `must have 8 or more characters and at most ${MAXIMUM_PASSWORD_BYTES} bytes`;
-
-export function isAcceptablePassword(password: string): boolean {
-  return [...password].length >= 8 && Buffer.byteLength(password) <= MAXIMUM_PASSWORD_BYTES;
-}
-
-export const userSchema = z.strictObject({
+const userMembers = z.strictObject({
   username: text(128)
     .refine((value) => value.trim() === value, 'must not start or end blank')
     .refine((value) => !/\p{Cf}/u.test(value), 'must not contain invisible characters'),
-  password: z.string('give password or passwordFile').refine(isAcceptablePassword, passwordRule),
+  password: z.string('give password or passwordFile'),
   name: text(200),
   orgId: identifier,
   enabled: z.boolean().optional(),
+});
+
+export const userSchema = userMembers.superRefine(({ password, username }, context) => {
+  const problem = passwordProblem(password, { username });
+  if (problem !== undefined) {
+    context.addIssue({ code: 'custom', path: ['password'], message: passwordRules[problem] });
+  }
 });
 
 /** `BOOTSTRAP_FILE`: unknown members are refused, so that a typo does not pass as a default. */

@@ -30,7 +30,12 @@ function problemsOf(content: unknown): readonly string[] {
 }
 
 const organizations = [{ id: 'org-1', name: 'Example' }];
-const client = { clientId: 'a', secureKey: 'a'.repeat(32), name: 'A', orgId: 'org-1' };
+const client = {
+  clientId: 'a',
+  secureKey: 'aQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC',
+  name: 'A',
+  orgId: 'org-1',
+};
 const user = { username: 'alice', password: 'long enough', name: 'Alice', orgId: 'org-1' };
 const withClient = (changes: object) => ({ organizations, clients: [{ ...client, ...changes }] });
 const withUser = (changes: object) => ({ organizations, users: [{ ...user, ...changes }] });
@@ -151,7 +156,8 @@ describe('a bootstrap file', () => {
 describe('a client in the file', () => {
   test.each([
     ['a short secureKey', { secureKey: 'short' }],
-    ['a secureKey with a line break', { secureKey: `${'a'.repeat(20)}\n` }],
+    ['a secureKey with a line break', { secureKey: 'aQ3xV7mK9pT2wZ5rB8nD\n' }],
+    ['a secureKey that repeats', { secureKey: 'a'.repeat(16) }],
     ['no secureKey', { secureKey: undefined }],
     ['a secureKey although it is public', { public: true, grantTypes: [] }],
     ['the client_credentials grant although it is public', { public: true, secureKey: undefined }],
@@ -197,6 +203,8 @@ describe('a user in the file', () => {
     ['a short password', { password: '7 chars' }],
     ['seven characters of many bytes', { password: '😀😀😀😀😀😀😀' }],
     ['a password over the limit', { password: 'a'.repeat(1025) }],
+    ['one of the most common passwords', { password: 'Trustno1' }],
+    ['the username for a password', { username: 'alice-cooper', password: 'Alice-Cooper' }],
     ['no password', { password: undefined }],
     ['a name with a blank in front', { username: ' alice' }],
     ['a name with an invisible character', { username: 'al\u200bice' }],
@@ -215,13 +223,13 @@ describe('a user in the file', () => {
 describe('a secret from a file', () => {
   test('is read relative to the bootstrap file, without its last line break', () => {
     mkdirSync(join(directory, 'secrets'), { recursive: true });
-    write('secrets/key', `${'k'.repeat(32)}\r\n`);
+    write('secrets/key', `${'kQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC'}\r\n`);
     const absolute = write('secrets/password', ' spaces stay \n\n');
     const loaded = load({
       ...withClient({ secureKey: undefined, secureKeyFile: 'secrets/key' }),
       ...withUser({ password: undefined, passwordFile: absolute }),
     });
-    expect(loaded.clients[0]?.secureKey).toBe('k'.repeat(32));
+    expect(loaded.clients[0]?.secureKey).toBe('kQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC');
     expect(loaded.clients[0]).not.toHaveProperty('secureKeyFile');
     expect(loaded.users[0]?.password).toBe(' spaces stay \n');
     expect(loaded.users[0]).not.toHaveProperty('passwordFile');
@@ -238,7 +246,7 @@ describe('a secret from a file', () => {
   });
 
   test('comes only one way', () => {
-    write('key', 'k'.repeat(32));
+    write('key', 'kQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC');
     expect(problemsOf(withClient({ secureKeyFile: 'key' }))).toEqual([
       'BOOTSTRAP_FILE clients.0.secureKey: give either secureKey or secureKeyFile',
     ]);

@@ -10,7 +10,7 @@ import { type BootstrapDefinition, bootstrapSchema } from './bootstrap-schema.ts
 /** The member of each list that may come from a file instead, as `secureKeyFile` and `passwordFile`. */
 const secretMembers = { clients: 'secureKey', users: 'password' } as const;
 /** Passes every rule, so that a file that cannot be read is one problem and not two. */
-const unreadableSecret = '-'.repeat(16);
+const unreadableSecret = '-unreadable:QxZ7wK4p9TfR2mVs';
 
 /**
  * Reads and checks a bootstrap file, and the files it names for secrets (relative to itself).

@@ -1,3 +1,5 @@
+import { passwordRules } from '@gatehouse/identity';
+
 export const accountTexts = {
   en: {
     accountTitle: 'Your account',
@@ -20,9 +22,12 @@ export const accountTexts = {
     newPasswordHint: 'At least 8 characters. A few words in a row are easy to keep in mind.',
     repeatPassword: 'New password again',
     passwordWrong: 'The current password is not right.',
-    passwordShort: 'The new password is too short: use at least 8 characters.',
-    passwordLong: 'The new password is too long.',
-    passwordIsUsername: 'The new password must not be your username.',
+    passwordShort: `The new password ${passwordRules.short}.`,
+    passwordLong: `The new password ${passwordRules.long}.`,
+    passwordIsUsername: `The new password ${passwordRules.username}.`,
+    passwordIsProduct: `The new password ${passwordRules.product}.`,
+    passwordCommon: `The new password ${passwordRules.common}.`,
+    passwordPattern: `The new password ${passwordRules.pattern}.`,
     passwordSame: 'The new password is the one you have now.',
     passwordDiffers: 'The two new passwords are not the same.',
     passwordChangedNotice: 'Your password was changed. Everything else was signed out.',
@@ -58,7 +63,10 @@ export const accountTexts = {
     passwordWrong: '当前密码不正确。',
     passwordShort: '新密码太短：请至少使用 8 个字符。',
     passwordLong: '新密码太长。',
-    passwordIsUsername: '新密码不能与用户名相同。',
+    passwordIsUsername: '新密码不能是用户名，加上数字也不行。请换一个，例如四个随机的词。',
+    passwordIsProduct: '新密码不能是本产品的名称，加上数字也不行。请换一个，例如四个随机的词。',
+    passwordCommon: '新密码是最常见的密码之一。请换一个，例如四个随机的词。',
+    passwordPattern: '新密码是重复或连续的字符。请换一个，例如四个随机的词。',
     passwordSame: '新密码与当前密码相同。',
     passwordDiffers: '两次输入的新密码不一致。',
     passwordChangedNotice: '密码已修改，其他登录均已退出。',

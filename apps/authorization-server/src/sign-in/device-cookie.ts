@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import type { Identity, User } from '@gatehouse/identity';
+import type { Request, Response } from 'express';
+import type Provider from 'oidc-provider';
+import type { KnownDevice } from '../throttle/sign-in-throttle.ts';
+
+const DAY_SECONDS = 24 * 60 * 60;
+const LIFETIME_SECONDS = 180 * DAY_SECONDS;
+const CONTEXT = 'device-cookie';
+const DEVICE_ID_BYTES = 16;
+
+/**
+ * The cookie that tells a browser with an earlier sign-in from the rest of the world, so that guesses from elsewhere do
+ * not lock it out (OWASP "device cookies"). It signs nobody in. It outlives a sign-out, and is void once the user's
+ * not-before moves: by a new password, disabling, or signing out everywhere.
+ */
+export interface DeviceCookies {
+  read(request: Request, response: Response): Promise<KnownDevice | undefined>;
+  issue(request: Request, response: Response, user: User): void;
+}
+
+export function createDeviceCookies(dependencies: {
+  readonly provider: Provider;
+  readonly identity: Pick<Identity, 'sealer' | 'findLiveHolder'>;
+  /** Whether the issuer is https. */
+  readonly secure: boolean;
+}): DeviceCookies {
+  const { provider, secure } = dependencies;
+  const { sealer, findLiveHolder } = dependencies.identity;
+  const name = secure ? '__Host-device' : 'device';
+
+  function open(sealed: string): readonly string[] {
+    try {
+      return sealer.open(sealed, CONTEXT).split(' ');
+    } catch {
+      return [];
+    }
+  }
+
+  return {
+    async read(request, response) {
+      const { cookies } = provider.createContext(request, response);
+      const sealed = cookies.get(name, { signed: false });
+      const [userId, deviceId, issued] = sealed === undefined ? [] : open(sealed);
+      const issuedAt = Number(issued);
+      if (userId === undefined || deviceId === undefined || issuedAt + LIFETIME_SECONDS < now()) {
+        return undefined;
+      }
+      const isLive = (await findLiveHolder({ issuedAt, userId })) !== undefined;
+      return isLive ? { userId, deviceId } : undefined;
+    },
+    issue(request, response, { userId, notBefore }) {
+      const deviceId = randomBytes(DEVICE_ID_BYTES).toString('base64url');
+      // Right after a sign-out everywhere, this sign-in must count as the later of the two.
+      const issuedAt = Math.max(now(), notBefore + 1);
+      const { cookies } = provider.createContext(request, response);
+      cookies.set(name, sealer.seal(`${userId} ${deviceId} ${issuedAt}`, CONTEXT), {
+        ...{ httpOnly: true, sameSite: 'strict', secure, signed: false, path: '/' },
+        maxAge: LIFETIME_SECONDS * 1000,
+      });
+    },
+  };
+}
+
+function now(): number {
+  return Math.floor(Date.now() / 1000);
+}

@@ -1,0 +1,167 @@
+// requires: redis-server
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hashPassword, type Identity, nextNotBefore, openIdentity } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import {
+  type Constellation,
+  createPageVisitor,
+  startConstellation,
+  storeEngines,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { accountLimit } from '../src/throttle/limits.ts';
+import { basic, bootstrap, requestToken } from './fixtures.ts';
+
+const names = ['locked', 'left', 'guessed', 'other', 'changed', 'disabled', 'everywhere', 'forged'];
+const passwordOf = (username: string) => `a long password of ${username}`;
+const machine = { clientId: 'password', secureKey: 'passwordKey0123456789' };
+
+describe.each(storeEngines)('the device cookie on %s', (engine) => {
+  let directory: string;
+  let system: Constellation;
+  let identity: Identity;
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'gatehouse-device-cookie-'));
+    const masterKey = randomBytes(32);
+    const MASTER_KEY_FILE = join(directory, 'master.key');
+    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
+    const password = {
+      ...{ ...machine, name: 'Password', orgId: 'org-1', grantTypes: ['password'] },
+      scopes: ['device:read'],
+    };
+    const people = [...names, 'someone'].map((username) => ({
+      ...{ username, password: passwordOf(username), name: username, orgId: 'org-1' },
+    }));
+    system = await startConstellation({
+      engine,
+      bootstrap: {
+        ...bootstrap,
+        clients: [...bootstrap.clients, password],
+        users: [...bootstrap.users, ...people],
+      },
+      apps: ['authorization-server'],
+      environment: { MASTER_KEY_FILE },
+    });
+    identity = openIdentity({ store: createStore(system.storeUrl), masterKey });
+  });
+  afterAll(async () => {
+    await identity.store.close();
+    await system.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  /** Signs in at the account page of a browser that holds no other cookie than this. */
+  async function signIn(username: string, password: string, device?: string) {
+    const visitor = createPageVisitor((url, init = {}) => {
+      const headers = new Headers(init.headers);
+      const cookies = [headers.get('cookie'), device && `device=${device}`].filter(Boolean);
+      headers.set('cookie', cookies.join('; '));
+      return fetch(url, { ...init, headers });
+    });
+    let page = await visitor.get(`${system.authorizationServerUrl}/account`);
+    while (page.location !== undefined) {
+      page = await visitor.get(page.location);
+    }
+    const reply = await visitor.submit(page, { username, password });
+    return { status: reply.status, device: visitor.cookies.get('device|/') };
+  }
+  const signInRight = (username: string, device?: string) =>
+    signIn(username, passwordOf(username), device);
+
+  async function newDevice(username: string): Promise<string> {
+    const { status, device } = await signInRight(username);
+    expect(status).toBe(303);
+    return device ?? '';
+  }
+
+  /** From somewhere else, without a browser. */
+  async function lock(username: string): Promise<void> {
+    const wrong = { grant_type: 'password', username, password: 'a wrong password' };
+    const authorization = basic(machine.clientId, machine.secureKey);
+    for (let i = 0; i < accountLimit.attempts; i += 1) {
+      await requestToken(system.authorizationServerUrl, wrong, { authorization });
+    }
+  }
+
+  it('lets the device of an earlier sign-in in while others have locked the account', async () => {
+    const device = await newDevice('locked');
+    await lock('locked');
+    expect((await signInRight('locked')).status).toBe(422);
+    expect((await signInRight('locked', device)).status).toBe(303);
+    expect((await signInRight('locked', device)).status).toBe(303);
+  });
+
+  it('is given anew at every sign-in, and none for a failed one', async () => {
+    const device = await newDevice('left');
+    const next = await signInRight('left', device);
+    expect(next.device).toMatch(/^v1\./);
+    expect(next.device).not.toBe(device);
+    expect((await signIn('left', 'a wrong password')).device).toBeUndefined();
+  });
+
+  it('when copied gives a counter of its own, and no guess beyond it', async () => {
+    const [stolen, untouched] = [await newDevice('guessed'), await newDevice('guessed')];
+    for (let i = 0; i < accountLimit.attempts; i += 1) {
+      expect((await signIn('guessed', 'a wrong password', stolen)).status).toBe(422);
+    }
+    expect((await signInRight('guessed', stolen)).status).toBe(422);
+    expect((await signInRight('guessed', untouched)).status).toBe(303);
+    expect((await signInRight('guessed')).status).toBe(303);
+  });
+
+  it('of one user gives no further guesses for another', async () => {
+    const device = await newDevice('other');
+    await lock('someone');
+    expect((await signInRight('someone', device)).status).toBe(422);
+  });
+
+  it.each([
+    [
+      'changed',
+      'a new password',
+      async (id: string) => {
+        const passwordHash = await hashPassword(passwordOf('changed'));
+        const notBefore = nextNotBefore(Date.now());
+        await identity.users.update(id, (user) => ({ ...user, passwordHash, notBefore }));
+      },
+    ],
+    [
+      'disabled',
+      'disabling, also when the user is enabled again',
+      async (id: string) => {
+        const notBefore = nextNotBefore(Date.now());
+        await identity.users.update(id, (user) => ({ ...user, enabled: false, notBefore }));
+        await identity.users.update(id, (user) => ({ ...user, enabled: true }));
+      },
+    ],
+    [
+      'everywhere',
+      'signing out everywhere',
+      async (id: string) => {
+        await identity.revocations.user(id);
+      },
+    ],
+  ] as const)('of %s is void after %s', async (username, _name, end) => {
+    const device = await newDevice(username);
+    const user = await identity.users.findByUsername(username);
+    await end(user?.userId ?? '');
+    await lock(username);
+    expect((await signInRight(username, device)).status).toBe(422);
+  });
+
+  it('counts only as the server sealed it', async () => {
+    const device = await newDevice('forged');
+    const user = await identity.users.findByUsername('forged');
+    await lock('forged');
+    const sealedElsewhere = identity.sealer.seal(`${user?.userId} x 99999999999`, 'elsewhere');
+    const altered = `${device.slice(0, -2)}${device.endsWith('AA') ? 'BB' : 'AA'}`;
+    for (const forged of [altered, sealedElsewhere, `${user?.userId} x 99999999999`, '']) {
+      expect((await signInRight('forged', forged)).status).toBe(422);
+    }
+    expect((await signInRight('forged', device)).status).toBe(303);
+  });
+});

@@ -1,0 +1,65 @@
+// requires: redis-server
+import { randomUUID } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { hashPassword, type Identity } from '../src/index.ts';
+import { passwordHashCost } from '../src/password-hash.ts';
+import { describeOnBothEngines } from './on-both-engines.ts';
+
+const RIGHT = 'the password of before';
+const { memory, passes, parallelism } = passwordHashCost;
+const today = `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$`;
+
+/** A user whose password was hashed when hashing was cheaper. */
+async function userOfBefore({ users, store }: Identity) {
+  const username = randomUUID();
+  const made = await users.ensure({ username, password: RIGHT, name: 'Alice', orgId: 'org-1' });
+  const passwordHash = await hashPassword(RIGHT, { memory: 64, passes: 1, parallelism: 1 });
+  await store.set(`user:${made.userId}`, JSON.stringify({ ...made, passwordHash }));
+  return { ...made, passwordHash };
+}
+
+describeOnBothEngines('a password hash of another cost', ({ openIdentity }) => {
+  test('is replaced when its user signs in, by every process', async () => {
+    const user = await userOfBefore(openIdentity());
+    const { users } = openIdentity();
+    const signedIn = await users.verify(user.username, RIGHT);
+    expect(signedIn).toEqual({ ...user, passwordHash: expect.stringContaining(today) });
+    const again = openIdentity().users;
+    expect(await again.verify(user.username, RIGHT)).toEqual(signedIn);
+    expect(await again.verify(user.username, 'another password')).toBeUndefined();
+  });
+
+  test('stays when the password is wrong', async () => {
+    const identity = openIdentity();
+    const user = await userOfBefore(identity);
+    expect(await identity.users.verify(user.username, 'another password')).toBeUndefined();
+    expect((await openIdentity().users.find(user.userId))?.passwordHash).toBe(user.passwordHash);
+  });
+
+  test('does not keep sign-ins at once from succeeding', async () => {
+    const user = await userOfBefore(openIdentity());
+    const processes = Array.from({ length: 4 }, () => openIdentity().users);
+    const signedIn = await Promise.all(
+      processes.map((users) => users.verify(user.username, RIGHT)),
+    );
+    expect(signedIn.map((each) => each?.userId)).toEqual(Array(4).fill(user.userId));
+  });
+
+  test('never undoes a password change or an end of sessions that comes between', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const user = await userOfBefore(openIdentity());
+      const passwordHash = await hashPassword('the changed password');
+      const notBefore = 1_900_000_000;
+      const [signedIn] = await Promise.all([
+        openIdentity().users.verify(user.username, RIGHT),
+        openIdentity().users.update(user.userId, (each) => ({ ...each, passwordHash, notBefore })),
+      ]);
+      expect(await openIdentity().users.find(user.userId)).toEqual({
+        ...user,
+        ...{ passwordHash, notBefore },
+      });
+      // A sign-in that came first is older than the not-before, and so void.
+      expect(signedIn?.notBefore ?? 0).toBe(0);
+    }
+  });
+});
