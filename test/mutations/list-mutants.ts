@@ -38,7 +38,8 @@ const swappedMethods: ReadonlyMap<string, string> = new Map([
   ['max', 'min'],
 ]);
 
-const FUNCTIONS = /^(Function|Arrow|Method|ClassMethod|PrivateMethod|Constructor)/;
+const FUNCTIONS =
+  /^(FunctionDeclaration|FunctionExpression|ArrowFunction|ClassMethod|PrivateMethod|MethodProp|Constructor)/;
 /** Spans of the parser start at 1. */
 const BASE = 1;
 /** Numbers from here on are durations and sizes: one more of them is the same to every test. */
@@ -167,7 +168,7 @@ export function listMutants(source: string): readonly Mutant[] {
     const { body } = (node.function ?? node) as { readonly body?: Node | null };
     const statements = (body?.stmts ?? []) as Node[];
     // A function of one statement is emptied by dropping that statement.
-    if (body?.type === 'BlockStatement' && statements.length > 1 && !returnsValue(body)) {
+    if (body && statements.length > 1 && !returnsValue(body)) {
       replace('early return', rangeOf(statements[0] as Node), 'return;');
     }
   }

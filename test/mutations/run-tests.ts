@@ -1,43 +1,44 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+
+export interface FailedTest {
+  readonly file: string;
+  /** Undefined when the file could not be run at all. */
+  readonly name: string | undefined;
+}
 
 export interface TestRun {
   readonly passed: boolean;
-  /** The first test that failed, or what else ended the run. */
-  readonly reason: string;
+  /** The first test that failed; undefined when none did, or when the time was up. */
+  readonly failed: FailedTest | undefined;
   readonly milliseconds: number;
 }
 
-interface JestReport {
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly message: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
-  }[];
-}
-
-/** Runs test files one after another and stops at the first failure, or when the time is up. */
+/** Runs test files, or one test of them, one after another and stops at the first failure, or when the time is up. */
 export async function runTests(
   directory: string,
   files: readonly string[],
   deadlineMilliseconds: number,
+  name?: string,
 ): Promise<TestRun> {
-  const report = join(directory, 'mutation-report.json');
-  rmSync(report, { force: true });
   const startedAt = performance.now();
   const child = spawn(
     process.execPath,
     [
       ...['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
       'node_modules/jest/bin/jest.js',
-      ...['--bail', '--runInBand', '--forceExit', '--json', '--outputFile', report],
-      ...['--runTestsByPath', ...files],
+      ...['--bail', '--runInBand', '--forceExit', '--runTestsByPath', ...files],
+      ...(name === undefined ? [] : ['--testNamePattern', patternOf(name)]),
     ],
     // Its own process group, so that the servers it started end with it.
-    { cwd: directory, stdio: 'ignore', detached: true },
+    { cwd: directory, stdio: ['ignore', 'ignore', 'pipe'], detached: true },
   );
+  const endWithUs = () => endGroup(child.pid);
+  process.once('exit', endWithUs);
+  let report = '';
+  child.stderr.on('data', (chunk) => {
+    report += chunk;
+  });
   const closed = once(child, 'close');
   let isLate = false;
   const timer = setTimeout(() => {
@@ -47,9 +48,10 @@ export async function runTests(
   const [code] = await closed;
   clearTimeout(timer);
   endGroup(child.pid);
+  process.removeListener('exit', endWithUs);
   return {
     passed: code === 0,
-    reason: isLate ? 'the time limit' : code === 0 ? '' : firstFailure(report),
+    failed: isLate || code === 0 ? undefined : firstFailure(report),
     milliseconds: Math.round(performance.now() - startedAt),
   };
 }
@@ -63,18 +65,17 @@ function endGroup(pid: number | undefined): void {
   }
 }
 
-function firstFailure(report: string): string {
-  try {
-    const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as JestReport;
-    const failed = testResults.flatMap(({ name, message, assertionResults }) => {
-      const tests = assertionResults.filter(({ status }) => status === 'failed');
-      const what = tests[0]?.fullName ?? message.split('\n', 1)[0] ?? '';
-      return tests.length > 0 || (assertionResults.length === 0 && message !== '')
-        ? [`${name.split('/').pop()}: ${what}`]
-        : [];
-    });
-    return failed[0] ?? 'an unknown failure';
-  } catch {
-    return 'the test run ended without a report';
+/** Jest matches the names of a test and its suites, joined by spaces. */
+function patternOf(name: string): string {
+  return name.replaceAll(' › ', ' ').replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+/** Jest writes `FAIL file`, then `● suite › test` for a test, or `● Test suite failed to run`. */
+function firstFailure(report: string): FailedTest {
+  const { file, name } =
+    /^FAIL (?<file>\S+).*$[\s\S]*?^\s*● (?<name>.+)$/m.exec(report)?.groups ?? {};
+  if (file === undefined) {
+    throw new Error(`The test run ended without a failed test:\n${report.slice(-2000)}`);
   }
+  return { file, name: name === 'Test suite failed to run' ? undefined : name };
 }

@@ -42,4 +42,12 @@ describe('isTimely', () => {
     expect(isTimely(now - 300_100, now)).toBe(false);
     expect(isTimely(now + 300_100, now)).toBe(false);
   });
+
+  it('accepts exactly the tolerance, and nothing past it', () => {
+    expect([999, 1000, 1001].map((offset) => isTimely(now + offset, now, 1000))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
 });
