@@ -1,0 +1,207 @@
+// requires: redis-server
+/**
+ * A minute without the store leaves nothing behind. The heap is bounded as docs/operations.md advises: without a bound, V8
+ * collects the garbage of requests that waited so late that it hides whether anything else holds memory.
+ */
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Constellation,
+  manyUsers,
+  type RedisServer,
+  startConstellation,
+  startRedisServer,
+  userClient,
+} from '@gatehouse/testing';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+
+const USERS = 50;
+const WINDOW_SECONDS = 10;
+const MOST_WINDOWS = 15;
+const SETTLED_MEBIBYTES = 3;
+const OUTAGE_SECONDS = 60;
+const AFTERWARDS_SECONDS = 35;
+const MOST_MEBIBYTES = 50;
+/** A busy machine serves fewer requests, instead of keeping ever more of them. */
+const MOST_IN_FLIGHT = 200;
+
+let redis: RedisServer;
+let system: Constellation;
+let agent: Agent;
+
+beforeEach(async () => {
+  redis = await startRedisServer();
+  system = await startConstellation({
+    engine: { storeUrl: redis.url, storedText: async () => '', stop: redis.stop },
+    bootstrap: manyUsers(USERS),
+    environment: {
+      ...{ LOG_LEVEL: 'info', TRUSTED_PROXIES: '127.0.0.1,::1' },
+      ...{ NODE_OPTIONS: '--max-semi-space-size=4 --max-old-space-size=256' },
+      ...{ MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '1048576' },
+    },
+  });
+  agent = new Agent({ keepAlive: true, maxSockets: 100 });
+}, 60_000);
+
+afterEach(async () => {
+  agent.destroy();
+  await system.stop();
+});
+
+interface Reply {
+  readonly status: number;
+  readonly text: string;
+}
+
+interface Call {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** A connection that breaks counts as status 0. */
+function send({ method, url, headers, body = '' }: Call): Promise<Reply> {
+  return new Promise((resolve) => {
+    const failed = () => resolve({ status: 0, text: '' });
+    const outgoing = request(url, { method, headers, agent }, (reply) => {
+      let text = '';
+      reply.setEncoding('utf8').on('data', (chunk) => {
+        text += chunk;
+      });
+      reply.once('end', () => resolve({ status: reply.statusCode ?? 0, text }));
+      reply.once('error', failed);
+    });
+    outgoing.once('error', failed);
+    outgoing.end(body);
+  });
+}
+
+/** Each user has a client and an address, because limits are counted by both. */
+function tokenCall(index: number, round: number): Call {
+  const { client, address } = userClient(index);
+  const credentials = Buffer.from(`${client.clientId}:${client.secureKey}`).toString('base64');
+  return {
+    method: 'POST',
+    url: `${system.authorizationServerUrl}/token`,
+    headers: {
+      Authorization: `Basic ${credentials}`,
+      'Content-Type': 'application/x-www-form-urlencoded',
+      'X-Forwarded-For': address(round),
+    },
+    body: 'grant_type=client_credentials',
+  };
+}
+
+function authorizeCall(index: number, round: number): Call {
+  const { client, redirectUri, address } = userClient(index);
+  const query = new URLSearchParams({
+    ...{ response_type: 'code', client_id: client.clientId, redirect_uri: redirectUri, state: 's' },
+  });
+  return {
+    method: 'GET',
+    url: `${system.authorizationServerUrl}/authorize?${query}`,
+    headers: { 'X-Forwarded-For': address(round) },
+  };
+}
+
+/** Calls so many times a second until it is told to stop, and counts the replies by status. */
+function startLoad(perSecond: number, callOf: (index: number, round: number) => Call) {
+  const statuses = new Map<number, number>();
+  let inFlight = 0;
+  let isStopped = false;
+  let calls = 0;
+  const running = (async () => {
+    const startedAt = performance.now();
+    for (let due = 0; !isStopped; due = ((performance.now() - startedAt) / 1000) * perSecond) {
+      while (calls < due && inFlight < MOST_IN_FLIGHT) {
+        inFlight += 1;
+        void send(callOf(calls % USERS, Math.floor(calls / USERS))).then(({ status }) => {
+          inFlight -= 1;
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        });
+        calls += 1;
+      }
+      calls = Math.max(calls, Math.floor(due));
+      await sleep(5);
+    }
+  })();
+  return {
+    statuses,
+    stop: async () => {
+      isStopped = true;
+      await running;
+    },
+  };
+}
+
+function residentMebibytes(pid: number): number {
+  const [, kibibytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kibibytes) / 1024;
+}
+
+async function largestWithin(pid: number, seconds: number): Promise<number> {
+  let largest = 0;
+  for (let second = 0; second < seconds; second += 1) {
+    await sleep(1000);
+    largest = Math.max(largest, residentMebibytes(pid));
+  }
+  return largest;
+}
+
+/** A process grows until V8's spaces are as large as the load needs: longer where the machine is busy. */
+async function settled(pid: number): Promise<number> {
+  let before = await largestWithin(pid, WINDOW_SECONDS);
+  for (let window = 0; window < MOST_WINDOWS; window += 1) {
+    const now = await largestWithin(pid, WINDOW_SECONDS);
+    if (now - before < SETTLED_MEBIBYTES) {
+      return now;
+    }
+    before = now;
+  }
+  throw new Error('Memory grows without an outage.');
+}
+
+async function expectMemoryToReturn(
+  app: 'authorization-server' | 'gateway',
+  load: ReturnType<typeof startLoad>,
+): Promise<void> {
+  const pid = system.members.find((member) => member.app === app)?.process.pid ?? 0;
+  const before = await settled(pid);
+  redis.freeze();
+  const during = await largestWithin(pid, OUTAGE_SECONDS);
+  redis.thaw();
+  expect(load.statuses.get(503)).toBeGreaterThan(1000);
+  await sleep(AFTERWARDS_SECONDS * 1000);
+  const after = residentMebibytes(pid);
+  await load.stop();
+
+  expect(during - before).toBeLessThan(MOST_MEBIBYTES);
+  expect(after - before).toBeLessThan(MOST_MEBIBYTES);
+}
+
+test('memory of the authorization server over a minute without the store, at 250 requests a second', async () => {
+  const load = startLoad(250, (index, round) =>
+    round % 2 === 0 ? tokenCall(index, round) : authorizeCall(index, round),
+  );
+  await expectMemoryToReturn('authorization-server', load);
+}, 360_000);
+
+test('memory of the gateway over a minute without the store, at 500 requests a second', async () => {
+  const tokens = await Promise.all(
+    Array.from({ length: USERS }, async (_, index) => {
+      const { text } = await send(tokenCall(index, 0));
+      return (JSON.parse(text) as { readonly access_token: string }).access_token;
+    }),
+  );
+  const load = startLoad(500, (index, round) => ({
+    method: 'GET',
+    url: `${system.gatewayUrl}/api/device?pageSize=1`,
+    headers: {
+      Authorization: `Bearer ${tokens[index]}`,
+      'X-Forwarded-For': userClient(index).address(round),
+    },
+  }));
+  await expectMemoryToReturn('gateway', load);
+}, 360_000);
