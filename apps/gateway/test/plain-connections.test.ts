@@ -162,6 +162,18 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
+  it('CWE-444 end where bytes follow a reply that has no body', async () => {
+    const smuggled = whole('smuggled');
+    answer = (socket) => socket.write(`HTTP/1.1 204 No Content\r\n\r\n${smuggled}`);
+    const pool = open(1);
+    expect((await ask(pool)).status).toBe(204);
+    answer = (socket) => socket.write(whole('own'));
+
+    expect((await ask(pool)).body).toBe('own');
+    expect(sockets).toHaveLength(2);
+    await pool.close();
+  });
+
   it('CWE-444 are not reused before the bytes that arrived during the last reply are read', async () => {
     answer = (socket) => socket.write(whole('first'));
     const pool = open(1);

@@ -167,11 +167,33 @@ describe('a body on its way to a service', () => {
     await expect(post({ stream: broken, length: 10 })).rejects.toThrow('Too large.');
 
     const breaking = new PassThrough();
+    breaking.on('error', () => {});
     breaking.write('abc');
     const reply = post({ stream: breaking, length: 10 });
     setTimeout(() => breaking.destroy(new Error('Too late.')), 20);
     await expect(reply).rejects.toThrow('Too late.');
     expect(await post(Buffer.from('next'))).toBe('done');
+  });
+
+  it('is let go of where its exchange was cancelled before it began', async () => {
+    const stream = new PassThrough();
+    const cancelled = new Promise((_resolve, reject) => {
+      pool.dispatch(
+        { method: 'POST', path: '/', headers: [], body: { stream, length: 10 } },
+        {
+          onRequestStart: (controller) => controller.abort(new Error('Too late.')),
+          onResponseStart: () => {},
+          onResponseData: () => {},
+          onResponseEnd: () => {},
+          onResponseError: (_controller, error) => reject(error),
+        },
+      );
+    });
+
+    await expect(cancelled).rejects.toThrow('Too late.');
+    expect(stream.destroyed).toBe(true);
+    expect(await post(Buffer.from('next'))).toBe('done');
+    expect(seen.map(({ body }) => body)).toEqual(['next']);
   });
 
   it('CWE-444 ends the connection where the service answers before it is over', async () => {
