@@ -1,4 +1,4 @@
-import { Cluster } from 'ioredis';
+import { Cluster, ReplyError } from 'ioredis';
 import type { RedisClient } from './redis-client.ts';
 import { masterOf, redirectedMaster, redirectionOf, someKeyOf } from './redis-cluster-masters.ts';
 import { ConfirmedBatches, type RedisServerClient } from './redis-confirmed-batches.ts';
@@ -75,6 +75,10 @@ export class ConfirmedWrites {
     } catch (error) {
       const redirection = redirectionOf(error);
       if (redirection === undefined) {
+        // A master that is gone sends nobody elsewhere: what took its place is found only by asking.
+        if (!(error instanceof ReplyError)) {
+          cluster.refreshSlotsCache();
+        }
         throw error;
       }
       const master = (await redirectedMaster(cluster, redirection)) as RedisServerClient;
