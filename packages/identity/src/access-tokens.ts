@@ -2,6 +2,7 @@ import type { Store } from '@gatehouse/store';
 import type { Client } from './client.ts';
 import type { CredentialHash } from './credential-hash.ts';
 import { accessTokenKey, accessTokenKinds, grantTombstoneKey } from './credential-keys.ts';
+import { type OnDamagedRecord, readRecord } from './damaged-record.ts';
 import type { FindLiveHolder } from './live-holder.ts';
 import { createRecordCache } from './record-cache.ts';
 
@@ -41,9 +42,11 @@ export function createAccessTokenVerifier(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
   readonly findLiveHolder: FindLiveHolder;
+  readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
 }): AccessTokenVerifier {
-  const { store, credentialHash, findLiveHolder, now } = dependencies;
+  const { store, credentialHash, findLiveHolder, onDamagedRecord, now } = dependencies;
+  const record = { kind: 'access token', ...(onDamagedRecord && { onDamagedRecord }) };
   const tombstones = createRecordCache(store, (text) => text, now);
   // A token never changes its grant. Once it is known, both reads go out together: one round trip a verification.
   const knownGrants = new Map<string, string>();
@@ -66,7 +69,7 @@ export function createAccessTokenVerifier(dependencies: {
     const key = accessTokenKey(credentialHash(token));
     const knownGrant = knownGrants.get(key);
     let tombstone = knownGrant === undefined ? undefined : readTombstone(knownGrant);
-    const stored = parseStoredToken(await store.get(key));
+    const stored = readRecord(await store.get(key), parseStoredToken, record);
     if (stored === undefined || stored.exp * 1000 <= now()) {
       knownGrants.delete(key);
       return undefined;
@@ -101,10 +104,7 @@ function isRegistered(client: Client, scope: string): boolean {
 }
 
 /** A record that is damaged or of another kind is no access token: fail closed. */
-function parseStoredToken(text: string | undefined): StoredAccessToken | undefined {
-  if (text === undefined) {
-    return undefined;
-  }
+function parseStoredToken(text: string): StoredAccessToken | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isStoredAccessToken(value) ? value : undefined;

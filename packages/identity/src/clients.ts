@@ -12,6 +12,7 @@ import {
 } from './client-keys.ts';
 import type { CredentialHash } from './credential-hash.ts';
 import { assertSecureKey } from './credential-policy/secure-key-policy.ts';
+import type { OnDamagedRecord } from './damaged-record.ts';
 import { readForUpdate } from './parse-record.ts';
 import { createRecordCache } from './record-cache.ts';
 import { withRecordLock } from './record-lock.ts';
@@ -77,10 +78,11 @@ export function createClientRegistry(dependencies: {
   readonly store: Store;
   readonly sealer: Sealer;
   readonly credentialHash: CredentialHash;
+  readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
 }): ClientRegistry {
   const { store, now } = dependencies;
-  const cache = createRecordCache(store, parseClient, now);
+  const cache = createRecordCache(store, parseClient, now, { ...dependencies, kind: 'client' });
   const keys = createClientKeys(dependencies);
 
   type Change = (existing: Client | undefined) => Client;

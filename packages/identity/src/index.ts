@@ -44,6 +44,7 @@ export {
   grantMembersKey,
   grantTombstoneKey,
 } from './credential-keys.ts';
+export type { OnDamagedRecord } from './damaged-record.ts';
 export {
   type PasswordProblem,
   passwordProblem,

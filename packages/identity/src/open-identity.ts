@@ -11,6 +11,7 @@ import type { AuditEvent } from './audit/audit-event.ts';
 import { type AuditTrail, createAuditTrail, type OnAuditLost } from './audit/audit-trail.ts';
 import { type ClientRegistry, createClientRegistry } from './clients.ts';
 import { type CredentialHash, createCredentialHash } from './credential-hash.ts';
+import type { OnDamagedRecord } from './damaged-record.ts';
 import { createLiveHolders, type FindLiveHolder } from './live-holder.ts';
 import type { MasterKey } from './master-key.ts';
 import { createNotBefore } from './not-before.ts';
@@ -33,6 +34,7 @@ export interface Identity {
   readonly replayGuard: ReplayGuard;
   readonly credentialHash: CredentialHash;
   readonly sealer: Sealer;
+  readonly onDamagedRecord: OnDamagedRecord | undefined;
 }
 
 export function openIdentity(dependencies: {
@@ -43,15 +45,23 @@ export function openIdentity(dependencies: {
   /** How long audit entries are kept. */
   readonly auditRetentionDays?: number | undefined;
   readonly onAuditLost?: OnAuditLost;
+  readonly onDamagedRecord?: OnDamagedRecord;
   /** Hears of every event that is recorded, for metrics. Must not throw. */
   readonly onAuditEvent?: (event: AuditEvent) => void;
 }): Identity {
-  const { store, masterKey, now = Date.now, onAuditLost, onAuditEvent } = dependencies;
+  const {
+    store,
+    masterKey,
+    now = Date.now,
+    onAuditLost,
+    onAuditEvent,
+    onDamagedRecord,
+  } = dependencies;
   const { auditRetentionDays } = dependencies;
   const credentialHash = createCredentialHash(masterKey);
   const sealer = createSealer(masterKey);
-  const clients = createClientRegistry({ store, sealer, credentialHash, now });
-  const users = createUserRegistry({ store, now });
+  const clients = createClientRegistry({ store, sealer, credentialHash, onDamagedRecord, now });
+  const users = createUserRegistry({ store, onDamagedRecord, now });
   const notBefore = createNotBefore({ store, now });
   const findLiveHolder = createLiveHolders({ clients, users, notBefore });
   return {
@@ -59,7 +69,13 @@ export function openIdentity(dependencies: {
     organizations: createOrganizationRegistry(store),
     clients,
     users,
-    verifyAccessToken: createAccessTokenVerifier({ store, credentialHash, findLiveHolder, now }),
+    verifyAccessToken: createAccessTokenVerifier({
+      store,
+      credentialHash,
+      findLiveHolder,
+      onDamagedRecord,
+      now,
+    }),
     findLiveHolder,
     revocations: createRevocations({ store, clients, users, notBefore, credentialHash, now }),
     audit: createAuditTrail({
@@ -69,5 +85,6 @@ export function openIdentity(dependencies: {
     replayGuard: createReplayGuard({ store, now }),
     credentialHash,
     sealer,
+    onDamagedRecord,
   };
 }

@@ -1,4 +1,5 @@
 import type { Store } from '@gatehouse/store';
+import type { OnDamagedRecord } from './damaged-record.ts';
 
 /** A revoked client or user is refused this soon: records are read at most this old. */
 export const MAXIMUM_RECORD_AGE_MILLISECONDS = 50;
@@ -34,6 +35,7 @@ export function createRecordCache<Value>(
   store: Store,
   parse: (text: string) => Value | undefined,
   now: () => number,
+  damage?: { readonly kind: string; readonly onDamagedRecord?: OnDamagedRecord | undefined },
 ): RecordCache<Value> {
   const entries = new Map<string, Entry<Value>>();
   const running = new Map<string, Reading<Value>>();
@@ -42,7 +44,11 @@ export function createRecordCache<Value>(
   async function readAnew(key: string, readAt: number): Promise<Value | undefined> {
     const forgottenBefore = forgotten;
     const text = await store.get(key);
-    const value = parseAnew(text, entries.get(key), parse);
+    const known = entries.get(key);
+    const value = parseAnew(text, known, parse);
+    if (text !== undefined && value === undefined && known?.text !== text) {
+      damage?.onDamagedRecord?.(damage.kind);
+    }
     // A write that came between must not be hidden behind the older copy.
     if (forgotten === forgottenBefore && key.length <= MAXIMUM_KEY_LENGTH) {
       if (entries.size >= MAXIMUM_ENTRIES) {

@@ -1,5 +1,6 @@
 import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
 import { z } from 'zod';
+import type { OnDamagedRecord } from './damaged-record.ts';
 import { parseRecord, readForUpdate } from './parse-record.ts';
 import { hashPassword, pauseLikeVerifying, verifyPassword } from './password-hash.ts';
 import { createRecordCache } from './record-cache.ts';
@@ -74,11 +75,12 @@ export function canonicalUsername(username: string): string {
 
 export function createUserRegistry(dependencies: {
   readonly store: Store;
+  readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
 }): UserRegistry {
   const { store, now } = dependencies;
   const parseUser = (text: string) => parseRecord(storedUser, text);
-  const cache = createRecordCache(store, parseUser, now);
+  const cache = createRecordCache(store, parseUser, now, { ...dependencies, kind: 'user' });
 
   async function findByUsername(username: string): Promise<User | undefined> {
     const userId = await store.get(usernameKeyOf(username));

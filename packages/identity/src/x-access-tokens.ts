@@ -5,6 +5,7 @@ import type { AccessTokenVerifier } from './access-tokens.ts';
 import { clientPrincipal } from './client-principal.ts';
 import type { CredentialHash } from './credential-hash.ts';
 import { xAccessTokenKey } from './credential-keys.ts';
+import { type OnDamagedRecord, readRecord } from './damaged-record.ts';
 import type { FindLiveHolder } from './live-holder.ts';
 import { parseRecord } from './parse-record.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from './record-cache.ts';
@@ -48,10 +49,12 @@ export function createXAccessTokens(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
   readonly findLiveHolder: FindLiveHolder;
+  readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
   readonly maximumLiveTokens?: number;
 }): XAccessTokens {
-  const { store, credentialHash, findLiveHolder, now } = dependencies;
+  const { store, credentialHash, findLiveHolder, onDamagedRecord, now } = dependencies;
+  const record = { kind: 'X-Access-Token', ...(onDamagedRecord && { onDamagedRecord }) };
   const maximumLiveTokens = dependencies.maximumLiveTokens ?? DEFAULT_MAXIMUM_LIVE_TOKENS;
 
   async function endSurplus(indexKey: string, newest: string): Promise<void> {
@@ -81,7 +84,7 @@ export function createXAccessTokens(dependencies: {
     },
     async verify(token) {
       const text = await store.get(xAccessTokenKey(credentialHash(token)));
-      const stored = text === undefined ? undefined : parseRecord(storedToken, text);
+      const stored = readRecord(text, (found) => parseRecord(storedToken, found), record);
       if (stored === undefined || stored.expiresAt <= now()) {
         return undefined;
       }

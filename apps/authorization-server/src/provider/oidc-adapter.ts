@@ -6,6 +6,7 @@ import {
   grantTombstoneKey,
   isGrantRevoked,
   type LiveHolder,
+  type OnDamagedRecord,
   type Sealer,
 } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
@@ -35,6 +36,7 @@ export interface AdapterDependencies {
   /** How this model is used up, where it is. */
   readonly singleUse: SingleUse;
   readonly findLiveHolder: FindLiveHolder;
+  readonly onDamagedRecord?: OnDamagedRecord | undefined;
 }
 
 /** Their payloads carry session ids, user codes or return addresses that work like credentials. */
@@ -65,6 +67,7 @@ export class OidcAdapter implements Adapter {
   readonly #sealer: Sealer;
   readonly #singleUse: SingleUse;
   readonly #findLiveHolder: FindLiveHolder;
+  readonly #onDamagedRecord: OnDamagedRecord | undefined;
 
   constructor(model: string, dependencies: AdapterDependencies) {
     this.#model = model;
@@ -73,6 +76,7 @@ export class OidcAdapter implements Adapter {
     this.#sealer = dependencies.sealer;
     this.#singleUse = dependencies.singleUse;
     this.#findLiveHolder = dependencies.findLiveHolder;
+    this.#onDamagedRecord = dependencies.onDamagedRecord;
   }
 
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
@@ -117,6 +121,9 @@ export class OidcAdapter implements Adapter {
       return undefined;
     }
     const stored = this.#decode(key, text, id);
+    if (stored === undefined) {
+      return undefined;
+    }
     const [holder, isRevoked] = await Promise.all([
       this.#findHolder(stored),
       this.#belongsToGrant(stored) && isGrantRevoked(this.#store, stored.grantId),
@@ -187,9 +194,21 @@ export class OidcAdapter implements Adapter {
     return sealedModels.has(this.#model) ? this.#sealer.seal(text, key) : text;
   }
 
-  #decode(key: string, text: string, id: string): AdapterPayload {
-    const opened = sealedModels.has(this.#model) ? this.#sealer.open(text, key) : text;
-    return { ...(JSON.parse(opened) as AdapterPayload), jti: id };
+  #decode(key: string, text: string, id: string): AdapterPayload | undefined {
+    return this.#undamaged(() => {
+      const opened = sealedModels.has(this.#model) ? this.#sealer.open(text, key) : text;
+      return { ...asPayload(JSON.parse(opened)), jti: id };
+    });
+  }
+
+  /** A record that cannot be read is not found, like an expired one: the client or the person starts again. */
+  #undamaged<Value>(read: () => Value): Value | undefined {
+    try {
+      return read();
+    } catch {
+      this.#onDamagedRecord?.(this.#model);
+      return undefined;
+    }
   }
 
   /** A second way to a payload: HMAC of the other name → the sealed id. */
@@ -201,7 +220,9 @@ export class OidcAdapter implements Adapter {
   async #follow(kind: string, name: string): Promise<AdapterPayload | undefined> {
     const key = this.#pointerKey(kind, name);
     const sealed = await this.#store.get(key);
-    return sealed === undefined ? undefined : this.find(this.#sealer.open(sealed, key));
+    const id =
+      sealed === undefined ? undefined : this.#undamaged(() => this.#sealer.open(sealed, key));
+    return id === undefined ? undefined : this.find(id);
   }
 
   #pointerKey(kind: string, name: string): string {
@@ -215,4 +236,12 @@ function withoutTakenScopes(payload: AdapterPayload, client: Client | undefined)
   }
   const kept = payload.scope.split(' ').filter((scope) => client.scopes.includes(scope));
   return { ...payload, scope: kept.join(' ') };
+}
+
+/** @throws Error for a text that is JSON and no record */
+function asPayload(value: unknown): AdapterPayload {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Error('This is no record.');
+  }
+  return value as AdapterPayload;
 }
