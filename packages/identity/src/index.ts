@@ -44,12 +44,12 @@ export {
   grantMembersKey,
   grantTombstoneKey,
 } from './credential-keys.ts';
-export type { OnDamagedRecord } from './damaged-record.ts';
 export {
   type PasswordProblem,
   passwordProblem,
   passwordRules,
 } from './credential-policy/password-policy.ts';
+export type { OnDamagedRecord } from './damaged-record.ts';
 export {
   type IdentitySettings,
   identityVariables,
