@@ -15,6 +15,8 @@ const STATEMENT_TIMEOUT_SECONDS = 5;
 /** A database that starts together with this process may come up a little later. */
 const START_TIMEOUT_MS = 30_000;
 const RETRY_DELAY_MS = 250;
+/** Shorter than the two seconds that `/ready` waits for a check. */
+const READ_ONLY_DEADLINE_MS = 1000;
 
 export async function openPostgres(
   url: string,
@@ -43,7 +45,11 @@ export async function openPostgres(
       await sql`select 1`.execute(tables);
     },
     assertWritable: async () => {
-      await readOnlyRefusal(tables).then(writes.failed, writes.failed);
+      // A server that stays silent has refused nothing: that is for `ping` to report.
+      await Promise.race([
+        readOnlyRefusal(tables).then(writes.failed, writes.failed),
+        sleep(READ_ONLY_DEADLINE_MS, undefined, { ref: false }),
+      ]);
       writes.assertWritable();
     },
     close: async () => {
