@@ -53,7 +53,11 @@ describe('a bootstrap file', () => {
       ipAllowList: ['10.0.0.0/8', '::1'],
     };
     const loaded = load({ organizations, clients: [whole], users: [{ ...user, enabled: true }] });
-    expect(loaded.clients[0]).toEqual({ ...whole, ownOrganizationOnly: false });
+    expect(loaded.clients[0]).toEqual({
+      ...whole,
+      ownOrganizationOnly: false,
+      keepTokens: false,
+    });
   });
 
   test('SG-19 may leave a client version 2 of the signature only', () => {
@@ -74,6 +78,7 @@ describe('a bootstrap file', () => {
       firstParty: false,
       resourceServer: false,
       ownOrganizationOnly: false,
+      keepTokens: false,
       corsOrigins: [],
       postLogoutRedirectUris: [],
       ipAllowList: [],
