@@ -98,7 +98,8 @@ describe('a session’s record in the store', () => {
     );
     await store.set(to, (await store.get(from)) ?? '');
     const page = await mine.get(`${issuer}/account`);
-    expect([page.status, page.body.includes('Alice Example')]).toEqual([500, false]);
+    // The account page asks to sign in.
+    expect([page.status, page.body.includes('Alice Example')]).toEqual([303, false]);
     expect((await theirs.get(`${issuer}/account`)).body).toContain('Alice Example');
     await stop();
   });
