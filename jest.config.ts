@@ -10,6 +10,8 @@ const config: Config = {
     ...(process.env.SLOW_TESTS === '1' ? [] : ['\\.slow\\.test\\.ts$']),
     // Attacks, too: npm run test:attacks.
     ...(process.env.ATTACK_TESTS === '1' ? [] : ['/test/attacks/']),
+    // Stores that are broken under load, too: npm run test:faults.
+    ...(process.env.FAULT_TESTS === '1' ? [] : ['/test/faults/']),
     // What needs a Docker engine too: npm run test:compose.
     ...(process.env.COMPOSE_TESTS === '1' ? [] : ['/test/compose/']),
   ],

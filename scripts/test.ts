@@ -13,7 +13,13 @@ const jest = [
 ];
 
 /** Patterns on the command line replace those of jest.config.ts. */
-const always = ['/node_modules/', '\\.slow\\.test\\.ts$', '/test/compose/', '/test/attacks/'];
+const always = [
+  '/node_modules/',
+  '\\.slow\\.test\\.ts$',
+  '/test/compose/',
+  '/test/attacks/',
+  '/test/faults/',
+];
 
 const leftOut = suitesToLeaveOut();
 for (const suite of leftOut) {

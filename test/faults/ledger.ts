@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { authorizeAsUser, createPageVisitor } from '@gatehouse/testing';
+import { isSuccess, memberOf, type Requests, send } from './requests.ts';
+import { person, type Tier } from './tier.ts';
+
+/** The tier should be busy, not overloaded. */
+const PAUSE_MILLISECONDS = 10;
+
+export type Kind = 'revoked token' | 'used code' | 'rotated refresh token';
+
+interface Ended {
+  readonly kind: Kind;
+  readonly index: number;
+  readonly value: string;
+}
+
+/**
+ * Ends credentials without a pause and writes down what the tier acknowledged: a revocation that was answered with 200,
+ * a code that gave tokens, a refresh token whose successor was used. None of them may ever work again.
+ */
+export class Ledger {
+  readonly #tier: Tier;
+  readonly #requests: Requests;
+  readonly #ended: Ended[] = [];
+  #isRunning = true;
+  readonly #workers: Promise<void>[];
+
+  constructor(tier: Tier, requests: Requests) {
+    this.#tier = tier;
+    this.#requests = requests;
+    this.#workers = [
+      ...[0, 1, 2].map((index) => this.#work(() => this.#machine(index))),
+      ...[0, 1].map((index) => {
+        const visitor = createPageVisitor((url, init = {}) => fetch(url, init));
+        return this.#work(() => this.#application(index, visitor));
+      }),
+    ];
+  }
+
+  get size(): number {
+    return this.#ended.length;
+  }
+
+  count(kind: Kind): number {
+    return this.#ended.filter((each) => each.kind === kind).length;
+  }
+
+  /** One that was revoked at least a second ago. */
+  revokedToken(): string | undefined {
+    const tokens = this.#ended.filter(({ kind }) => kind === 'revoked token');
+    return tokens[Math.floor(Math.random() * Math.max(0, tokens.length - 50))]?.value;
+  }
+
+  async reach(size: number, deadlineMilliseconds = 120_000): Promise<void> {
+    const deadline = performance.now() + deadlineMilliseconds;
+    while (this.#ended.length < size) {
+      if (performance.now() > deadline) {
+        throw new Error(`Only ${this.#ended.length} of ${size} credentials could be ended.`);
+      }
+      await sleep(100);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    await Promise.all(this.#workers);
+  }
+
+  /** Presents all of them again. Each must be rejected: a 503 says nothing, so it is asked once more. */
+  async findAccepted(): Promise<readonly Kind[]> {
+    const waiting = [...this.#ended];
+    const accepted: Kind[] = [];
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+          if (await this.#isAccepted(next)) {
+            accepted.push(next.kind);
+          }
+        }
+      }),
+    );
+    return accepted;
+  }
+
+  async #isAccepted(ended: Ended): Promise<boolean> {
+    for (let attempt = 0; attempt < 50; attempt += 1) {
+      const reply = await this.#present(ended);
+      if (isSuccess(reply)) {
+        return true;
+      }
+      if (reply.status === 400 || reply.status === 401) {
+        return false;
+      }
+      await sleep(100);
+    }
+    throw new Error(`The tier does not answer about a ${ended.kind}.`);
+  }
+
+  #present({ kind, index, value }: Ended) {
+    const { redirectUri } = person(index);
+    switch (kind) {
+      case 'revoked token':
+        return this.#requests.call(value);
+      case 'used code':
+        return this.#requests.token(index, {
+          ...{ grant_type: 'authorization_code', code: value, redirect_uri: redirectUri },
+        });
+      case 'rotated refresh token':
+        return this.#requests.token(index, { grant_type: 'refresh_token', refresh_token: value });
+    }
+  }
+
+  async #work(step: () => Promise<void>): Promise<void> {
+    while (this.#isRunning) {
+      // A step that the fault interrupts leaves nothing in the ledger.
+      await step().catch(() => undefined);
+      await sleep(PAUSE_MILLISECONDS);
+    }
+  }
+
+  async #machine(index: number): Promise<void> {
+    const token = memberOf(await this.#requests.machineToken(index), 'access_token');
+    if (isSuccess(await this.#requests.revoke(index, token))) {
+      this.#ended.push({ kind: 'revoked token', index, value: token });
+    }
+  }
+
+  async #application(index: number, visitor: ReturnType<typeof createPageVisitor>): Promise<void> {
+    const { client, redirectUri, user } = person(index);
+    const query = new URLSearchParams({
+      ...{ response_type: 'code', client_id: client.clientId, redirect_uri: redirectUri },
+      scope: 'device:read',
+    });
+    const landed = await authorizeAsUser(`${this.#tier.issuer}/authorize?${query}`, user, visitor);
+    const code = landed.searchParams.get('code') ?? '';
+    const redeemed = await this.#requests.token(index, {
+      ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri },
+    });
+    if (isSuccess(redeemed)) {
+      this.#ended.push({ kind: 'used code', index, value: code });
+    }
+    const first = memberOf(redeemed, 'refresh_token');
+    const second = memberOf(await this.#refresh(index, first), 'refresh_token');
+    if (isSuccess(await this.#refresh(index, second))) {
+      this.#ended.push({ kind: 'rotated refresh token', index, value: first });
+    }
+  }
+
+  #refresh(index: number, token: string) {
+    const parameters = { grant_type: 'refresh_token', refresh_token: token };
+    return this.#requests.token(index, parameters);
+  }
+}
+
+/** A request without any credential. */
+export const callWithout = ({ gateway }: Tier) => send(`${gateway}/api/device`);

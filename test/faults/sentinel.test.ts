@@ -1,0 +1,83 @@
+// requires: redis-server openssl
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type SentinelTopology, startSentinelTopology } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { expectSurvival } from './expect-survival.ts';
+import { makeSecurity, type Security } from './security.ts';
+import { startTier, type Tier } from './tier.ts';
+
+let security: Security;
+let redis: SentinelTopology;
+let tier: Tier;
+
+beforeAll(async () => {
+  security = makeSecurity();
+  redis = await startSentinelTopology({ security });
+  tier = await startTier(redis.storeUrl, security.environment);
+}, 120_000);
+
+afterAll(async () => {
+  await tier?.stop();
+  await redis?.stop();
+  security.remove();
+}, 60_000);
+
+describe('a tier over a master, two replicas and three Sentinels, with TLS and users', () => {
+  test('survives a master that is killed', async () => {
+    const { server } = await redis.settled();
+    await expectSurvival('Sentinel, kill', tier, {
+      begin: () => server.kill(),
+      repair: () => server.restart(),
+      recoversWithinMilliseconds: 5000,
+    });
+  }, 240_000);
+
+  test('survives a failover that an operator starts without a pause', async () => {
+    const before = await redis.settled();
+    await expectSurvival('Sentinel, failover', tier, {
+      begin: () => redis.fail(),
+      recoversWithinMilliseconds: 5000,
+    });
+    expect(await redis.master()).not.toBe(before);
+  }, 240_000);
+
+  test('survives a master that freezes and comes back', async () => {
+    const { server } = await redis.settled();
+    await expectSurvival('Sentinel, freeze', tier, {
+      begin: () => server.freeze(),
+      repair: () => server.thaw(),
+      recoversWithinMilliseconds: 8000,
+    });
+  }, 240_000);
+
+  test('survives a master that is cut off from its replicas and the Sentinels, but not from the apps', async () => {
+    const before = await redis.settled();
+    await expectSurvival('Sentinel, partition', tier, {
+      begin: () => before.proxy?.cut('servers'),
+      repair: () => before.proxy?.heal(),
+      recoversWithinMilliseconds: 8000,
+    });
+    expect(await redis.master()).not.toBe(before);
+  }, 240_000);
+
+  test('works with a slow network between the servers', async () => {
+    await redis.settled();
+    const slow = (milliseconds: number) => {
+      for (const { proxy } of redis.nodes) {
+        proxy?.delay('servers', milliseconds);
+      }
+    };
+    await expectSurvival('Sentinel, slow', tier, {
+      begin: async () => {
+        slow(20);
+        await sleep(2000);
+      },
+      repair: () => slow(0),
+      recoversWithinMilliseconds: 3000,
+    });
+  }, 240_000);
+
+  test('shows no credential in its logs', async () => {
+    expect(await tier.output()).not.toMatch(/gatehouse:the-store-of-a-test|"access_token"|Bearer /);
+  });
+});
