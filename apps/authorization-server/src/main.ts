@@ -1,5 +1,6 @@
 import { ConfigurationError } from '@gatehouse/configuration';
 import {
+  createAddressMatcher,
   createLogger,
   createMetricsRegistry,
   deferListener,
@@ -79,6 +80,7 @@ async function start() {
   );
   const listener = observeRequests(refuseDoubtfulRequests(application.listener), logger, {
     observer: metrics.requested,
+    isTrustedProxy: createAddressMatcher(configuration.trustedProxies),
   });
   const server = await serve(listener, {
     ...{ host, port, logger, metrics: registry },

@@ -10,7 +10,12 @@
  * server) and whose device it is (the device service).
  */
 import type { RequestListener } from 'node:http';
-import { type Logger, observeRequests, type UpgradeListener } from '@gatehouse/http-server';
+import {
+  createAddressMatcher,
+  type Logger,
+  observeRequests,
+  type UpgradeListener,
+} from '@gatehouse/http-server';
 import {
   createRegisteredOrigins,
   type Identity,
@@ -23,7 +28,6 @@ import { createAccessTokenOperation } from './access-tokens/issue-access-token.t
 import { thisGateway } from './audit/request-origin.ts';
 import { createSignatureAudit } from './audit/signature-audit.ts';
 import { createAccessTokenAuthenticator } from './authentication/access-token.ts';
-import { createAddressMatcher } from './authentication/address.ts';
 import type { Authenticator, Signer } from './authentication/authenticator.ts';
 import { createBearerTokenAuthenticator } from './authentication/bearer-token.ts';
 import {
@@ -147,7 +151,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       claim: claimReplies(dependencies),
     }),
   };
-  const observing = { leavesHeaderToListener: true, observer: metrics.requested };
+  const { isTrustedProxy } = pipeline;
+  const observing = { leavesHeaderToListener: true, observer: metrics.requested, isTrustedProxy };
   const observe = (listener: RequestListener) => observeRequests(listener, logger, observing);
   return {
     listener: observe(createRequestHandler(pipeline)),

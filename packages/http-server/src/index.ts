@@ -1,4 +1,5 @@
 export { addressGroup } from './address-group.ts';
+export { type AddressMatcher, createAddressMatcher, unmappedAddress } from './address-matcher.ts';
 export { sendContinue } from './continue.ts';
 export { type DeferredListener, deferListener } from './deferred-listener.ts';
 export { debuggerProblem } from './deny-debugging.ts';

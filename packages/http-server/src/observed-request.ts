@@ -1,8 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { AddressMatcher } from './address-matcher.ts';
 import type { Logger } from './logger.ts';
 import type { RequestObserver } from './metrics/request-metrics.ts';
+import { requestId } from './request-id.ts';
 import { createRequestLineWriter, type RequestLine } from './request-line.ts';
+import { createForwardingCheck } from './untrusted-forwarding.ts';
 
 /** What the request's one log line says about it beyond method, status and duration. Never a secret. */
 export interface RequestNotes {
@@ -55,6 +57,8 @@ export interface ObservationOptions {
   readonly leavesHeaderToListener?: boolean;
   /** Hears what the log line says, for metrics. */
   readonly observer?: RequestObserver;
+  /** Whose `X-Forwarded-For` counts; one warning is logged when another peer sends it. */
+  readonly isTrustedProxy?: AddressMatcher;
 }
 
 /** Gives every request an id, sends it back as `X-Request-Id`, and logs one line when the reply is over. */
@@ -64,8 +68,11 @@ export function observeRequests(
   options: ObservationOptions = {},
 ): RequestListener {
   const writeLine = createRequestLineWriter(logger);
+  const { isTrustedProxy } = options;
+  const checkForwarding = isTrustedProxy && createForwardingCheck(isTrustedProxy, logger);
   return (request, response) => {
     const started = performance.now();
+    checkForwarding?.(request);
     const entry: ObservedRequest = {
       id: requestId(request),
       receivedAt: Date.now(),
@@ -119,10 +126,4 @@ function describe(
 
 function tenths(milliseconds: number): number {
   return Math.round(milliseconds * 10) / 10;
-}
-
-/** A caller's id is taken only where it is plain, so that it cannot forge log lines or headers. */
-function requestId(request: IncomingMessage): string {
-  const given = request.headers['x-request-id'];
-  return typeof given === 'string' && /^[A-Za-z0-9._-]{8,64}$/.test(given) ? given : randomUUID();
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { createAddressMatcher } from '@gatehouse/http-server';
 import { describe, expect, it } from '@jest/globals';
-import { clientAddress, createAddressMatcher } from './address.ts';
+import { clientAddress } from './address.ts';
 
 function from(peer: string, forwardedFor?: string): IncomingMessage {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
-import type { RequestNotes } from '@gatehouse/http-server';
-import { type AddressMatcher, clientAddress } from '../authentication/address.ts';
+import type { AddressMatcher, RequestNotes } from '@gatehouse/http-server';
+import { clientAddress } from '../authentication/address.ts';
 import { type Authenticator, authenticate, type Caller } from '../authentication/authenticator.ts';
 import { isPresent, presentedCredentials } from '../authentication/presented-credentials.ts';
 import type { AppliedLimit } from '../rate-limits/limit-headers.ts';

@@ -7,10 +7,9 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
-import { observedRequest } from '@gatehouse/http-server';
+import { type AddressMatcher, observedRequest } from '@gatehouse/http-server';
 import { StoreUnavailable } from '@gatehouse/store';
 import type { AuditRefusal } from '../audit/signature-audit.ts';
-import type { AddressMatcher } from '../authentication/address.ts';
 import type { CrossOrigin } from '../cross-origin/cross-origin.ts';
 import type { Forwarder } from '../forwarding/forward.ts';
 import type { ProtectedResource } from '../public-documents/protected-resource.ts';

@@ -1,0 +1,30 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Whether an address is in a list of addresses and CIDR ranges. */
+export type AddressMatcher = (address: string) => boolean;
+
+export function createAddressMatcher(entries: readonly string[]): AddressMatcher {
+  if (entries.length === 0) {
+    return () => false;
+  }
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [network = '', prefix] = entry.split('/');
+    const address = unmappedAddress(network);
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) {
+      list.addAddress(address, family);
+    } else {
+      list.addSubnet(address, Number(prefix), family);
+    }
+  }
+  return (address) => {
+    const family = isIP(address);
+    return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
+/** `::ffff:192.0.2.1` is 192.0.2.1. */
+export function unmappedAddress(address: string): string {
+  return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
+}

@@ -1,0 +1,98 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Writable } from 'node:stream';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import { createAddressMatcher, observedRequest, observeRequests } from '../src/index.ts';
+
+let server: Server;
+let lines: Record<string, unknown>[];
+
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+async function start(trustedProxies: readonly string[]): Promise<string> {
+  lines = [];
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(
+        ...String(chunk)
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      );
+      done();
+    },
+  });
+  const logger = pino({ formatters: { level: (level) => ({ level }) } }, stream);
+  const listener = observeRequests(
+    (request, response) => response.end(observedRequest(request).id),
+    logger,
+    { isTrustedProxy: createAddressMatcher(trustedProxies) },
+  );
+  server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const warnings = () => lines.filter(({ level }) => level === 'warn');
+
+describe('X-Forwarded-For', () => {
+  it('of an untrusted peer is one warning in a process, which names TRUSTED_PROXIES', async () => {
+    const url = await start(['192.0.2.0/24']);
+    await fetch(url);
+    expect(warnings()).toEqual([]);
+    for (const address of ['203.0.113.1', '203.0.113.2']) {
+      await fetch(url, { headers: { 'X-Forwarded-For': address } });
+    }
+    expect(warnings()).toMatchObject([
+      { peer: '127.0.0.1', msg: expect.stringContaining('add its address to TRUSTED_PROXIES') },
+    ]);
+    expect(JSON.stringify(lines)).not.toContain('203.0.113');
+  });
+
+  it('of a trusted proxy is no warning', async () => {
+    const url = await start(['127.0.0.0/8']);
+    await fetch(url, { headers: { 'X-Forwarded-For': '203.0.113.1' } });
+    expect(warnings()).toEqual([]);
+  });
+});
+
+describe('X-Request-Id', () => {
+  const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+  it.each(['trace-01', 'A.b_C-9'.repeat(9), 'x'.repeat(64)])('of %s is kept', async (id) => {
+    const url = await start([]);
+    const reply = await fetch(url, { headers: { 'X-Request-Id': id } });
+    expect([await reply.text(), reply.headers.get('x-request-id')]).toEqual([id, id]);
+  });
+
+  it.each([
+    '',
+    'short',
+    'x'.repeat(65),
+    'two words',
+    '{"level":"error"}',
+    'a,b-c-d-e-f',
+    'ümläute-id',
+  ])('of %j is replaced by a random one', async (id) => {
+    const url = await start([]);
+    const reply = await fetch(url, {
+      headers: { 'X-Request-Id': Buffer.from(id).toString('latin1') },
+    });
+    expect(reply.headers.get('x-request-id')).toMatch(uuid);
+    expect(await reply.text()).toMatch(uuid);
+  });
+
+  it('is random where none, or two, are sent', async () => {
+    const url = await start([]);
+    expect(await (await fetch(url)).text()).toMatch(uuid);
+    const headers: [string, string][] = [
+      ['X-Request-Id', 'first-id'],
+      ['X-Request-Id', 'second-id'],
+    ];
+    expect(await (await fetch(url, { headers })).text()).toMatch(uuid);
+  });
+});

@@ -1,0 +1,95 @@
+// requires: redis-server
+/** An anonymous caller fails as often and as variously as it can, to push a locked account out of the audit trail. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Identity, openIdentity } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { flood } from './flood.ts';
+
+const SECONDS = 20;
+const machine = { clientId: 'attacked-machine', secureKey: 'Zr7Kq2Lw9Xn4Tb6Vp1Ms' };
+const user = { username: 'attacked', password: 'a password that nobody guesses' };
+const bootstrap = {
+  organizations: [{ id: 'org-1', name: 'Example' }],
+  clients: [
+    {
+      ...{ ...machine, name: 'Machine', orgId: 'org-1' },
+      ...{ grantTypes: ['password', 'client_credentials'], scopes: ['device:read'] },
+    },
+  ],
+  users: [{ ...user, name: 'Attacked', orgId: 'org-1' }],
+};
+const basic = (id: string, secret: string) => `Basic ${btoa(`${id}:${secret}`)}`;
+
+describe.each(storeEngines)('flushing the audit trail on %s', (engine) => {
+  let directory: string;
+  let system: Constellation;
+  let identity: Identity;
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'gatehouse-audit-flush-'));
+    const masterKey = randomBytes(32);
+    const MASTER_KEY_FILE = join(directory, 'master.key');
+    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
+    system = await startConstellation({
+      ...{ engine, bootstrap, apps: ['authorization-server', 'gateway'] },
+      environment: { MASTER_KEY_FILE, CLIENT_REQUESTS_PER_MINUTE: '9999999', LOG_LEVEL: 'error' },
+    });
+    identity = openIdentity({ store: createStore(system.storeUrl), masterKey });
+  }, 60_000);
+  afterAll(async () => {
+    await identity?.store.close();
+    await system?.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  it('leaves every failure and lock of a known user in place', async () => {
+    const { authorizationServerUrl: issuer, gatewayUrl } = system;
+    const post = (path: string, authorization: string, fields: Record<string, string>) => ({
+      ...{ url: `${issuer}${path}`, method: 'POST', headers: { authorization } },
+      body: new URLSearchParams(fields),
+    });
+    const wrong = { grant_type: 'password', username: user.username, password: 'wrong password' };
+    for (let i = 0; i < 11; i += 1) {
+      const { url, ...init } = post('/token', basic(machine.clientId, machine.secureKey), wrong);
+      await fetch(url, init);
+    }
+    const account = await identity.users.findByUsername(user.username);
+    const kept = () => identity.audit.read({ userId: account?.userId, limit: 100 });
+    const deadline = Date.now() + 10_000;
+    while ((await kept()).length < 3) {
+      expect(Date.now()).toBeLessThan(deadline);
+    }
+    const before = (await identity.audit.read({ limit: 100_000 })).length;
+
+    const stranger = (i: number) => basic(`stranger-${i}`, 'secret');
+    const known = basic(machine.clientId, 'not the secret');
+    const { requests } = await flood(
+      {
+        introspect: (i) => post('/introspect', stranger(i), { token: String(i) }),
+        revoke: (i) => post('/revoke', stranger(i), { token: String(i) }),
+        token: () => post('/token', known, { grant_type: 'client_credentials' }),
+        platform: () => post('/platform/oauth2/token', known, { grant_type: 'client_credentials' }),
+        signed: (i) => ({
+          url: `${gatewayUrl}/api/device`,
+          headers: {
+            ...{ 'X-Client-Id': `stranger-${i}`, 'X-Timestamp': String(Date.now()) },
+            'X-Sign': 'a'.repeat(64),
+          },
+        }),
+      },
+      { connections: 8, seconds: SECONDS },
+    );
+
+    expect(requests).toBeGreaterThan(500);
+    expect((await kept()).map(({ event, severity }) => `${severity} ${event}`).sort()).toEqual([
+      ...['alert account_locked', 'warning sign_in_failed', 'warning sign_in_failed'],
+    ]);
+    const after = (await identity.audit.read({ limit: 100_000 })).length;
+    expect(after - before).toBeLessThan(50);
+  }, 120_000);
+});

@@ -1,0 +1,108 @@
+// requires: redis-server
+/** An attacker guesses the PKCE verifier of a captured code, and locks a known user out with wrong passwords. */
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  authorizeAsUser,
+  type Constellation,
+  createPageVisitor,
+  type PageVisitor,
+  startConstellation,
+  storeEngines,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+const user = { username: 'attacked', password: 'a password that nobody guesses' };
+const application = { clientId: 'application', redirectUri: 'https://attacked.example/callback' };
+const machine = { clientId: 'attacked-machine', secureKey: 'Zr7Kq2Lw9Xn4Tb6Vp1Ms' };
+const bootstrap = {
+  organizations: [{ id: 'org-1', name: 'Example' }],
+  clients: [
+    {
+      ...{ clientId: application.clientId, name: 'Application', orgId: 'org-1', public: true },
+      ...{ grantTypes: ['authorization_code'], redirectUris: [application.redirectUri] },
+      scopes: ['device:read'],
+    },
+    {
+      ...{ ...machine, name: 'Machine', orgId: 'org-1', grantTypes: ['password'] },
+      scopes: ['device:read'],
+    },
+  ],
+  users: [{ ...user, name: 'Attacked', orgId: 'org-1' }],
+};
+
+describe.each(storeEngines)('guessing credentials on %s', (engine) => {
+  let system: Constellation;
+  let issuer: string;
+
+  beforeAll(async () => {
+    system = await startConstellation({
+      ...{ engine, bootstrap, apps: ['authorization-server'] },
+      environment: { TRUSTED_PROXIES: '127.0.0.0/8,::1', LOG_LEVEL: 'error' },
+    });
+    issuer = system.authorizationServerUrl;
+  }, 60_000);
+  afterAll(() => system?.stop());
+
+  const newVerifier = () => randomBytes(32).toString('base64url');
+
+  function authorizationUrl(verifier: string): string {
+    const query = new URLSearchParams({
+      ...{ response_type: 'code', client_id: application.clientId, scope: 'device:read' },
+      redirect_uri: application.redirectUri,
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    });
+    return `${issuer}/authorize?${query}`;
+  }
+
+  const redeem = (code: string, verifier: string) =>
+    fetch(`${issuer}/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        ...{ grant_type: 'authorization_code', code, code_verifier: verifier },
+        ...{ client_id: application.clientId, redirect_uri: application.redirectUri },
+      }),
+    });
+
+  it('ends a captured code after a few of 30 wrong verifiers', async () => {
+    const verifier = newVerifier();
+    const landing = await authorizeAsUser(authorizationUrl(verifier), user);
+    const code = landing.searchParams.get('code') ?? '';
+    expect(code).not.toBe('');
+    const guesses = await Promise.all(
+      Array.from({ length: 30 }, () => redeem(code, newVerifier())),
+    );
+    expect(new Set(guesses.map(({ status }) => status))).toEqual(new Set([400]));
+    expect((await redeem(code, verifier)).status).toBe(400);
+  });
+
+  /** Signs in at the account page and says whether that worked. */
+  async function signsIn(visitor: PageVisitor): Promise<boolean> {
+    let page = await visitor.get(`${issuer}/logout`);
+    if (page.body.includes('/logout/confirm')) {
+      await visitor.submit(page, { logout: 'yes' });
+    }
+    page = await visitor.get(`${issuer}/account`);
+    while (page.location !== undefined) {
+      page = await visitor.get(page.location);
+    }
+    return (await visitor.submit(page, user)).status === 303;
+  }
+
+  it('does not lock the browser of an earlier sign-in out with wrong passwords from elsewhere', async () => {
+    const browser = createPageVisitor();
+    expect(await signsIn(browser)).toBe(true);
+    const authorization = `Basic ${btoa(`${machine.clientId}:${machine.secureKey}`)}`;
+    for (let i = 0; i < 30; i += 1) {
+      await fetch(`${issuer}/token`, {
+        method: 'POST',
+        headers: { authorization, 'x-forwarded-for': `203.0.113.${i}` },
+        body: new URLSearchParams({
+          ...{ grant_type: 'password', username: user.username, password: `guess number ${i}` },
+        }),
+      });
+    }
+    expect(await signsIn(createPageVisitor())).toBe(false);
+    expect(await signsIn(browser)).toBe(true);
+  });
+});
