@@ -14,6 +14,8 @@ const CREDENTIALS = 1000;
 const BEFORE = 400;
 
 export interface Fault {
+  /** Makes the fault worse before it begins. */
+  prepare?(): Promise<unknown> | unknown;
   /** Begins the fault. */
   begin(): Promise<unknown> | unknown;
   /** Repairs what the tier had to survive. Called once the tier works again, or where it cannot, at once. */
@@ -40,6 +42,7 @@ export async function expectSurvival(name: string, tier: Tier, fault: Fault): Pr
   await ledger.reach(BEFORE);
   const { healthyP99 } = load;
   const factor = Math.min(LARGEST_FACTOR, Math.max(1, healthyP99 / QUIET_P99_MILLISECONDS));
+  await fault.prepare?.();
   load.fault();
   await fault.begin();
   if (fault.lastsMilliseconds === undefined) {

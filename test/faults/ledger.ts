@@ -15,6 +15,18 @@ interface Ended {
 }
 
 /**
+ * Credentials are ended some time after they were made. Otherwise a failover would lose both together, and prove
+ * nothing.
+ */
+const STOCK = 10;
+
+interface Application {
+  readonly visitor: ReturnType<typeof createPageVisitor>;
+  readonly codes: string[];
+  readonly refreshTokens: string[];
+}
+
+/**
  * Ends credentials without a pause and writes down what the tier acknowledged: a revocation that was answered with 200,
  * a code that gave tokens, a refresh token whose successor was used. None of them may ever work again.
  */
@@ -29,10 +41,14 @@ export class Ledger {
     this.#tier = tier;
     this.#requests = requests;
     this.#workers = [
-      ...[0, 1, 2].map((index) => this.#work(() => this.#machine(index))),
+      ...[0, 1, 2].map((index) => {
+        const stock: string[] = [];
+        return this.#work(() => this.#machine(index, stock));
+      }),
       ...[0, 1].map((index) => {
         const visitor = createPageVisitor((url, init = {}) => fetch(url, init));
-        return this.#work(() => this.#application(index, visitor));
+        const application = { visitor, codes: [], refreshTokens: [] };
+        return this.#work(() => this.#application(index, application));
       }),
     ];
   }
@@ -118,31 +134,38 @@ export class Ledger {
     }
   }
 
-  async #machine(index: number): Promise<void> {
-    const token = memberOf(await this.#requests.machineToken(index), 'access_token');
-    if (isSuccess(await this.#requests.revoke(index, token))) {
+  async #machine(index: number, stock: string[]): Promise<void> {
+    stock.push(memberOf(await this.#requests.machineToken(index), 'access_token'));
+    const token = takeAged(stock);
+    if (token !== undefined && isSuccess(await this.#requests.revoke(index, token))) {
       this.#ended.push({ kind: 'revoked token', index, value: token });
     }
   }
 
-  async #application(index: number, visitor: ReturnType<typeof createPageVisitor>): Promise<void> {
+  async #application(index: number, { visitor, codes, refreshTokens }: Application): Promise<void> {
     const { client, redirectUri, user } = person(index);
     const query = new URLSearchParams({
       ...{ response_type: 'code', client_id: client.clientId, redirect_uri: redirectUri },
       scope: 'device:read',
     });
     const landed = await authorizeAsUser(`${this.#tier.issuer}/authorize?${query}`, user, visitor);
-    const code = landed.searchParams.get('code') ?? '';
-    const redeemed = await this.#requests.token(index, {
-      ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri },
-    });
-    if (isSuccess(redeemed)) {
-      this.#ended.push({ kind: 'used code', index, value: code });
+    codes.push(landed.searchParams.get('code') ?? '');
+    const code = takeAged(codes);
+    if (code !== undefined) {
+      const redeemed = await this.#requests.token(index, {
+        ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri },
+      });
+      if (isSuccess(redeemed)) {
+        this.#ended.push({ kind: 'used code', index, value: code });
+        refreshTokens.push(memberOf(redeemed, 'refresh_token'));
+      }
     }
-    const first = memberOf(redeemed, 'refresh_token');
-    const second = memberOf(await this.#refresh(index, first), 'refresh_token');
-    if (isSuccess(await this.#refresh(index, second))) {
-      this.#ended.push({ kind: 'rotated refresh token', index, value: first });
+    const first = takeAged(refreshTokens);
+    if (first !== undefined) {
+      const second = memberOf(await this.#refresh(index, first), 'refresh_token');
+      if (isSuccess(await this.#refresh(index, second))) {
+        this.#ended.push({ kind: 'rotated refresh token', index, value: first });
+      }
     }
   }
 
@@ -150,6 +173,10 @@ export class Ledger {
     const parameters = { grant_type: 'refresh_token', refresh_token: token };
     return this.#requests.token(index, parameters);
   }
+}
+
+function takeAged(stock: string[]): string | undefined {
+  return stock.length > STOCK ? stock.shift() : undefined;
 }
 
 /** A request without any credential. */

@@ -22,20 +22,39 @@ afterAll(async () => {
   security.remove();
 }, 60_000);
 
+function slow(milliseconds: number): void {
+  for (const { proxy } of redis.nodes) {
+    proxy?.delay('servers', milliseconds);
+  }
+}
+
+/** What is acknowledged now and not confirmed is certainly lost. */
+async function holdBackReplication(): Promise<void> {
+  slow(100);
+  await sleep(1500);
+}
+
 describe('a tier over a master, two replicas and three Sentinels, with TLS and users', () => {
-  test('survives a master that is killed', async () => {
-    const { server } = await redis.settled();
+  test('survives a master that is killed before it replicated its last writes', async () => {
+    const { server, proxy } = await redis.settled();
     await expectSurvival('Sentinel, kill', tier, {
-      begin: () => server.kill(),
+      begin: async () => {
+        proxy?.cut('servers');
+        await sleep(300);
+        await server.kill();
+        proxy?.heal();
+      },
       repair: () => server.restart(),
       recoversWithinMilliseconds: 5000,
     });
   }, 240_000);
 
-  test('survives a failover that an operator starts without a pause', async () => {
+  test('survives a failover that an operator starts without a pause, while the master replicates slowly', async () => {
     const before = await redis.settled();
     await expectSurvival('Sentinel, failover', tier, {
+      prepare: holdBackReplication,
       begin: () => redis.fail(),
+      repair: () => slow(0),
       recoversWithinMilliseconds: 5000,
     });
     expect(await redis.master()).not.toBe(before);
@@ -62,11 +81,6 @@ describe('a tier over a master, two replicas and three Sentinels, with TLS and u
 
   test('works with a slow network between the servers', async () => {
     await redis.settled();
-    const slow = (milliseconds: number) => {
-      for (const { proxy } of redis.nodes) {
-        proxy?.delay('servers', milliseconds);
-      }
-    };
     await expectSurvival('Sentinel, slow', tier, {
       begin: async () => {
         slow(20);
