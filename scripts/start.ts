@@ -7,9 +7,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { findMisspeltVariables } from '@gatehouse/configuration';
+import { findMisspeltVariables, isLoopbackUrl } from '@gatehouse/configuration';
 import { type RunningServer, serve } from '@gatehouse/http-server';
-import { type Demo, isLoopbackUrl, readOrCreateDemo } from '@gatehouse/identity';
+import { type Demo, readOrCreateDemo } from '@gatehouse/identity';
 import { createApp as createDemoApplication } from '../apps/demo-application/src/app.ts';
 import { startMessage } from './start-message.ts';
 

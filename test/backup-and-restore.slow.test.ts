@@ -47,7 +47,7 @@ describe.each(engines)('an installation on %s', (engine) => {
       freePort(),
     ]);
     const bootstrap = join(directory, 'bootstrap.json');
-    writeFileSync(bootstrap, '{}');
+    writeFileSync(bootstrap, '{}', { mode: 0o600 });
     environment = {
       ...{ DATA_DIR: data, BACKUP: backup, BOOTSTRAP_FILE: bootstrap },
       ...{ AUTHORIZATION_SERVER_PORT: String(server), GATEWAY_PORT: String(gateway) },
@@ -69,8 +69,8 @@ describe.each(engines)('an installation on %s', (engine) => {
         MASTER_KEY_FILE: join(data, 'master.key'),
         COOKIE_KEYS_FILE: join(data, 'cookie.keys'),
       });
-      writeFileSync(join(data, 'master.key'), randomBytes(32).toString('hex'));
-      writeFileSync(join(data, 'cookie.keys'), randomBytes(32).toString('hex'));
+      writeFileSync(join(data, 'master.key'), randomBytes(32).toString('hex'), { mode: 0o600 });
+      writeFileSync(join(data, 'cookie.keys'), randomBytes(32).toString('hex'), { mode: 0o600 });
     }
     await start();
   });

@@ -31,7 +31,7 @@ afterEach(async () => {
 
 async function start(name: AppName, environment: Record<string, string>): Promise<void> {
   const key = (file: string) => {
-    writeFileSync(join(directory, file), randomBytes(32).toString('hex'));
+    writeFileSync(join(directory, file), randomBytes(32).toString('hex'), { mode: 0o600 });
     return join(directory, file);
   };
   const operationsPort = await freePort();
@@ -70,7 +70,9 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     const redis: RedisServer = await startRedisServer();
     await redis.kill();
     const bootstrap = join(directory, 'bootstrap.json');
-    writeFileSync(bootstrap, JSON.stringify({ organizations: [{ id: 'org-1', name: 'One' }] }));
+    writeFileSync(bootstrap, JSON.stringify({ organizations: [{ id: 'org-1', name: 'One' }] }), {
+      mode: 0o600,
+    });
     await start(name, { STORE_URL: redis.url, BOOTSTRAP_FILE: bootstrap });
     const early = await readiness();
     expect([early.status, early.body.checks.store]).toEqual([503, 'unavailable']);
@@ -142,6 +144,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
         organizations: [{ id: 'demo', name: 'Demo' }],
         clients: [{ clientId: 'demo', secureKey, name: 'Demo', orgId: 'demo' }],
       }),
+      { mode: 0o600 },
     );
     await start(name, {
       STORE_URL: redis.url,

@@ -190,7 +190,7 @@ describe(refusal, () => {
   it.each(['authorization-server', 'gateway'] as const)('ends the %s at its start', async (app) => {
     await untilWhole();
     const wrong = join(platform.directory, 'wrong.key');
-    writeFileSync(wrong, randomBytes(32).toString('hex'));
+    writeFileSync(wrong, randomBytes(32).toString('hex'), { mode: 0o600 });
     const environment = {
       ...platform.environment(app),
       MASTER_KEY_FILE: wrong,

@@ -36,7 +36,7 @@ async function startNode(script: string, args: string[], env: NodeJS.ProcessEnv 
 
 function secret(name: string): string {
   const path = join(directory, name);
-  writeFileSync(path, randomBytes(32).toString('hex'));
+  writeFileSync(path, randomBytes(32).toString('hex'), { mode: 0o600 });
   return path;
 }
 

@@ -45,7 +45,7 @@ interface Subject {
 
 function file(name: string, lines: readonly string[]): string {
   const path = join(directory, name);
-  writeFileSync(path, `${lines.join('\n')}\n`);
+  writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600 });
   return path;
 }
 

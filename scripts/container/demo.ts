@@ -3,11 +3,11 @@
  * device, and prints the commands of `npm start`. Run again, it changes nothing and prints the same.
  */
 import { readFileSync } from 'node:fs';
+import { isLoopbackUrl } from '@gatehouse/configuration';
 import {
   applyBootstrap,
   type Demo,
   demoDefinition,
-  isLoopbackUrl,
   loadMasterKey,
   openIdentity,
   readOrCreateDemo,

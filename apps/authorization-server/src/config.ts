@@ -7,9 +7,12 @@ import {
   commonVariables,
   createProblemCollector,
   type Environment,
+  inspectFileAccess,
+  isLoopbackUrl,
   port,
   readOn,
   readOrCreateSecretFile,
+  secretFilesOf,
   socketPath,
 } from '@gatehouse/configuration';
 import { debuggerProblem } from '@gatehouse/http-server';
@@ -17,8 +20,8 @@ import {
   type BootstrapDefinition,
   bootstrapDefinition,
   type IdentitySettings,
+  identitySecretFiles,
   identityVariables,
-  isLoopbackUrl,
   productionProblems,
   resolveIdentitySettings,
 } from '@gatehouse/identity';
@@ -78,6 +81,8 @@ export interface Configuration {
   readonly clientRequestsPerMinute: number;
   /** From one address group, to the pages. */
   readonly pageRequestsPerMinute: number;
+  /** For the log. */
+  readonly warnings: readonly string[];
 }
 
 /** @throws ConfigurationError with every problem at once */
@@ -92,6 +97,15 @@ export function loadConfiguration(environment: Environment): Configuration {
     problems.add([{ name: 'AUTHORIZATION_SERVER_URL', message }]);
   }
   const embedded = read.STORE_URL === undefined;
+  const { problems: exposed, warnings } = inspectFileAccess({
+    files: [
+      ...identitySecretFiles(environment),
+      ...secretFilesOf(environment, ['COOKIE_KEYS_FILE']),
+    ],
+    dataDirectory: embedded ? dataDirectory : undefined,
+    publicUrl: issuer,
+  });
+  problems.add(exposed);
   const identity = problems.attempt(() => resolveIdentitySettings(read));
   const cookieKeys = problems.attempt(() =>
     loadCookieKeys(read.COOKIE_KEYS_FILE, dataDirectory, embedded),
@@ -128,6 +142,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     bootstrap,
     clientRequestsPerMinute: read.CLIENT_REQUESTS_PER_MINUTE,
     pageRequestsPerMinute: read.PAGE_REQUESTS_PER_MINUTE,
+    warnings,
   };
 }
 

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '@gatehouse/configuration';
+import { ConfigurationError, isLoopbackUrl } from '@gatehouse/configuration';
 import {
   createAddressMatcher,
   createLogger,
@@ -16,7 +16,6 @@ import {
   assertMasterKeyFits,
   demoProblems,
   type Identity,
-  isLoopbackUrl,
   openIdentity,
 } from '@gatehouse/identity';
 import {
@@ -42,6 +41,9 @@ async function start() {
     buffered: true,
   });
   exitOnUnhandledErrors(logger);
+  for (const warning of configuration.warnings) {
+    logger.warn(warning);
+  }
 
   const registry = createMetricsRegistry();
   const metrics = createAuthorizationServerMetrics(registry);

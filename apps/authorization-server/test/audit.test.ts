@@ -42,7 +42,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     directory = mkdtempSync(join(tmpdir(), 'gatehouse-audit-'));
     const masterKey = randomBytes(32);
     const MASTER_KEY_FILE = join(directory, 'master.key');
-    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'));
+    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
     const implicit = {
       ...{ clientId: 'implicit', secureKey: 'implicitKey0123456789', name: 'Implicit' },
       ...{ orgId: 'org-1', grantTypes: ['implicit'], redirectUris: ['https://app.example/spa'] },

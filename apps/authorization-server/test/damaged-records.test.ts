@@ -26,7 +26,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'gatehouse-damaged-'));
     const MASTER_KEY_FILE = join(directory, 'master.key');
-    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'));
+    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
     const apps = ['authorization-server', 'gateway'] as const;
     system = await startConstellation({
       ...{ engine, bootstrap, apps, environment: { MASTER_KEY_FILE } },

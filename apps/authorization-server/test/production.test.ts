@@ -20,7 +20,7 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 function file(name: string, content: string): string {
   const path = join(directory, name);
-  writeFileSync(path, content);
+  writeFileSync(path, content, { mode: 0o600 });
   return path;
 }
 

@@ -80,7 +80,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     directory = mkdtempSync(join(tmpdir(), 'gatehouse-keys-'));
     const masterKey = randomBytes(32);
     const MASTER_KEY_FILE = join(directory, 'master.key');
-    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'));
+    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
     system = await startGrantsSystem(engine, { MASTER_KEY_FILE });
     identity = openIdentity({ store: system.store, masterKey });
   });

@@ -73,7 +73,10 @@ async function runCommand(
   input: Parameters<Command['run']>[0],
   surroundings: CliSurroundings,
 ): Promise<CommandResult> {
-  const { identity, close } = await openIdentityStore(surroundings.environment);
+  const { identity, warnings, close } = await openIdentityStore(surroundings.environment);
+  for (const warning of warnings) {
+    surroundings.errors.write(`Warning: ${warning}\n`);
+  }
   const context: CommandContext = {
     identity,
     terminal: createTerminal(surroundings),

@@ -4,11 +4,13 @@ import {
   ConfigurationError,
   commonVariables,
   type Environment,
+  inspectFileAccess,
   parseEnvironment,
 } from '@gatehouse/configuration';
 import {
   assertMasterKeyFits,
   type Identity,
+  identitySecretFiles,
   identityVariables,
   openIdentity,
   resolveIdentitySettings,
@@ -18,15 +20,20 @@ import { z } from 'zod';
 
 const variables = z.object({ DATA_DIR: commonVariables.DATA_DIR, ...identityVariables });
 
+export interface OpenIdentityStore {
+  readonly identity: Identity;
+  /** For the operator. */
+  readonly warnings: readonly string[];
+  close(): Promise<void>;
+}
+
 /**
  * The store that the servers use, by the same variables.
  *
  * @throws ConfigurationError also where no server has made a store yet: an operator in the wrong folder would
  *   otherwise work on an empty one
  */
-export async function openIdentityStore(
-  environment: Environment,
-): Promise<{ readonly identity: Identity; close(): Promise<void> }> {
+export async function openIdentityStore(environment: Environment): Promise<OpenIdentityStore> {
   const read = parseEnvironment(variables, environment);
   const { DATA_DIR, STORE_URL } = read;
   if (STORE_URL === undefined && !existsSync(join(DATA_DIR, 'master.key'))) {
@@ -34,12 +41,18 @@ export async function openIdentityStore(
       'holds no store yet. Start the servers once, or name the folder or STORE_URL they use';
     throw new ConfigurationError([{ name: 'DATA_DIR', message }]);
   }
+  // Never a refusal: commands serve no address, and a revocation must not wait for a chmod.
+  const { warnings } = inspectFileAccess({
+    files: identitySecretFiles(environment),
+    dataDirectory: STORE_URL === undefined ? DATA_DIR : undefined,
+    publicUrl: undefined,
+  });
   const settings = resolveIdentitySettings(read);
   const store = openStore(settings.storeUrl);
   try {
     const identity = openIdentity({ store, ...settings });
     await assertMasterKeyFits(identity);
-    return { identity, close: () => store.close() };
+    return { identity, warnings, close: () => store.close() };
   } catch (error) {
     await store.close();
     throw error;

@@ -27,7 +27,7 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
     engine = await startStoreEngine(engineName);
     directory = mkdtempSync(join(tmpdir(), 'gatehouse-cli-'));
     const MASTER_KEY_FILE = join(directory, 'master.key');
-    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'));
+    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
     environment = { STORE_URL: engine.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
     await gatehouse('organizations add org-1 --name Example');
   });
@@ -325,7 +325,7 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
 
   it('a master key that does not fit the store is refused before anything is changed', async () => {
     const other = join(directory, 'other.key');
-    writeFileSync(other, randomBytes(32).toString('hex'));
+    writeFileSync(other, randomBytes(32).toString('hex'), { mode: 0o600 });
     const refused = await runGatehouse({ ...environment, MASTER_KEY_FILE: other }, [
       ...['clients', 'add', 'wrong', '--org', 'org-1'],
     ]);
@@ -419,7 +419,7 @@ describe('calling gatehouse', () => {
   function keyFiles() {
     temporary ??= mkdtempSync(join(tmpdir(), 'gatehouse-cli-key-'));
     const MASTER_KEY_FILE = join(temporary, 'master.key');
-    writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'));
+    writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
     return { MASTER_KEY_FILE, STORE_URL: `sqlite:${join(temporary, 'store.sqlite')}` };
   }
   afterAll(() => {

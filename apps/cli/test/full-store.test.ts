@@ -34,7 +34,7 @@ describe('a store at its maxmemory', () => {
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'gatehouse-full-'));
     const MASTER_KEY_FILE = join(directory, 'master.key');
-    writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'));
+    writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
     redis = await startRedisServer();
     const STORE_URL = redis.url;
     system = await startConstellation({

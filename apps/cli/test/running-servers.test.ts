@@ -44,7 +44,7 @@ describe.each(storeEngines)(
     beforeAll(async () => {
       directory = mkdtempSync(join(tmpdir(), 'gatehouse-operators-'));
       const MASTER_KEY_FILE = join(directory, 'master.key');
-      writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'));
+      writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
       const names = ['by-client', 'by-user', 'by-token', 'by-all', 'by-disable', 'keys'];
       system = await startConstellation({
         engine,

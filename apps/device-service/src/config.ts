@@ -2,9 +2,12 @@ import { join } from 'node:path';
 import {
   baseUrl,
   commonVariables,
+  createProblemCollector,
   type Environment,
-  parseEnvironment,
+  inspectFileAccess,
   port,
+  readOn,
+  secretFilesOf,
 } from '@gatehouse/configuration';
 import { z } from 'zod';
 import { type DatabaseLocation, parseDatabaseUrl } from './database/database-url.ts';
@@ -31,6 +34,8 @@ export interface DeviceServiceConfiguration {
   readonly gatewayJwksUrl: string;
   /** Embedded: nobody configured a database or a bootstrap file, so a new database gets a demo device. */
   readonly demo: boolean;
+  /** For the log. */
+  readonly warnings: readonly string[];
 }
 
 const variables = z
@@ -62,9 +67,21 @@ const variables = z
     when: () => true,
   });
 
+/** They decide which rules apply, and where it makes its files. */
+const indispensable = ['GATEWAY_URL', 'DATABASE_URL', 'DATA_DIR'];
+
 /** @throws ConfigurationError naming every wrong variable at once */
 export function readConfiguration(environment: Environment): DeviceServiceConfiguration {
-  const set = parseEnvironment(variables, environment);
+  const problems = createProblemCollector();
+  const set = readOn(variables, environment, problems, indispensable);
+  const gatewayUrl = set.GATEWAY_URL ?? `http://localhost:${set.GATEWAY_PORT}`;
+  const { problems: exposed, warnings } = inspectFileAccess({
+    files: secretFilesOf(environment, ['DATABASE_URL_FILE']),
+    dataDirectory: set.DATABASE_URL === undefined ? set.DATA_DIR : undefined,
+    publicUrl: gatewayUrl,
+  });
+  problems.add(exposed);
+  problems.throwIfAny();
   return {
     host: set.HOST,
     port: set.DEVICE_SERVICE_PORT,
@@ -74,11 +91,12 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
     maximumConnections: set.MAXIMUM_CONNECTIONS,
     database: set.DATABASE_URL ?? { engine: 'sqlite', path: join(set.DATA_DIR, 'devices.sqlite') },
     logRetentionDays: set.LOG_RETENTION_DAYS,
-    gatewayUrl: set.GATEWAY_URL ?? `http://localhost:${set.GATEWAY_PORT}`,
+    gatewayUrl,
     gatewayJwksUrl:
       set.GATEWAY_JWKS_URL ??
       `http://127.0.0.1:${operationsPortOf(set.GATEWAY_PORT)}/.well-known/jwks.json`,
     demo: set.DATABASE_URL === undefined && set.BOOTSTRAP_FILE === undefined,
+    warnings,
   };
 }
 

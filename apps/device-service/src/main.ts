@@ -36,6 +36,9 @@ async function start(): Promise<RunningApp> {
     pretty: process.stdout.isTTY === true,
   });
   exitOnUnhandledErrors(logger);
+  for (const warning of configuration.warnings) {
+    logger.warn(warning);
+  }
 
   const { engine } = configuration.database;
   const registry = createMetricsRegistry();

@@ -4,6 +4,8 @@ import {
   commonVariables,
   createProblemCollector,
   type Environment,
+  inspectFileAccess,
+  isLoopbackUrl,
   port,
   readOn,
   socketPath,
@@ -13,8 +15,8 @@ import {
   type BootstrapDefinition,
   bootstrapDefinition,
   type IdentitySettings,
+  identitySecretFiles,
   identityVariables,
-  isLoopbackUrl,
   productionProblems,
   resolveIdentitySettings,
 } from '@gatehouse/identity';
@@ -93,6 +95,8 @@ export interface GatewayConfiguration {
   readonly identity: IdentitySettings;
   /** What the store is filled with at start. */
   readonly bootstrap: BootstrapDefinition | undefined;
+  /** For the log. */
+  readonly warnings: readonly string[];
 }
 
 /** @throws ConfigurationError with every problem at once */
@@ -102,6 +106,12 @@ export function loadConfiguration(environment: Environment): GatewayConfiguratio
   const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies } = read;
   const publicUrl = read.GATEWAY_URL ?? `http://localhost:${read.GATEWAY_PORT}`;
   const embedded = read.STORE_URL === undefined;
+  const { problems: exposed, warnings } = inspectFileAccess({
+    files: identitySecretFiles(environment),
+    dataDirectory: embedded ? dataDirectory : undefined,
+    publicUrl,
+  });
+  problems.add(exposed);
   const routing = problems.attempt(() => loadRouting(read.ROUTES_FILE, read.DEVICE_SERVICE_URL));
   const identity = problems.attempt(() => resolveIdentitySettings(read));
   const bootstrap = problems.attempt(() =>
@@ -133,6 +143,7 @@ export function loadConfiguration(environment: Environment): GatewayConfiguratio
     signatureToleranceMilliseconds: read.SIGNATURE_TOLERANCE_SECONDS * 1000,
     identity,
     bootstrap,
+    warnings,
   };
 }
 

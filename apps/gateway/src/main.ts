@@ -1,4 +1,4 @@
-import { ConfigurationError } from '@gatehouse/configuration';
+import { ConfigurationError, isLoopbackUrl } from '@gatehouse/configuration';
 import {
   createLogger,
   createMetricsRegistry,
@@ -9,7 +9,7 @@ import {
   serveOperations,
   storeSignals,
 } from '@gatehouse/http-server';
-import { isLoopbackUrl, openIdentity } from '@gatehouse/identity';
+import { openIdentity } from '@gatehouse/identity';
 import { createStore, parseStoreUrl, storeOperations, storeReadiness } from '@gatehouse/store';
 import { createGateway } from './app.ts';
 import { startBootstrap } from './bootstrap.ts';
@@ -28,6 +28,9 @@ async function start(): Promise<RunningApp> {
     buffered: true,
   });
   exitOnUnhandledErrors(logger);
+  for (const warning of configuration.warnings) {
+    logger.warn(warning);
+  }
 
   const registry = createMetricsRegistry();
   const metrics = createGatewayMetrics(registry, configuration.routing);

@@ -142,7 +142,7 @@ describe('the gateway process', () => {
   function production(): Record<string, string> {
     const file = (name: string, text: string) => {
       const path = join(directory, name);
-      writeFileSync(path, text);
+      writeFileSync(path, text, { mode: 0o600 });
       return path;
     };
     return {
@@ -163,11 +163,11 @@ describe('the gateway process', () => {
 
   it('CF-01 SL-07 refuses a public address with made-up keys and secrets and half the internet as proxies, all at once', async () => {
     const zeros = join(directory, 'zeros');
-    writeFileSync(zeros, '0'.repeat(64));
+    writeFileSync(zeros, '0'.repeat(64), { mode: 0o600 });
     const bootstrap = join(directory, 'bootstrap.json');
     const client = { clientId: 'app', secureKey: 'password12345678', name: 'App', orgId: 'org-1' };
     const organizations = [{ id: 'org-1', name: 'One' }];
-    writeFileSync(bootstrap, JSON.stringify({ organizations, clients: [client] }));
+    writeFileSync(bootstrap, JSON.stringify({ organizations, clients: [client] }), { mode: 0o600 });
     const { output, exited } = start({
       ...production(),
       MASTER_KEY_FILE: zeros,
@@ -218,7 +218,7 @@ describe('the gateway process', () => {
   it('RD-01 starts while its store is away, says so in /ready and answers 503', async () => {
     const [port, operationsPort] = [await freePort(), await freePort()];
     const masterKeyFile = join(directory, 'key');
-    writeFileSync(masterKeyFile, 'ab'.repeat(32));
+    writeFileSync(masterKeyFile, 'ab'.repeat(32), { mode: 0o600 });
     const { child } = start({
       GATEWAY_PORT: String(port),
       OPERATIONS_PORT: String(operationsPort),

@@ -22,7 +22,6 @@ export {
 export {
   type BootstrapSettings,
   bootstrapDefinition,
-  isLoopbackUrl,
 } from './bootstrap/bootstrap-source.ts';
 export {
   type Demo,
@@ -50,6 +49,7 @@ export {
   passwordRules,
 } from './credential-policy/password-policy.ts';
 export type { OnDamagedRecord } from './damaged-record.ts';
+export { identitySecretFiles } from './identity-secret-files.ts';
 export {
   type IdentitySettings,
   identityVariables,

@@ -1,6 +1,5 @@
-import type { ConfigurationProblem } from '@gatehouse/configuration';
+import { type ConfigurationProblem, isLoopbackUrl } from '@gatehouse/configuration';
 import type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
-import { isLoopbackUrl } from './bootstrap/bootstrap-source.ts';
 import { demoOrganizationId, readDemoIfPresent } from './bootstrap/demo.ts';
 import { looksMadeUp } from './made-up-secret.ts';
 import type { Identity } from './open-identity.ts';

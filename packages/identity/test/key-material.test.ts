@@ -12,12 +12,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isLoopbackUrl } from '@gatehouse/configuration';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { demoDefinition } from '../src/bootstrap/demo.ts';
 import {
   type BootstrapSettings,
   bootstrapDefinition,
-  isLoopbackUrl,
   loadMasterKey,
   readOrCreateDemo,
   resolveIdentitySettings,

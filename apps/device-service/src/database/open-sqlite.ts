@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -55,9 +55,19 @@ export async function openSqlite(
 
 function connect(path: string): DatabaseSync {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  createPrivately(path);
   return translateSqliteErrors(
     () => new DatabaseSync(path, { timeout: START_LOCK_TIMEOUT_MS, defensive: true }),
   );
+}
+
+/** SQLite would make it readable for every user, and its `-wal` and `-shm` get the same mode. */
+function createPrivately(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch {
+    // It exists, or SQLite is about to say why it cannot.
+  }
 }
 
 /** FULL: a commit is on the disk before the reply that acknowledges it, also when the power fails. */

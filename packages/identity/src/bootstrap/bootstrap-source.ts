@@ -7,7 +7,7 @@
  * Not here: what clients and users are (clients.ts, users.ts), and taking anything away: a file only adds and changes.
  */
 import { existsSync } from 'node:fs';
-import { ConfigurationError } from '@gatehouse/configuration';
+import { ConfigurationError, isLoopbackUrl } from '@gatehouse/configuration';
 import type { BootstrapDefinition } from './bootstrap-schema.ts';
 import { demoDefinition, demoFile, readOrCreateDemo } from './demo.ts';
 import { loadBootstrap } from './load-bootstrap.ts';
@@ -38,10 +38,4 @@ export function bootstrapDefinition(settings: BootstrapSettings): BootstrapDefin
     return loadBootstrap(bootstrapFile);
   }
   return embedded && !isProduction ? demoDefinition(readOrCreateDemo(dataDirectory)) : undefined;
-}
-
-/** Anything else is production: https, `__Host-` cookies, no demo. */
-export function isLoopbackUrl(url: string): boolean {
-  const { hostname } = new URL(url);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import {
   ConfigurationError,
   type ConfigurationProblem,
+  type SecretFile,
   toProblems,
 } from '@gatehouse/configuration';
 import { type BootstrapDefinition, bootstrapSchema } from './bootstrap-schema.ts';
@@ -29,6 +30,24 @@ export function loadBootstrap(path: string): BootstrapDefinition {
     );
   }
   return parsed.data;
+}
+
+/** The files that a bootstrap file names for secrets; none where it cannot be read, which `loadBootstrap` reports. */
+export function bootstrapSecretFiles(path: string): readonly SecretFile[] {
+  let content: unknown;
+  try {
+    content = readJson(path);
+  } catch {
+    return [];
+  }
+  return Object.entries(secretMembers).flatMap(([list, member]) => {
+    const entries = isRecord(content) ? content[list] : undefined;
+    return (Array.isArray(entries) ? entries : []).flatMap((entry: unknown, i) => {
+      const file = isRecord(entry) ? entry[`${member}File`] : undefined;
+      const name = `BOOTSTRAP_FILE ${list}.${i}.${member}File`;
+      return file === undefined ? [] : [{ name, path: resolve(dirname(path), String(file)) }];
+    });
+  });
 }
 
 function readJson(path: string): unknown {

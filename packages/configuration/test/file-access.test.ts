@@ -1,0 +1,208 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { exposedFileProblem, exposureOf } from '../src/exposed-file.ts';
+import { inspectFileAccess } from '../src/index.ts';
+import { isOnReadOnlyMount } from '../src/read-only-mount.ts';
+import { restrictDataDirectory } from '../src/restrict-data-directory.ts';
+
+let directory = '';
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gatehouse-file-access-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+function file(name: string, mode: number): string {
+  const path = join(directory, name);
+  writeFileSync(path, 'secret');
+  chmodSync(path, mode);
+  return path;
+}
+
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+/** A process of another user than the one that owns the files of this test. */
+const foreigner = { user: statSync(import.meta.filename).uid + 4242, groups: [4242] };
+
+describe('a file with secrets that an operator names', () => {
+  test.each([0o600, 0o400, 0o700])('is accepted with mode %o', (mode) => {
+    expect(exposedFileProblem({ name: 'KEY', path: file('key', mode) })).toBeUndefined();
+  });
+
+  test.each([
+    [0o604, 'every user of this machine can read (mode 0604)'],
+    [0o644, 'every user of this machine can read (mode 0644)'],
+    [0o602, 'every user of this machine can change (mode 0602)'],
+    [0o666, 'every user of this machine can read and change (mode 0666)'],
+    [0o660, `can read and change (mode 0660)`],
+  ])('is reported with mode %o, with the command that corrects it', (mode, exposure) => {
+    const path = file('key', mode);
+    const problem = exposedFileProblem({ name: 'KEY', path });
+    expect(problem?.name).toBe('KEY');
+    expect(problem?.message).toContain('names a file with secrets that ');
+    expect(problem?.message).toContain(`${exposure}. Run: chmod 600 ${path}`);
+    chmodSync(path, 0o600);
+    expect(exposedFileProblem({ name: 'KEY', path })).toBeUndefined();
+  });
+
+  test('of another user is corrected by a change of its owner, so that it stays readable', () => {
+    const path = file("it's a key", 0o644);
+    const quoted = `'${path.replace("it's", "it'\\''s")}'`;
+    expect(exposedFileProblem({ name: 'KEY', path }, foreigner)?.message).toContain(
+      `Run: sudo chown ${foreigner.user} ${quoted} && sudo chmod 600 ${quoted}`,
+    );
+  });
+
+  test('is reported behind a symbolic link, by the mode of its target', () => {
+    const link = join(directory, 'link');
+    symlinkSync(file('key', 0o644), link);
+    expect(exposedFileProblem({ name: 'KEY', path: link })?.message).toContain('mode 0644');
+  });
+
+  test('is not looked for in folders, pipes, and where there is none', () => {
+    chmodSync(directory, 0o755);
+    for (const path of [directory, join(directory, 'missing'), '/dev/null', 'x'.repeat(5000)]) {
+      expect(exposedFileProblem({ name: 'KEY', path })).toBeUndefined();
+    }
+  });
+
+  test.each([
+    [0o640, 0, 1000, undefined],
+    [0o440, 0, 1000, undefined],
+    [0o660, 0, 1000, 'group 1000 can read and change'],
+    [0o640, 0, 7, 'group 7 can read'],
+    [0o640, 1000, 1000, 'group 1000 can read'],
+    [0o644, 0, 1000, 'every user of this machine can read'],
+  ])('with mode %o, owner %i and group %i is %s to a service', (mode, uid, gid, exposure) => {
+    expect(exposureOf({ mode, uid, gid }, { user: 1000, groups: [1000] })).toBe(exposure);
+  });
+});
+
+describe('a read-only mount', () => {
+  const mounts = (point: string, options: string, ofFileSystem = 'rw') =>
+    `21 1 8:1 / / rw,relatime - ext4 /dev/sda rw\n22 21 8:2 / ${point} ${options} master:1 - tmpfs tmpfs ${ofFileSystem}\n`;
+
+  test('is recognized by its own options and by those of its file system', () => {
+    const path = file('key', 0o644);
+    expect(isOnReadOnlyMount(path, mounts(directory, 'ro,nosuid'))).toBe(true);
+    expect(isOnReadOnlyMount(path, mounts(path, 'ro'))).toBe(true);
+    expect(isOnReadOnlyMount(path, mounts(directory, 'rw', 'ro,size=4k'))).toBe(true);
+    expect(isOnReadOnlyMount(path, mounts(directory, 'rw'))).toBe(false);
+    expect(isOnReadOnlyMount(path, mounts(directory.slice(0, -1), 'ro'))).toBe(false);
+    expect(isOnReadOnlyMount(path, '')).toBe(false);
+  });
+
+  test('that a writable one covers does not count, whatever its name', () => {
+    const folder = join(directory, 'with space');
+    mkdirSync(folder);
+    const path = join(folder, 'key');
+    writeFileSync(path, '');
+    const escaped = folder.replace(' ', '\\040');
+    expect(isOnReadOnlyMount(path, mounts(escaped, 'ro'))).toBe(true);
+    expect(isOnReadOnlyMount(path, mounts(escaped, 'ro') + mounts(escaped, 'rw'))).toBe(false);
+  });
+
+  test('of this machine is read from the kernel', () => {
+    expect(isOnReadOnlyMount(file('key', 0o644))).toBe(false);
+  });
+});
+
+describe('DATA_DIR', () => {
+  const own = [
+    'master.key',
+    'cookie.keys',
+    'demo.json',
+    'gatehouse.sqlite',
+    'gatehouse.sqlite-wal',
+  ];
+
+  test('and our files in it are closed to others, and the correction is told', () => {
+    const files = [...own, 'devices.sqlite', 'devices.sqlite-shm'].map((name) => file(name, 0o644));
+    chmodSync(directory, 0o755);
+    const { corrected, problems } = restrictDataDirectory(directory);
+    expect(files.map(modeOf)).toEqual(files.map(() => 0o600));
+    expect(modeOf(directory)).toBe(0o700);
+    expect(problems).toEqual([]);
+    expect(corrected).toHaveLength(files.length + 1);
+    expect(corrected).toContain(
+      `DATA_DIR: other users had access to ${directory} (mode 0755). Its mode is now 0700.`,
+    );
+    expect(restrictDataDirectory(directory)).toEqual({ corrected: [], problems: [] });
+  });
+
+  test('keeps its mode where it holds other files, which nobody touches', () => {
+    const other = file('report.txt', 0o644);
+    const key = file('master.key', 0o640);
+    chmodSync(directory, 0o755);
+    const { corrected, problems } = restrictDataDirectory(directory);
+    expect([directory, other, key].map(modeOf)).toEqual([0o755, 0o644, 0o600]);
+    expect([corrected.length, problems]).toEqual([1, []]);
+  });
+
+  test('is a problem where others could replace the keys', () => {
+    file('report.txt', 0o644);
+    chmodSync(directory, 0o1777);
+    const [problem] = restrictDataDirectory(directory).problems;
+    expect(problem).toMatchObject({ name: 'DATA_DIR' });
+    expect(problem?.message).toContain('every user of this machine can change (mode 0777)');
+    expect(problem?.message).toContain(`run: chmod go-w ${directory}`);
+    expect(modeOf(directory)).toBe(0o777);
+  });
+
+  test('of another user is left alone, and its open files are problems', () => {
+    const key = file('master.key', 0o644);
+    chmodSync(directory, 0o755);
+    const { corrected, problems } = restrictDataDirectory(directory, foreigner);
+    expect([modeOf(directory), modeOf(key), corrected]).toEqual([0o755, 0o644, []]);
+    expect(problems).toEqual([
+      { name: 'DATA_DIR', message: expect.stringContaining(`sudo chmod 600 ${key}`) },
+    ]);
+  });
+
+  test('may be missing, or no folder', () => {
+    for (const path of [join(directory, 'missing'), file('file', 0o644)]) {
+      expect(restrictDataDirectory(path)).toEqual({ corrected: [], problems: [] });
+    }
+  });
+});
+
+describe('a file that others can read', () => {
+  const inspect = (publicUrl: string | undefined) =>
+    inspectFileAccess({
+      files: [{ name: 'KEY', path: file('key', 0o644) }],
+      dataDirectory: undefined,
+      publicUrl,
+    });
+
+  test('ends a start on a public address', () => {
+    const { problems, warnings } = inspect('https://auth.example');
+    expect([problems.map(({ name }) => name), warnings]).toEqual([['KEY'], []]);
+  });
+
+  test.each(['http://localhost:9000', 'http://127.0.0.1', undefined])(
+    'is a warning on %s',
+    (url) => {
+      const { problems, warnings } = inspect(url);
+      expect([problems, warnings]).toEqual([[], [expect.stringMatching(/^KEY: names a file/)]]);
+    },
+  );
+
+  test('is none of the problems where a variable names our own file in DATA_DIR', () => {
+    const path = file('master.key', 0o644);
+    const { problems, warnings } = inspectFileAccess({
+      files: [{ name: 'MASTER_KEY_FILE', path }],
+      dataDirectory: directory,
+      publicUrl: 'https://auth.example',
+    });
+    expect([problems, warnings.length, modeOf(path)]).toEqual([[], 1, 0o600]);
+  });
+});
