@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openIdentity, readOrCreateDemo } from '@gatehouse/identity';
@@ -18,9 +18,9 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-function file(name: string, content: string): string {
+function file(name: string, content: string, mode = 0o600): string {
   const path = join(directory, name);
-  writeFileSync(path, content, { mode: 0o600 });
+  writeFileSync(path, content, { mode });
   return path;
 }
 
@@ -37,23 +37,31 @@ function production(): Record<string, string> {
   };
 }
 
-/** Runs the real process: its exit code and words where it ends, code 'started' where it does not. */
-function run(environment: Record<string, string>): Promise<{ code: unknown; words: string }> {
+/**
+ * Runs the real process: its exit code and words where it ends, code 'started' where it does not, and its log.
+ */
+function run(
+  environment: Record<string, string>,
+): Promise<{ code: unknown; words: string; log: string }> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [main], {
       env: { PATH: process.env.PATH, ...environment },
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     let words = '';
     child.stderr?.on('data', (chunk) => {
       words += String(chunk);
+    });
+    let log = '';
+    child.stdout?.on('data', (chunk) => {
+      log += String(chunk);
     });
     let started = false;
     child.once('message', () => {
       started = true;
       child.kill('SIGTERM');
     });
-    child.once('close', (code) => resolve({ code: started ? 'started' : code, words }));
+    child.once('close', (code) => resolve({ code: started ? 'started' : code, words, log }));
   });
 }
 
@@ -196,5 +204,75 @@ describe('a public address', () => {
     await users.update(userId, (user) => ({ ...user, enabled: false }));
     await store.close();
     expect((await run(environment)).code).toBe('started');
+  });
+});
+
+describe('files with secrets that other users can reach', () => {
+  /** Every kind of file that names or holds a secret, with this mode. */
+  function openFiles(mode: number): Record<string, string> {
+    const environment = { ...production(), STORE_URL: '' };
+    file('web.key', randomBytes(24).toString('base64url'), mode);
+    const bootstrap = JSON.parse(bootstrapWith('', randomBytes(12).toString('base64url')));
+    delete bootstrap.clients[0].secureKey;
+    bootstrap.clients[0].secureKeyFile = 'web.key';
+    const files = {
+      STORE_URL_FILE: file('store-url', `sqlite:${join(directory, 'store.sqlite')}`, mode),
+      BOOTSTRAP_FILE: file('bootstrap.json', JSON.stringify(bootstrap), mode),
+    };
+    for (const name of ['master.key', 'cookie.keys']) {
+      chmodSync(join(directory, name), mode);
+    }
+    return { ...environment, ...files };
+  }
+  const names = [
+    'BOOTSTRAP_FILE',
+    'BOOTSTRAP_FILE clients.0.secureKeyFile',
+    'COOKIE_KEYS_FILE',
+    'MASTER_KEY_FILE',
+    'STORE_URL_FILE',
+  ];
+
+  it('end a start on a public address, all at once with other problems and the commands', async () => {
+    const environment = openFiles(0o644);
+    const { code, words } = await run({ ...environment, LOG_LEVEL: 'shouting' });
+    expect(code).toBe(1);
+    const lines = words.split('\n').slice(1).filter(Boolean);
+    expect(lines.map((line) => line.split(': ')[0]).sort()).toEqual([...names, 'LOG_LEVEL'].sort());
+    expect(words).toContain(
+      `MASTER_KEY_FILE: names a file with secrets that every user of this machine can read (mode 0644). Run: chmod 600 ${join(directory, 'master.key')}\n`,
+    );
+
+    // As the messages say.
+    for (const [, path = ''] of words.matchAll(/Run: chmod 600 (\S+)/g)) {
+      chmodSync(path, 0o600);
+    }
+    const started = await run(environment);
+    expect(started).toMatchObject({ code: 'started', words: '' });
+    expect(started.log).not.toContain('"level":"warn"');
+  });
+
+  it('are warnings on a loopback address', async () => {
+    const loopback = { AUTHORIZATION_SERVER_URL: `http://localhost:${port}` };
+    const { code, log } = await run({ ...openFiles(0o640 | 0o004), ...loopback });
+    expect(code).toBe('started');
+    const warned = log.split('\n').filter((line) => line.includes('"level":"warn"'));
+    expect(warned.map((line) => JSON.parse(line).msg.split(': ')[0]).sort()).toEqual(names);
+  });
+
+  it('in DATA_DIR are corrected where they are the server’s own, and the log says so', async () => {
+    const embedded = {
+      ...{ DATA_DIR: directory, OPERATIONS_PORT: '0', AUTHORIZATION_SERVER_PORT: String(port) },
+      AUTHORIZATION_SERVER_URL: `http://localhost:${port}`,
+    };
+    expect(await run(embedded)).toMatchObject({ code: 'started' });
+    const own = ['cookie.keys', 'demo.json', 'gatehouse.sqlite', 'master.key'];
+    const modes = () => ['.', ...own].map((name) => statSync(join(directory, name)).mode & 0o777);
+    for (const name of own) {
+      chmodSync(join(directory, name), 0o644);
+    }
+    chmodSync(directory, 0o755);
+    const { code, log } = await run(embedded);
+    expect([code, modes()]).toEqual(['started', [0o700, 0o600, 0o600, 0o600, 0o600]]);
+    expect(log).toContain(`other users had access to ${join(directory, 'master.key')} (mode 0644)`);
   });
 });

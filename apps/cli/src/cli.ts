@@ -55,7 +55,9 @@ export async function runCli(
       output.write(`${help}\n`);
       return 0;
     }
-    const result = await runCommand(call.command, call.input, surroundings);
+    const result = await runCommand(call.command, call.input, surroundings, (warning) =>
+      errors.write(asJson ? `${JSON.stringify({ warning })}\n` : `Warning: ${warning}\n`),
+    );
     output.write(`${asJson ? JSON.stringify(result.json) : result.text}\n`);
     return 0;
   } catch (error) {
@@ -72,11 +74,10 @@ async function runCommand(
   command: Command,
   input: Parameters<Command['run']>[0],
   surroundings: CliSurroundings,
+  warn: (warning: string) => void,
 ): Promise<CommandResult> {
   const { identity, warnings, close } = await openIdentityStore(surroundings.environment);
-  for (const warning of warnings) {
-    surroundings.errors.write(`Warning: ${warning}\n`);
-  }
+  warnings.forEach(warn);
   const context: CommandContext = {
     identity,
     terminal: createTerminal(surroundings),

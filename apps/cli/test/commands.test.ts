@@ -1,8 +1,8 @@
 // requires: redis-server
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
@@ -413,6 +413,22 @@ describe('calling gatehouse', () => {
     } finally {
       await redis.stop();
     }
+  });
+
+  it('warns of a master key that others can read, and works: a revocation must not wait', async () => {
+    const { MASTER_KEY_FILE: key } = keyFiles();
+    const STORE_URL = `sqlite:${join(dirname(key), 'warned.sqlite')}`;
+    const environment = { ...nowhere, MASTER_KEY_FILE: key, STORE_URL };
+    chmodSync(key, 0o644);
+    const warning = `MASTER_KEY_FILE: names a file with secrets that every user of this machine can read (mode 0644). Run: chmod 600 ${key}`;
+    const command = ['clients', 'list'];
+    expect(await runGatehouse(environment, command)).toMatchObject({
+      ...{ code: 0, errors: `Warning: ${warning}\n` },
+    });
+    const asJson = await runGatehouse(environment, [...command, '--json']);
+    expect([asJson.json, JSON.parse(asJson.errors)]).toEqual([{ clients: [] }, { warning }]);
+    chmodSync(key, 0o600);
+    expect(await runGatehouse(environment, command)).toMatchObject({ code: 0, errors: '' });
   });
 
   let temporary: string | undefined;

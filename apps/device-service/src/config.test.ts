@@ -1,5 +1,8 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ConfigurationError } from '@gatehouse/configuration';
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { readConfiguration } from './config.ts';
 
 function problemsOf(environment: Record<string, string>): string[] {
@@ -28,6 +31,8 @@ describe('readConfiguration', () => {
       gatewayUrl: 'http://localhost:8844',
       gatewayJwksUrl: 'http://127.0.0.1:8944/.well-known/jwks.json',
       demo: true,
+      // The folder in which the tests run may have a ./data.
+      warnings: expect.any(Array),
     });
   });
 
@@ -79,5 +84,27 @@ describe('readConfiguration', () => {
       'DEVICE_SERVICE_PORT',
       'OPERATIONS_PORT',
     ]);
+  });
+
+  describe('the file of a database’s URL that other users can read', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'device-configuration-'));
+    const DATABASE_URL_FILE = join(directory, 'database-url');
+    writeFileSync(DATABASE_URL_FILE, 'postgres://a:b@localhost/devices');
+    chmodSync(DATABASE_URL_FILE, 0o644);
+    afterAll(() => rmSync(directory, { recursive: true }));
+
+    test('is a problem with all others where the gateway has a public address', () => {
+      const GATEWAY_URL = 'https://gateway.example';
+      expect(problemsOf({ DATABASE_URL_FILE, GATEWAY_URL, LOG_LEVEL: 'loud' })).toEqual([
+        'DATABASE_URL_FILE',
+        'LOG_LEVEL',
+      ]);
+    });
+
+    test('is a warning where it has none', () => {
+      expect(readConfiguration({ DATABASE_URL_FILE }).warnings).toEqual([
+        expect.stringMatching(/^DATABASE_URL_FILE: .*Run: chmod 600 /),
+      ]);
+    });
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -36,7 +36,7 @@ describe('a started device service', () => {
     const ready = await fetch(`${service.operationsUrl}/ready`);
     expect(await ready.json()).toEqual({
       status: 'ready',
-      checks: { database: 'ok', 'gateway-keys': 'ok' },
+      checks: { database: 'ok', 'database-writes': 'ok', 'gateway-keys': 'ok' },
     });
     expect((await clientOf(service).list('')).status).toBe(200);
     expect(await service.end('SIGTERM')).toBe(0);
@@ -48,7 +48,10 @@ describe('a started device service', () => {
     const ready = await fetch(`${service.operationsUrl}/ready`);
     expect([ready.status, await ready.json()]).toEqual([
       200,
-      { status: 'ready', checks: { database: 'ok', 'gateway-keys': 'unavailable' } },
+      {
+        status: 'ready',
+        checks: { database: 'ok', 'database-writes': 'ok', 'gateway-keys': 'unavailable' },
+      },
     ]);
     await service.end('SIGTERM');
   });
@@ -73,6 +76,22 @@ describe('a started device service', () => {
     const third = await startServiceProcess(environment);
     expect((await clientOf(third).list('', 'demo')).body.result).toEqual([]);
     await third.end('SIGTERM');
+  });
+
+  test('has a database that its owner alone can read, also after a backup was restored with another mode', async () => {
+    const database = join(directory, 'devices.sqlite');
+    const first = await startServiceProcess(environment);
+    await first.end('SIGTERM');
+    expect(statSync(database).mode & 0o777).toBe(0o600);
+
+    chmodSync(database, 0o644);
+    chmodSync(directory, 0o755);
+    const second = await startServiceProcess(environment);
+    expect([database, directory].map((path) => statSync(path).mode & 0o777)).toEqual([
+      0o600, 0o700,
+    ]);
+    await second.end('SIGTERM');
+    expect(second.output()).toContain(`other users had access to ${database} (mode 0644)`);
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -187,6 +187,24 @@ describe('the gateway process', () => {
       'TRUSTED_PROXIES',
     ]);
     expect(output()).not.toContain('password12345678');
+  });
+
+  it('CF-01 refuses a public address with files that other users can read, and names the commands', async () => {
+    const environment = production();
+    const bootstrap = join(directory, 'bootstrap.json');
+    writeFileSync(bootstrap, '{}');
+    const files = { MASTER_KEY_FILE: environment.MASTER_KEY_FILE ?? '', BOOTSTRAP_FILE: bootstrap };
+    for (const path of Object.values(files)) {
+      chmodSync(path, 0o644);
+    }
+    const { output, exited } = start({ ...environment, ...files, GATEWAY_PORT: 'eighty' });
+
+    expect((await exited)[0]).toBe(1);
+    for (const [name, path] of Object.entries(files)) {
+      expect(output()).toContain(`  ${name}: names a file with secrets that every user`);
+      expect(output()).toContain(`Run: chmod 600 ${path}\n`);
+    }
+    expect(output()).toContain('  GATEWAY_PORT: must be');
   });
 
   it.each(['--inspect=0', '--heapsnapshot-signal=SIGUSR2', '--report-on-signal'])(
