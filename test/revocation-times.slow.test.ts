@@ -1,0 +1,99 @@
+// requires: redis-server
+/** How long gateways accept a credential after it was revoked, for every kind of revocation. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { storeEngines } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Revocation, type RevocationKind, revocationKinds } from './revocations/kinds.ts';
+import { RefusalMeter, type RefusalSample } from './revocations/measure-refusal.ts';
+import { startTier, type Tier } from './revocations/tier.ts';
+
+const PARTIES = 20;
+const ALWAYS_MILLISECONDS = 1000;
+const P99_MILLISECONDS = 100;
+/** On a busy machine: a call takes 1 ms where the processes need not wait for their turn. */
+const P99_ROUND_TRIPS = 40;
+/** A not-before lies up to a second ahead and counts to the end of its second. */
+const ACCEPTED_WITHIN_MILLISECONDS = 10_000;
+
+describe.each(storeEngines)('revocations over %s', (engine) => {
+  let tier: Tier;
+  let meter: RefusalMeter;
+  const samples: RefusalSample[] = [];
+
+  beforeAll(async () => {
+    tier = await startTier(engine, PARTIES);
+    meter = new RefusalMeter(tier.gatewayUrls);
+  }, 120_000);
+  afterAll(async () => {
+    meter.close();
+    await tier.stop();
+  });
+
+  /** Issues credentials until every gateway accepts them. */
+  async function prepare(kind: RevocationKind, round: number): Promise<Revocation> {
+    const index = round % PARTIES;
+    const party = tier.parties[index];
+    const deadline = performance.now() + ACCEPTED_WITHIN_MILLISECONDS;
+    let cause: unknown;
+    while (party !== undefined && performance.now() < deadline) {
+      try {
+        const revocation = await kind.prepare(tier, party, index);
+        if (await isAccepted(revocation)) {
+          return revocation;
+        }
+      } catch (error) {
+        cause = error;
+      }
+      await sleep(100);
+    }
+    throw new Error(`${kind.name}: no credential is accepted.`, { cause });
+  }
+
+  async function isAccepted({ credentials }: Revocation): Promise<boolean> {
+    const accepted = await Promise.all(credentials.map((each) => meter.isAccepted(each)));
+    return accepted.every(Boolean);
+  }
+
+  it.each(revocationKinds)(
+    'are enforced by both gateways within a second: $name',
+    async (kind) => {
+      const ofKind: RefusalSample[] = [];
+      for (let round = 0; round < kind.rounds; round += 1) {
+        const { credentials, revoke } = await prepare(kind, round);
+        ofKind.push(...(await meter.measure(credentials, revoke)));
+      }
+      samples.push(...ofKind);
+      process.stdout.write(`${engine}, ${kind.name}: ${describeSamples(ofKind)}\n`);
+      const slowest = Math.max(...ofKind.map((sample) => sample.afterAcknowledgment));
+      expect(slowest).toBeLessThan(ALWAYS_MILLISECONDS);
+    },
+    300_000,
+  );
+
+  it('are enforced within 100 ms in 99 of 100 cases', () => {
+    const roundTrip = quantile(meter.roundTrips, 0.5);
+    const figures = `${engine}, all kinds: ${describeSamples(samples)}; a call: median ${roundTrip.toFixed(1)} ms`;
+    process.stdout.write(`${figures}\n`);
+    const least = revocationKinds.reduce((sum, { rounds }) => sum + rounds, 0) * 2;
+    expect(samples.length).toBeGreaterThanOrEqual(least);
+    expect(
+      quantile(
+        samples.map((sample) => sample.afterAcknowledgment),
+        0.99,
+      ),
+    ).toBeLessThan(Math.max(P99_MILLISECONDS, P99_ROUND_TRIPS * roundTrip));
+  });
+});
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+function describeSamples(samples: readonly RefusalSample[]): string {
+  const describeValues = (values: readonly number[]) =>
+    [0.5, 0.99, 1].map((share) => quantile(values, share).toFixed(0)).join(' / ');
+  const acknowledged = describeValues(samples.map((sample) => sample.afterAcknowledgment));
+  const started = describeValues(samples.map((sample) => sample.afterStart));
+  return `${samples.length} samples, median / p99 / max ${acknowledged} ms after the acknowledgment, ${started} ms after the start`;
+}

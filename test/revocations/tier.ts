@@ -1,0 +1,149 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  authorizeAsUser,
+  createPageVisitor,
+  manyUsers,
+  type PageVisitor,
+  type StoreEngineName,
+  startConstellation,
+  userClient,
+} from '@gatehouse/testing';
+import { runGatehouse } from '../../apps/cli/test/run-gatehouse.ts';
+import type { Credential } from './measure-refusal.ts';
+
+/** A user with a client of their own. Requests alternate between the two authorization servers. */
+export interface Party {
+  readonly clientId: string;
+  readonly username: string;
+  readonly visitor: PageVisitor;
+  secureKey: string;
+  server: string;
+}
+
+export interface UserTokens {
+  readonly access: string;
+  readonly refresh: string;
+}
+
+export type Tier = Awaited<ReturnType<typeof startTier>>;
+
+const unlimited = '10000000/60';
+
+/** Two authorization servers, two gateways and a device service over one store, with so many parties. */
+export async function startTier(engine: StoreEngineName, parties: number) {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-revocations-'));
+  const MASTER_KEY_FILE = join(directory, 'master.key');
+  writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
+  const system = await startConstellation({
+    engine,
+    bootstrap: manyUsers(parties),
+    apps: [
+      ...(['authorization-server', 'authorization-server'] as const),
+      ...(['gateway', 'gateway', 'device-service'] as const),
+    ],
+    environment: {
+      ...{ MASTER_KEY_FILE, LOG_LEVEL: 'warn' },
+      ...{ CLIENT_RATE_LIMIT: unlimited, ADDRESS_RATE_LIMIT: unlimited },
+      ...{ CLIENT_REQUESTS_PER_MINUTE: '100000', PAGE_REQUESTS_PER_MINUTE: '100000' },
+    },
+  });
+  const environment = { STORE_URL: system.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
+  const servers = system.authorizationServerUrls;
+
+  async function post(party: Party, path: string, parameters: Readonly<Record<string, string>>) {
+    const reply = await fetch(`${party.server}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${party.clientId}:${party.secureKey}`)}` },
+      body: new URLSearchParams(parameters),
+    });
+    const text = await reply.text();
+    if (reply.status !== 200) {
+      throw new Error(`${path} replies ${reply.status}: ${text}`);
+    }
+    return (text === '' ? {} : JSON.parse(text)) as Readonly<Record<string, string>>;
+  }
+
+  /** Sends the account page's form with this action. The page is read before: only the form is timed. */
+  async function prepareAccountForm({ visitor, server }: Party, action: string) {
+    const page = await visitor.get(`${server}/account`);
+    const forms = page.body.match(/<form[\s\S]*?<\/form>/g) ?? [];
+    const body = forms.find((form) => form.includes(`action="${action}"`));
+    if (body === undefined) {
+      throw new Error(`The account page has no form ${action}: ${page.status}`);
+    }
+    return async () => {
+      const { status } = await visitor.submit({ ...page, body }, {});
+      if (status !== 303) {
+        throw new Error(`${action} replies ${status}`);
+      }
+    };
+  }
+
+  return {
+    gatewayUrls: system.members.filter(({ app }) => app === 'gateway').map(({ url }) => url),
+    parties: Array.from({ length: parties }, (_value, i): Party => {
+      const { client, user } = userClient(i);
+      const server = servers[i % servers.length] ?? '';
+      return { ...client, username: user.username, visitor: createPageVisitor(), server };
+    }),
+    post,
+    prepareAccountForm,
+    async machineToken(party: Party): Promise<string> {
+      return (await post(party, '/token', { grant_type: 'client_credentials' })).access_token ?? '';
+    },
+    async userTokens(party: Party, index: number): Promise<UserTokens> {
+      const { redirectUri, user } = userClient(index);
+      const query = new URLSearchParams({
+        ...{ response_type: 'code', client_id: party.clientId, redirect_uri: redirectUri },
+      });
+      const url = `${system.authorizationServerUrl}/authorize?${query}`;
+      const code = (await authorizeAsUser(url, user, party.visitor)).searchParams.get('code') ?? '';
+      const redemption = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
+      const tokens = await post(party, '/token', redemption);
+      return { access: tokens.access_token ?? '', refresh: tokens.refresh_token ?? '' };
+    },
+    async xAccessToken(party: Party): Promise<string> {
+      const reply = await fetch(`${system.gatewayUrl}/api/v1/token`, {
+        method: 'POST',
+        headers: { ...sign(party, '{}'), 'Content-Type': 'application/json' },
+        body: '{}',
+      });
+      return ((await reply.json()) as { result: string }).result;
+    },
+    /** @throws Error when the command fails */
+    async operator(words: readonly string[], stdin?: string) {
+      const { code, errors, json } = await runGatehouse(environment, words, stdin);
+      if (code !== 0) {
+        throw new Error(`gatehouse ${words.join(' ')}: ${errors}`);
+      }
+      return json;
+    },
+    async stop() {
+      await system.stop();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+export const bearer =
+  (token: string): Credential =>
+  () => ({ authorization: `Bearer ${token}` });
+
+export const xAccess =
+  (token: string): Credential =>
+  () => ({ 'X-Access-Token': token });
+
+/** Of the call that `RefusalMeter` sends. */
+export function signature({ clientId, secureKey }: Party): Credential {
+  const signer = { clientId, secureKey };
+  return () => sign(signer, 'pageSize=1');
+}
+
+function sign({ clientId, secureKey }: Pick<Party, 'clientId' | 'secureKey'>, text: string) {
+  const timestamp = String(Date.now());
+  const digest = createHash('sha256').update(`${text}${timestamp}${secureKey}`).digest('hex');
+  return { 'X-Client-Id': clientId, 'X-Timestamp': timestamp, 'X-Sign': digest };
+}
