@@ -58,7 +58,7 @@ async function start() {
     onAuditLost: (entries, err) =>
       logger.error({ err, audit: entries }, 'audit entries not stored'),
     onAuditEvent: metrics.audited,
-    onDamagedRecord: (record) => logger.error({ record }, 'damaged record'),
+    onDamagedRecord: (record, advice) => logger.error({ record, advice }, 'damaged record'),
   });
   // Connected first, so that only a store that is away makes this listen before there is an application (CF-02).
   await store.ping().catch(() => undefined);

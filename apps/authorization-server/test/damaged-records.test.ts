@@ -1,5 +1,5 @@
 // requires: redis-server
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import {
 } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { alice, authorizationUrl, requestToken, web } from './fixtures.ts';
-import { bootstrap, tokensFor } from './page-fixtures.ts';
+import { bootstrap, openPage, tokensFor } from './page-fixtures.ts';
 
 const marker = 'contents-of-the-record';
 
@@ -27,7 +27,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     directory = mkdtempSync(join(tmpdir(), 'gatehouse-damaged-'));
     const MASTER_KEY_FILE = join(directory, 'master.key');
     writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
-    const apps = ['authorization-server', 'gateway'] as const;
+    const apps = ['authorization-server', 'gateway', 'device-service'] as const;
     system = await startConstellation({
       ...{ engine, bootstrap, apps, environment: { MASTER_KEY_FILE } },
     });
@@ -51,10 +51,13 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     return (await fetch(`${system.gatewayUrl}/api/device`, { headers })).status;
   };
 
-  async function expectLogged(kind: string): Promise<void> {
+  async function expectLogged(kind: string, advice?: string): Promise<void> {
     const output = await system.output();
     const lines = output.split('\n').filter((line) => line.includes('"damaged record"'));
-    expect(lines.map((line) => JSON.parse(line).record)).toContain(kind);
+    const found = lines.map((line) => JSON.parse(line)).filter(({ record }) => record === kind);
+    expect(found).not.toEqual([]);
+    expect(found.map((line) => line.advice).join()).toContain(advice ?? '');
+    expect(output).not.toContain('"status":500');
     expect(output).not.toContain(marker);
   }
 
@@ -113,4 +116,80 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     }
     await expectLogged('client');
   });
+
+  it('of a secure key rejects its client and signs for nobody, and a new key repairs it', async () => {
+    const store = createStore(system.storeUrl);
+    const { clients } = openIdentity({ store, masterKey });
+    const key = `client:${web.clientId}`;
+    const client = JSON.parse((await store.get(key)) ?? '{}');
+    const [sealed] = client.sealedSecureKeys;
+    const sealedSecureKeys = [`${sealed.slice(0, -8)}${marker.slice(0, 8)}`];
+    await store.set(key, JSON.stringify({ ...client, sealedSecureKeys }));
+    const grant = { grant_type: 'client_credentials' };
+    let reply = await redeem(grant);
+    while (reply.status === 200) {
+      // A copy of the record is at most 50 ms old.
+      reply = await redeem(grant);
+    }
+    expect([reply.status, reply.body.error]).toEqual([401, 'invalid_client']);
+    await expectLogged('secure key', 'clients rotate-key');
+    const signed = await fetch(`${system.gatewayUrl}/api/device?a=b`, {
+      headers: signedHeaders('a=b', web.secureKey),
+    });
+    expect([signed.status, ((await signed.json()) as { code: string }).code]).toEqual([
+      401,
+      'invalid_signature',
+    ]);
+
+    const { secureKey } = await clients.rotateKey(web.clientId, { replaceOldest: false });
+    await store.close();
+    do {
+      const authorization = `Basic ${btoa(`${web.clientId}:${secureKey}`)}`;
+      reply = await requestToken(issuer(), grant, { authorization });
+    } while (reply.status === 401);
+    expect(reply.status).toBe(200);
+  });
+
+  it('of an organization leaves its users their account page', async () => {
+    await damage(() => 'organization:org-1');
+    const page = await openPage(createPageVisitor(), `${issuer()}/account`);
+    expect([page.status, page.body.includes('org-1')]).toEqual([200, true]);
+    await expectLogged('organization');
+  });
+
+  it('of the keys that sign is 503 until it is deleted, and the log says so', async () => {
+    const { body } = await redeem({ grant_type: 'client_credentials' });
+    expect(await call(body.access_token)).toBe(200);
+    for (const { app, process, start, operationsUrl } of system.members.slice(0, 2)) {
+      const key = `signing-key:${app}:${app === 'gateway' ? 'EdDSA' : 'RS256'}`;
+      await process.stop();
+      await damage(() => key, `v1.${Buffer.from(marker).toString('base64url')}`);
+      await start();
+      const ask = () =>
+        app === 'gateway'
+          ? fetch(`${system.gatewayUrl}/api/device`, {
+              headers: { authorization: `Bearer ${body.access_token}` },
+            })
+          : fetch(`${issuer()}/.well-known/openid-configuration`);
+      const refused = await ask();
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+      expect((await fetch(`${operationsUrl}/ready`)).status).toBe(503);
+      await expectLogged('signing key', `The record ${key} in the store does not open`);
+      await expectLogged('signing key', 'Delete the record.');
+
+      const store = createStore(system.storeUrl);
+      await store.delete([key]);
+      await store.close();
+      while ((await ask()).status !== 200) {
+        // The test's own limit ends it.
+      }
+      expect((await fetch(`${operationsUrl}/ready`)).status).toBe(200);
+    }
+  });
 });
+
+function signedHeaders(text: string, secureKey: string): Record<string, string> {
+  const timestamp = String(Date.now());
+  const digest = createHash('sha256').update(`${text}${timestamp}${secureKey}`).digest('hex');
+  return { 'X-Client-Id': web.clientId, 'X-Timestamp': timestamp, 'X-Sign': digest };
+}

@@ -45,7 +45,7 @@ async function start(): Promise<RunningApp> {
     onAuditLost: (entries, err) =>
       logger.error({ err, audit: entries }, 'audit entries not stored'),
     onAuditEvent: metrics.audited,
-    onDamagedRecord: (record) => logger.error({ record }, 'damaged record'),
+    onDamagedRecord: (record, advice) => logger.error({ record, advice }, 'damaged record'),
   });
   // Connected first: who spreads requests over several gateways sends them as soon as this one listens (CF-02).
   await store.ping().catch(() => undefined);

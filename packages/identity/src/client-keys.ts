@@ -1,5 +1,6 @@
 import type { Client } from './client.ts';
 import type { CredentialHash } from './credential-hash.ts';
+import type { OnDamagedRecord } from './damaged-record.ts';
 import { RefusedChange } from './refused-change.ts';
 import type { Sealer } from './seal.ts';
 import { findMatchingSecret } from './secret-comparison.ts';
@@ -70,21 +71,37 @@ export const noKeys: KeyMembers = {
   keptKeyIds: [],
 };
 
+/** In the same order. A key that does not open is in none of them: it verifies nothing. */
 interface OpenedKeys {
+  readonly sealed: readonly string[];
   readonly secureKeys: readonly string[];
-  /** In the same order. */
   readonly ids: readonly string[];
 }
 
+const damagedKeyAdvice =
+  'Find the client: gatehouse clients list shows fewer keys than it had. Give it a new one with gatehouse clients rotate-key.';
+
 /** Opens the keys of a record once: a record that has not changed is the same object. */
-function createKeyOpener(sealer: Sealer, idOf: ClientKeys['idOf']) {
+function createKeyOpener(
+  sealer: Sealer,
+  idOf: ClientKeys['idOf'],
+  onDamagedRecord: OnDamagedRecord | undefined,
+) {
   const opened = new WeakMap<Client, OpenedKeys>();
   return (client: Client): OpenedKeys => {
     let keys = opened.get(client);
     if (keys === undefined) {
       const context = contextOf(client);
-      const secureKeys = client.sealedSecureKeys.map((sealed) => sealer.open(sealed, context));
-      keys = { secureKeys, ids: secureKeys.map(idOf) };
+      const found = client.sealedSecureKeys.flatMap((sealed) => {
+        try {
+          return [{ sealed, secureKey: sealer.open(sealed, context) }];
+        } catch {
+          onDamagedRecord?.('secure key', damagedKeyAdvice);
+          return [];
+        }
+      });
+      const secureKeys = found.map(({ secureKey }) => secureKey);
+      keys = { sealed: found.map(({ sealed }) => sealed), secureKeys, ids: secureKeys.map(idOf) };
       opened.set(client, keys);
     }
     return keys;
@@ -96,6 +113,7 @@ const contextOf = (client: Client) => `client:${client.clientId}:secureKey`;
 export function createClientKeys(dependencies: {
   readonly sealer: Sealer;
   readonly credentialHash: CredentialHash;
+  readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
 }): ClientKeys {
   const { sealer, credentialHash, now } = dependencies;
@@ -103,7 +121,7 @@ export function createClientKeys(dependencies: {
     Buffer.from(credentialHash(`secure-key:${secureKey}`), 'base64url')
       .toString('hex')
       .slice(0, KEY_ID_LENGTH);
-  const openKeys = createKeyOpener(sealer, idOf);
+  const openKeys = createKeyOpener(sealer, idOf, dependencies.onDamagedRecord);
   const { withKey, rotate, remove } = createKeyChanges({ sealer, now, idOf, openKeys });
 
   return {
@@ -129,7 +147,7 @@ export function createClientKeys(dependencies: {
   };
 }
 
-const noOpenedKeys: OpenedKeys = { secureKeys: [], ids: [] };
+const noOpenedKeys: OpenedKeys = { sealed: [], secureKeys: [], ids: [] };
 
 function createKeyChanges(dependencies: {
   readonly sealer: Sealer;
@@ -141,7 +159,7 @@ function createKeyChanges(dependencies: {
 
   /** The members with this key first and as many of the others as fit. */
   function add(client: Client, secureKey: string, { keepTokens }: RemovalOptions): KeyMembers {
-    const sealed = [sealer.seal(secureKey, contextOf(client)), ...client.sealedSecureKeys];
+    const sealed = [sealer.seal(secureKey, contextOf(client)), ...openKeys(client).sealed];
     const createdAt = { ...client.secureKeyCreatedAt, [idOf(secureKey)]: now() / 1000 };
     const ids = [idOf(secureKey), ...openKeys(client).ids];
     const active = ids.slice(0, MAXIMUM_ACTIVE_KEYS);
@@ -179,14 +197,14 @@ function createKeyChanges(dependencies: {
       };
     },
     remove(client, keyId, { keepTokens }) {
-      const { ids } = openKeys(client);
+      const { sealed, ids } = openKeys(client);
       const others = client.keptKeyIds.filter((id) => id !== keyId);
       if (client.keptKeyIds.includes(keyId) && !ids.includes(keyId) && keepTokens !== true) {
         return { ...client, keptKeyIds: others };
       }
       assertRemovable(client, keyId, ids);
       return {
-        sealedSecureKeys: client.sealedSecureKeys.filter((_sealed, i) => ids[i] !== keyId),
+        sealedSecureKeys: sealed.filter((_sealed, i) => ids[i] !== keyId),
         secureKeyCreatedAt: pick(
           client.secureKeyCreatedAt,
           ids.filter((id) => id !== keyId),

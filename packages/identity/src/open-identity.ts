@@ -11,7 +11,7 @@ import type { AuditEvent } from './audit/audit-event.ts';
 import { type AuditTrail, createAuditTrail, type OnAuditLost } from './audit/audit-trail.ts';
 import { type ClientRegistry, createClientRegistry } from './clients.ts';
 import { type CredentialHash, createCredentialHash } from './credential-hash.ts';
-import type { OnDamagedRecord } from './damaged-record.ts';
+import { limitReports, type OnDamagedRecord } from './damaged-record.ts';
 import { createLiveHolders, type FindLiveHolder } from './live-holder.ts';
 import type { MasterKey } from './master-key.ts';
 import { createNotBefore } from './not-before.ts';
@@ -34,7 +34,7 @@ export interface Identity {
   readonly replayGuard: ReplayGuard;
   readonly credentialHash: CredentialHash;
   readonly sealer: Sealer;
-  readonly onDamagedRecord: OnDamagedRecord | undefined;
+  readonly onDamagedRecord: OnDamagedRecord;
 }
 
 export function openIdentity(dependencies: {
@@ -49,15 +49,9 @@ export function openIdentity(dependencies: {
   /** Hears of every event that is recorded, for metrics. Must not throw. */
   readonly onAuditEvent?: (event: AuditEvent) => void;
 }): Identity {
-  const {
-    store,
-    masterKey,
-    now = Date.now,
-    onAuditLost,
-    onAuditEvent,
-    onDamagedRecord,
-  } = dependencies;
+  const { store, masterKey, now = Date.now, onAuditLost, onAuditEvent } = dependencies;
   const { auditRetentionDays } = dependencies;
+  const onDamagedRecord = limitReports(dependencies.onDamagedRecord, now);
   const credentialHash = createCredentialHash(masterKey);
   const sealer = createSealer(masterKey);
   const clients = createClientRegistry({ store, sealer, credentialHash, onDamagedRecord, now });
@@ -66,7 +60,7 @@ export function openIdentity(dependencies: {
   const findLiveHolder = createLiveHolders({ clients, users, notBefore });
   return {
     store,
-    organizations: createOrganizationRegistry(store),
+    organizations: createOrganizationRegistry(store, onDamagedRecord),
     clients,
     users,
     verifyAccessToken: createAccessTokenVerifier({

@@ -1,4 +1,7 @@
 import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
+import { z } from 'zod';
+import { type OnDamagedRecord, readRecord } from './damaged-record.ts';
+import { parseRecord } from './parse-record.ts';
 
 /** Owns clients, users and devices; nobody sees another organisation's. */
 export interface Organization {
@@ -14,11 +17,16 @@ export interface OrganizationRegistry {
 
 const INDEX_KEY = 'organizations';
 
-export function createOrganizationRegistry(store: Store): OrganizationRegistry {
+const storedOrganization: z.ZodType<Organization> = z.object({ id: z.string(), name: z.string() });
+
+export function createOrganizationRegistry(
+  store: Store,
+  onDamagedRecord: OnDamagedRecord,
+): OrganizationRegistry {
   const keyOf = (id: string) => `organization:${id}`;
   async function find(id: string): Promise<Organization | undefined> {
     const text = await store.get(keyOf(id));
-    return text === undefined ? undefined : (JSON.parse(text) as Organization);
+    return readRecord(text, parseOrganization, { kind: 'organization', onDamagedRecord });
   }
   return {
     find,
@@ -31,4 +39,8 @@ export function createOrganizationRegistry(store: Store): OrganizationRegistry {
       await store.addToIndex(INDEX_KEY, organization.id, NEVER_EXPIRES);
     },
   };
+}
+
+function parseOrganization(text: string): Organization | undefined {
+  return parseRecord(storedOrganization, text);
 }

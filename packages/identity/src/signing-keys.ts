@@ -7,7 +7,8 @@
  * All of it lies sealed under one store key and changes under its lock, so that any number of processes agree.
  */
 import type { JsonWebKey } from 'node:crypto';
-import type { Store } from '@gatehouse/store';
+import { type Store, StoreUnavailable } from '@gatehouse/store';
+import type { OnDamagedRecord } from './damaged-record.ts';
 import { withRecordLock } from './record-lock.ts';
 import type { Sealer } from './seal.ts';
 import {
@@ -56,6 +57,19 @@ export interface SigningKeyDependencies {
   readonly policy?: SigningKeyPolicy;
   /** Called by the one process that made a key. */
   readonly onMade?: (kid: string) => void;
+  readonly onDamagedRecord?: OnDamagedRecord | undefined;
+}
+
+/**
+ * The record of the keys does not open. Nothing is signed and nothing is replaced: requests are 503 until an operator
+ * has deleted the record.
+ */
+export class DamagedSigningKeys extends StoreUnavailable {
+  constructor(storeKey: string, cause: unknown) {
+    const reason = `The record ${storeKey} in the store does not open: it was damaged, or another master key sealed it.`;
+    super('signing keys', cause, `${reason} Delete the record. The server then makes a new key.`);
+    this.name = 'DamagedSigningKeys';
+  }
 }
 
 /** Where the keys of a purpose lie; also what they are sealed for. */
@@ -72,9 +86,9 @@ export async function loadSigningKeys(
   algorithm: SigningAlgorithm,
   dependencies: SigningKeyDependencies,
 ): Promise<SigningKeys> {
-  const { store, sealer, now = Date.now, policy = defaultSigningKeyPolicy, onMade } = dependencies;
+  const { store, now = Date.now, policy = defaultSigningKeyPolicy, onMade } = dependencies;
   const storeKey = signingKeyRecord(purpose, algorithm);
-  const read = async () => openRing(await store.get(storeKey), storeKey, sealer);
+  const read = async () => openRing(await store.get(storeKey), storeKey, dependencies);
   const stored = await read();
   const ring = toRing(stored, now());
   if (!isSingleKey(stored) && !needsChange(ring, now(), policy)) {
@@ -88,7 +102,7 @@ export async function loadSigningKeys(
       : before;
     const after = made.filter((_key, i) => !isOver(made, i, now(), policy));
     assertHeld();
-    await store.set(storeKey, sealer.seal(JSON.stringify({ keys: after }), storeKey));
+    await store.set(storeKey, dependencies.sealer.seal(JSON.stringify({ keys: after }), storeKey));
     const keys = select(after, algorithm, now(), policy);
     if (isDue && after[0] !== undefined) {
       onMade?.(toSigningKey(after[0].jwk, algorithm).kid);
@@ -108,8 +122,19 @@ export async function loadSigningKey(
 
 type StoredKeys = { readonly keys: Ring } | JsonWebKey;
 
-function openRing(text: string | undefined, storeKey: string, sealer: Sealer): StoredKeys {
-  return text === undefined ? { keys: [] } : JSON.parse(sealer.open(text, storeKey));
+/** @throws DamagedSigningKeys */
+function openRing(
+  text: string | undefined,
+  storeKey: string,
+  { sealer, onDamagedRecord }: SigningKeyDependencies,
+): StoredKeys {
+  try {
+    return text === undefined ? { keys: [] } : JSON.parse(sealer.open(text, storeKey));
+  } catch (cause) {
+    const damage = new DamagedSigningKeys(storeKey, cause);
+    onDamagedRecord?.('signing key', damage.reason);
+    throw damage;
+  }
 }
 
 /** As the first version stored it: without its age, which therefore begins now. */

@@ -83,10 +83,14 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
     await expect(check(other)).rejects.toThrow(refusal);
   });
 
-  test('signing keys of another key are refused beside a canary that fits', async () => {
+  test('signing keys that do not open are damaged, not a reason to refuse a key that fits', async () => {
     await check(right);
     await loadSigningKey('gateway', 'EdDSA', open(other));
-    await expect(check(right)).rejects.toThrow(refusal);
+    await check(right);
+    await expect(loadSigningKey('gateway', 'EdDSA', open(right))).rejects.toBeInstanceOf(
+      StoreUnavailable,
+    );
+    await expect(check(other)).rejects.toThrow(refusal);
   });
 
   test('a canary that was altered or moved opens for no key', async () => {

@@ -57,6 +57,32 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     expect(kids((await load()).all)).toEqual([second]);
   });
 
+  test('a process that has keys stops signing when their record is damaged, and replaces nothing', async () => {
+    const { store, ...identity } = openIdentity();
+    const reported: string[] = [];
+    const kept = keepSigningKeys('gateway', 'EdDSA', {
+      ...{ ...identity, store, now: clock, policy },
+      onDamagedRecord: (kind) => reported.push(kind),
+    });
+    const { kid } = await kept.current();
+    const whole = (await store.get(RECORD)) ?? '';
+    const damaged = `${whole.slice(0, -4)}AAAA`;
+    await store.set(RECORD, damaged);
+    now += 2 * MINUTE;
+    await expect(kept.current()).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(kept.current()).rejects.toMatchObject({
+      reason: expect.stringContaining(`${RECORD} in the store does not open`),
+    });
+    expect(await store.get(RECORD)).toBe(damaged);
+    expect(new Set(reported)).toEqual(new Set(['signing key']));
+
+    await store.set(RECORD, whole);
+    expect((await kept.current()).kid).toBe(kid);
+    await store.delete([RECORD]);
+    now += 2 * MINUTE;
+    expect((await kept.current()).kid).not.toBe(kid);
+  });
+
   test('a token signed in the last moment of a key verifies until it is dead, by whoever reads the set', async () => {
     const kept = keepSigningKeys('gateway', 'EdDSA', { ...openIdentity(), now: clock, policy });
     await kept.load();
