@@ -36,13 +36,14 @@ export function currentReader(): Reader | undefined {
 export function exposedFileProblem(
   { name, path }: SecretFile,
   reader: Reader | undefined = currentReader(),
+  mounts?: string,
 ): ConfigurationProblem | undefined {
   const stats = statOf(path);
   if (reader === undefined || !stats?.isFile()) {
     return undefined;
   }
   const exposure = exposureOf(stats, reader);
-  if (exposure === undefined || isOnReadOnlyMount(path)) {
+  if (exposure === undefined || isOnReadOnlyMount(path, mounts)) {
     return undefined;
   }
   const message = `names a file with secrets that ${exposure} (mode ${modeOf(stats)}). Run: ${remedy(path, stats, reader)}`;

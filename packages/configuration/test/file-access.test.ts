@@ -34,18 +34,19 @@ const modeOf = (path: string) => statSync(path).mode & 0o777;
 const foreigner = { user: statSync(import.meta.filename).uid + 4242, groups: [4242] };
 
 describe('a file with secrets that an operator names', () => {
-  test.each([0o600, 0o400, 0o700])('is accepted with mode %o', (mode) => {
-    expect(exposedFileProblem({ name: 'KEY', path: file('key', mode) })).toBeUndefined();
+  test.each(['0600', '0400', '0700'])('is accepted with mode %s', (mode) => {
+    const path = file('key', Number.parseInt(mode, 8));
+    expect(exposedFileProblem({ name: 'KEY', path })).toBeUndefined();
   });
 
   test.each([
-    [0o604, 'every user of this machine can read (mode 0604)'],
-    [0o644, 'every user of this machine can read (mode 0644)'],
-    [0o602, 'every user of this machine can change (mode 0602)'],
-    [0o666, 'every user of this machine can read and change (mode 0666)'],
-    [0o660, `can read and change (mode 0660)`],
-  ])('is reported with mode %o, with the command that corrects it', (mode, exposure) => {
-    const path = file('key', mode);
+    ['0604', 'every user of this machine can read (mode 0604)'],
+    ['0644', 'every user of this machine can read (mode 0644)'],
+    ['0602', 'every user of this machine can change (mode 0602)'],
+    ['0666', 'every user of this machine can read and change (mode 0666)'],
+    ['0660', 'can read and change (mode 0660)'],
+  ])('is reported with mode %s, with the command that corrects it', (mode, exposure) => {
+    const path = file('key', Number.parseInt(mode, 8));
     const problem = exposedFileProblem({ name: 'KEY', path });
     expect(problem?.name).toBe('KEY');
     expect(problem?.message).toContain('names a file with secrets that ');
@@ -76,14 +77,15 @@ describe('a file with secrets that an operator names', () => {
   });
 
   test.each([
-    [0o640, 0, 1000, undefined],
-    [0o440, 0, 1000, undefined],
-    [0o660, 0, 1000, 'group 1000 can read and change'],
-    [0o640, 0, 7, 'group 7 can read'],
-    [0o640, 1000, 1000, 'group 1000 can read'],
-    [0o644, 0, 1000, 'every user of this machine can read'],
-  ])('with mode %o, owner %i and group %i is %s to a service', (mode, uid, gid, exposure) => {
-    expect(exposureOf({ mode, uid, gid }, { user: 1000, groups: [1000] })).toBe(exposure);
+    ['0640', 0, 1000, undefined],
+    ['0440', 0, 1000, undefined],
+    ['0660', 0, 1000, 'group 1000 can read and change'],
+    ['0640', 0, 7, 'group 7 can read'],
+    ['0640', 1000, 1000, 'group 1000 can read'],
+    ['0644', 0, 1000, 'every user of this machine can read'],
+  ])('with mode %s, owner %i and group %i is %s to a service', (mode, uid, gid, exposure) => {
+    const stats = { mode: Number.parseInt(mode, 8), uid, gid };
+    expect(exposureOf(stats, { user: 1000, groups: [1000] })).toBe(exposure);
   });
 });
 
@@ -99,6 +101,14 @@ describe('a read-only mount', () => {
     expect(isOnReadOnlyMount(path, mounts(directory, 'rw'))).toBe(false);
     expect(isOnReadOnlyMount(path, mounts(directory.slice(0, -1), 'ro'))).toBe(false);
     expect(isOnReadOnlyMount(path, '')).toBe(false);
+  });
+
+  test('is no problem, whatever the mode of the file', () => {
+    const secret = { name: 'KEY', path: file('key', 0o644) };
+    expect(exposedFileProblem(secret, foreigner, mounts(directory, 'ro'))).toBeUndefined();
+    expect(exposedFileProblem(secret, foreigner, mounts(directory, 'rw'))).toMatchObject({
+      name: 'KEY',
+    });
   });
 
   test('that a writable one covers does not count, whatever its name', () => {
