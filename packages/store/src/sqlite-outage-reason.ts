@@ -8,6 +8,9 @@ const advices: Readonly<Record<number, string>> = {
   [SQLITE_FULL]: 'Free space on the file system of the store.',
 };
 
+/** Of the system, where the file is opened before SQLite sees it. */
+const refusedToOpen = ['EROFS', 'EACCES', 'EPERM'];
+
 /** The disk has no room left; what is in the file can be read. */
 export function isDiskFull(error: unknown): boolean {
   return codeOf(error) === SQLITE_FULL;
@@ -15,6 +18,10 @@ export function isDiskFull(error: unknown): boolean {
 
 /** What SQLite reports, in its own fixed words, and what to do. They never quote a value. */
 export function sqliteOutageReason(error: unknown): string | undefined {
+  const { code: systemCode } = Object(error) as { code?: unknown };
+  if (typeof systemCode === 'string' && refusedToOpen.includes(systemCode)) {
+    return `The file cannot be opened (${systemCode}). ${advices[SQLITE_READONLY]}`;
+  }
   const code = codeOf(error);
   const { errstr } = Object(error) as { errstr?: unknown };
   if (code === undefined || typeof errstr !== 'string') {

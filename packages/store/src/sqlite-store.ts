@@ -8,6 +8,7 @@ import {
 } from './limits.ts';
 import { inTransaction, isBusy, openSqliteDatabase } from './sqlite-database.ts';
 import { isDiskFull, sqliteOutageReason } from './sqlite-outage-reason.ts';
+import { createReserve, reserveReason } from './sqlite-reserve.ts';
 import { readSqliteRoom } from './sqlite-room.ts';
 import { prepareStatements, type SqliteStatements } from './sqlite-statements.ts';
 import { startSweeping } from './sqlite-sweep.ts';
@@ -19,6 +20,7 @@ import {
   StoreFull,
   type StoreRoom,
   StoreUnavailable,
+  type WriteOptions,
 } from './store.ts';
 
 export interface SqliteStoreDependencies {
@@ -47,6 +49,7 @@ class SqliteStore implements Store {
   readonly #database: DatabaseSync;
   readonly #statements: SqliteStatements;
   readonly #now: () => number;
+  readonly #isReserveReached: () => boolean;
   readonly #stopSweeping: () => void;
 
   constructor(path: string, database: DatabaseSync, dependencies: SqliteStoreDependencies) {
@@ -54,6 +57,7 @@ class SqliteStore implements Store {
     this.#database = database;
     this.#statements = prepareStatements(database);
     this.#now = dependencies.now;
+    this.#isReserveReached = createReserve(path);
     this.#stopSweeping = startSweeping(database, this.#statements, dependencies.now);
   }
 
@@ -64,13 +68,25 @@ class SqliteStore implements Store {
     });
   }
 
-  async set(key: string, value: string, ttlSeconds?: number): Promise<void> {
+  async set(
+    key: string,
+    value: string,
+    ttlSeconds?: number,
+    options?: WriteOptions,
+  ): Promise<void> {
     const lifetime = ttlSeconds === undefined ? undefined : lifetimeMilliseconds(ttlSeconds);
+    this.#assertRoom('set', options);
     await this.#run('set', () => this.#statements.set.run(key, value, this.#expiry(lifetime)));
   }
 
-  async claim(key: string, owner: string, ttlSeconds?: number): Promise<string> {
+  async claim(
+    key: string,
+    owner: string,
+    ttlSeconds?: number,
+    options?: WriteOptions,
+  ): Promise<string> {
     const lifetime = ttlSeconds === undefined ? undefined : lifetimeMilliseconds(ttlSeconds);
+    this.#assertRoom('claim', options);
     return this.#run('claim', () => {
       const now = this.#now();
       const expiry = this.#expiry(lifetime);
@@ -92,6 +108,7 @@ class SqliteStore implements Store {
   async increment(key: string, windowSeconds: number, amount = 1): Promise<Counter> {
     const window = lifetimeMilliseconds(windowSeconds);
     assertPositiveInteger('An amount', amount);
+    this.#assertRoom('increment');
     return this.#run('increment', () => {
       const now = this.#now();
       const [row] = this.#statements.increment.all({ key, amount, now, end: now + window });
@@ -112,6 +129,7 @@ class SqliteStore implements Store {
 
   async addToIndex(key: string, member: string, expiresAt: number): Promise<void> {
     assertEpochMilliseconds(expiresAt);
+    this.#assertRoom('addToIndex');
     await this.#run('addToIndex', () => this.#statements.addToIndex.run(key, member, expiresAt));
   }
 
@@ -129,10 +147,11 @@ class SqliteStore implements Store {
     key: string,
     entry: string,
     capacity: number,
-    { replaces, maximumAgeSeconds }: AppendOptions = {},
+    { replaces, maximumAgeSeconds, revokes = false }: AppendOptions = {},
   ): Promise<void> {
     assertPositiveInteger('A capacity', capacity);
     const age = maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
+    this.#assertRoom('append', { revokes });
     await this.#write('append', () => {
       const now = this.#now();
       if (replaces !== undefined) {
@@ -168,6 +187,13 @@ class SqliteStore implements Store {
 
   #expiry(lifetime: number | undefined): number {
     return lifetime === undefined ? NEVER_EXPIRES : this.#now() + lifetime;
+  }
+
+  /** @throws StoreFull for a write that revokes nothing, when only the reserve is left */
+  #assertRoom(operation: string, { revokes = false }: WriteOptions = {}): void {
+    if (!revokes && this.#isReserveReached()) {
+      throw new StoreFull(operation, undefined, reserveReason);
+    }
   }
 
   #write(operation: string, work: () => void): Promise<void> {
