@@ -88,6 +88,10 @@ describe('a service with a health path', () => {
     );
     expect(refused.map(({ headers }) => headers['retry-after'])).toEqual(Array(20).fill('1'));
     expect(calls).toBe(before);
+    const lines = booted.logLines().filter(({ code }) => code === 'service_unavailable');
+    expect(lines.map(({ level, err }) => [level, err])).toEqual(
+      Array(20).fill(['info', undefined]),
+    );
 
     onCall = answerAtOnce;
     onProbe = answerAtOnce;
@@ -120,20 +124,19 @@ describe('a service with a health path', () => {
   });
 
   it('that sends anything while it is asked is not given up', async () => {
-    await boot({ health: '/health', timeoutMilliseconds: 5500 });
-    onProbe = silence;
-    // The first request is answered slowly after its head; the second one is not answered.
+    await boot({ health: '/health', timeoutMilliseconds: 7000 });
+    // One reply begins and continues only during a probe. The other request gets no reply.
     onCall = (request, response) => {
       if (request.url?.includes('slow')) {
         response.flushHeaders();
-        const timer = setInterval(() => response.write('x'), 300);
-        response.once('close', () => clearInterval(timer));
+        onProbe = () => response.write('x');
       }
     };
     const headers = { Authorization: `Bearer ${token}` };
     const slow = send(booted.port, '/api/device?slow', { headers }).catch(() => undefined);
     expect((await get()).status).toBe(504);
     await slow;
+    expect(probes).toBeGreaterThan(0);
     expect(changes()).toEqual([]);
   });
 

@@ -5,15 +5,25 @@
  *
  *   with a health path    a request waits and no byte comes for 1.5 s → ask for the path → no answer in 2.5 s → open
  *                         while open: ask every second, the first answer closes
- *   without               5 requests in a row meet their deadline without a byte → open
+ *   without               5 requests that were sent completely meet their deadline, and no byte came since
+ *                         the first of them was sent → open
  *                         while open: one request a second goes through (half-open), its answer closes
  *
  * A slow service keeps answering its health path, so long requests do not open the circuit.
  */
 import { ApiError, serviceUnavailable } from '@gatehouse/api-envelope';
+import { CircuitOpen } from './circuit-open.ts';
 import type { HealthProbe } from './health-probe.ts';
 
 export type CircuitState = 'closed' | 'open';
+
+/** A request to the service. */
+export interface WatchedCall {
+  /** The caller has not sent all of the body yet, so the service cannot answer. */
+  readonly isUploading: boolean;
+  /** How often the service had sent something when the call began. Set by CircuitBreaker. */
+  heardBefore: number;
+}
 
 export interface CircuitDependencies {
   readonly health: HealthProbe | undefined;
@@ -41,6 +51,8 @@ export class CircuitBreaker {
   #isAsking = false;
   #quietLooks = 0;
   #looksUntilTrial = 0;
+  #trial: WatchedCall | undefined;
+  #heardCount = 0;
   #timeouts = 0;
 
   constructor(dependencies: CircuitDependencies) {
@@ -57,23 +69,37 @@ export class CircuitBreaker {
     if (this.#state === 'closed') {
       return;
     }
-    if (this.#dependencies.health !== undefined || this.#looksUntilTrial > 0) {
-      throw serviceUnavailable(new Error('The service has stopped answering.'));
+    // A caller that stalls its upload must not keep the trial from the others.
+    const isTrialFree = this.#looksUntilTrial === 0 || this.#trial?.isUploading === true;
+    if (this.#dependencies.health !== undefined || !isTrialFree) {
+      throw serviceUnavailable(new CircuitOpen());
     }
-    this.#looksUntilTrial = TRIAL_LOOKS;
+  }
+
+  /** A request goes to the service. While the circuit is open, it is the trial. */
+  begin(call: WatchedCall): void {
+    call.heardBefore = this.#heardCount;
+    if (this.#state === 'open') {
+      this.#trial = call;
+      this.#looksUntilTrial = TRIAL_LOOKS;
+    }
   }
 
   /** The service sent something. */
   heard(): void {
     this.#isHeard = true;
+    this.#heardCount += 1;
     this.#timeouts = 0;
     if (this.#state === 'open') {
       this.#change('closed');
     }
   }
 
-  /** A request met its deadline without a byte of a reply. */
-  timedOut(): void {
+  /** A request that was sent completely met its deadline without a byte of a reply. */
+  timedOut(call: WatchedCall): void {
+    if (this.#state === 'open' || call.heardBefore !== this.#heardCount) {
+      return;
+    }
     this.#timeouts += 1;
     if (this.#timeouts >= TIMEOUTS_IN_A_ROW && this.#dependencies.health === undefined) {
       this.#open();
@@ -123,6 +149,7 @@ export class CircuitBreaker {
   #change(state: CircuitState): void {
     this.#state = state;
     this.#timeouts = 0;
+    this.#trial = undefined;
     this.#dependencies.onChange(state);
   }
 }

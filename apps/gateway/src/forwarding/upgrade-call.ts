@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode } from '@gatehouse/api-envelope';
 import type { Dispatcher } from 'undici';
+import type { WatchedCall } from './circuit-breaker.ts';
 import { toUpstreamError } from './upstream-errors.ts';
 
 export interface UpgradedConnection {
@@ -19,18 +20,30 @@ const refusals: Readonly<Record<number, ErrorCode>> = {
   503: 'service_unavailable',
 };
 
-/** The opening of one WebSocket, as undici reports it. `settled` runs once, when it failed or is closed. */
-export class UpgradeCall implements Dispatcher.DispatchHandler {
+export interface UpgradeCallEvents {
+  /** The service answered, whatever its answer. */
+  answered(): void;
+  /** The handshake was sent and met its deadline without an answer. */
+  unanswered(call: UpgradeCall): void;
+  /** Once, when it failed or is closed. */
+  settled(): void;
+}
+
+/** The opening of one WebSocket, as undici reports it. */
+export class UpgradeCall implements Dispatcher.DispatchHandler, WatchedCall {
+  /** A handshake has no body. */
+  readonly isUploading = false;
+  heardBefore = 0;
   readonly upgraded: Promise<UpgradedConnection>;
-  readonly #settled: () => void;
+  readonly #events: UpgradeCallEvents;
   #resolve: (connection: UpgradedConnection) => void = () => {};
   #reject: (error: unknown) => void = () => {};
   #controller: Dispatcher.DispatchController | undefined;
   #expired = false;
   #over = false;
 
-  constructor(settled: () => void) {
-    this.#settled = settled;
+  constructor(events: UpgradeCallEvents) {
+    this.#events = events;
     this.upgraded = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -40,6 +53,9 @@ export class UpgradeCall implements Dispatcher.DispatchHandler {
   /** Too late, unless it is over. */
   expire(): void {
     this.#expired = true;
+    if (this.#controller !== undefined && !this.#over) {
+      this.#events.unanswered(this);
+    }
     this.#reject(new ApiError('timeout'));
     this.#controller?.abort(new ApiError('timeout'));
   }
@@ -57,11 +73,13 @@ export class UpgradeCall implements Dispatcher.DispatchHandler {
     headers: IncomingHttpHeaders,
     socket: Duplex,
   ): void {
+    this.#events.answered();
     socket.once('close', () => this.#finish());
     this.#resolve({ headers, socket });
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    this.#events.answered();
     if (status >= 200) {
       const cause = new Error(`The service answered ${status} to an upgrade.`);
       controller.abort(new ApiError(refusals[status] ?? 'bad_gateway', { cause }));
@@ -76,7 +94,7 @@ export class UpgradeCall implements Dispatcher.DispatchHandler {
   #finish(): void {
     if (!this.#over) {
       this.#over = true;
-      this.#settled();
+      this.#events.settled();
     }
   }
 }

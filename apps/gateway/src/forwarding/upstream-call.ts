@@ -1,5 +1,6 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import type { RequestDependent } from '@gatehouse/http-server';
+import type { WatchedCall } from './circuit-breaker.ts';
 import type { Expiring } from './deadlines.ts';
 import type { ExchangeHandler, ReplyController } from './http1/connection.ts';
 import { type HoldObserver, UpstreamBody } from './upstream-body.ts';
@@ -30,10 +31,13 @@ const callerLeft = () => new Error('The caller left.');
  * One exchange with an upstream, as its connection reports it. `reply` resolves with the head or rejects with an
  * ApiError; what happens later shows in the body.
  */
-export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver, RequestDependent {
+export class UpstreamCall
+  implements ExchangeHandler, Expiring, HoldObserver, RequestDependent, WatchedCall
+{
   /** See Deadlines. */
   slot = -1;
   expiresAt = 0;
+  heardBefore = 0;
   readonly reply: Promise<UpstreamReply>;
   readonly #events: UpstreamCallEvents;
   #resolve: (reply: UpstreamReply) => void = nothing;
@@ -42,7 +46,7 @@ export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver, Re
   #cancelled: Error | undefined;
   #body: UpstreamBody | undefined;
   #over = false;
-  #isExpired = false;
+  #isUnanswered = false;
 
   constructor(events: UpstreamCallEvents) {
     this.#events = events;
@@ -57,9 +61,13 @@ export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver, Re
     return this.#body !== undefined;
   }
 
-  /** It met its deadline. */
-  get isExpired(): boolean {
-    return this.#isExpired;
+  /** It was sent completely and met its deadline without a reply. */
+  get isUnanswered(): boolean {
+    return this.#isUnanswered;
+  }
+
+  get isUploading(): boolean {
+    return this.#controller?.isUploading === true;
   }
 
   /** Ends the exchange wherever it is; after its end it does nothing. */
@@ -87,7 +95,8 @@ export class UpstreamCall implements ExchangeHandler, Expiring, HoldObserver, Re
   }
 
   expire(): void {
-    this.#isExpired = true;
+    const isSent = this.#controller !== undefined && !this.isUploading;
+    this.#isUnanswered = isSent && !this.isAnswered;
     this.cancel(() => new ApiError('timeout'));
   }
 

@@ -99,6 +99,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     send(request) {
       breaker.assertClosed();
       const call = openCall(request);
+      breaker.begin(call);
       deadlines.start(call, request.timeoutMilliseconds);
       pools.send(request, call);
       return call;
@@ -106,7 +107,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     async upgrade(request) {
       breaker.assertClosed();
       open.enter();
-      const call = new UpgradeCall(() => open.leave());
+      const call = new UpgradeCall({
+        answered: () => breaker.heard(),
+        unanswered: (unanswered) => breaker.timedOut(unanswered),
+        settled: () => open.leave(),
+      });
+      breaker.begin(call);
       const deadline = setTimeout(() => call.expire(), request.timeoutMilliseconds);
       pools.upgrade(request, call);
       return call.upgraded.finally(() => clearTimeout(deadline));
@@ -130,8 +136,8 @@ function callEvents(watchers: {
   const { deadlines, breaker, held } = watchers;
   const end = (call: UpstreamCall) => {
     deadlines.end(call);
-    if (call.isExpired && !call.isAnswered) {
-      breaker.timedOut();
+    if (call.isUnanswered) {
+      breaker.timedOut(call);
     }
   };
   const heard = () => breaker.heard();

@@ -2,6 +2,7 @@ import { ApiError, serviceUnavailable, toApiError } from '@gatehouse/api-envelop
 import type { RequestNotes } from '@gatehouse/http-server';
 import { StoreUnavailable } from '@gatehouse/store';
 import { bearerChallenge } from '../authentication/challenge.ts';
+import { CircuitOpen } from '../forwarding/circuit-open.ts';
 
 /** Whatever was thrown, as the catalogue has it. */
 export function toRefusal(thrown: unknown): ApiError {
@@ -11,7 +12,7 @@ export function toRefusal(thrown: unknown): ApiError {
 export function noteRefusal(error: ApiError, notes: RequestNotes, callerIsGone: boolean): void {
   notes.code = error.code;
   // A caller that left is no fault of ours.
-  if (error.status >= 500 && !callerIsGone) {
+  if (error.status >= 500 && !callerIsGone && !(error.cause instanceof CircuitOpen)) {
     notes.err = error.cause ?? error;
   }
 }

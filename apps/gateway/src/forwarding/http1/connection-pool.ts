@@ -23,7 +23,12 @@ import type { PlainRequest } from './plain-request.ts';
 
 const SWEEP_MILLISECONDS = 100;
 /** The controller of an exchange that never had a connection. */
-const nobody: ReplyController = { pause() {}, resume() {}, abort() {} };
+const nobody: ReplyController = {
+  isUploading: false,
+  pause() {},
+  resume() {},
+  abort() {},
+};
 
 export interface ConnectionPoolOptions {
   readonly url: URL;

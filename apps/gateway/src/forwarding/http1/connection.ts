@@ -8,6 +8,8 @@ import { type ReplyListener, ReplyReader } from './reply-reader.ts';
 
 /** What whoever waits for a reply may do meanwhile. */
 export interface ReplyController {
+  /** The body is not sent completely. */
+  readonly isUploading: boolean;
   pause(): void;
   resume(): void;
   abort(error: Error): void;
@@ -84,6 +86,10 @@ export class Connection implements ReplyListener, ReplyController {
     return this.#isConnecting;
   }
 
+  get isUploading(): boolean {
+    return this.#sender?.isOver === false;
+  }
+
   get isOpen(): boolean {
     return !this.#socket.destroyed;
   }
@@ -158,8 +164,7 @@ export class Connection implements ReplyListener, ReplyController {
 
   onEnd(): void {
     const handler = this.#handler;
-    this.#handler = undefined;
-    this.#request = undefined;
+    this.#handler = this.#request = undefined;
     handler?.onResponseEnd();
   }
 
