@@ -189,18 +189,26 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       ['1.1', 'gzip, chunked', 'must be chunked'],
     ])('CWE-444 refuses HTTP/%s with Transfer-Encoding: %s', async (version, encoding, problem) => {
       const form = 'grant_type=client_credentials';
+      const revocation = `token=${await newToken()}`;
+      const smuggled =
+        `POST /revoke HTTP/1.1\r\nHost: x\r\nAuthorization: ${asWeb.authorization}\r\n` +
+        'Content-Type: application/x-www-form-urlencoded\r\n' +
+        `Content-Length: ${revocation.length}\r\n\r\n${revocation}`;
       const reply = await sendRaw(
         issuer,
         `POST /token HTTP/${version}\r\nHost: x\r\nAuthorization: ${asWeb.authorization}\r\n` +
           'Content-Type: application/x-www-form-urlencoded\r\nConnection: keep-alive\r\n' +
           `Transfer-Encoding: ${encoding}\r\n\r\n` +
-          `${form.length.toString(16)}\r\n${form}\r\n0\r\n\r\nGET /jwks HTTP/1.1\r\nHost: x\r\n\r\n`,
+          `${form.length.toString(16)}\r\n${form}\r\n0\r\n\r\n${smuggled}`,
       );
       expect(reply).toMatch(/^HTTP\/1\.1 400 /);
       expect(reply).toMatch(/\r\nconnection: close\r\n/i);
       expect(reply).toContain(`Transfer-Encoding ${problem}.`);
       expect(reply.match(/HTTP\/1\.1 [1-5]/g)).toHaveLength(1);
       await stillServes();
+      expect(await introspect(revocation.slice('token='.length))).toMatchObject({
+        body: { active: true },
+      });
     });
 
     it('TE-07 refuses a body over the limit, with and without Content-Length', async () => {

@@ -74,7 +74,9 @@ describe('the framing of a body', () => {
   });
 
   it('CWE-444 refuses Transfer-Encoding in HTTP/1.0, and reads no second request from its body', async () => {
-    const smuggled = 'GET /api/device HTTP/1.1\r\nHost: g\r\n\r\n';
+    const smuggled =
+      'POST /device-instance HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n' +
+      `Authorization: Bearer ${token}\r\nContent-Length: 2\r\n\r\n{}`;
     for (const body of [chunked, `${chunked}${smuggled}`]) {
       const head = 'Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n';
       const reply = await post(head, body, '1.0');

@@ -23,6 +23,7 @@ import { createClientErrorHandler } from './client-error.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { deferContinue } from './continue.ts';
 import { countDroppedConnections } from './dropped-connections.ts';
+import { createFramingGuard } from './framing-guard.ts';
 import { holdRequests } from './hold-requests.ts';
 import type { Logger } from './logger.ts';
 import type { MetricsRegistry } from './metrics/metrics-registry.ts';
@@ -74,10 +75,16 @@ export interface RunningServer {
 }
 
 export async function serve(
-  listener: RequestListener,
+  application: RequestListener,
   options: ListenOptions,
 ): Promise<RunningServer> {
   const { upgrades, logger } = options;
+  const framing = createFramingGuard();
+  const listener: RequestListener = (request, response) => {
+    if (!framing.isDoubtful(request)) {
+      application(request, response);
+    }
+  };
   const server = createServer({
     headersTimeout: serverLimits.headersTimeout,
     requestTimeout: serverLimits.requestTimeout,
@@ -86,13 +93,15 @@ export async function serve(
     maxHeaderSize: serverLimits.maxHeaderSize,
     optimizeEmptyRequests: options.readsAnnouncedBodiesOnly === true,
     ...(upgrades && {
-      shouldUpgradeCallback: (request: IncomingMessage) => upgrades.accepts(request),
+      shouldUpgradeCallback: (request: IncomingMessage) =>
+        !framing.isDoubtful(request) && upgrades.accepts(request),
     }),
   });
   const connections = trackConnections(server);
   server.maxRequestsPerSocket = serverLimits.maxRequestsPerSocket;
   server.maxHeadersCount = serverLimits.maxHeadersCount;
   cutSlowReaders(server, serverLimits);
+  server.on('request', framing.note);
   server.on('request', listener);
   if (options.maximumConnections !== undefined) {
     server.maxConnections = options.maximumConnections;

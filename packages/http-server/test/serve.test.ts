@@ -23,6 +23,31 @@ async function timed(work: Promise<unknown>): Promise<number> {
   return performance.now() - started;
 }
 
+describe('a connection whose framing is in doubt', () => {
+  test.concurrent.each([
+    ['HTTP/1.0', 'chunked'],
+    ['HTTP/1.1', 'gzip, chunked'],
+  ])(
+    'CWE-444 of %s with Transfer-Encoding: %s, gives the listener no later request',
+    async (version, encoding) => {
+      const seen: unknown[] = [];
+      const server = await start((request, response) => {
+        seen.push(request.url);
+        // Says nothing about the connection, and comes after everything has been parsed.
+        setTimeout(() => response.writeHead(400, { 'Content-Length': '0' }).end(), 50);
+      });
+      const connection = openRawConnection(server.port);
+      connection.send(
+        `${GET}POST /doubt ${version}\r\nHost: test\r\nConnection: keep-alive\r\n` +
+          `Transfer-Encoding: ${encoding}\r\n\r\n0\r\n\r\n${GET.repeat(2)}`,
+      );
+      const replies = (await connection.ended()).match(/HTTP\/1\.1 400|connection: close/gi);
+      expect(replies).toEqual(['HTTP/1.1 400', 'HTTP/1.1 400', 'Connection: close']);
+      expect(seen).toEqual(['/', '/doubt']);
+    },
+  );
+});
+
 describe('closing a server', () => {
   test.concurrent('CF-02 lets a request in flight finish, says Connection: close, and ends right after', async () => {
     const server = await start((_request, response) => {
