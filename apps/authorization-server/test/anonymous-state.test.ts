@@ -51,6 +51,43 @@ describe.each(storeEngines)('a browser in which nobody has signed in, on %s', (e
     expect(added.length).toBeLessThanOrEqual(4);
   });
 
+  it('stores nothing either where it sends every cookie to every path', async () => {
+    const names = async () => (await listStoredKeys(system.storeUrl)).map(({ key }) => key);
+    const before = await names();
+    const jar = new Map<string, string>();
+    const send = async (url: string, form?: Record<string, string>) => {
+      const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+      const body = form && new URLSearchParams(form);
+      const init = body === undefined ? {} : { method: 'POST', body };
+      const reply = await fetch(url, { ...init, redirect: 'manual', headers: { cookie } });
+      for (const line of reply.headers.getSetCookie()) {
+        const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+        if (value !== '') {
+          jar.set(name, value);
+        }
+      }
+      return reply;
+    };
+
+    let resumed = 0;
+    let reply = await send(authorizationUrl(issuer));
+    for (let i = 0; i < 5; i += 1) {
+      const signIn = new URL(reply.headers.get('location') ?? '', issuer).href;
+      reply = await send(signIn.replace('/sign-in/', '/authorize/'));
+      resumed += reply.status === 302 ? 1 : 0;
+    }
+    // The provider starts another interaction in place of each.
+    expect(resumed).toBe(5);
+    for (let i = 0; i < 5; i += 1) {
+      const page = await (await send(`${issuer}/device`)).text();
+      const xsrf = /name="xsrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
+      const ended = await send(`${issuer}/logout/confirm`, { xsrf, logout: 'yes' });
+      expect(ended.status).toBeLessThan(500);
+    }
+    const added = (await names()).filter((key) => !before.includes(key));
+    expect(added.filter((key) => !/^(rate:pages|attempts:user-code):/.test(key))).toEqual([]);
+  });
+
   it('gets a new session id when the person signs in to connect a device', async () => {
     const visitor = createPageVisitor();
     const device = await startDevice(issuer);

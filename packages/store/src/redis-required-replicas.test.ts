@@ -7,6 +7,7 @@ import {
 
 const report = (...inStep: string[]) => ({
   history: 'a',
+  hasReplicas: inStep.length > 0,
   inStep,
   refusesWithoutReplicas: false,
 });
@@ -28,6 +29,7 @@ describe('the report of a server about its replicas', () => {
     ].join('\r\n');
     expect(parseReplication(information)).toEqual({
       history: '0d1f',
+      hasReplicas: true,
       inStep: ['10.0.0.1:6379', '10.0.0.2:6380'],
       refusesWithoutReplicas: true,
     });
@@ -37,6 +39,7 @@ describe('the report of a server about its replicas', () => {
     const information = 'role:master\r\nconnected_slaves:0\r\nmaster_replid:77\r\n';
     expect(parseReplication(information)).toEqual({
       history: '77',
+      hasReplicas: false,
       inStep: [],
       refusesWithoutReplicas: false,
     });
@@ -48,6 +51,20 @@ describe('the replicas that have to acknowledge', () => {
     const required = new RequiredReplicas();
     required.learn(report(), 0);
     expect(required.count).toBe(0);
+  });
+
+  test('are never none where all are silent, also for a process that has just started', () => {
+    const silent =
+      'slave0:ip=10.0.0.1,port=6379,state=online,offset=98,lag=5\r\nmaster_replid:77\r\n';
+    const required = new RequiredReplicas();
+    required.learn(parseReplication(silent), 0);
+    expect(required.count).toBe(1);
+  });
+
+  test('are never none where the server demands one', () => {
+    const required = new RequiredReplicas();
+    required.learn({ ...report(), refusesWithoutReplicas: true }, 0);
+    expect(required.count).toBe(1);
   });
 
   test('are all that are in step', () => {

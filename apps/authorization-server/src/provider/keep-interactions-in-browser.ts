@@ -47,7 +47,11 @@ export function keepInteractionsInBrowser(
       return holder === undefined ? undefined : payload;
     },
     async destroy(id) {
-      await store.set(endedKey(id), '', lifetimes.Interaction);
+      // Only one that was submitted is in the store, and only its end is remembered. A client that ignores the path of
+      // the cookie could otherwise write a record with each request.
+      if ((await stored.find(id)) !== undefined) {
+        await store.set(endedKey(id), '', lifetimes.Interaction);
+      }
       await stored.destroy(id);
       cookies.clear(id);
     },

@@ -33,9 +33,11 @@ export function endGrantsWithSession(
   const session = provider.Session.prototype;
   const { destroy, persist } = session;
   session.destroy = async function destroyWithGrants() {
-    await store.set(endedSessionKey(credentialHash(this.uid)), '', ENDED_SECONDS, {
-      revokes: true,
-    });
+    // An anonymous session is not in the store, so nobody can write it back, and anybody can end any number of them.
+    if (this.accountId !== undefined) {
+      const key = endedSessionKey(credentialHash(this.uid));
+      await store.set(key, '', ENDED_SECONDS, { revokes: true });
+    }
     for (const { grantId } of Object.values(this.authorizations ?? {})) {
       const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
       await grant?.destroy();

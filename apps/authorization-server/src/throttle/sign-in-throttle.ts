@@ -2,7 +2,7 @@
  * Guessing passwords, made slow. Every form that takes a password signs in through here: the sign-in page, the
  * password grant, the account page that asks for the current one. The flow of one attempt:
  *
- *   count for address and client ─▶ over: 429      (says nothing about the account)
+ *   count for the address, and for the client unless the device is known ─▶ over: 429
  *   count for the account, or for a device that signed in to it before (sign-in/device-cookie.ts)
  *                                ─▶ over: refused by a timer that takes as long as a hash
  *   verify the password          ─▶ wrong, unknown, disabled, not allowed here: refused
@@ -50,7 +50,7 @@ export interface SignInAttempt {
 export interface SignInObserver {
   succeeded(attempt: SignInAttempt, userId: string): void;
   failed(attempt: SignInAttempt, reason: 'credentials' | 'not_allowed' | 'throttled'): void;
-  /** With the failure that locks the account, not with those that follow. */
+  /** With the failure that locks the account or the known device, not with those that follow. */
   locked(attempt: SignInAttempt): void;
 }
 
@@ -83,7 +83,8 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
 
   /** @throws TooManyAttempts */
   async function countOrigin(attempt: SignInAttempt): Promise<void> {
-    const { address, clientId } = attempt;
+    const { address } = attempt;
+    const clientId = limitedClient(attempt);
     const counts: (readonly [key: string, limit: Limit])[] = [
       [`sign-ins:address:${address}`, addressLimit],
     ];
@@ -99,15 +100,24 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
     }
   }
 
-  /** Guesses from elsewhere do not count for a known device, and its own only for itself. */
-  async function partyKey({ username, device }: SignInAttempt): Promise<string> {
-    const user = device === undefined ? undefined : await users.findByUsername(username);
-    return device !== undefined && user?.userId === device.userId
-      ? deviceKey(device)
-      : accountKey(username);
+  /** A device that belongs to another user is unknown. */
+  async function withKnownDevice(attempt: SignInAttempt): Promise<SignInAttempt> {
+    const { username, device } = attempt;
+    if (device === undefined) {
+      return attempt;
+    }
+    const user = await users.findByUsername(username);
+    return user?.userId === device.userId ? attempt : { ...attempt, device: undefined };
   }
 
-  async function giveBack(key: string, { clientId }: SignInAttempt): Promise<void> {
+  /** Guesses from elsewhere do not count for a known device, and its own only for itself. */
+  const partyKey = ({ username, device }: SignInAttempt) =>
+    device === undefined ? accountKey(username) : deviceKey(device);
+  const limitedClient = ({ device, clientId }: SignInAttempt) =>
+    device === undefined ? clientId : undefined;
+
+  async function giveBack(key: string, attempt: SignInAttempt): Promise<void> {
+    const clientId = limitedClient(attempt);
     const keys = [key, ...(clientId === undefined ? [] : [clientKey(clientId)])];
     await Promise.all(keys.map((key) => store.decrement(key)));
   }
@@ -124,13 +134,14 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
     return user;
   }
 
-  return async (attempt) => {
-    if (Buffer.byteLength(attempt.password) > MAXIMUM_PASSWORD_BYTES) {
-      observer?.failed(attempt, 'credentials');
+  return async (presented) => {
+    if (Buffer.byteLength(presented.password) > MAXIMUM_PASSWORD_BYTES) {
+      observer?.failed(presented, 'credentials');
       return undefined;
     }
+    const attempt = await withKnownDevice(presented);
     await countOrigin(attempt);
-    const key = await partyKey(attempt);
+    const key = partyKey(attempt);
     const { count } = await store.increment(key, accountLimit.windowSeconds);
     let isGuess = false;
     try {
@@ -141,7 +152,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
       }
       const user = await evaluate(attempt);
       isGuess = user === undefined;
-      if (isGuess && count === accountLimit.attempts && key === accountKey(attempt.username)) {
+      if (isGuess && count === accountLimit.attempts) {
         observer?.locked(attempt);
       }
       if (user !== undefined) {
