@@ -12,10 +12,21 @@ import {
   storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { accountLimit } from '../src/throttle/limits.ts';
+import { ACCOUNT_CLIENT_ID } from '../src/account/account-client.ts';
+import { accountLimit, clientLimit } from '../src/throttle/limits.ts';
 import { basic, bootstrap, requestToken } from './fixtures.ts';
 
-const names = ['locked', 'left', 'guessed', 'other', 'changed', 'disabled', 'everywhere', 'forged'];
+const names = [
+  'locked',
+  'limited',
+  'left',
+  'guessed',
+  'other',
+  'changed',
+  'disabled',
+  'everywhere',
+  'forged',
+];
 const passwordOf = (username: string) => `a long password of ${username}`;
 const machine = { clientId: 'password', secureKey: 'passwordKey0123456789' };
 
@@ -93,6 +104,15 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     expect((await signInRight('locked')).status).toBe(422);
     expect((await signInRight('locked', device)).status).toBe(303);
     expect((await signInRight('locked', device)).status).toBe(303);
+  });
+
+  it('lets it in while others have used up the limit of the application', async () => {
+    const device = await newDevice('limited');
+    const { attempts, windowSeconds } = clientLimit;
+    await identity.store.increment(`sign-ins:client:${ACCOUNT_CLIENT_ID}`, windowSeconds, attempts);
+    expect((await signInRight('limited')).status).toBe(429);
+    expect((await signInRight('limited', device)).status).toBe(303);
+    await identity.store.delete([`sign-ins:client:${ACCOUNT_CLIENT_ID}`]);
   });
 
   it('is given anew at every sign-in, and none for a failed one', async () => {

@@ -15,7 +15,7 @@ export function validate<Schema extends z.ZodType>(
   const parsed = schema.safeParse(value);
   if (!parsed.success) {
     const problems = toProblems(parsed.error).map(({ name, message }) => `${name}: ${message}`);
-    throw new UsageError('That is not possible:', problems);
+    throw new UsageError('Invalid input:', problems);
   }
   return parsed.data;
 }

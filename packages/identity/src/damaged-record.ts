@@ -1,5 +1,5 @@
 /**
- * Told that a record cannot be read: no JSON, members missing, or a sealed text that does not open. Whoever reads it
+ * Told that a record cannot be read: invalid JSON, members missing, or a sealed text that does not open. Whoever reads it
  * treats it as absent, so that it opens nothing. Must not throw.
  *
  * @param kind what the record is: a client, a user, a model of the provider. Never its contents

@@ -1,4 +1,4 @@
-/** `full`: it reads and refuses to write. `nearly-full`: it works, and somebody should look at it. */
+/** `full`: it reads and refuses to write. `nearly-full`: it works, but an operator should check it. */
 export type StoreState = 'available' | 'nearly-full' | 'full' | 'unavailable';
 
 export type OnStateChange = (state: StoreState, reason: string | undefined) => void;

@@ -38,7 +38,7 @@ interface Write {
  *
  *   writes … ─▶ fence ─▶ WAIT ─▶ replies        (the writes that arrive meanwhile are the next batch)
  *
- * WAIT holds up its connection, so this one carries nothing else, and one WAIT serves all writes of a batch
+ * WAIT blocks its connection, so this one carries nothing else, and one WAIT serves all writes of a batch
  * (group commit). WAIT covers the last write of its connection only, and a repeated claim or deletion changes nothing:
  * the fence is a write that always does. As replication has one order, its acknowledgement covers all before it.
  */
@@ -103,7 +103,7 @@ export class ConfirmedBatches {
     this.#isBusy = false;
   }
 
-  /** Those who have been told that it took too long must not find their write sent later. */
+  /** A write must not be sent after its caller received a timeout. */
   #takeBatch(): readonly Write[] {
     const oldest = performance.now() - OPERATION_DEADLINE_MILLISECONDS + SHORTEST_WAIT_MILLISECONDS;
     const batch = this.#queue;
@@ -131,7 +131,7 @@ export class ConfirmedBatches {
     const replies = batch.map(({ run }) => run());
     const confirmation = required === 0 ? undefined : this.#wait(required, oldest.startedAt);
     stream.uncork();
-    // Settled one by one: a write that the server refuses is no business of its neighbors.
+    // Settled one by one: a rejected write does not affect the others of the batch.
     const outcomes = Promise.allSettled(replies);
     const failure = await confirmation?.then(
       () => undefined,

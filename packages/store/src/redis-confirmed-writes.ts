@@ -75,7 +75,7 @@ export class ConfirmedWrites {
     } catch (error) {
       const redirection = redirectionOf(error);
       if (redirection === undefined) {
-        // A master that is gone sends nobody elsewhere: what took its place is found only by asking.
+        // A master that is down sends no redirect. Refresh the slot table to find its successor.
         if (!(error instanceof ReplyError)) {
           cluster.refreshSlotsCache();
         }

@@ -100,21 +100,9 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
     }
   }
 
-  /** A device that belongs to another user is unknown. */
-  async function withKnownDevice(attempt: SignInAttempt): Promise<SignInAttempt> {
-    const { username, device } = attempt;
-    if (device === undefined) {
-      return attempt;
-    }
-    const user = await users.findByUsername(username);
-    return user?.userId === device.userId ? attempt : { ...attempt, device: undefined };
-  }
-
   /** Guesses from elsewhere do not count for a known device, and its own only for itself. */
   const partyKey = ({ username, device }: SignInAttempt) =>
     device === undefined ? accountKey(username) : deviceKey(device);
-  const limitedClient = ({ device, clientId }: SignInAttempt) =>
-    device === undefined ? clientId : undefined;
 
   async function giveBack(key: string, attempt: SignInAttempt): Promise<void> {
     const clientId = limitedClient(attempt);
@@ -139,7 +127,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
       observer?.failed(presented, 'credentials');
       return undefined;
     }
-    const attempt = await withKnownDevice(presented);
+    const attempt = await withKnownDevice(presented, users);
     await countOrigin(attempt);
     const key = partyKey(attempt);
     const { count } = await store.increment(key, accountLimit.windowSeconds);
@@ -165,4 +153,22 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
       }
     }
   };
+}
+
+/** A device that belongs to another user is unknown. */
+async function withKnownDevice(
+  attempt: SignInAttempt,
+  users: Pick<UserRegistry, 'findByUsername'>,
+): Promise<SignInAttempt> {
+  const { username, device } = attempt;
+  if (device === undefined) {
+    return attempt;
+  }
+  const user = await users.findByUsername(username);
+  return user?.userId === device.userId ? attempt : { ...attempt, device: undefined };
+}
+
+/** Strangers must not lock a known device out through the limit of its client. */
+function limitedClient({ device, clientId }: SignInAttempt): string | undefined {
+  return device === undefined ? clientId : undefined;
 }

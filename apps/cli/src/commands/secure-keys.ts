@@ -28,6 +28,11 @@ const rotateKey: Command = {
   async run({ positionals: { clientId = '' }, options }, { identity, audit }) {
     const replaceOldest = flag(options['replace-oldest']) === true;
     const kept = flag(options['keep-tokens']) === true;
+    if (kept && !replaceOldest) {
+      throw new UsageError('--keep-tokens needs --replace-oldest: without it, no key is removed.', [
+        'clients rotate-key --help',
+      ]);
+    }
     const rotated = await identity.clients.rotateKey(clientId, { replaceOldest, keepTokens: kept });
     const { client, secureKey, keyId, replacedKeyId } = rotated;
     await audit({ event: 'client_changed', clientId, change: 'key_added', keyId });

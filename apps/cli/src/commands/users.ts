@@ -57,7 +57,7 @@ async function readPassword(
 function assertPassword(password: string, username: string): void {
   const problem = passwordProblem(password, { username });
   if (problem !== undefined) {
-    throw new UsageError('That is not possible:', [`password: ${passwordRules[problem]}`]);
+    throw new UsageError('Invalid input:', [`password: ${passwordRules[problem]}`]);
   }
 }
 

@@ -16,7 +16,7 @@ export type SecureKeyProblem = keyof typeof secureKeyRules;
 
 /**
  * The one policy for secure keys that are chosen: by a command, or in a bootstrap file. Generated ones have 32 characters
- * of [A-Za-z0-9]. A key that was set earlier goes on working.
+ * of [A-Za-z0-9]. Existing keys remain valid.
  */
 export function secureKeyProblem(secureKey: string): SecureKeyProblem | undefined {
   if (!/^[\x20-\x7e]{16,256}$/.test(secureKey)) {
