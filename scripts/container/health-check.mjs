@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 
-/** Many times the 500 ms after which /ready gives up on what it asks. */
+/** Five times the 2000 ms after which /ready gives up on a check. */
 const FROZEN_AFTER_MILLISECONDS = 10_000;
 
 const request = get(

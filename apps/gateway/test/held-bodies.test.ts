@@ -171,6 +171,13 @@ describe('bodies that wait to be verified', () => {
     expect((await post('192.0.2.1', 280)).status).toBe(200);
   });
 
+  it('are too large where no room would ever hold them', async () => {
+    await boot({});
+    const body = begin('192.0.2.1', 400);
+    await until(() => body.status() !== undefined);
+    expect(body.status()).toBe('413');
+  });
+
   it('CWE-400 must come at a minimum rate', async () => {
     await boot({ patienceMilliseconds: 600, bytesPerSecond: 4 * KIBIBYTE });
     const stopped = begin('192.0.2.1', 10);

@@ -30,6 +30,16 @@ describe('the public location', () => {
     ['/base/v1', deep, '/'],
     ['/base/v1?a', deep, '/?a'],
     ['/device/1', behindPath, '/iot/device/1'],
+    // CWE-601: what begins with two slashes without the prefix is a path, never another host.
+    ['/base/v1//evil.example/x', deep, 'https://gateway.example//evil.example/x'],
+    ['/base/v1/.//evil.example/x', deep, 'https://gateway.example//evil.example/x'],
+    ['/base/v1/a/..//evil.example/x', deep, 'https://gateway.example//evil.example/x'],
+    ['/./base/v1//evil.example/x', deep, 'https://gateway.example//evil.example/x'],
+    ['..//evil.example/x', deep, 'https://gateway.example//evil.example/x'],
+    ['..//evil.example/x', plain, 'https://gateway.example//evil.example/x'],
+    ['/.//evil.example/x', plain, 'https://gateway.example//evil.example/x'],
+    ['/base/v1//', deep, 'https://gateway.example//'],
+    ['/base/v1/%2fevil.example', deep, '/%2fevil.example'],
     ['http://devices:8850/device/1', behindPath, 'https://gateway.example/iot/device/1'],
   ])('of %s is %j', (value, context, expected) => {
     expect(publicLocation(value, context)).toBe(expected);

@@ -263,6 +263,45 @@ describe.each(
   });
 });
 
+describe('SG-33 a request of version 1 whose body is like an envelope', () => {
+  const event = { status: 1, code: 'E42', message: 'Too hot', timestamp: 1574993804802 };
+  const reply = { ...event, status: 200 };
+  let booted: BootedGateway;
+
+  beforeAll(async () => {
+    booted = await bootGateway();
+  });
+  afterAll(() => closeUnharmed(booted));
+
+  async function post(value: object): Promise<Received> {
+    const body = JSON.stringify(value);
+    const headers = { ...json, ...booted.signed({ body }) };
+    return send(booted.port, '/device-instance', { method: 'POST', headers, body });
+  }
+
+  it.each([
+    ['an alarm event', { deviceId: 'd1', ...event }],
+    ['one more member', { ...reply, deviceId: 'd1' }],
+    ['a status below 100', event],
+    ['a status over 599', { ...reply, status: 600 }],
+    ['a code that is a number', { ...reply, code: 42 }],
+  ])('is accepted with %s', async (_name, value) => {
+    expect((await post(value)).status).toBe(200);
+  });
+
+  it.each([
+    ['an error', { ...reply, status: 404 }],
+    ['a result', { ...reply, result: [] }],
+    ['an expiry', { ...reply, result: 'x', expires: 60 }],
+  ])('is refused where it is one, with %s', async (_name, value) => {
+    const { status, json } = await post(value);
+    expect([status, json.code]).toEqual([400, 'ambiguous_request']);
+    expect(json.message).toBe(
+      'A signature version 1 request must not be a reply envelope. Rename one of `status`, `code`, `message`, `timestamp`, or use version 2.',
+    );
+  });
+});
+
 describe('SG-33 another installation with the same client and secure key', () => {
   it('accepts a captured reply that is no envelope, and refuses one that is', async () => {
     const booted = await bootGateway({ now: () => clock });

@@ -20,11 +20,10 @@ export function createForwardingCheck(
       return;
     }
     hasWarned = true;
-    const advice =
-      'If this is your proxy, add its address to TRUSTED_PROXIES: otherwise all callers behind it count as one.';
     logger.warn(
       { peer },
-      `X-Forwarded-For of an untrusted peer is ignored. ${advice} This is reported once.`,
+      'Ignored X-Forwarded-For from an untrusted peer. If this peer is your proxy, add its address to TRUSTED_PROXIES. ' +
+        'Otherwise all its callers share one rate limit.',
     );
   };
 }

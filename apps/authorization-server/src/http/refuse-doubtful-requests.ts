@@ -22,7 +22,7 @@ export function refuseDoubtfulRequests(application: RequestListener): RequestLis
 function problemOf(request: IncomingMessage): string | undefined {
   // RFC 9112 §3.2: a server that is no proxy is asked for a path.
   if (request.url?.startsWith('/') !== true) {
-    return 'Ask for a path.';
+    return 'The request target must be a path that begins with `/`.';
   }
   const problem = transferEncodingProblem(request);
   return problem === undefined ? undefined : `Transfer-Encoding ${problem}.`;

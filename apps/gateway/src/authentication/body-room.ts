@@ -1,4 +1,4 @@
-import { serviceUnavailable } from '@gatehouse/api-envelope';
+import { ApiError, serviceUnavailable } from '@gatehouse/api-envelope';
 
 export interface BodyRoomLimits {
   readonly totalBytes: number;
@@ -32,9 +32,15 @@ export class BodyRoom {
     this.#limits = limits;
   }
 
-  /** @throws ApiError `service_unavailable` where the body itself is the slowest */
+  /**
+   * @throws ApiError `payload_too_large` where the body would never have room, `service_unavailable` where it is
+   *   the slowest
+   */
   take(body: Occupant, bytes: number): void {
     const { totalBytes, addressBytes } = this.#limits;
+    if (body.bytes + bytes > totalBytes) {
+      throw new ApiError('payload_too_large');
+    }
     const own = this.#groups.get(body.group);
     while (own !== undefined && own.bytes + bytes > addressBytes && own.bytes > body.bytes) {
       this.#evictSlowest([own], body);

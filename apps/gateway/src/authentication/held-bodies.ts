@@ -28,7 +28,7 @@ export const HELD_BODIES: HeldBodiesLimits = {
 export interface HeldBody {
   /** It arrives from now on. `refuse` is called at most once, where it has to go before it is complete. */
   begin(refuse: (error: Error) => void): void;
-  /** @throws ApiError `service_unavailable` where there is no room, and no slower body */
+  /** @throws ApiError `payload_too_large` where it would never have room, `service_unavailable` where no body is slower */
   grow(bytes: number): void;
   /** It has arrived. It stays until it is verified. */
   complete(): void;

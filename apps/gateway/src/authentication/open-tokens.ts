@@ -15,7 +15,7 @@ export interface Tokens {
   readonly stopCanary: () => void;
 }
 
-/** What verifies tokens, and a canary that measures over the same path how soon a revocation is enforced. */
+/** Token verifiers, and a canary that measures over the same path how soon a revocation is enforced. */
 export function openTokens(dependencies: {
   readonly identity: Identity;
   readonly now: () => number;

@@ -1,29 +1,37 @@
 import { AmbiguousText } from '@gatehouse/request-signature';
 
-const members = ['status', 'code', 'message', 'timestamp'] as const;
+const required = ['status', 'code', 'message', 'timestamp'] as const;
+const members: ReadonlySet<string> = new Set([...required, 'result', 'expires']);
 
 /**
- * Version 1 signs replies like request bodies, so no request of version 1 may be an envelope (CWE-301). This is
- * the second line of defense: the signature of every reply is claimed before the reply leaves.
+ * Version 1 signs replies like request bodies, so no request of version 1 may be a reply envelope (CWE-301). This
+ * is the second line of defense: the signature of every reply is claimed before the reply leaves.
  *
- * @throws AmbiguousText for an object with the members that every envelope has
+ * @throws AmbiguousText for an object that has the members of an envelope, an HTTP status, and no other member
  */
 export function refuseReflectedReply(signedText: string | Uint8Array): void {
   const text = typeof signedText === 'string' ? signedText : viewOf(signedText);
   // The gateway never escapes a member name, so a search over the bytes spares most bodies the parser.
-  if (members.every((name) => text.includes(`"${name}"`)) && isEnvelope(text.toString())) {
-    throw new AmbiguousText('An envelope of a reply cannot be sent as a request of version 1.');
+  if (required.every((name) => text.includes(`"${name}"`)) && isReplyEnvelope(text.toString())) {
+    throw new AmbiguousText(
+      'A signature version 1 request must not be a reply envelope. ' +
+        'Rename one of `status`, `code`, `message`, `timestamp`, or use version 2.',
+    );
   }
 }
 
-function isEnvelope(text: string): boolean {
+function isReplyEnvelope(text: string): boolean {
   try {
-    const { status, code, message, timestamp } = Object(JSON.parse(text));
+    const value: unknown = JSON.parse(text);
+    const { status, code, message, timestamp } = Object(value);
     return (
       Number.isInteger(status) &&
+      status >= 100 &&
+      status <= 599 &&
       typeof code === 'string' &&
       typeof message === 'string' &&
-      typeof timestamp === 'number'
+      typeof timestamp === 'number' &&
+      Object.keys(Object(value)).every((name) => members.has(name))
     );
   } catch {
     return false;

@@ -28,7 +28,7 @@ export class Deadlines<Each extends Expiring> {
     each.expiresAt = performance.now() + milliseconds;
   }
 
-  /** Those that run, in no order. */
+  /** The running exchanges, in no particular order. */
   get running(): readonly Each[] {
     return this.#running;
   }

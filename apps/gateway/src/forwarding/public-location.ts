@@ -36,7 +36,8 @@ export function publicLocation(value: string, context: LocationContext): string 
   }
   const inside = afterOrigin(url).slice(prefix.length);
   const path = pathOf(gateway) + (inside.startsWith('/') ? inside : `/${inside}`);
-  if (ABSOLUTE.test(value) || value.startsWith('//')) {
+  // A path that begins with two slashes would be read as another host, also where it does so only without the prefix.
+  if (ABSOLUTE.test(value) || value.startsWith('//') || path.startsWith('//')) {
     return gateway.origin + path;
   }
   return prefix === '' && pathOf(gateway) === '' ? value : path;

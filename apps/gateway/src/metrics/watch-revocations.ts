@@ -4,7 +4,7 @@ const INTERVAL_MILLISECONDS = 5000;
 
 export interface RevocationObserver {
   readonly enforced: (kind: CanaryKind, seconds: number) => void;
-  /** The measurement failed, for the lack of a store say. */
+  /** The measurement failed, for example because the store is unavailable. */
   readonly unmeasured: (kind: CanaryKind) => void;
 }
 

@@ -6,7 +6,7 @@
  *                                           ├ open-socket (TCP or TLS)
  *                                           └ plain-request (its head), body-sender (its body)
  *
- * A request is sent once, except for a GET or HEAD that met the closing of an idle connection. Deliberately not
+ * A request is sent once, except for a GET or HEAD whose reused connection closed before a reply. Deliberately not
  * here: upgrades; deadlines, which the caller keeps; pipelining, where one slow or cancelled reply would delay
  * or break another caller's.
  */

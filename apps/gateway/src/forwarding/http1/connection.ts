@@ -6,7 +6,7 @@ import { type PlainRequest, RequestHeadWriter } from './plain-request.ts';
 import { MalformedReply, type ReplyHead } from './reply-head.ts';
 import { type ReplyListener, ReplyReader } from './reply-reader.ts';
 
-/** What whoever waits for a reply may do meanwhile. */
+/** Controls a reply while it arrives. */
 export interface ReplyController {
   /** The body is not sent completely. */
   readonly isUploading: boolean;
@@ -194,7 +194,7 @@ export class Connection implements ReplyListener, ReplyController {
     }
     if (this.#handler === undefined) {
       // Nobody asked: it would be taken for the reply to the next request (CWE-444).
-      this.destroy(new MalformedReply('The service sent what nobody asked for.'));
+      this.destroy(new MalformedReply('The service sent data without a request.'));
       return;
     }
     this.#isAnswered = true;

@@ -37,14 +37,14 @@ export class RequestHeadWriter {
   headOf({ method, path, headers, body }: PlainRequest): string {
     const checked = this.#checked;
     if (FORBIDDEN_IN_PATH.test(path)) {
-      throw new Error('The path to forward has a character that is none of a path.');
+      throw new Error('The forwarded path contains a character that is not allowed.');
     }
     let head = `${method} ${path} HTTP/1.1\r\n${this.#hostHeader}`;
     for (let index = 0; index < headers.length; index += 2) {
       const value = headers[index + 1] ?? '';
       // Most are what they were in the last request.
       if (value !== checked[index + 1] && FORBIDDEN.test(value)) {
-        throw new Error('A header to forward has a character that is none of a header.');
+        throw new Error('A forwarded header contains a character that is not allowed.');
       }
       head += `${headers[index]}: ${value}\r\n`;
     }
