@@ -55,6 +55,16 @@ describe.each(storeEngines)('without the index of a grant’s tokens, on %s', (e
     return [gateway.status, (await introspect(issuer, token)).active, userinfo.status];
   }
 
+  /** The gateway may read a copy of the tombstone's absence that is 50 ms old. */
+  async function seenAtTheEnd(access: string) {
+    const deadline = Date.now() + 1000;
+    let last = await seen(access);
+    while (last[0] === 200 && Date.now() < deadline) {
+      last = await seen(access);
+    }
+    return last;
+  }
+
   it('a revoked refresh token takes its access token with it', async () => {
     const { access, refresh } = await issue();
     expect(await seen(access)).toEqual([200, true, 200]);
@@ -63,7 +73,7 @@ describe.each(storeEngines)('without the index of a grant’s tokens, on %s', (e
       headers: { authorization: basic(web.clientId, web.secureKey) },
       body: new URLSearchParams({ token: refresh }),
     });
-    expect([revoked.status, await seen(access)]).toEqual([200, [401, false, 401]]);
+    expect([revoked.status, await seenAtTheEnd(access)]).toEqual([200, [401, false, 401]]);
     const again = await requestToken(issuer, {
       grant_type: 'refresh_token',
       refresh_token: refresh,
@@ -75,7 +85,7 @@ describe.each(storeEngines)('without the index of a grant’s tokens, on %s', (e
     const { access, code, refresh } = await issue();
     expect(await seen(access)).toEqual([200, true, 200]);
     expect((await redeem(code)).status).toBe(400);
-    expect(await seen(access)).toEqual([401, false, 401]);
+    expect(await seenAtTheEnd(access)).toEqual([401, false, 401]);
     const refreshed = await requestToken(issuer, {
       ...{ grant_type: 'refresh_token', refresh_token: refresh },
     });

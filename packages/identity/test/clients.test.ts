@@ -174,7 +174,8 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     const { clients } = openIdentity();
     const victim = await clients.save(newClient(), first);
     const thief = { ...victim, clientId: randomUUID() };
-    expect(() => clients.secureKeys(thief)).toThrow('cannot be opened');
+    expect(clients.secureKeys(thief)).toEqual([]);
+    expect(clients.verifySecret(thief, first)).toBe(false);
   });
 
   test('CA-06 an unknown, a disabled and a known client cost the same', async () => {

@@ -55,9 +55,11 @@ function parseReplica(words: string) {
 export class RequiredReplicas {
   readonly #lastInStep = new Map<string, number>();
   #hadReplicas = false;
+  #isDemanded = false;
 
   learn(report: ReplicationReport, now: number): void {
-    this.#hadReplicas ||= report.hasReplicas || report.refusesWithoutReplicas;
+    this.#hadReplicas ||= report.hasReplicas;
+    this.#isDemanded = report.refusesWithoutReplicas;
     for (const address of report.inStep) {
       this.#lastInStep.set(address, now);
     }
@@ -69,6 +71,6 @@ export class RequiredReplicas {
   }
 
   get count(): number {
-    return this.#hadReplicas ? Math.max(1, this.#lastInStep.size) : 0;
+    return this.#hadReplicas || this.#isDemanded ? Math.max(1, this.#lastInStep.size) : 0;
   }
 }

@@ -200,7 +200,8 @@ async function writeAndKill(url: string): Promise<readonly string[]> {
   writer.stdout.on('data', (data: Buffer) => {
     output += data.toString();
   });
-  while (output.length < 1000) {
+  const deadline = Date.now() + 20_000;
+  while (output.length < 1000 && Date.now() < deadline) {
     await sleep(20);
   }
   writer.kill('SIGKILL');
