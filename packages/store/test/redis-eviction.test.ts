@@ -59,6 +59,8 @@ describe('a Redis that may evict keys', () => {
     await start();
     await store.ping();
     await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-random');
+    // The first may share an examination that began before the change.
+    await store.ping().catch(() => undefined);
     await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailable);
   });
 
