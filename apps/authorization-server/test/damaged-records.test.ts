@@ -101,9 +101,9 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     const tokens = await tokensFor(issuer(), createPageVisitor());
     expect(await call(tokens.access_token)).not.toBe(401);
     const store = createStore(system.storeUrl);
-    const [userId] = await store.members('users');
+    const user = await openIdentity({ store, masterKey }).users.findByUsername(alice.username);
     await store.close();
-    await damage(() => `user:${userId}`);
+    await damage(() => `user:${user?.userId}`);
     while ((await call(tokens.access_token)) !== 401) {
       // A copy of the record is at most 50 ms old.
     }
