@@ -3,6 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -11,6 +12,7 @@ const [entry, ...args] = process.argv.slice(2);
 const nodeModules = join(root, 'node_modules');
 
 ensureInstalled();
+keepCompiledCode();
 await run(join(root, entry), args);
 
 function ensureInstalled() {
@@ -35,6 +37,12 @@ function ensureInstalled() {
     process.exit(1);
   }
   writeFileSync(stamp, wanted);
+}
+
+/** Halves the processor time that an app needs to start. Every process that this one starts uses the cache, too. */
+function keepCompiledCode() {
+  process.env.NODE_COMPILE_CACHE ??= join(nodeModules, '.cache', 'compiled');
+  module.enableCompileCache?.();
 }
 
 async function run(file, args) {

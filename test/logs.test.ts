@@ -7,7 +7,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AppName, type Constellation, startConstellation } from '@gatehouse/testing';
+import {
+  type AppName,
+  type Constellation,
+  processEnvironment,
+  startConstellation,
+} from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { root } from './source-tree.ts';
 
@@ -186,7 +191,7 @@ it('on a terminal the lines are for people', async () => {
     'python3',
     ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', process.execPath, main],
     {
-      env: { PATH: process.env.PATH, DATA_DIR: directory, DEVICE_SERVICE_PORT: '0' },
+      env: { ...processEnvironment, DATA_DIR: directory, DEVICE_SERVICE_PORT: '0' },
       stdio: ['pipe', 'pipe', 'inherit'],
     },
   );

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openIdentity, readOrCreateDemo } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
-import { freePort } from '@gatehouse/testing';
+import { freePort, processEnvironment } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 const main = join(import.meta.dirname, '..', 'src', 'main.ts');
@@ -45,7 +45,7 @@ function run(
 ): Promise<{ code: unknown; words: string; log: string }> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [main], {
-      env: { PATH: process.env.PATH, ...environment },
+      env: { ...processEnvironment, ...environment },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     let words = '';

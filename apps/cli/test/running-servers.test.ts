@@ -12,6 +12,7 @@ import {
   type Constellation,
   createPageVisitor,
   type PageVisitor,
+  processEnvironment,
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
@@ -73,7 +74,7 @@ describe.each(storeEngines)(
     ): Promise<{ code: number | null; output: string }> {
       return new Promise((resolve) => {
         const child = spawn(process.execPath, [main, ...words], {
-          env: { PATH: process.env.PATH, ...environment },
+          env: { ...processEnvironment, ...environment },
           stdio: ['pipe', 'pipe', 'pipe'],
         });
         let output = '';
@@ -273,7 +274,7 @@ describe.each(storeEngines)(
 
     it('the trail can be followed while the servers work, across processes', async () => {
       const child = spawn(process.execPath, [main, 'audit', 'tail', '--client', 'keys', '--json'], {
-        env: { PATH: process.env.PATH, ...environment },
+        env: { ...processEnvironment, ...environment },
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       let output = '';

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { processEnvironment } from './process-environment.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
@@ -18,7 +19,7 @@ export interface AppProcess {
 }
 
 /**
- * Starts an app and waits until it listens. The environment is exactly what is given, and the PATH.
+ * Starts an app and waits until it listens. The environment is exactly what is given, and what every process inherits.
  *
  * @throws Error with the process's output when it ends instead
  */
@@ -28,7 +29,7 @@ export async function startApp(
 ): Promise<AppProcess> {
   const child = spawn(process.execPath, [join(root, 'apps', app, 'src', 'main.ts')], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { PATH: process.env.PATH, ...environment },
+    env: { ...processEnvironment, ...environment },
   });
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => {

@@ -21,6 +21,7 @@ export {
   type PostgresServerOptions,
   startPostgresServer,
 } from './postgres-server.ts';
+export { processEnvironment } from './process-environment.ts';
 export { type MetricFamily, parseMetrics } from './prometheus-text.ts';
 export { type RedisServer, type RedisServerOptions, startRedisServer } from './redis-server.ts';
 export {
