@@ -9,8 +9,8 @@ import {
   storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { storedRequestLimits } from '../apps/authorization-server/src/provider/limit-stored-requests.ts';
-import { MAXIMUM_PARAMETER_BYTES } from '../apps/authorization-server/src/provider/parameter-limit.ts';
+import { storedRequestLimits } from '../apps/authorization-server/src/provider/patches/limit-stored-requests.ts';
+import { MAXIMUM_PARAMETER_BYTES } from '../apps/authorization-server/src/provider/policy/parameter-limit.ts';
 import { readDocument, tableRows } from './documents.ts';
 
 const MIB = 1024 * 1024;

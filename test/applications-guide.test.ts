@@ -11,7 +11,10 @@ import {
   startConstellation,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { lifetimes, timesToLive } from '../apps/authorization-server/src/provider/lifetimes.ts';
+import {
+  lifetimes,
+  timesToLive,
+} from '../apps/authorization-server/src/provider/policy/lifetimes.ts';
 import { clientOptions } from '../apps/cli/src/commands/client-options.ts';
 import { codeBlock, readDocument, tableRows } from './documents.ts';
 

@@ -13,7 +13,6 @@ import {
   type SigningKeyPolicy,
 } from '@gatehouse/identity';
 import express, { type Express, type RequestHandler } from 'express';
-import { withAccountClient } from './account/account-client.ts';
 import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
 import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-page.ts';
 import { thisServer } from './audit/request-origin.ts';
@@ -31,6 +30,7 @@ import { createMachineTokenIssuer } from './grants/machine-token-issuer.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import type { OperationName } from './http/operation-names.ts';
 import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
+import { providerRoutes as at, clientEndpointPaths } from './http/provider-routes.ts';
 import { refuseCrossSite } from './http/refuse-cross-site.ts';
 import { withSealedCookies } from './http/sealed-cookies.ts';
 import type { ThrottledLimit } from './metrics/authorization-server-metrics.ts';
@@ -43,11 +43,11 @@ import {
   PLATFORM_TOKEN_PATH,
   platformEndpoint,
 } from './platform/platform-endpoint.ts';
-import { type BrowserState, cookieOptions, createBrowserState } from './provider/cookies.ts';
 import { createProvider } from './provider/create-provider.ts';
-import type { SecurityProfile } from './provider/grant-types.ts';
-import { isUserAllowed } from './provider/interaction-policy.ts';
-import { providerRoutes as at, clientEndpointPaths } from './provider/routes.ts';
+import { withAccountClient } from './provider/policy/account-client.ts';
+import { type BrowserState, cookieOptions, createBrowserState } from './provider/policy/cookies.ts';
+import type { SecurityProfile } from './provider/policy/grant-types.ts';
+import { isUserAllowed } from './provider/policy/interaction-policy.ts';
 import { createDeviceCookies } from './sign-in/device-cookie.ts';
 import { createSignInRoutes, type SignInDependencies } from './sign-in/sign-in-routes.ts';
 import { createEndpointLimits } from './throttle/endpoint-limits.ts';

@@ -8,7 +8,7 @@ import {
   storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { MAXIMUM_PARAMETER_BYTES } from '../src/provider/parameter-limit.ts';
+import { MAXIMUM_PARAMETER_BYTES } from '../src/provider/policy/parameter-limit.ts';
 import { alice, authorizationUrl, basic, web } from './fixtures.ts';
 import { bootstrap, openPage, startDevice, tv } from './page-fixtures.ts';
 

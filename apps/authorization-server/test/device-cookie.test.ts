@@ -12,7 +12,7 @@ import {
   storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ACCOUNT_CLIENT_ID } from '../src/account/account-client.ts';
+import { ACCOUNT_CLIENT_ID } from '../src/provider/policy/account-client.ts';
 import { accountLimit, clientLimit } from '../src/throttle/limits.ts';
 import { basic, bootstrap, requestToken } from './fixtures.ts';
 

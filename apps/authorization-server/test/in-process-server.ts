@@ -14,7 +14,7 @@ import {
 import { createStore, type Store } from '@gatehouse/store';
 import { freePort } from '@gatehouse/testing';
 import { createApp } from '../src/app.ts';
-import type { SecurityProfile } from '../src/provider/grant-types.ts';
+import type { SecurityProfile } from '../src/provider/policy/grant-types.ts';
 
 /** The authorization server in the test's own process: its clock can be set, and its store closed under it. */
 export interface InProcessServer {

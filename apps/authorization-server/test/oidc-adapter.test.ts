@@ -5,10 +5,10 @@ import { openIdentity } from '@gatehouse/identity';
 import { createStore, type Store } from '@gatehouse/store';
 import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { OidcAdapter } from '../src/provider/oidc-adapter.ts';
-import { recordKey } from '../src/provider/record-key.ts';
-import { createRedemptions } from '../src/provider/redemptions.ts';
-import { endedSessionKey } from '../src/provider/sessions.ts';
+import { OidcAdapter } from '../src/provider/adapters/oidc-adapter.ts';
+import { recordKey } from '../src/provider/adapters/record-key.ts';
+import { createRedemptions } from '../src/provider/adapters/redemptions.ts';
+import { endedSessionKey } from '../src/provider/policy/sessions.ts';
 
 describe.each(storeEngines)('the provider’s records on %s', (engine) => {
   let running: StoreEngine;

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createStore, type Store } from '@gatehouse/store';
 import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createRefreshRotation } from '../src/provider/refresh-rotation.ts';
+import { createRefreshRotation } from '../src/provider/adapters/refresh-rotation.ts';
 
 const MONTH = 30 * 24 * 60 * 60;
 

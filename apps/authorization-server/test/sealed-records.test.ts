@@ -8,7 +8,7 @@ import {
   storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { recordKey } from '../src/provider/record-key.ts';
+import { recordKey } from '../src/provider/adapters/record-key.ts';
 import { alice, authorizationUrl, basic, web } from './fixtures.ts';
 import { startInProcess } from './in-process-server.ts';
 import { bob, bootstrap, openPage } from './page-fixtures.ts';

@@ -13,16 +13,16 @@ import { sendErrorPage } from '../pages/error-page.ts';
 import { formField, parseForm } from '../pages/form-field.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
-import type { CookieOptions } from '../provider/cookies.ts';
+import type { CookieOptions } from '../provider/policy/cookies.ts';
 import type { DeviceCookies } from '../sign-in/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { createAccountSessions, type SignedIn } from './account-session.ts';
+import { accountView } from './account-view.ts';
 import { createGrantedApplications } from './applications.ts';
 import { createEndEverything } from './end-everything.ts';
 import { addPasswordRoutes } from './password-routes.ts';
 import { createSignedInPages } from './signed-in-pages.ts';
-import { accountView } from './views/account-view.ts';
-import { signedOutEverywhereView } from './views/signed-out-everywhere-view.ts';
+import { signedOutEverywhereView } from './signed-out-everywhere-view.ts';
 
 export interface AccountDependencies {
   readonly provider: Provider;

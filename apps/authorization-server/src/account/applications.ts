@@ -1,8 +1,8 @@
 import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import type { Grant } from 'oidc-provider';
-import { userGrantsKey } from '../provider/oidc-adapter.ts';
-import { ACCOUNT_CLIENT_ID } from './account-client.ts';
+import { userGrantsKey } from '../provider/adapters/oidc-adapter.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
 
 /** An application that holds grants of a user: one for each browser it was allowed in, and for each device. */
 export interface GrantedApplication {

@@ -11,8 +11,8 @@ import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import type { AccountSessions, SignedIn } from './account-session.ts';
 import { createChangePassword } from './change-password.ts';
 import type { EndEverything } from './end-everything.ts';
+import { type PasswordView, passwordView } from './password-view.ts';
 import type { SignedInPages } from './signed-in-pages.ts';
-import { type PasswordView, passwordView } from './views/password-view.ts';
 
 type Refused = Partial<Pick<PasswordView, 'problem' | 'wrongField'>>;
 

@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
 import { sendErrorPage } from '../pages/error-page.ts';
 import { formField } from '../pages/form-field.ts';
-import { accountSignInAddress } from './account-client.ts';
+import { accountSignInAddress } from '../provider/policy/account-client.ts';
 import type { AccountSessions, SignedIn } from './account-session.ts';
 
 export type SignedInHandler = (

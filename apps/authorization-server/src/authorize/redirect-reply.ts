@@ -1,4 +1,4 @@
-import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
+import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
 
 /**
  * The specification's reply to a GET is 302; after a POST it is 303, so that a body is never sent on

@@ -1,8 +1,8 @@
 import { observedRequest } from '@gatehouse/http-server';
 import { StoreUnavailable } from '@gatehouse/store';
 import type { ErrorRequestHandler } from 'express';
-import { failureBody } from '../platform/failure-body.ts';
-import { isPlatformRequest } from '../platform/platform-requests.ts';
+import { failureBody } from '../http/failure-body.ts';
+import { isPlatformRequest } from '../http/platform-requests.ts';
 import { replyHeaders } from './reply.ts';
 
 /** What fails before the provider is reached is JSON at these endpoints, too; the cause goes to the log. */

@@ -1,5 +1,5 @@
-import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
-import type { Redemptions } from '../provider/redemptions.ts';
+import type { Redemptions } from '../provider/adapters/redemptions.ts';
+import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
 
 /** Before a successful answer leaves: from then on, the code or token that was redeemed counts as used. */
 export function completeRedemption(redemptions: Redemptions): ProviderMiddleware {

@@ -1,4 +1,4 @@
-import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
+import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
 
 /** RFC 6749 §5.1 and the specification: every reply of a client endpoint, errors included. */
 export const replyHeaders = {

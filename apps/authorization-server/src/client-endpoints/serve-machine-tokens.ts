@@ -14,7 +14,7 @@ import type { RequestHandler } from 'express';
 import { requestOrigin } from '../audit/request-origin.ts';
 import type { MachineTokenIssuer } from '../grants/machine-token-issuer.ts';
 import { clientAddress } from '../http/client-address.ts';
-import { readDeclaredBody } from './limit-body.ts';
+import { readDeclaredBody } from '../http/request-body.ts';
 import { mayBePlain, readPlainTokenRequest } from './plain-token-request.ts';
 import { replaceBody } from './replace-body.ts';
 import { replyHeaders } from './reply.ts';

@@ -6,11 +6,11 @@
  */
 import { observedRequest } from '@gatehouse/http-server';
 import type { Request, RequestHandler, Response } from 'express';
-import { failureBody } from '../platform/failure-body.ts';
-import { isPlatformRequest } from '../platform/platform-requests.ts';
+import { failureBody } from '../http/failure-body.ts';
+import { isPlatformRequest } from '../http/platform-requests.ts';
+import { limitBody, MAXIMUM_BODY_BYTES } from '../http/request-body.ts';
 import { isMalformedBasic } from './basic-credentials.ts';
 import { endAfterRequest } from './end-after-request.ts';
-import { limitBody, MAXIMUM_BODY_BYTES } from './limit-body.ts';
 import { challengeClient, replyHeaders } from './reply.ts';
 
 /** A refusal before the provider sees the request: RFC 6749 §5.2 error code and description. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { RegisteredOrigins } from '@gatehouse/identity';
 import type { RequestHandler } from 'express';
-import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
+import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
 
 /**
  * CORS for the origins that clients registered (RFC 9700 §2.6). A preflight names no client, so it is answered

@@ -3,7 +3,7 @@
  * theirs, and goes on to the ordinary sign-in and consent. The provider owns the flow and calls these for markup.
  * The way: /device → confirm → /sign-in/{interaction} → /device/{interaction} → done. Nothing runs a script, and a
  * link with the code in it (`verification_uri_complete`) fills in the form and no more.
- * Not here: polling and races (provider/device-codes.ts).
+ * Not here: polling and races (provider/patches/device-codes.ts).
  */
 import { observedRequest } from '@gatehouse/http-server';
 import type { Identity } from '@gatehouse/identity';
@@ -13,11 +13,11 @@ import type { Html } from '../pages/html.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import type { Texts } from '../pages/texts.ts';
+import { detachDeviceGrant } from '../provider/policy/device-grant.ts';
+import { confirmView } from './confirm-view.ts';
 import { deviceScopeOf } from './device-scope.ts';
-import { detachDeviceGrant } from './separate-grant.ts';
-import { confirmView } from './views/confirm-view.ts';
-import { connectedView, deviceProblemView, stoppedView } from './views/outcome-views.ts';
-import { userCodeView } from './views/user-code-view.ts';
+import { connectedView, deviceProblemView, stoppedView } from './outcome-views.ts';
+import { userCodeView } from './user-code-view.ts';
 
 type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;
 

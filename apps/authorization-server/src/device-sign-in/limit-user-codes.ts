@@ -2,13 +2,13 @@ import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { type AttemptLimit, createAttemptLimit } from '../http/attempt-limit.ts';
 import { clientAddress } from '../http/client-address.ts';
+import { providerRoutes } from '../http/provider-routes.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import { fill } from '../pages/texts.ts';
-import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
-import { providerRoutes } from '../provider/routes.ts';
-import { isSessionOf } from '../provider/sessions.ts';
-import { deviceProblemView, signInFirstView } from './views/outcome-views.ts';
+import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
+import { isSessionOf } from '../provider/policy/sessions.ts';
+import { deviceProblemView, signInFirstView } from './outcome-views.ts';
 
 const WINDOW_SECONDS = 600;
 /** Many people may share an address: what typing errors of an office stay below. */

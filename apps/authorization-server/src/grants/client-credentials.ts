@@ -1,9 +1,9 @@
 import { identityScopes } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import type { Client, ClientCredentials, KoaContextWithOIDC } from 'oidc-provider';
-import { isPlatformRequest } from '../platform/platform-requests.ts';
+import { isPlatformRequest } from '../http/platform-requests.ts';
+import { resolveScope } from '../provider/policy/resolve-scope.ts';
 import { issueMachineTokens } from './machine-tokens.ts';
-import { resolveScope } from './resolve-scope.ts';
 
 export interface ClientCredentialsReply {
   readonly access_token: string;

@@ -2,8 +2,8 @@ import type { ClientRegistry } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { type Client, errors } from 'oidc-provider';
 import type { PlainTokenRequest } from '../client-endpoints/plain-token-request.ts';
-import type { TokenOfSecureKey } from '../provider/secure-key-of-tokens.ts';
-import { TemporarilyUnavailable } from '../provider/unavailable-adapter.ts';
+import { TemporarilyUnavailable } from '../provider/adapters/unavailable-adapter.ts';
+import type { TokenOfSecureKey } from '../provider/patches/secure-key-of-tokens.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import { type ClientCredentialsReply, machineScope, saveToken } from './client-credentials.ts';
 

@@ -8,8 +8,8 @@
 import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { type Client, errors, type KoaContextWithOIDC, type RefreshToken } from 'oidc-provider';
-import { isPlatformRequest } from '../platform/platform-requests.ts';
-import { wrapGrantType } from '../provider/wrap-grant-type.ts';
+import { isPlatformRequest } from '../http/platform-requests.ts';
+import { wrapGrantType } from '../provider/patches/wrap-grant-type.ts';
 
 const MACHINE = 'client_credentials';
 

@@ -2,8 +2,8 @@ import { MAXIMUM_PASSWORD_BYTES, type User } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
 import { clientAddress } from '../http/client-address.ts';
+import { resolveScope } from '../provider/policy/resolve-scope.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
-import { resolveScope } from './resolve-scope.ts';
 
 /**
  * RFC 6749 §4.3: the client has the person's password and trades it for tokens. Only for clients that were

@@ -1,19 +1,19 @@
 /**
- * OpenID Connect RP-Initiated Logout: /logout asks, its form ends the session (provider/sessions.ts: with all it
+ * OpenID Connect RP-Initiated Logout: /logout asks, its form ends the session (provider/policy/sessions.ts: with all it
  * gave), and the person goes back to the application or to the last page. A GET changes nothing for somebody who is
  * signed in; who is not goes straight on.
  */
 import type { Identity } from '@gatehouse/identity';
 import type { Configuration, KoaContextWithOIDC, Session } from 'oidc-provider';
-import { ACCOUNT_CLIENT_ID } from '../account/account-client.ts';
 import { contentSecurityPolicy } from '../http/page-headers.ts';
+import { formTargets } from '../pages/form-targets.ts';
 import type { Html } from '../pages/html.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
-import { assertParametersFit } from '../provider/parameter-limit.ts';
-import { formTargets } from '../sign-in/form-targets.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
+import { assertParametersFit } from '../provider/policy/parameter-limit.ts';
+import { logoutView, signedOutView } from './logout-views.ts';
 import { postLogoutAddress } from './post-logout-address.ts';
-import { logoutView, signedOutView } from './views/logout-views.ts';
 
 type Logout = NonNullable<NonNullable<Configuration['features']>['rpInitiatedLogout']>;
 

@@ -1,5 +1,5 @@
-import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
-import { providerRoutes } from '../provider/routes.ts';
+import { providerRoutes } from '../http/provider-routes.ts';
+import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
 import { postLogoutAddress } from './post-logout-address.ts';
 
 /**

@@ -13,7 +13,7 @@ import {
 import { type AuditEvent, auditEvents, passwordHashingLoad } from '@gatehouse/identity';
 import { operationNames } from '../http/operation-names.ts';
 import { errorMessages } from '../pages/error-page.ts';
-import { allGrantTypes } from '../provider/grant-types.ts';
+import { allGrantTypes } from '../provider/policy/grant-types.ts';
 import { oauthErrorCodes } from './oauth-error-codes.ts';
 
 /** How a client, or somebody with its token, showed who it is. */

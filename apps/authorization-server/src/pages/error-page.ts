@@ -3,11 +3,9 @@ import { PasswordHashingBusy } from '@gatehouse/identity';
 import { StoreUnavailable } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
-
-import { InteractionExpired } from '../sign-in/interaction-expired.ts';
 import { TooManyAttempts } from '../throttle/too-many-attempts.ts';
-
 import { errorView } from './error-view.ts';
+import { InteractionExpired } from './interaction-expired.ts';
 import { pageLanguage } from './language.ts';
 import { renderPage } from './layout.ts';
 import type { Texts } from './texts.ts';

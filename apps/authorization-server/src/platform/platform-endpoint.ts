@@ -8,12 +8,12 @@
  * Not here: which grants are served (platform-requests.ts), and the refresh tokens of machines (grants/).
  */
 import type { RequestHandler } from 'express';
-import { limitBody, readLimitedBody } from '../client-endpoints/limit-body.ts';
 import { replaceBody } from '../client-endpoints/replace-body.ts';
 import { FORM, findRefusal, type Refusal, writeRefusal } from '../client-endpoints/transport.ts';
-import { providerRoutes } from '../provider/routes.ts';
+import { markPlatformRequest } from '../http/platform-requests.ts';
+import { providerRoutes } from '../http/provider-routes.ts';
+import { limitBody, readLimitedBody } from '../http/request-body.ts';
 import { toForm } from './json-to-form.ts';
-import { markPlatformRequest } from './platform-requests.ts';
 
 export const PLATFORM_TOKEN_PATH = '/platform/oauth2/token';
 

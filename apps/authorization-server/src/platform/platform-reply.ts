@@ -1,6 +1,6 @@
-import type { ProviderMiddleware } from '../provider/provider-middleware.ts';
-import { failureBody } from './failure-body.ts';
-import { isPlatformRequest } from './platform-requests.ts';
+import { failureBody } from '../http/failure-body.ts';
+import { isPlatformRequest } from '../http/platform-requests.ts';
+import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
 
 /** Gives the provider's failures the envelope's members as well. */
 export const platformReply: ProviderMiddleware = async (context, next) => {

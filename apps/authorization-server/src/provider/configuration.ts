@@ -2,27 +2,23 @@ import { type Identity, knownScopes, type SigningKeys } from '@gatehouse/identit
 import type { Adapter, Configuration, JWKS } from 'oidc-provider';
 import { forgetForeignOrigin } from '../cors/registered-origins.ts';
 import { deviceFlow } from '../device-sign-in/device-pages.ts';
+import { providerRoutes } from '../http/provider-routes.ts';
 import { logout } from '../logout/logout-pages.ts';
 import { renderErrorPage } from '../pages/error-page.ts';
-import { ClientAdapter } from './client-adapter.ts';
-
-import { type BrowserState, cookieSettings } from './cookies.ts';
-
-import { createFindAccount } from './find-account.ts';
-
-import { type SecurityProfile, supportedGrantTypes } from './grant-types.ts';
-import { createInteractionPolicy } from './interaction-policy.ts';
-import { keepAnonymousSessionsInBrowser } from './keep-anonymous-sessions-in-browser.ts';
-import { keepInteractionsInBrowser } from './keep-interactions-in-browser.ts';
-import { interactionLifetime, timesToLive } from './lifetimes.ts';
-import { createLoadExistingGrant } from './load-existing-grant.ts';
-import { OidcAdapter } from './oidc-adapter.ts';
-import { providerRoutes } from './routes.ts';
-import { sessionLifetime } from './sessions.ts';
-import type { SingleUse } from './single-use.ts';
-
-import { mayIntrospect, mayRevoke } from './token-policies.ts';
-import { failClosed } from './unavailable-adapter.ts';
+import { ClientAdapter } from './adapters/client-adapter.ts';
+import { keepAnonymousSessionsInBrowser } from './adapters/keep-anonymous-sessions-in-browser.ts';
+import { keepInteractionsInBrowser } from './adapters/keep-interactions-in-browser.ts';
+import { OidcAdapter } from './adapters/oidc-adapter.ts';
+import type { SingleUse } from './adapters/single-use.ts';
+import { failClosed } from './adapters/unavailable-adapter.ts';
+import { type BrowserState, cookieSettings } from './policy/cookies.ts';
+import { createFindAccount } from './policy/find-account.ts';
+import { type SecurityProfile, supportedGrantTypes } from './policy/grant-types.ts';
+import { createInteractionPolicy } from './policy/interaction-policy.ts';
+import { interactionLifetime, timesToLive } from './policy/lifetimes.ts';
+import { createLoadExistingGrant } from './policy/load-existing-grant.ts';
+import { sessionLifetime } from './policy/sessions.ts';
+import { mayIntrospect, mayRevoke } from './policy/token-policies.ts';
 
 export interface ProviderSettings {
   readonly identity: Identity;

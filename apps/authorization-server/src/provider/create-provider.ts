@@ -13,35 +13,35 @@ import { limitUserCodes } from '../device-sign-in/limit-user-codes.ts';
 import { registerClientCredentials } from '../grants/client-credentials.ts';
 import { registerMachineRefresh } from '../grants/machine-tokens.ts';
 import { registerPassword } from '../grants/password.ts';
+import { clientEndpointPaths } from '../http/provider-routes.ts';
 import { skipLogoutQuestion } from '../logout/skip-logout-question.ts';
 import { platformReply } from '../platform/platform-reply.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
-import { auditEvents } from './audit-events.ts';
-import { refuseUnauthorizedClients } from './client-permissions.ts';
-import { limitCodeAttempts } from './code-attempts.ts';
+import { limitCodeAttempts } from './adapters/code-attempts.ts';
+import { recordKey } from './adapters/record-key.ts';
+import { createRedemptions, type Redemptions } from './adapters/redemptions.ts';
+import { createRefreshRotation } from './adapters/refresh-rotation.ts';
 import { type ProviderSettings, providerConfiguration } from './configuration.ts';
-import { completeDeviceCodes } from './device-codes.ts';
-import { enableImplicit } from './enable-implicit.ts';
-import { keepJwksCurrent } from './keep-jwks-current.ts';
-import { limitFailedSecrets } from './limit-failed-secrets.ts';
-import { limitStoredRequests } from './limit-stored-requests.ts';
-import { noteOutcomes } from './note-outcomes.ts';
-import { recordKey } from './record-key.ts';
-import { createRedemptions, type Redemptions } from './redemptions.ts';
-import { createRefreshRotation } from './refresh-rotation.ts';
+import { auditEvents } from './middleware/audit-events.ts';
+import { keepJwksCurrent } from './middleware/keep-jwks-current.ts';
+import { limitFailedSecrets } from './middleware/limit-failed-secrets.ts';
+import { noteOutcomes } from './middleware/note-outcomes.ts';
+import { answerUnexpectedErrors } from './middleware/unexpected-errors.ts';
+import { watchChallenges } from './middleware/watch-challenges.ts';
+import { refuseUnauthorizedClients } from './patches/client-permissions.ts';
+import { completeDeviceCodes } from './patches/device-codes.ts';
+import { enableImplicit } from './patches/enable-implicit.ts';
+import { limitStoredRequests } from './patches/limit-stored-requests.ts';
 import {
   createRefreshSuccessor,
   deriveRefreshTokens,
   type RefreshSuccessor,
-} from './refresh-successor.ts';
-import { rememberClients } from './remember-clients.ts';
-import { nameServedResponseModes } from './response-modes.ts';
-import { clientEndpointPaths } from './routes.ts';
-import { rememberSecureKeys } from './secure-key-of-tokens.ts';
-import { endGrantsWithSession } from './sessions.ts';
-import { answerUnexpectedErrors } from './unexpected-errors.ts';
-import { watchChallenges } from './watch-challenges.ts';
+} from './patches/refresh-successor.ts';
+import { rememberClients } from './patches/remember-clients.ts';
+import { rememberSecureKeys } from './patches/secure-key-of-tokens.ts';
+import { nameServedResponseModes } from './policy/response-modes.ts';
+import { endGrantsWithSession } from './policy/sessions.ts';
 
 export interface ProviderDependencies extends Omit<ProviderSettings, 'singleUseOf'> {
   readonly masterKey: MasterKey;

@@ -3,21 +3,21 @@ import type { Identity } from '@gatehouse/identity';
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
-import { ACCOUNT_CLIENT_ID } from '../account/account-client.ts';
 import { contentSecurityPolicy } from '../http/page-headers.ts';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
 import { plainName } from '../pages/foreign-name.ts';
+import { formTargets } from '../pages/form-targets.ts';
 import type { Html } from '../pages/html.ts';
+import { InteractionExpired, startAddress } from '../pages/interaction-expired.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import { fill } from '../pages/texts.ts';
-import type { BrowserState } from '../provider/cookies.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
+import type { BrowserState } from '../provider/policy/cookies.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
+import { consentView } from './consent-view.ts';
 import type { DeviceCookies } from './device-cookie.ts';
-import { formTargets } from './form-targets.ts';
-import { InteractionExpired, startAddress } from './interaction-expired.ts';
-import { consentView } from './views/consent-view.ts';
-import { signInView } from './views/sign-in-view.ts';
+import { signInView } from './sign-in-view.ts';
 
 export interface SignInDependencies {
   readonly provider: Provider;

@@ -1,0 +1,76 @@
+import type { Client, ClientRegistry } from '@gatehouse/identity';
+import type { Adapter, AdapterPayload, ResponseType } from 'oidc-provider';
+import { responseModes } from '../policy/response-modes.ts';
+
+/** Reads clients from the registry; the provider never writes them. */
+export class ClientAdapter implements Adapter {
+  readonly #clients: ClientRegistry;
+  readonly #supportedGrantTypes: ReadonlySet<string>;
+
+  /** @param supportedGrantTypes what the provider serves: a client may be registered for more */
+  constructor(clients: ClientRegistry, supportedGrantTypes: ReadonlySet<string>) {
+    this.#clients = clients;
+    this.#supportedGrantTypes = supportedGrantTypes;
+  }
+
+  async find(clientId: string): Promise<AdapterPayload | undefined> {
+    const client = await this.#clients.find(clientId);
+    if (client === undefined) {
+      // The same work as for a known client with a wrong secret, so that timing does not tell (CWE-203).
+      this.#clients.verifySecret(undefined, clientId);
+      return undefined;
+    }
+    return client.enabled ? toMetadata(client, this.#supportedGrantTypes) : undefined;
+  }
+
+  upsert(): Promise<never> {
+    return refuse();
+  }
+  findByUid(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+  findByUserCode(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+  consume(): Promise<never> {
+    return refuse();
+  }
+  destroy(): Promise<never> {
+    return refuse();
+  }
+  revokeByGrantId(): Promise<never> {
+    return refuse();
+  }
+}
+
+function refuse(): Promise<never> {
+  return Promise.reject(new Error('Clients are written by the registry only.'));
+}
+
+/** RFC 7591 names. `client_secret` is never the real one: `compareClientSecret` asks the registry. */
+function toMetadata(client: Client, supported: ReadonlySet<string>): AdapterPayload {
+  const grantTypes = client.grantTypes.filter((grantType) => supported.has(grantType));
+  return {
+    client_id: client.clientId,
+    client_name: client.name,
+    application_type: client.applicationType,
+    grant_types: grantTypes,
+    response_types: responseTypes(grantTypes),
+    response_modes: [...responseModes],
+    redirect_uris: [...client.redirectUris],
+    post_logout_redirect_uris: [...client.postLogoutRedirectUris],
+    ...(client.scopes.length === 0 ? {} : { scope: client.scopes.join(' ') }),
+    corsOrigins: client.corsOrigins,
+    ...(client.public
+      ? { token_endpoint_auth_method: 'none' }
+      : {
+          token_endpoint_auth_method: 'client_secret_basic',
+          client_secret: 'held by the client registry',
+        }),
+  };
+}
+
+function responseTypes(grantTypes: readonly string[]): ResponseType[] {
+  const types: ResponseType[] = grantTypes.includes('authorization_code') ? ['code'] : [];
+  return grantTypes.includes('implicit') ? [...types, 'token' as ResponseType] : types;
+}

@@ -1,0 +1,127 @@
+import type { IncomingMessage } from 'node:http';
+import { observedRequest } from '@gatehouse/http-server';
+import type { AuditEvent, Identity } from '@gatehouse/identity';
+import Provider, {
+  type AccessToken,
+  type ClientCredentials,
+  type errors,
+  type KoaContextWithOIDC,
+  type RefreshToken,
+} from 'oidc-provider';
+import { requestOrigin } from '../../audit/request-origin.ts';
+import { TOO_MANY_CODE_ATTEMPTS } from '../adapters/code-attempts.ts';
+import { presentedClientId } from './presented-client-id.ts';
+
+/**
+ * What the provider does, in the audit trail: each event once, ids only. Sign-ins are audited where they
+ * happen, in sign-in/ and grants/.
+ */
+export function auditEvents(provider: Provider, { audit, clients }: Identity): void {
+  const holders = rememberHolders(provider);
+  const record = (context: KoaContextWithOIDC, event: AuditEvent) =>
+    audit.record(event, requestOrigin(context.req));
+
+  provider.on('grant.success', (context) => {
+    const { client, params, entities } = context.oidc;
+    const token = entities.AccessToken ?? entities.ClientCredentials;
+    record(context, {
+      event: 'token_issued',
+      grant: String(params?.grant_type),
+      clientId: client?.clientId ?? '',
+      userId: entities.AccessToken?.accountId ?? entities.Account?.accountId,
+      scope: token?.scope,
+    });
+  });
+  provider.on('authorization.success', (context, out?: { readonly access_token?: unknown }) => {
+    const { client, entities, session } = context.oidc;
+    if (out?.access_token !== undefined) {
+      record(context, {
+        event: 'token_issued',
+        grant: 'implicit',
+        clientId: client?.clientId ?? '',
+        userId: session?.accountId,
+        scope: entities.AccessToken?.scope,
+      });
+    }
+  });
+
+  provider.on('grant.error', (context, error) => {
+    const [, label] = /^(.+) already (?:consumed|used)$/.exec(error.error_detail ?? '') ?? [];
+    if (label !== undefined) {
+      record(context, {
+        event: label === 'refresh token' ? 'refresh_token_replayed' : 'code_replayed',
+        clientId: context.oidc.client?.clientId,
+        userId: holders.get(context.req),
+      });
+    }
+    if (error.error_detail === TOO_MANY_CODE_ATTEMPTS) {
+      record(context, { event: 'code_guessed', clientId: context.oidc.client?.clientId });
+    }
+  });
+
+  const auditClient = async (context: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
+    if (error.error !== 'invalid_client') {
+      return;
+    }
+    const origin = requestOrigin(context.req);
+    const endpoint = observedRequest(context.req).notes.operation ?? '';
+    // A name nobody registered may be the secret in the wrong field: only known ones are kept.
+    const presented = presentedClientId(context);
+    const known = await clients.find(presented).catch(() => undefined);
+    const clientId = known?.clientId;
+    audit.record({ event: 'client_authentication_failed', endpoint, clientId }, origin);
+  };
+  provider.on('grant.error', auditClient);
+  provider.on('revocation.error', auditClient);
+  provider.on('introspection.error', auditClient);
+  provider.on('pushed_authorization_request.error', auditClient);
+  provider.on('device_authorization.error', auditClient);
+
+  auditRevocations(provider, record);
+}
+
+function auditRevocations(
+  provider: Provider,
+  record: (context: KoaContextWithOIDC, event: AuditEvent) => void,
+): void {
+  const auditToken = (token: AccessToken | RefreshToken | ClientCredentials) => {
+    const context = Provider.ctx;
+    if (context?.oidc?.route === 'revocation') {
+      const { kind, clientId } = token;
+      const userId = 'accountId' in token ? token.accountId : undefined;
+      record(context, { event: 'token_revoked', kind, clientId, userId });
+    }
+  };
+  provider.on('access_token.destroyed', auditToken);
+  provider.on('refresh_token.destroyed', auditToken);
+  provider.on('client_credentials.destroyed', auditToken);
+
+  provider.on('end_session.success', (context) => {
+    const { session, params, client } = context.oidc;
+    const userId = session?.accountId;
+    if (params?.logout !== undefined && userId !== undefined) {
+      const clientId = client?.clientId;
+      record(context, { event: 'sign_out', userId, clientId, everywhere: false });
+    }
+  });
+}
+
+/** A replayed code is gone with its grant when the event comes: whose it was is noted when it is found. */
+function rememberHolders(provider: Provider): WeakMap<IncomingMessage, string> {
+  const holders = new WeakMap<IncomingMessage, string>();
+  for (const model of [provider.AuthorizationCode, provider.RefreshToken, provider.DeviceCode]) {
+    const find = model.find.bind(model) as (
+      ...parameters: Parameters<typeof model.find>
+    ) => Promise<{ accountId?: string } | undefined>;
+    Object.assign(model, {
+      async find(...parameters: Parameters<typeof model.find>) {
+        const found = await find(...parameters);
+        if (found?.accountId !== undefined && Provider.ctx !== undefined) {
+          holders.set(Provider.ctx.req, found.accountId);
+        }
+        return found;
+      },
+    });
+  }
+  return holders;
+}

@@ -1,0 +1,31 @@
+import { observedRequest } from '@gatehouse/http-server';
+import { StoreUnavailable } from '@gatehouse/store';
+import { renderErrorPage } from '../../pages/error-page.ts';
+import { TemporarilyUnavailable } from '../adapters/unavailable-adapter.ts';
+import type { ProviderMiddleware } from './provider-middleware.ts';
+
+/**
+ * The outermost step: what escapes the library would be answered by Koa, without our headers and with the
+ * error on stderr. A store that is away is 503 here as everywhere.
+ */
+export const answerUnexpectedErrors: ProviderMiddleware = async (context, next) => {
+  try {
+    await next();
+  } catch (error) {
+    const unavailable =
+      error instanceof StoreUnavailable || error instanceof TemporarilyUnavailable;
+    const { notes } = observedRequest(context.req);
+    notes.code = unavailable ? 'temporarily_unavailable' : 'server_error';
+    notes.err = error instanceof TemporarilyUnavailable ? error.cause : error;
+    context.status = unavailable ? 503 : 500;
+    const answer = { error: notes.code, error_description: 'Try again shortly.' };
+    if (unavailable) {
+      context.set('Retry-After', '1');
+    }
+    if (context.accepts('json', 'html') === 'html') {
+      renderErrorPage(context, answer);
+    } else {
+      context.body = answer;
+    }
+  }
+};

@@ -1,0 +1,36 @@
+import type { ClientRegistry } from '@gatehouse/identity';
+import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
+import { isDeviceRoute, noteSessionGrant } from './device-grant.ts';
+import { lifetimes } from './lifetimes.ts';
+
+/**
+ * What the person has already granted. A first-party application is not asked about: it gets what it
+ * requests, within its registered scopes.
+ */
+export function createLoadExistingGrant(clients: ClientRegistry) {
+  return async (context: KoaContextWithOIDC): Promise<Grant | undefined> => {
+    const { session, client, provider, result } = context.oidc;
+    const clientId = client?.clientId ?? '';
+    const sessionGrantId = session?.grantIdFor(clientId);
+    if (isDeviceRoute(context)) {
+      noteSessionGrant(context, sessionGrantId);
+    }
+    const known = isDeviceRoute(context) ? undefined : sessionGrantId;
+    const grantId = result?.consent?.grantId ?? known;
+    const found = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+    // What is given now must not outlive its Grant: an older one is asked for anew.
+    const needed = lifetimes.RefreshToken + lifetimes.AuthorizationCode;
+    const existing = (found?.remainingTTL ?? 0) > needed ? found : undefined;
+    const accountId = context.oidc.account?.accountId;
+    if (existing !== undefined && existing.accountId !== accountId) {
+      return undefined;
+    }
+    if ((await clients.find(clientId))?.firstParty !== true || accountId === undefined) {
+      return existing;
+    }
+    const grant = existing ?? new provider.Grant({ accountId, clientId });
+    grant.addOIDCScope([...context.oidc.requestParamOIDCScopes].join(' '));
+    await grant.save();
+    return grant;
+  };
+}

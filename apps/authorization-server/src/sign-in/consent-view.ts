@@ -1,0 +1,31 @@
+import { foreignName } from '../pages/foreign-name.ts';
+import { type Html, html, sentence } from '../pages/html.ts';
+import { scopeList } from '../pages/scope-list.ts';
+import { fill, type Texts } from '../pages/texts.ts';
+
+export interface ConsentView {
+  readonly clientName: string;
+  readonly clientId: string;
+  readonly userName: string;
+  /** Undefined: a device, which waits elsewhere. */
+  readonly returnsTo: string | undefined;
+  readonly scopes: readonly string[];
+  readonly action: string;
+  readonly switchAddress: string;
+  readonly csrfToken: string;
+}
+
+/** The client's id stands beside its name: names can be made to look alike, ids cannot (ASVS 10.7.2). */
+export function consentView(view: ConsentView, texts: Texts): Html {
+  const { returnsTo } = view;
+  return html`<h1>${sentence(texts.consentTitle, { client: foreignName(view.clientName) })}</h1>
+<p class="person"><span>${sentence(texts.signedInAs, { name: html`<strong>${foreignName(view.userName)}</strong>` })}</span> <a href="${view.switchAddress}">${texts.useAnotherAccount}</a></p>
+<p class="before-list">${texts.consentLead}</p>
+${scopeList(view.scopes, texts)}
+<form method="post" action="${view.action}">
+<input type="hidden" name="csrf" value="${view.csrfToken}">
+<button class="primary" type="submit" name="decision" value="allow">${texts.allow}</button>
+<button type="submit" name="decision" value="deny">${texts.deny}</button>
+</form>
+<p class="small">${returnsTo === undefined ? texts.returnsToDevice : sentence(texts.returnsTo, { host: html`<bdi translate="no">${returnsTo}</bdi>` })}<br>${texts.endAnyTime}<br><span translate="no">${fill(texts.applicationId, { clientId: view.clientId })}</span></p>`;
+}
