@@ -33,48 +33,72 @@ const bootstrap = {
 
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-readme-'));
 let system: Constellation | undefined;
-let replies: readonly Record<string, unknown>[];
 
 beforeAll(async () => {
   system = await startConstellation({ engine: 'sqlite', bootstrap });
   writeFileSync(join(directory, 'demo.json'), JSON.stringify(demo, null, 2));
-  const text = section(readDocument('README.md'), 'Call it')
-    .replaceAll('http://localhost:9000', system.authorizationServerUrl)
-    .replaceAll('http://localhost:8844', system.gatewayUrl)
-    .replaceAll('data/demo.json', join(directory, 'demo.json'));
-  const signIn = /```text\n(.+)\n```/.exec(text)?.[1] ?? '';
-  const code = (await authorizeAsUser(signIn, demo)).searchParams.get('code') ?? '';
-  const [variables = '', ...calls] = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(
-    ([, commands = '']) => commands.replace(/<the code [^>]*>/, code),
-  );
-  const script = [variables, ...calls.flatMap((call) => [call, 'echo'])].join('\n');
-  replies = execFileSync('bash', ['-eu', '-c', script], { encoding: 'utf8' })
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
 });
 afterAll(async () => {
   await system?.stop();
   rmSync(directory, { recursive: true, force: true });
 });
 
-describe('the commands of the README, pasted in order', () => {
+/** The text under a heading, with the addresses of the running system. */
+function commandsUnder(path: string, heading: string): string {
+  return section(readDocument(path), heading)
+    .replaceAll('http://localhost:9000', system?.authorizationServerUrl ?? '')
+    .replaceAll('http://localhost:8844', system?.gatewayUrl ?? '')
+    .replaceAll('data/demo.json', join(directory, 'demo.json'));
+}
+
+function shellBlocks(text: string): readonly string[] {
+  return [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, commands = '']) => commands);
+}
+
+/** Runs the commands in one shell and parses the reply on each line. */
+function paste(commands: readonly string[]): readonly Record<string, unknown>[] {
+  return execFileSync('bash', ['-eu', '-c', commands.join('\n')], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+describe('README.md', () => {
+  it('lists the devices with one paste', () => {
+    const [, call = ''] = shellBlocks(commandsUnder('README.md', 'Start'));
+    expect(paste([call])).toMatchObject([{ status: 200, code: 'success', result: [] }]);
+  });
+});
+
+describe('docs/getting-started.md, pasted in order', () => {
+  let replies: readonly Record<string, unknown>[];
+
+  beforeAll(async () => {
+    const text = commandsUnder('docs/getting-started.md', 'Call it');
+    const signIn = /```text\n(.+)\n```/.exec(text)?.[1] ?? '';
+    const code = (await authorizeAsUser(signIn, demo)).searchParams.get('code') ?? '';
+    const [variables = '', ...calls] = shellBlocks(text).map((commands) =>
+      commands.replace(/<the code [^>]*>/, code),
+    );
+    replies = paste([variables, ...calls.flatMap((call) => [call, 'echo'])]);
+  });
+
   it.each([
-    ['a bearer token', 0],
-    ['the query parameter', 1],
+    ['an access token in a header', 0],
+    ['an access token in the query', 1],
     ['a signed GET', 2],
-  ])('list the devices with %s', (_name, index) => {
+  ])('lists the devices with %s', (_name, index) => {
     expect(replies[index]).toMatchObject({ status: 200, code: 'success', result: [] });
   });
 
-  it('create a device with a signed POST', () => {
+  it('creates a device with a signed POST', () => {
     expect(replies[3]).toMatchObject({
       status: 200,
       result: { id: 'pump-1', productName: 'Pump' },
     });
   });
 
-  it('redeem the code of a browser sign-in', () => {
+  it('redeems the code of a browser sign-in', () => {
     expect(replies[4]).toMatchObject({ token_type: 'Bearer', access_token: expect.any(String) });
     expect(replies).toHaveLength(5);
   });
