@@ -48,7 +48,7 @@ describe.each(databaseEngines)('migrations on %s', (name) => {
     const location = await engine.createDatabase('empty');
     let created = 0;
     const databases = await Promise.all(
-      // Within one process SQLite cannot wait for itself: kill.test.ts starts several processes.
+      // Within one process SQLite cannot wait for itself: recovery.slow.test.ts starts several processes.
       Array.from({ length: name === 'postgres' ? 4 : 1 }, () =>
         openDatabase(location, async () => {
           created += 1;
