@@ -45,7 +45,7 @@ const confinements: readonly (readonly [module: string, places: RegExp, why: str
   ],
   [
     'undici',
-    /^apps\/gateway\/src\/forwarding\//,
+    /^apps\/gateway\/src\/upstream\//,
     'One folder talks to the services behind the gateway, so that header and retry policy cannot be bypassed',
   ],
   [

@@ -2,9 +2,10 @@
  * The resource gateway: it checks every call (signature, access token or bearer token) and hands it to the
  * service behind its route.
  *
- *   routes/ ─▶ pipeline/ ─▶ authentication/ ─▶ rate-limits/ ─▶ forwarding/ or access-tokens/ ─▶ sealing/
- *   beside them: audit/, metrics/, cross-origin/ (CORS), public-documents/ (RFC 9728); config.ts and main.ts make
- *   it a process
+ *   routes/ ─▶ pipeline/ ─▶ authentication/ ─▶ rate-limits/ ─▶ forwarding/ ─▶ upstream/ ─▶ sealing/
+ *                                                       └▶ x-access-tokens/
+ *   http/: what every stage needs. Next to the stages: audit/, metrics/, cross-origin/ (CORS) and
+ *   public-documents/ (RFC 9728). config.ts and main.ts make it a process.
  *
  * Everything is put together here. Deliberately not here: issuing OAuth credentials (the authorization
  * server) and whose device it is (the device service).
@@ -18,42 +19,39 @@ import {
 } from '@gatehouse/http-server';
 import {
   createRegisteredOrigins,
+  createRevocationCanary,
+  createXAccessTokens,
   type Identity,
   keepSigningKeys,
   type SigningKey,
   type SigningKeyPolicy,
+  type XAccessTokens,
 } from '@gatehouse/identity';
 import type { RateLimit } from '@gatehouse/store';
-import { createAccessTokenOperation } from './access-tokens/issue-access-token.ts';
 import { thisGateway } from './audit/request-origin.ts';
 import { createSignatureAudit } from './audit/signature-audit.ts';
-import { createAccessTokenAuthenticator } from './authentication/access-token.ts';
-import type { Authenticator, Signer } from './authentication/authenticator.ts';
-import { createBearerTokenAuthenticator } from './authentication/bearer-token.ts';
-import {
-  createHeldBodies,
-  HELD_BODIES,
-  type HeldBodiesLimits,
-} from './authentication/held-bodies.ts';
-import { openTokens, type Tokens } from './authentication/open-tokens.ts';
+import type { Signer } from './authentication/authenticator.ts';
+import { createAuthenticators } from './authentication/create-authenticators.ts';
+import { HELD_BODIES, type HeldBodiesLimits } from './authentication/held-bodies.ts';
 import { shareInFlight } from './authentication/share-in-flight.ts';
-import { createSignedRequestAuthenticator } from './authentication/signed-request.ts';
 import { createCrossOrigin } from './cross-origin/cross-origin.ts';
 import { createForwarder } from './forwarding/forward.ts';
 import { createUpgradeForwarder } from './forwarding/forward-upgrade.ts';
 import { createInternalTokenIssuer } from './forwarding/internal-token.ts';
-import { createUpstream, type Upstream } from './forwarding/upstream.ts';
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts';
 import { observeAuthenticator } from './metrics/observe-authenticator.ts';
+import { watchRevocations } from './metrics/watch-revocations.ts';
 import { createRequestHandler } from './pipeline/handle-request.ts';
 import { createUpgradeHandler, type UpgradeDependencies } from './pipeline/handle-upgrade.ts';
+import type { LocalOperation } from './pipeline/local-operation.ts';
 import { createProtectedResource } from './public-documents/protected-resource.ts';
 import { createRequestLimits } from './rate-limits/request-limits.ts';
 import { issueAccessTokenOperation } from './routes/device-routes.ts';
-import type { CredentialKind } from './routes/route.ts';
 import type { RoutedUpstream, Routing } from './routes/route-file.ts';
 import { createRouteTable } from './routes/route-table.ts';
 import { createReplySealer, SIGNED_REPLY_LIMIT_BYTES } from './sealing/seal-reply.ts';
+import { createUpstream, type Upstream } from './upstream/upstream.ts';
+import { createXAccessTokenOperation } from './x-access-tokens/issue-x-access-token.ts';
 
 export interface GatewayDependencies {
   readonly identity: Identity;
@@ -109,7 +107,14 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   };
   const pipeline: UpgradeDependencies = {
     routes: createRouteTable(routing.routes),
-    authenticators: createAuthenticators(dependencies, tokens),
+    authenticators: createAuthenticators({
+      ...dependencies,
+      ...identity,
+      verifyAccessToken: tokens.verifyAccessToken,
+      verifyXAccessToken: shareInFlight(tokens.xAccessTokens.verify),
+      heldBodies: dependencies.heldBodies ?? HELD_BODIES,
+      observe: (kind, authenticator) => observeAuthenticator(kind, authenticator, metrics.verified),
+    }),
     limits: createRequestLimits({
       store: identity.store,
       now,
@@ -120,20 +125,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     }),
     forward: createForwarder(forwarding),
     forwardUpgrade: createUpgradeForwarder(forwarding),
-    localOperations: new Map([
-      [
-        issueAccessTokenOperation,
-        createAccessTokenOperation({
-          xAccessTokens: tokens.xAccessTokens,
-          audit: identity.audit,
-          lifetime: {
-            defaultSeconds: ACCESS_TOKEN_DEFAULT_SECONDS,
-            maximumSeconds: dependencies.accessTokenMaximumSeconds,
-          },
-          now,
-        }),
-      ],
-    ]),
+    localOperations: createLocalOperations(dependencies, tokens.xAccessTokens),
     protectedResource: createProtectedResource({
       ...dependencies,
       acceptQueryToken: !dependencies.strict,
@@ -142,7 +134,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       registeredOrigins: createRegisteredOrigins(identity.clients, now),
       clients: identity.clients,
     }),
-    auditRefusal: createSignatureAudit(identity),
+    auditFailure: createSignatureAudit(identity),
     isTrustedProxy: createAddressMatcher(dependencies.trustedProxies),
     now,
     sealReply: createReplySealer({
@@ -164,6 +156,35 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
     },
   };
+}
+
+/** Token verifiers, and a canary that measures over the same path how soon a revocation takes effect. */
+function openTokens({ identity, now, metrics }: GatewayDependencies) {
+  const verifyAccessToken = shareInFlight(identity.verifyAccessToken);
+  const canary = createRevocationCanary({ ...identity, verify: verifyAccessToken, now });
+  return {
+    verifyAccessToken,
+    xAccessTokens: createXAccessTokens({ ...identity, now }),
+    stopCanary: watchRevocations(canary, metrics.revocations),
+  };
+}
+
+/** The operations that the gateway answers itself, by name. */
+function createLocalOperations(
+  { identity, now, accessTokenMaximumSeconds }: GatewayDependencies,
+  xAccessTokens: XAccessTokens,
+): ReadonlyMap<string, LocalOperation> {
+  const lifetime = {
+    defaultSeconds: ACCESS_TOKEN_DEFAULT_SECONDS,
+    maximumSeconds: accessTokenMaximumSeconds,
+  };
+  const issue = createXAccessTokenOperation({
+    xAccessTokens,
+    audit: identity.audit,
+    lifetime,
+    now,
+  });
+  return new Map([[issueAccessTokenOperation, issue]]);
 }
 
 function openSigningKeys(dependencies: GatewayDependencies) {
@@ -189,43 +210,6 @@ function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, U
       maximumRequests: dependencies.upstreamMaximumRequests ?? UPSTREAM_MAXIMUM_REQUESTS,
     });
   return new Map([...routing.upstreams].map(([name, upstream]) => [name, open(name, upstream)]));
-}
-
-function createAuthenticators(
-  dependencies: GatewayDependencies,
-  { xAccessTokens, verifyAccessToken }: Tokens,
-): readonly Authenticator[] {
-  const { identity, metrics, strict, now } = dependencies;
-  const { clients, replayGuard } = identity;
-  const observed = (kind: CredentialKind, authenticator: Authenticator) =>
-    observeAuthenticator(kind, authenticator, metrics.verified);
-  return [
-    observed(
-      'signature',
-      createSignedRequestAuthenticator({
-        clients,
-        replayGuard,
-        holdBody: createHeldBodies(dependencies.heldBodies ?? HELD_BODIES),
-        now,
-        toleranceMilliseconds: dependencies.signatureToleranceMilliseconds,
-        strict,
-      }),
-    ),
-    observed(
-      'access-token',
-      createAccessTokenAuthenticator({
-        verifyXAccessToken: shareInFlight(xAccessTokens.verify),
-        clients,
-      }),
-    ),
-    observed(
-      'bearer',
-      createBearerTokenAuthenticator({
-        verifyAccessToken,
-        acceptQueryToken: !strict,
-      }),
-    ),
-  ];
 }
 
 /**

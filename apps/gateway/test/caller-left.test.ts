@@ -2,8 +2,8 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, it } from '@jest/globals';
 import { createForwarder } from '../src/forwarding/forward.ts';
-import { createUpstream } from '../src/forwarding/upstream.ts';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { createUpstream } from '../src/upstream/upstream.ts';
 import { startRecordingUpstream } from './recording-upstream.ts';
 
 it('a caller who left while its internal token was made has nothing forwarded', async () => {

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createUpstream, type Upstream } from '../src/forwarding/upstream.ts';
+import { createUpstream, type Upstream } from '../src/upstream/upstream.ts';
 
 const TIMEOUTS = 5;
 const silence: RequestListener = (request) => request.resume();

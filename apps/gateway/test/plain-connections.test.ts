@@ -4,8 +4,8 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { ExchangeHandler, ReplyController } from '../src/forwarding/http1/connection.ts';
-import { ConnectionPool } from '../src/forwarding/http1/connection-pool.ts';
+import type { ExchangeHandler, ReplyController } from '../src/upstream/http1/connection.ts';
+import { ConnectionPool } from '../src/upstream/http1/connection-pool.ts';
 
 /** A service that answers with raw bytes. */
 let answer: (socket: Socket, request: string) => void;

@@ -6,9 +6,9 @@ import {
   encodeParameters,
   parseParameters,
 } from '@gatehouse/request-signature';
-import { readLifetime } from '../src/access-tokens/read-lifetime.ts';
 import { splitQueryToken } from '../src/authentication/query-token.ts';
 import { parseRequestTarget } from '../src/routes/request-target.ts';
+import { readLifetime } from '../src/x-access-tokens/read-lifetime.ts';
 
 /** What makes trouble more often than other characters. */
 const pieces = [

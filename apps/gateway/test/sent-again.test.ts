@@ -11,8 +11,8 @@ import {
 } from 'node:tls';
 import { makeCertificate } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ConnectionPool } from '../src/forwarding/http1/connection-pool.ts';
-import type { PlainRequest } from '../src/forwarding/http1/plain-request.ts';
+import { ConnectionPool } from '../src/upstream/http1/connection-pool.ts';
+import type { OutgoingRequest } from '../src/upstream/http1/outgoing-request.ts';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 
@@ -85,7 +85,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     service.close();
   });
 
-  function ask(method: string, body?: PlainRequest['body']): Promise<string> {
+  function ask(method: string, body?: OutgoingRequest['body']): Promise<string> {
     return new Promise((resolve, reject) => {
       let text = '';
       pool.dispatch(

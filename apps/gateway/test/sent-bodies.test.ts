@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ConnectionPool } from '../src/forwarding/http1/connection-pool.ts';
-import type { PlainRequest } from '../src/forwarding/http1/plain-request.ts';
+import { ConnectionPool } from '../src/upstream/http1/connection-pool.ts';
+import type { OutgoingRequest } from '../src/upstream/http1/outgoing-request.ts';
 
 const KIBIBYTE = 1024;
 
@@ -52,7 +52,7 @@ afterEach(async () => {
   service.close();
 });
 
-function post(body: PlainRequest['body'], headers: readonly string[] = []): Promise<string> {
+function post(body: OutgoingRequest['body'], headers: readonly string[] = []): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
     pool.dispatch(

@@ -5,7 +5,7 @@ import { isClientId } from '../authentication/client-id.ts';
 import { requestOrigin } from './request-origin.ts';
 
 /** Called with what a request was refused for, whatever it was. The reply does not wait for it. */
-export type AuditRefusal = (
+export type AuditFailure = (
   error: ApiError,
   exchange: { readonly message: IncomingMessage; readonly clientAddress: string },
 ) => void;
@@ -17,7 +17,7 @@ export type AuditRefusal = (
 export function createSignatureAudit({
   audit,
   clients,
-}: Pick<Identity, 'audit' | 'clients'>): AuditRefusal {
+}: Pick<Identity, 'audit' | 'clients'>): AuditFailure {
   async function findClientId({ headers }: IncomingMessage): Promise<string | undefined> {
     const presented = headers['x-client-id'];
     return isClientId(presented) ? (await clients.find(presented))?.clientId : undefined;

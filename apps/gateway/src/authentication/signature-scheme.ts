@@ -31,6 +31,6 @@ export interface SignedRequest {
    */
   findKey(secureKeys: readonly string[], client: Client | undefined): string | undefined;
   /** @throws AmbiguousText when the signature may be that of a reply */
-  refuseReflectedReply(): void;
+  assertNotReplyEnvelope(): void;
   createSigner(client: Client, secureKey: string): Signer;
 }

@@ -11,11 +11,11 @@ import { assertAllowedAddress } from './allowed-address.ts';
 import type { AuthenticationRequest, Authenticator, Caller } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
 import { isClientId } from './client-id.ts';
-import { createDigestScheme } from './digest-scheme.ts';
 import type { HeldBody } from './held-bodies.ts';
-import { hmacScheme } from './hmac-scheme.ts';
 import type { PresentedSignature } from './presented-credentials.ts';
 import type { SignatureScheme } from './signature-scheme.ts';
+import { createSignatureVersion1 } from './signature-version-1.ts';
+import { signatureVersion2 } from './signature-version-2.ts';
 
 const MAXIMUM_ACTIVE_KEYS = 2;
 
@@ -40,7 +40,10 @@ export function createSignedRequestAuthenticator(
   const { clients, replayGuard, holdBody, now, toleranceMilliseconds, strict } = dependencies;
   // Tried where a key is missing, so that every refusal costs two signatures, known client or not.
   const decoyKeys = [generateSecureKey(), generateSecureKey()];
-  const schemes = { 1: createDigestScheme({ strict, decoyKeys }), 2: hmacScheme } as const;
+  const schemes = {
+    1: createSignatureVersion1({ strict, decoyKeys }),
+    2: signatureVersion2,
+  } as const;
 
   async function findClient(
     clientId: string,
@@ -65,7 +68,7 @@ export function createSignedRequestAuthenticator(
     if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
       throw new ApiError('invalid_signature', { headers: bearerChallenge() });
     }
-    await readUnambiguously(signed.refuseReflectedReply);
+    await readUnambiguously(signed.assertNotReplyEnvelope);
     // Before the first use is bound: who replays from elsewhere must not use the signature up.
     assertAllowedAddress(client, request.clientAddress);
     const use = await replayGuard.bind({

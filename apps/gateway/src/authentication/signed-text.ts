@@ -8,9 +8,10 @@ import {
   type SignedPart,
   signedPart,
 } from '@gatehouse/request-signature';
+import { assertAnnouncedSize, hasBody } from '../http/request-body.ts';
 import type { AuthenticationRequest, VerifiedBody } from './authenticator.ts';
 import type { HeldBody } from './held-bodies.ts';
-import { assertAnnouncedSize, hasBody, readBody } from './request-body.ts';
+import { readSignedBody } from './read-signed-body.ts';
 
 /** The one reading of a signed request: what its signature covers, and what is forwarded of it. */
 export interface SignedText {
@@ -45,7 +46,7 @@ export async function readSignedText(
   if (credentials.query !== '') {
     throw new AmbiguousText('The signature of this method does not cover a query.');
   }
-  const bytes = await readBody(message, bodyLimitBytes, held);
+  const bytes = await readSignedBody(message, bodyLimitBytes, held);
   if (!isUtf8(bytes) || bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
     throw new AmbiguousText('A signed body must be UTF-8 without a byte order mark.');
   }

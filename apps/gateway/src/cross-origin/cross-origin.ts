@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ClientRegistry, RegisteredOrigins } from '@gatehouse/identity';
-import type { Reply } from '../pipeline/reply.ts';
+import type { Reply } from '../http/reply.ts';
 
 /**
  * CORS for the origins that clients registered. A preflight names no client, so it is answered for an origin

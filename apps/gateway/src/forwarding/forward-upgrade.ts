@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Caller } from '../authentication/authenticator.ts';
 import type { Route } from '../routes/route.ts';
+import type { UpgradedConnection } from '../upstream/upgrade-call.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 import { forwardedHeaders } from './header-policy.ts';
 import type { InternalTokenIssuer } from './internal-token.ts';
-import type { UpgradedConnection } from './upgrade-call.ts';
-import type { Upstream } from './upstream.ts';
 import { watchCredential } from './watch-credential.ts';
 
 export interface UpgradeRequest {

@@ -7,15 +7,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import type { ObservedRequest } from '@gatehouse/http-server';
 import type { Caller } from '../authentication/authenticator.ts';
-import { assertAnnouncedSize, hasBody } from '../authentication/request-body.ts';
-import { protectiveHeaders, type Reply } from '../pipeline/reply.ts';
+import { protectiveHeaders, type Reply } from '../http/reply.ts';
+import { assertAnnouncedSize, hasBody } from '../http/request-body.ts';
 import type { Route } from '../routes/route.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import type { UpstreamReply } from '../upstream/upstream-call.ts';
+import { bodyToForward } from './body-to-forward.ts';
 import { forwardedHeaders, repliedHeaders } from './header-policy.ts';
 import type { InternalTokenIssuer } from './internal-token.ts';
-import { limitBody } from './limited-body.ts';
 import { publicLocation } from './public-location.ts';
-import type { Upstream } from './upstream.ts';
-import type { UpstreamReply } from './upstream-call.ts';
 import { watchCredential } from './watch-credential.ts';
 
 export interface ForwardRequest {
@@ -128,7 +128,7 @@ function bodyToSend({ message, route, caller }: ForwardRequest) {
   if (!hasBody(message)) {
     return undefined;
   }
-  return limitBody(message, route.bodyLimitBytes);
+  return bodyToForward(message, route.bodyLimitBytes);
 }
 
 function toReply(

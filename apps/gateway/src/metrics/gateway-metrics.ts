@@ -14,9 +14,9 @@ import {
   type RequestObserver,
 } from '@gatehouse/http-server';
 import { type AuditEvent, canaryKinds } from '@gatehouse/identity';
-import type { Upstream } from '../forwarding/upstream.ts';
 import { credentialKinds } from '../routes/route.ts';
 import type { Routing } from '../routes/route-file.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 import type { Verification } from './observe-authenticator.ts';
 import type { RevocationObserver } from './watch-revocations.ts';
 

@@ -1,5 +1,5 @@
+import { ApiError } from '@gatehouse/api-envelope';
 import type { Authenticator } from '../authentication/authenticator.ts';
-import { toRefusal } from '../pipeline/refusal.ts';
 import type { CredentialKind } from '../routes/route.ts';
 
 export interface Verification {
@@ -21,7 +21,7 @@ export function observeAuthenticator(
       const tell = (result: Verification['result']) =>
         observe({ credential, result, seconds: (performance.now() - started) / 1000 });
       const tellFailure = (error: unknown) =>
-        tell(toRefusal(error).status < 500 ? 'refused' : 'unavailable');
+        tell(error instanceof ApiError && error.status < 500 ? 'refused' : 'unavailable');
       try {
         const verifying = authenticator.authenticate(request);
         verifying?.then(() => tell('accepted'), tellFailure);

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import type { AddressMatcher, RequestNotes } from '@gatehouse/http-server';
-import { clientAddress } from '../authentication/address.ts';
 import { type Authenticator, authenticate, type Caller } from '../authentication/authenticator.ts';
 import { isPresent, presentedCredentials } from '../authentication/presented-credentials.ts';
+import { clientAddress } from '../http/client-address.ts';
 import type { AppliedLimit } from '../rate-limits/limit-headers.ts';
 import type { RequestLimits } from '../rate-limits/request-limits.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../routes/device-routes.ts';
@@ -96,7 +96,7 @@ export async function admit(
  * What a refusal costs: a request that was not verified counts against its address. That the address is over
  * its limit then is the answer.
  */
-export async function countRefusal(
+export async function countFailure(
   error: ApiError,
   exchange: Exchange,
   limits: RequestLimits,

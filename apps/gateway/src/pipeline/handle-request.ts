@@ -9,9 +9,10 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { ApiError } from '@gatehouse/api-envelope';
 import { type AddressMatcher, observedRequest } from '@gatehouse/http-server';
 import { StoreUnavailable } from '@gatehouse/store';
-import type { AuditRefusal } from '../audit/signature-audit.ts';
+import type { AuditFailure } from '../audit/signature-audit.ts';
 import type { CrossOrigin } from '../cross-origin/cross-origin.ts';
 import type { Forwarder } from '../forwarding/forward.ts';
+import { failureReply, type Reply } from '../http/reply.ts';
 import type { ProtectedResource } from '../public-documents/protected-resource.ts';
 import { addLimitHeaders } from '../rate-limits/limit-headers.ts';
 import { parseRequestTarget, type RequestTarget } from '../routes/request-target.ts';
@@ -20,15 +21,14 @@ import type { SealReply } from '../sealing/seal-reply.ts';
 import {
   type AdmissionDependencies,
   admit,
-  countRefusal,
+  countFailure,
   type Exchange,
   openExchange,
 } from './admit.ts';
+import { assertServable } from './assert-servable.ts';
 import { authorize } from './authorize.ts';
+import { noteFailure, toFailure, withChallenge } from './failure.ts';
 import type { LocalOperation } from './local-operation.ts';
-import { noteRefusal, toRefusal, withChallenge } from './refusal.ts';
-import { refuseEarly } from './refuse-early.ts';
-import { failureReply, type Reply } from './reply.ts';
 import { writeReply } from './write-reply.ts';
 
 export interface PipelineDependencies extends AdmissionDependencies {
@@ -39,7 +39,7 @@ export interface PipelineDependencies extends AdmissionDependencies {
   readonly crossOrigin: CrossOrigin;
   readonly isTrustedProxy: AddressMatcher;
   readonly sealReply: SealReply;
-  readonly auditRefusal: AuditRefusal;
+  readonly auditFailure: AuditFailure;
   readonly now: () => number;
 }
 
@@ -96,7 +96,7 @@ async function answer(
   dependencies: PipelineDependencies,
 ): Promise<Reply> {
   const { message } = exchange;
-  refuseEarly(message);
+  assertServable(message);
   const target = parseRequestTarget(message.url ?? '');
   const open = answerAnybody(exchange, target, dependencies);
   if (open !== undefined) {
@@ -169,11 +169,11 @@ async function refuse(
   thrown: unknown,
   exchange: Exchange,
   response: ServerResponse,
-  { limits, protectedResource, auditRefusal, now }: PipelineDependencies,
+  { limits, protectedResource, auditFailure, now }: PipelineDependencies,
 ): Promise<Reply> {
-  const error = await countRefusal(toRefusal(thrown), exchange, limits).catch(toRefusal);
-  noteRefusal(error, exchange.notes, response.destroyed);
-  auditRefusal(error, exchange);
+  const error = await countFailure(toFailure(thrown), exchange, limits).catch(toFailure);
+  noteFailure(error, exchange.notes, response.destroyed);
+  auditFailure(error, exchange);
   const reply = failureReply(withChallenge(error, protectedResource.metadataUrl), now());
   return exchange.message.method === 'HEAD' ? { ...reply, body: undefined } : reply;
 }

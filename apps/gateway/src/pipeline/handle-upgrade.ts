@@ -8,15 +8,15 @@ import {
   switchingHeaders,
   type UpgradeForwarder,
 } from '../forwarding/forward-upgrade.ts';
+import { failureReply } from '../http/reply.ts';
 import { parseRequestTarget, type RequestTarget } from '../routes/request-target.ts';
 import type { Route } from '../routes/route.ts';
 import type { RouteTable } from '../routes/route-table.ts';
-import { admit, countRefusal, type Exchange, openExchange } from './admit.ts';
+import { admit, countFailure, type Exchange, openExchange } from './admit.ts';
+import { assertServable } from './assert-servable.ts';
 import { authorize } from './authorize.ts';
+import { noteFailure, toFailure, withChallenge } from './failure.ts';
 import type { PipelineDependencies } from './handle-request.ts';
-import { noteRefusal, toRefusal, withChallenge } from './refusal.ts';
-import { refuseEarly } from './refuse-early.ts';
-import { failureReply } from './reply.ts';
 
 export interface UpgradeDependencies extends PipelineDependencies {
   readonly forwardUpgrade: UpgradeForwarder;
@@ -24,7 +24,7 @@ export interface UpgradeDependencies extends PipelineDependencies {
 
 /**
  * `Upgrade: websocket` on a route that allows it: the same stages as for a request, then two joined
- * connections. Every other upgrade stays an ordinary request, which `refuseEarly` refuses.
+ * connections. Every other upgrade stays an ordinary request, which `assertServable` refuses.
  *
  * @param observe gives the request its id and log line
  */
@@ -67,7 +67,7 @@ async function open(
 ): Promise<void> {
   const { message } = exchange;
   try {
-    refuseEarly(message, { acceptsUpgrade: true });
+    assertServable(message, { acceptsUpgrade: true });
     const target = parseRequestTarget(message.url ?? '');
     const { caller, match } = await admit(exchange, target, dependencies);
     const route = match?.route;
@@ -98,11 +98,11 @@ async function refuse(
   thrown: unknown,
   exchange: Exchange,
   response: ServerResponse,
-  { limits, protectedResource, auditRefusal, now }: UpgradeDependencies,
+  { limits, protectedResource, auditFailure, now }: UpgradeDependencies,
 ): Promise<void> {
-  const error = await countRefusal(toRefusal(thrown), exchange, limits).catch(toRefusal);
-  noteRefusal(error, exchange.notes, response.destroyed);
-  auditRefusal(error, exchange);
+  const error = await countFailure(toFailure(thrown), exchange, limits).catch(toFailure);
+  noteFailure(error, exchange.notes, response.destroyed);
+  auditFailure(error, exchange);
   const reply = failureReply(withChallenge(error, protectedResource.metadataUrl), now());
   const { socket } = response;
   response.once('finish', () => socket?.end());

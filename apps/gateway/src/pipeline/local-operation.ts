@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../authentication/authenticator.ts';
-import type { Reply } from './reply.ts';
+import type { Reply } from '../http/reply.ts';
 
 /** An operation that the gateway answers itself, for a caller who is verified and may. */
 export type LocalOperation = (request: {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { hasBody } from '../authentication/request-body.ts';
-import type { UpstreamBody } from '../forwarding/upstream-body.ts';
+import type { Reply } from '../http/reply.ts';
+import { hasBody } from '../http/request-body.ts';
+import type { StreamedBody } from '../http/streamed-body.ts';
 import { lingerBeforeClose } from './linger.ts';
-import type { Reply } from './reply.ts';
 
 /** A body up to here goes out in one write with its head: as text, since Node joins no Buffer to a head. */
 const JOINED_BYTES = 16 * 1024;
@@ -58,7 +58,7 @@ export function writeReply(
   return undefined;
 }
 
-function stream(body: UpstreamBody, response: ServerResponse): void {
+function stream(body: StreamedBody, response: ServerResponse): void {
   response.on('drain', () => body.resume());
   body.connect({
     write: (chunk) => response.write(chunk),

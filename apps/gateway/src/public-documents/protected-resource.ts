@@ -1,5 +1,5 @@
 import { deviceScopes } from '@gatehouse/identity';
-import { protectiveHeaders, type Reply } from '../pipeline/reply.ts';
+import { protectiveHeaders, type Reply } from '../http/reply.ts';
 
 /** RFC 9728: which authorization server a client asks for a token for this resource. */
 export interface ProtectedResource {

@@ -1,5 +1,5 @@
-import { deviceService } from '../forwarding/upstream-names.ts';
 import type { Route } from './route.ts';
+import { deviceService } from './upstream-names.ts';
 
 const SECOND = 1000;
 const MEBIBYTE = 1024 * 1024;

@@ -7,7 +7,6 @@ import {
 } from '@gatehouse/configuration';
 import { deviceScopes } from '@gatehouse/identity';
 import { z } from 'zod';
-import { deviceService } from '../forwarding/upstream-names.ts';
 import {
   DEFAULT_BODY_LIMIT_BYTES,
   DEFAULT_TIMEOUT_MILLISECONDS,
@@ -15,6 +14,7 @@ import {
 } from './device-routes.ts';
 import { credentialKinds, type Route, routeMethods } from './route.ts';
 import { pathShape } from './route-table.ts';
+import { deviceService } from './upstream-names.ts';
 
 /** What the gateway serves, and where the upstreams of its routes are. */
 export interface Routing {

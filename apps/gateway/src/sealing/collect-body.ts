@@ -1,8 +1,8 @@
 import { ApiError } from '@gatehouse/api-envelope';
-import type { UpstreamBody } from '../forwarding/upstream-body.ts';
+import type { StreamedBody } from '../http/streamed-body.ts';
 
 /** @throws ApiError `bad_gateway` past the limit, which bounds the memory; or what broke the body off */
-export function collectBody(body: UpstreamBody, limitBytes: number): Promise<Buffer> {
+export function collectBody(body: StreamedBody, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

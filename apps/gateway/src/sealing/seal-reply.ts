@@ -1,6 +1,6 @@
 import type { Signer } from '../authentication/authenticator.ts';
-import type { UpstreamBody } from '../forwarding/upstream-body.ts';
-import type { Reply } from '../pipeline/reply.ts';
+import type { Reply } from '../http/reply.ts';
+import type { StreamedBody } from '../http/streamed-body.ts';
 import { collectBody } from './collect-body.ts';
 
 export const SIGNED_REPLY_LIMIT_BYTES: number = 8 * 1024 * 1024;
@@ -44,6 +44,6 @@ export function createReplySealer(dependencies: {
   };
 }
 
-async function wholeBody(body: Buffer | UpstreamBody, limitBytes: number): Promise<Buffer> {
+async function wholeBody(body: Buffer | StreamedBody, limitBytes: number): Promise<Buffer> {
   return Buffer.isBuffer(body) ? body : (body.arrived() ?? collectBody(body, limitBytes));
 }

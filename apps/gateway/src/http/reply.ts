@@ -1,5 +1,5 @@
 import { type ApiError, failureEnvelope } from '@gatehouse/api-envelope';
-import type { UpstreamBody } from '../forwarding/upstream-body.ts';
+import type { StreamedBody } from './streamed-body.ts';
 
 /** What goes back to the caller, before it is written. */
 export interface Reply {
@@ -7,7 +7,7 @@ export interface Reply {
   /** Name, value, name, value, … The reply's own list: what all replies carry is added to it. */
   readonly headers: string[];
   /** Undefined: the reply has none (204, 304, the reply to a HEAD). */
-  readonly body: Buffer | UpstreamBody | undefined;
+  readonly body: Buffer | StreamedBody | undefined;
   /** It may stay open for long: server-sent events. */
   readonly isOpenEnded?: boolean;
 }

@@ -1,4 +1,4 @@
-import { MalformedReply, parseReplyHead, type ReplyHead } from './reply-head.ts';
+import { MalformedReplyError, parseReplyHead, type ReplyHead } from './reply-head.ts';
 
 /** What a reply consists of, as it arrives. */
 export interface ReplyListener {
@@ -68,7 +68,7 @@ export class ReplyReader {
    * left of that is for the connection to deal with.
    *
    * @returns how many of the bytes belong to the reply
-   * @throws MalformedReply
+   * @throws MalformedReplyError
    */
   read(bytes: Buffer, length: number): number {
     let at = 0;
@@ -77,17 +77,19 @@ export class ReplyReader {
     }
     if (this.#isOver) {
       if (at < length && this.#hasBody) {
-        throw new MalformedReply('The reply is longer than it said.');
+        throw new MalformedReplyError('The reply is longer than it said.');
       }
       this.#listener.onEnd();
     }
     return at;
   }
 
-  /** The service closed the connection. @throws MalformedReply where that was not the end of the reply */
+  /** The service closed the connection. @throws MalformedReplyError where that was not the end of the reply */
   finish(): void {
     if (this.#state !== 'until-close') {
-      throw new MalformedReply('The service closed the connection before the end of its reply.');
+      throw new MalformedReplyError(
+        'The service closed the connection before the end of its reply.',
+      );
     }
     this.#isOver = true;
     this.#listener.onEnd();
@@ -126,7 +128,7 @@ export class ReplyReader {
     const end = text.indexOf('\r\n\r\n');
     if (end === -1) {
       if (text.length > HEAD_LIMIT_BYTES || BARE_LINE_FEED.test(text)) {
-        throw new MalformedReply('The head of the reply has no end.');
+        throw new MalformedReplyError('The head of the reply has no end.');
       }
       this.#held = text;
       return length;
@@ -143,7 +145,7 @@ export class ReplyReader {
       this.#interimReplies += 1;
       const isLast = status === 101 || head.reusableMilliseconds === 0;
       if (isLast || this.#interimReplies > MAXIMUM_INTERIM_REPLIES) {
-        throw new MalformedReply(`The service answered ${status} out of place.`);
+        throw new MalformedReplyError(`The service answered ${status} out of place.`);
       }
       return;
     }
@@ -175,14 +177,14 @@ export class ReplyReader {
     const isComplete = lineFeed !== -1 && lineFeed < length;
     const end = isComplete ? lineFeed + 1 : length;
     if (this.#held.length + end - at > LINE_LIMIT_BYTES) {
-      throw new MalformedReply('A line of the chunked reply is too long.');
+      throw new MalformedReplyError('A line of the chunked reply is too long.');
     }
     this.#held += bytes.toString('latin1', at, end);
     if (isComplete) {
       const line = this.#held;
       this.#held = '';
       if (!line.endsWith('\r\n')) {
-        throw new MalformedReply('A line of the chunked reply does not end with CRLF.');
+        throw new MalformedReplyError('A line of the chunked reply does not end with CRLF.');
       }
       this.#takeLine(line.slice(0, -2));
     }
@@ -192,13 +194,13 @@ export class ReplyReader {
   #takeLine(line: string): void {
     if (this.#state === 'chunk-end') {
       if (line !== '') {
-        throw new MalformedReply('A chunk of the reply is longer than it said.');
+        throw new MalformedReplyError('A chunk of the reply is longer than it said.');
       }
       this.#state = 'chunk-size';
     } else if (this.#state === 'chunk-size') {
       const size = CHUNK_SIZE.exec(line)?.[1];
       if (size === undefined) {
-        throw new MalformedReply('A chunk of the reply has no size.');
+        throw new MalformedReplyError('A chunk of the reply has no size.');
       }
       this.#missing = Number.parseInt(size, 16);
       this.#state = this.#missing === 0 ? 'trailers' : 'chunk';
@@ -208,7 +210,7 @@ export class ReplyReader {
       // Dropped: nothing that comes after the body may change what was said before it (GW-15).
       this.#trailerBytes += line.length;
       if (!TRAILER.test(line) || this.#trailerBytes > HEAD_LIMIT_BYTES) {
-        throw new MalformedReply('The reply ends with what is no trailer.');
+        throw new MalformedReplyError('The reply ends with what is no trailer.');
       }
     }
   }

@@ -2,13 +2,13 @@ import { serviceUnavailable } from '@gatehouse/api-envelope';
 import type { RequestDependent } from '@gatehouse/http-server';
 import { Pool } from 'undici';
 import { CircuitBreaker, type CircuitState } from './circuit-breaker.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { Deadlines } from './deadlines.ts';
 import { createHealthProbe } from './health-probe.ts';
-import { createHeldExchanges, type HeldExchanges } from './held-exchanges.ts';
 import { ConnectionPool } from './http1/connection-pool.ts';
-import type { BodyStream } from './http1/plain-request.ts';
-import { Lane } from './lane.ts';
-import { addLoads, type PoolLoad } from './pool-load.ts';
+import type { BodyStream } from './http1/outgoing-request.ts';
+import { addLoads, type PoolLoad } from './http1/pool-load.ts';
+import { createUnreadReplies, type UnreadReplies } from './unread-replies.ts';
 import { UpgradeCall, type UpgradedConnection } from './upgrade-call.ts';
 import { UpstreamCall, type UpstreamCallEvents, type UpstreamReply } from './upstream-call.ts';
 
@@ -73,13 +73,13 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const pools = openPools(options);
   const deadlines = new Deadlines<UpstreamCall>();
   const breaker = openBreaker(options, deadlines);
-  const held = createHeldExchanges<UpstreamCall>({
+  const held = createUnreadReplies<UpstreamCall>({
     waiting: pools.waiting,
     cancel: (call) => call.cancel(doesNotRead),
   });
-  const brief = new Lane(options.maximumRequests);
+  const brief = new ConcurrencyLimit(options.maximumRequests);
   /** What lasts as long as its caller likes: streams, and bodies that were not read ahead. */
-  const open = new Lane(options.streamConnections);
+  const open = new ConcurrencyLimit(options.streamConnections);
   const { ofBrief, ofBody, ofStream } = callEvents({ deadlines, breaker, held, brief, open });
 
   function openCall({ streaming, body }: UpstreamRequest): UpstreamCall {
@@ -129,9 +129,9 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 function callEvents(watchers: {
   readonly deadlines: Deadlines<UpstreamCall>;
   readonly breaker: CircuitBreaker;
-  readonly held: HeldExchanges<UpstreamCall>;
-  readonly brief: Lane;
-  readonly open: Lane;
+  readonly held: UnreadReplies<UpstreamCall>;
+  readonly brief: ConcurrencyLimit;
+  readonly open: ConcurrencyLimit;
 }) {
   const { deadlines, breaker, held } = watchers;
   const end = (call: UpstreamCall) => {

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { BodySender } from './body-sender.ts';
 import type { OpenSocket } from './open-socket.ts';
-import { type PlainRequest, RequestHeadWriter } from './plain-request.ts';
-import { MalformedReply, type ReplyHead } from './reply-head.ts';
+import { type OutgoingRequest, RequestHeadWriter } from './outgoing-request.ts';
+import { MalformedReplyError, type ReplyHead } from './reply-head.ts';
 import { type ReplyListener, ReplyReader } from './reply-reader.ts';
 
 /** Controls a reply while it arrives. */
@@ -27,7 +27,7 @@ export interface ExchangeHandler {
 
 /** A request and who waits for its reply. */
 export interface Exchange {
-  readonly request: PlainRequest;
+  readonly request: OutgoingRequest;
   readonly handler: ExchangeHandler;
 }
 
@@ -48,7 +48,7 @@ export class Connection implements ReplyListener, ReplyController {
   readonly #socket: Socket;
   readonly #heads: RequestHeadWriter;
   readonly #reader = new ReplyReader(this);
-  #request: PlainRequest | undefined;
+  #request: OutgoingRequest | undefined;
   #handler: ExchangeHandler | undefined;
   #sender: BodySender | undefined;
   #isConnecting = true;
@@ -95,7 +95,7 @@ export class Connection implements ReplyListener, ReplyController {
   }
 
   /** @throws Error before anything is sent, where the request could be read as another one */
-  send(request: PlainRequest, handler: ExchangeHandler): void {
+  send(request: OutgoingRequest, handler: ExchangeHandler): void {
     const { body } = request;
     const stream = body === undefined || body instanceof Uint8Array ? undefined : body.stream;
     if (stream?.destroyed === true) {
@@ -194,7 +194,7 @@ export class Connection implements ReplyListener, ReplyController {
     }
     if (this.#handler === undefined) {
       // Nobody asked: it would be taken for the reply to the next request (CWE-444).
-      this.destroy(new MalformedReply('The service sent data without a request.'));
+      this.destroy(new MalformedReplyError('The service sent data without a request.'));
       return;
     }
     this.#isAnswered = true;

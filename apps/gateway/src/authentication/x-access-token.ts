@@ -9,7 +9,7 @@ import {
 import { isTokenText } from './token-text.ts';
 
 /** Method B: a token that a signed request asked for, in `X-Access-Token` and nowhere else. */
-export function createAccessTokenAuthenticator(dependencies: {
+export function createXAccessTokenAuthenticator(dependencies: {
   readonly verifyXAccessToken: AccessTokenVerifier;
   readonly clients: ClientRegistry;
 }): Authenticator {

@@ -1,7 +1,7 @@
 import { serviceUnavailable } from '@gatehouse/api-envelope';
 
 /** How many exchanges of one kind there may be, and are. */
-export class Lane {
+export class ConcurrencyLimit {
   readonly #limit: number;
   #inFlight = 0;
 

@@ -9,7 +9,7 @@ const members: ReadonlySet<string> = new Set([...required, 'result', 'expires'])
  *
  * @throws AmbiguousText for an object that has the members of an envelope, an HTTP status, and no other member
  */
-export function refuseReflectedReply(signedText: string | Uint8Array): void {
+export function assertNotReplyEnvelope(signedText: string | Uint8Array): void {
   const text = typeof signedText === 'string' ? signedText : viewOf(signedText);
   // The gateway never escapes a member name, so a search over the bytes spares most bodies the parser.
   if (required.every((name) => text.includes(`"${name}"`)) && isReplyEnvelope(text.toString())) {

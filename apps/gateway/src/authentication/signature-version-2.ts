@@ -6,16 +6,17 @@ import {
   requestLines,
   signLines,
 } from '@gatehouse/request-signature';
+import { hasBody } from '../http/request-body.ts';
 import { assertReadableQuery } from '../routes/request-target.ts';
 import { nodeDigest, nodeHmac } from './node-digest.ts';
-import { hasBody, readBody } from './request-body.ts';
+import { readSignedBody } from './read-signed-body.ts';
 import type { SignatureScheme } from './signature-scheme.ts';
 
 /**
  * Version 2, `X-Sign-V2`: an HMAC over all of the request that means something to the service. Every client may
  * use it, whatever its algorithm in version 1.
  */
-export const hmacScheme: SignatureScheme = {
+export const signatureVersion2: SignatureScheme = {
   accepts: () => true,
   async read({ message, target, bodyLimitBytes }, { clientId, timestamp, nonce = '', sign }, held) {
     if (!isNonce(nonce)) {
@@ -23,7 +24,7 @@ export const hmacScheme: SignatureScheme = {
       throw illegalArgument([{ property: 'X-Nonce', message: rule }]);
     }
     assertReadableQuery(target.query);
-    const bytes = await readBody(message, bodyLimitBytes, held);
+    const bytes = await readSignedBody(message, bodyLimitBytes, held);
     const lines = requestLines(
       {
         method: message.method ?? '',
@@ -42,7 +43,7 @@ export const hmacScheme: SignatureScheme = {
       nonce,
       findKey: (secureKeys) => findLinesKey(lines, sign, secureKeys, nodeHmac),
       // The first signed line tells replies and requests apart.
-      refuseReflectedReply: () => undefined,
+      assertNotReplyEnvelope: () => undefined,
       createSigner: (client, secureKey) => ({
         clientId: client.clientId,
         header: 'X-Sign-V2',

@@ -1,12 +1,5 @@
+import type { BodySink, StreamedBody } from '../http/streamed-body.ts';
 import type { ReplyController } from './http1/connection.ts';
-
-/** Takes the body of an upstream's reply as it arrives. */
-export interface BodySink {
-  /** False: enough for now, until `resume`. */
-  write(chunk: Buffer): boolean;
-  end(): void;
-  fail(error: unknown): void;
-}
 
 /** Is told when the service begins and ends to wait for the caller to read. */
 export interface HoldObserver {
@@ -19,8 +12,7 @@ const BUFFER_LIMIT_BYTES = 64 * 1024;
  * The body of an upstream's reply. It holds what arrives before somebody takes it: a small reply is usually
  * complete by then and goes out in one write, without the cost of a stream.
  */
-export class UpstreamBody {
-  /** The reply's Content-Length, where it has one. */
+export class UpstreamBody implements StreamedBody {
   readonly announcedLength: string | undefined;
   readonly #observer: HoldObserver;
   #controller: ReplyController | undefined;
@@ -40,7 +32,6 @@ export class UpstreamBody {
     this.#observer = observer;
   }
 
-  /** The whole body, if it is already here. */
   arrived(): Buffer | undefined {
     if (!this.#ended || this.#sink !== undefined) {
       return undefined;
@@ -82,7 +73,6 @@ export class UpstreamBody {
     }
   }
 
-  /** Ends the exchange with the upstream; the sink fails with the error. */
   cancel(error: Error): void {
     this.#controller?.abort(error);
   }

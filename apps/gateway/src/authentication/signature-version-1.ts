@@ -4,13 +4,13 @@ import {
   type SignatureInput,
   sign,
 } from '@gatehouse/request-signature';
+import { assertNotReplyEnvelope } from './assert-not-reply-envelope.ts';
 import { nodeDigest } from './node-digest.ts';
-import { refuseReflectedReply } from './refuse-reflected-reply.ts';
 import type { SignatureScheme } from './signature-scheme.ts';
 import { readSignedText } from './signed-text.ts';
 
 /** Version 1, `X-Sign`: a digest over the query or the body, by the algorithm of the client. */
-export function createDigestScheme(dependencies: {
+export function createSignatureVersion1(dependencies: {
   /** No MD5, and no signature twice. */
   readonly strict: boolean;
   readonly decoyKeys: readonly string[];
@@ -37,7 +37,7 @@ export function createDigestScheme(dependencies: {
           }
           return secureKey;
         },
-        refuseReflectedReply: () => refuseReflectedReply(signedText),
+        assertNotReplyEnvelope: () => assertNotReplyEnvelope(signedText),
         createSigner: ({ clientId, signatureAlgorithm }, secureKey) => ({
           clientId,
           header: 'X-Sign',

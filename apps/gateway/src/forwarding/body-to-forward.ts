@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import { ApiError } from '@gatehouse/api-envelope';
 import { sendContinue } from '@gatehouse/http-server';
-import type { BodyStream } from './http1/plain-request.ts';
+import type { BodyStream } from '../upstream/http1/outgoing-request.ts';
 
 /** Of a body, before a connection to the service is taken: nearly all are whole by then. */
 const READ_AHEAD_BYTES = 64 * 1024;
@@ -15,7 +15,7 @@ const READ_AHEAD_BYTES = 64 * 1024;
  *
  * @throws ApiError `payload_too_large`
  */
-export async function limitBody(
+export async function bodyToForward(
   request: IncomingMessage,
   limitBytes: number,
 ): Promise<Buffer | BodyStream> {

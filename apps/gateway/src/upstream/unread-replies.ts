@@ -3,7 +3,7 @@
  * few hundred of them, with one good credential, would leave none to the others. While requests wait for a
  * connection, those that have been held longest are cancelled (slow read, CWE-400).
  */
-export interface HeldExchanges<Exchange> {
+export interface UnreadReplies<Exchange> {
   hold(exchange: Exchange): void;
   /** Also of one that is not held. */
   release(exchange: Exchange): void;
@@ -13,11 +13,11 @@ export interface HeldExchanges<Exchange> {
 const LEAST_HELD_MILLISECONDS = 250;
 const LOOK_MILLISECONDS = 100;
 
-export function createHeldExchanges<Exchange>(dependencies: {
+export function createUnreadReplies<Exchange>(dependencies: {
   /** How many requests wait for a connection. */
   readonly waiting: () => number;
   readonly cancel: (exchange: Exchange) => void;
-}): HeldExchanges<Exchange> {
+}): UnreadReplies<Exchange> {
   // In the order of their arrival, which is that of their age.
   const held = new Map<Exchange, number>();
   let timer: NodeJS.Timeout | undefined;

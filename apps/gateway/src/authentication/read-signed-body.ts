@@ -1,27 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import { sendContinue } from '@gatehouse/http-server';
+import { assertAnnouncedSize, hasBody } from '../http/request-body.ts';
 import type { HeldBody } from './held-bodies.ts';
-
-/** Whether a body comes with the request (RFC 9112 §6.3). */
-export function hasBody(request: IncomingMessage): boolean {
-  const { headers } = request;
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
-/** @throws ApiError `payload_too_large` for what is announced, before a byte of it is read */
-export function assertAnnouncedSize(request: IncomingMessage, limitBytes: number): void {
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) {
-    throw new ApiError('payload_too_large');
-  }
-}
 
 /**
  * The whole body. Chunks are counted as they come, so that no more than the limit is ever held.
  *
  * @throws ApiError `payload_too_large`, or why `held` has no room for it
  */
-export async function readBody(
+export async function readSignedBody(
   request: IncomingMessage,
   limitBytes: number,
   held: HeldBody,

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { createAddressMatcher } from '@gatehouse/http-server';
 import { describe, expect, it } from '@jest/globals';
-import { clientAddress } from './address.ts';
+import { clientAddress } from './client-address.ts';
 
 function from(peer: string, forwardedFor?: string): IncomingMessage {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };

@@ -2,17 +2,17 @@ import { ApiError, serviceUnavailable, toApiError } from '@gatehouse/api-envelop
 import type { RequestNotes } from '@gatehouse/http-server';
 import { StoreUnavailable } from '@gatehouse/store';
 import { bearerChallenge } from '../authentication/challenge.ts';
-import { CircuitOpen } from '../forwarding/circuit-open.ts';
+import { CircuitOpenError } from '../upstream/circuit-open-error.ts';
 
 /** Whatever was thrown, as the catalogue has it. */
-export function toRefusal(thrown: unknown): ApiError {
+export function toFailure(thrown: unknown): ApiError {
   return thrown instanceof StoreUnavailable ? serviceUnavailable(thrown) : toApiError(thrown);
 }
 
-export function noteRefusal(error: ApiError, notes: RequestNotes, callerIsGone: boolean): void {
+export function noteFailure(error: ApiError, notes: RequestNotes, callerIsGone: boolean): void {
   notes.code = error.code;
   // A caller that left is no fault of ours.
-  if (error.status >= 500 && !callerIsGone && !(error.cause instanceof CircuitOpen)) {
+  if (error.status >= 500 && !callerIsGone && !(error.cause instanceof CircuitOpenError)) {
     notes.err = error.cause ?? error;
   }
 }

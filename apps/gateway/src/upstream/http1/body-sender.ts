@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { BodyStream } from './plain-request.ts';
+import type { BodyStream } from './outgoing-request.ts';
 
 /**
  * Sends a body while it arrives. A body that is not as long as announced fails the exchange: the service would

@@ -13,7 +13,7 @@ const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
  *
  * @throws ApiError
  */
-export function refuseEarly(
+export function assertServable(
   request: IncomingMessage,
   { acceptsUpgrade }: { readonly acceptsUpgrade: boolean } = { acceptsUpgrade: false },
 ): void {

@@ -1,12 +1,12 @@
 import { ApiError, successEnvelope } from '@gatehouse/api-envelope';
 import type { AuditTrail, XAccessTokens } from '@gatehouse/identity';
 import { requestOrigin } from '../audit/request-origin.ts';
+import { protectiveHeaders } from '../http/reply.ts';
 import type { LocalOperation } from '../pipeline/local-operation.ts';
-import { protectiveHeaders } from '../pipeline/reply.ts';
 import { type LifetimeLimits, readLifetime } from './read-lifetime.ts';
 
 /** `POST /api/v1/token` (specification: operation 4). Its route lets only signed requests through. */
-export function createAccessTokenOperation(dependencies: {
+export function createXAccessTokenOperation(dependencies: {
   readonly xAccessTokens: XAccessTokens;
   readonly audit: AuditTrail;
   readonly lifetime: LifetimeLimits;

@@ -10,7 +10,7 @@
  * here: upgrades; deadlines, which the caller keeps; pipelining, where one slow or cancelled reply would delay
  * or break another caller's.
  */
-import type { PoolLoad } from '../pool-load.ts';
+
 import {
   Connection,
   type ConnectionOwner,
@@ -19,7 +19,8 @@ import {
   type ReplyController,
 } from './connection.ts';
 import { createSocketOpener, type OpenSocket } from './open-socket.ts';
-import type { PlainRequest } from './plain-request.ts';
+import type { OutgoingRequest } from './outgoing-request.ts';
+import type { PoolLoad } from './pool-load.ts';
 
 const SWEEP_MILLISECONDS = 100;
 /** The controller of an exchange that never had a connection. */
@@ -59,7 +60,7 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   /** With the next free connection. A request that could be read as another one fails. */
-  dispatch(request: PlainRequest, handler: ExchangeHandler): void {
+  dispatch(request: OutgoingRequest, handler: ExchangeHandler): void {
     const hasRoom = this.#all.size < this.#options.connections;
     const connection = this.#takeIdle() ?? (hasRoom ? this.#open() : undefined);
     if (connection === undefined) {
@@ -137,7 +138,7 @@ export class ConnectionPool implements ConnectionOwner {
     }
   }
 
-  #send(connection: Connection, request: PlainRequest, handler: ExchangeHandler): void {
+  #send(connection: Connection, request: OutgoingRequest, handler: ExchangeHandler): void {
     try {
       connection.send(request, handler);
     } catch (error) {

@@ -12,7 +12,7 @@
  * A slow service keeps answering its health path, so long requests do not open the circuit.
  */
 import { ApiError, serviceUnavailable } from '@gatehouse/api-envelope';
-import { CircuitOpen } from './circuit-open.ts';
+import { CircuitOpenError } from './circuit-open-error.ts';
 import type { HealthProbe } from './health-probe.ts';
 
 export type CircuitState = 'closed' | 'open';
@@ -72,7 +72,7 @@ export class CircuitBreaker {
     // A caller that stalls its upload must not keep the trial from the others.
     const isTrialFree = this.#looksUntilTrial === 0 || this.#trial?.isUploading === true;
     if (this.#dependencies.health !== undefined || !isTrialFree) {
-      throw serviceUnavailable(new CircuitOpen());
+      throw serviceUnavailable(new CircuitOpenError());
     }
   }
 

@@ -12,8 +12,8 @@ export interface ReplyHead {
 }
 
 /** The service sent what RFC 9112 does not allow, or what two readers might read differently. */
-export class MalformedReply extends Error {
-  override name = 'MalformedReply';
+export class MalformedReplyError extends Error {
+  override name = 'MalformedReplyError';
 }
 
 /**
@@ -33,11 +33,11 @@ const IDLE_MARGIN_MILLISECONDS = 1000;
 
 /**
  * @param head as Latin-1 text, without the empty line at its end
- * @throws MalformedReply
+ * @throws MalformedReplyError
  */
 export function parseReplyHead(head: string, method: string): ReplyHead {
   if (!HEAD.test(head)) {
-    throw new MalformedReply('The head of the reply is not HTTP/1.1.');
+    throw new MalformedReplyError('The head of the reply is not HTTP/1.1.');
   }
   const status = Number(head.slice(9, 12));
   const headers: string[] = [];
@@ -56,7 +56,7 @@ export function parseReplyHead(head: string, method: string): ReplyHead {
       case 'transfer-encoding':
         // A tab is allowed there, but not every reader takes it for a space.
         if (found[name] !== undefined || head.slice(colon, end).includes('\t')) {
-          throw new MalformedReply(`The reply has two ${name} headers, or one with a tab.`);
+          throw new MalformedReplyError(`The reply has two ${name} headers, or one with a tab.`);
         }
         found[name] = value;
         break;
@@ -91,11 +91,11 @@ function framingOf(
   const length = found['content-length'];
   const encoding = found['transfer-encoding'];
   if (length !== undefined && !LENGTH.test(length)) {
-    throw new MalformedReply('The length of the reply is no number.');
+    throw new MalformedReplyError('The length of the reply is no number.');
   }
   if (encoding !== undefined) {
     if (length !== undefined || encoding.toLowerCase() !== 'chunked' || !isHttp11) {
-      throw new MalformedReply('The transfer encoding of the reply is not chunked alone.');
+      throw new MalformedReplyError('The transfer encoding of the reply is not chunked alone.');
     }
   }
   if (method === 'HEAD' || status < 200 || status === 204 || status === 304) {

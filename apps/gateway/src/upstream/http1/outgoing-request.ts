@@ -8,7 +8,7 @@ export interface BodyStream {
 }
 
 /** One request to a service. */
-export interface PlainRequest {
+export interface OutgoingRequest {
   readonly method: string;
   /** Path and query. */
   readonly path: string;
@@ -34,7 +34,7 @@ export class RequestHeadWriter {
   }
 
   /** @throws Error where the request could be read as another one */
-  headOf({ method, path, headers, body }: PlainRequest): string {
+  headOf({ method, path, headers, body }: OutgoingRequest): string {
     const checked = this.#checked;
     if (FORBIDDEN_IN_PATH.test(path)) {
       throw new Error('The forwarded path contains a character that is not allowed.');
@@ -55,7 +55,7 @@ export class RequestHeadWriter {
   }
 }
 
-function framingOf(body: PlainRequest['body']): string {
+function framingOf(body: OutgoingRequest['body']): string {
   const length =
     body instanceof Uint8Array || body === undefined ? (body?.length ?? 0) : body.length;
   return length === undefined ? 'transfer-encoding: chunked' : `content-length: ${length}`;

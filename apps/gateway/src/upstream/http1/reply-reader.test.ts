@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MalformedReply } from './reply-head.ts';
+import { MalformedReplyError } from './reply-head.ts';
 import { ReplyReader } from './reply-reader.ts';
 
 interface Read {
@@ -41,7 +41,7 @@ function readPieces(
       reader.finish();
     }
   } catch (error) {
-    expect(error).toBeInstanceOf(MalformedReply);
+    expect(error).toBeInstanceOf(MalformedReplyError);
     read.refused = true;
   }
   read.reusable = read.ended ? reader.reusableMilliseconds : 0;

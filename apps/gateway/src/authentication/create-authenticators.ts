@@ -1,0 +1,44 @@
+import type { AccessTokenVerifier, ClientRegistry, ReplayGuard } from '@gatehouse/identity';
+import type { CredentialKind } from '../routes/route.ts';
+import type { Authenticator } from './authenticator.ts';
+import { createBearerTokenAuthenticator } from './bearer-token.ts';
+import { createHeldBodies, type HeldBodiesLimits } from './held-bodies.ts';
+import { createSignedRequestAuthenticator } from './signed-request.ts';
+import { createXAccessTokenAuthenticator } from './x-access-token.ts';
+
+/** The authenticators of Methods A, B and C, in the order in which the gateway asks them. */
+export function createAuthenticators(dependencies: {
+  readonly clients: ClientRegistry;
+  readonly replayGuard: ReplayGuard;
+  readonly verifyXAccessToken: AccessTokenVerifier;
+  readonly verifyAccessToken: AccessTokenVerifier;
+  readonly heldBodies: HeldBodiesLimits;
+  readonly now: () => number;
+  readonly signatureToleranceMilliseconds: number;
+  readonly strict: boolean;
+  /** Wraps each authenticator to measure it. */
+  readonly observe: (kind: CredentialKind, authenticator: Authenticator) => Authenticator;
+}): readonly Authenticator[] {
+  const { clients, replayGuard, now, strict, observe } = dependencies;
+  const signature = createSignedRequestAuthenticator({
+    clients,
+    replayGuard,
+    holdBody: createHeldBodies(dependencies.heldBodies),
+    now,
+    toleranceMilliseconds: dependencies.signatureToleranceMilliseconds,
+    strict,
+  });
+  const xAccessToken = createXAccessTokenAuthenticator({
+    verifyXAccessToken: dependencies.verifyXAccessToken,
+    clients,
+  });
+  const bearer = createBearerTokenAuthenticator({
+    verifyAccessToken: dependencies.verifyAccessToken,
+    acceptQueryToken: !strict,
+  });
+  return [
+    observe('signature', signature),
+    observe('access-token', xAccessToken),
+    observe('bearer', bearer),
+  ];
+}

@@ -1,0 +1,19 @@
+/** Receives a body as it arrives. */
+export interface BodySink {
+  /** Returns false when the body must wait until `resume`. */
+  write(chunk: Buffer): boolean;
+  end(): void;
+  fail(error: unknown): void;
+}
+
+/** The body of a reply that still arrives from an upstream service. */
+export interface StreamedBody {
+  /** The Content-Length of the reply, where it has one. */
+  readonly announcedLength: string | undefined;
+  /** The whole body, if it is already complete. */
+  arrived(): Buffer | undefined;
+  connect(sink: BodySink): void;
+  resume(): void;
+  /** Ends the exchange with the upstream; the sink fails with the error. */
+  cancel(error: Error): void;
+}
