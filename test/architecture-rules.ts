@@ -159,10 +159,23 @@ const conduct: readonly Rule[] = [
     name: 'keeps HTTP out of the device domain',
     why: 'A route parses and writes; an operation takes data and gives data',
     check: (file) =>
-      file.isTest || !/^apps\/device-service\/src\/(devices|query-grammar)\//.test(file.path)
+      file.isTest ||
+      !/^apps\/device-service\/src\/(devices|products|tags|logs|query-grammar|inventory)\//.test(
+        file.path,
+      )
         ? []
         : file.imports
             .filter(({ specifier }) => specifier === 'node:http' || specifier.includes('/http/'))
+            .map(({ specifier, line }) => ({ line, what: `imports ${specifier}` })),
+  },
+  {
+    name: 'keeps SQL adapters out of HTTP',
+    why: 'A handler uses the port of a resource; only the inventory knows its adapter',
+    check: (file) =>
+      file.isTest || !/^apps\/device-service\/src\/(http\/|app\.ts)/.test(file.path)
+        ? []
+        : file.imports
+            .filter(({ specifier }) => /\/sql-[^/]+$/.test(specifier))
             .map(({ specifier, line }) => ({ line, what: `imports ${specifier}` })),
   },
   {

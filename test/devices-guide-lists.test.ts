@@ -1,19 +1,23 @@
 /** docs/devices.md lists whole, and rightly, what there is: operations, members, term types, columns, log types. */
 import type { ApiError } from '@gatehouse/api-envelope';
+import {
+  deviceStates,
+  deviceTypes,
+  logTypes,
+  MAXIMUM_BATCH_DEVICES,
+  MAXIMUM_RECORDS,
+  MAXIMUM_TAGS,
+  newDeviceRequest,
+} from '@gatehouse/device-api';
 import { describe, expect, it } from '@jest/globals';
 import { readConfiguration } from '../apps/device-service/src/config.ts';
-import { devicePayload } from '../apps/device-service/src/devices/create-device.ts';
-import { MAX_BATCH_DEVICES } from '../apps/device-service/src/devices/create-devices.ts';
-import { deviceStates, deviceTypes } from '../apps/device-service/src/devices/device.ts';
-import { deviceSubject } from '../apps/device-service/src/devices/device-query.ts';
-import { logTypes } from '../apps/device-service/src/logs/log-record.ts';
+import { deviceSubject } from '../apps/device-service/src/devices/device-subject.ts';
+import { logSubject } from '../apps/device-service/src/logs/log-subject.ts';
 import {
   MAX_RECORD_AGE_MS,
   MAX_RECORD_LEAD_MS,
-  MAX_RECORDS,
 } from '../apps/device-service/src/logs/report-log.ts';
-import { logSubject } from '../apps/device-service/src/logs/sql-logs.ts';
-import { productSubject } from '../apps/device-service/src/products/sql-products.ts';
+import { productSubject } from '../apps/device-service/src/products/product-subject.ts';
 import { findOperator } from '../apps/device-service/src/query-grammar/comparison.ts';
 import {
   MAX_PAGE_SIZE,
@@ -22,7 +26,6 @@ import {
 import { parseQueryBody } from '../apps/device-service/src/query-grammar/query-body.ts';
 import { COUNT_LIMIT, MAX_OFFSET } from '../apps/device-service/src/query-grammar/read-page.ts';
 import { parseWhere } from '../apps/device-service/src/query-grammar/where-text.ts';
-import { MAX_TAGS } from '../apps/device-service/src/tags/tag.ts';
 import { deviceRoutes } from '../apps/gateway/src/routes/device-routes.ts';
 import { firstName, readDocument, section, tableRows } from './documents.ts';
 
@@ -81,9 +84,12 @@ describe('docs/devices.md, the members', () => {
       firstName(row),
       row.cells[1] === 'required',
     ]);
-    const { success, data: defaults } = devicePayload.safeParse({ name: 'n', productId: 'p' });
+    const { success, data: defaults } = newDeviceRequest.safeParse({ name: 'n', productId: 'p' });
     expect(success).toBe(true);
-    const read = Object.keys(devicePayload.shape).map((name) => [name, name in (defaults ?? {})]);
+    const read = Object.keys(newDeviceRequest.shape).map((name) => [
+      name,
+      name in (defaults ?? {}),
+    ]);
     expect(stated).toEqual(read);
   });
 
@@ -101,11 +107,11 @@ describe('docs/devices.md, the members', () => {
 
   it.each([
     ['The reply', `stops at ${COUNT_LIMIT}:`],
-    ['Many at once, and changes', `Up to ${MAX_BATCH_DEVICES} devices`],
+    ['Many at once, and changes', `Up to ${MAXIMUM_BATCH_DEVICES} devices`],
     ['Queries', `More than ${MAX_PAGE_SIZE} means ${MAX_PAGE_SIZE}.`],
     ['Queries', `first ${MAX_OFFSET} records`],
-    ['Tags', `At most ${MAX_TAGS} a device`],
-    ['Logs', `up to ${MAX_RECORDS},`],
+    ['Tags', `At most ${MAXIMUM_TAGS} a device`],
+    ['Logs', `up to ${MAXIMUM_RECORDS},`],
     ['Logs', `More than ${MAX_RECORD_AGE_MS / 86_400_000} days ago`],
     ['Logs', `or ${MAX_RECORD_LEAD_MS / 60_000} minutes ahead`],
     ['Logs', `deleted ${readConfiguration({}).logRetentionDays} days after`],

@@ -8,7 +8,7 @@ import type { DatabaseLocation } from '../src/database/database-url.ts';
 import { type OpenDatabase, openDatabase } from '../src/database/open-database.ts';
 import { createInternalTokenVerifier } from '../src/http/internal-token.ts';
 import { rememberVerifiedTokens } from '../src/http/verified-token-cache.ts';
-import { createInventoryOf } from '../src/inventory.ts';
+import { createSqlInventoryOf } from '../src/inventory/sql-inventory.ts';
 import { createDeviceServiceMetrics } from '../src/metrics/device-service-metrics.ts';
 import { type GatewayDouble, startGatewayDouble } from './gateway-double.ts';
 
@@ -32,7 +32,7 @@ export async function bootApp(
   const databasePath = join(directory, 'devices.sqlite');
   const database = await openDatabase(elsewhere ?? { engine: 'sqlite', path: databasePath });
   const app = createApp({
-    inventoryOf: createInventoryOf(database),
+    inventoryOf: createSqlInventoryOf(database),
     identifyCaller: rememberVerifiedTokens(
       createInternalTokenVerifier({ issuer: gateway.issuer, jwksUrl: gateway.jwksUrl }).verify,
       { capacity: 100, now: Date.now },

@@ -7,8 +7,8 @@ import { sql } from 'kysely';
 import { DatabaseUnavailable } from '../src/database/database-unavailable.ts';
 import { openDatabase } from '../src/database/open-database.ts';
 import type { NewDevice } from '../src/devices/device.ts';
-import { deviceSubject } from '../src/devices/device-query.ts';
-import { createInventoryOf } from '../src/inventory.ts';
+import { deviceSubject } from '../src/devices/device-subject.ts';
+import { createSqlInventoryOf } from '../src/inventory/sql-inventory.ts';
 import { parseQueryBody } from '../src/query-grammar/query-body.ts';
 import { type BootedApp, bootApp } from './booted-app.ts';
 import { camera, createDeviceClient } from './device-client.ts';
@@ -88,11 +88,11 @@ describe('opening a database', () => {
       const database = await openDatabase({ engine: 'sqlite', path }, async () => {
         created += 1;
       });
-      await createInventoryOf(database)('org-1').devices.add({ ...device, id });
+      await createSqlInventoryOf(database)('org-1').devices.add({ ...device, id });
       await database.close();
     }
     const database = await openDatabase({ engine: 'sqlite', path });
-    const { total } = await createInventoryOf(database)('org-1').devices.page(
+    const { total } = await createSqlInventoryOf(database)('org-1').devices.page(
       parseQueryBody({ pageSize: 1 }, deviceSubject),
     );
     await database.close();
@@ -129,7 +129,7 @@ describe('opening a database', () => {
 
   test('DL-05 with a torn last record keeps everything before it', async () => {
     const database = await openDatabase({ engine: 'sqlite', path });
-    const devices = createInventoryOf(database)('org-1').devices;
+    const devices = createSqlInventoryOf(database)('org-1').devices;
     for (const id of ['a', 'b', 'c']) {
       await devices.add({ ...device, id });
     }
@@ -140,7 +140,7 @@ describe('opening a database', () => {
     await database.close();
 
     const recovered = await openDatabase({ engine: 'sqlite', path: torn });
-    const survivors = createInventoryOf(recovered)('org-1').devices;
+    const survivors = createSqlInventoryOf(recovered)('org-1').devices;
     expect((await survivors.find('a'))?.name).toBe('N');
     expect((await survivors.find('b'))?.name).toBe('N');
     expect(await survivors.find('c')).toBeUndefined();

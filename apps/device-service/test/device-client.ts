@@ -1,11 +1,9 @@
-import type { describeDevice, describeSummary } from '../src/devices/describe-device.ts';
+import type { DeviceRecord, DeviceSummaryRecord } from '@gatehouse/device-api';
+import { assertFitsDeviceApi } from './assert-fits-device-api.ts';
 import type { BootedApp } from './booted-app.ts';
 
 /** A creation body that is good once it has an id. */
 export const camera = { name: 'Camera', productId: 'cameras', productName: 'Cameras' };
-
-type DeviceDetail = ReturnType<typeof describeDevice>;
-type DeviceItem = ReturnType<typeof describeSummary>;
 
 export interface JsonReply<Result> {
   readonly status: number;
@@ -62,28 +60,32 @@ export function createDeviceClient({ url, gateway }: Pick<BootedApp, 'url' | 'ga
         ? {}
         : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
+    const envelope = (await reply.json()) as JsonReply<Result>['body'];
+    if (reply.ok) {
+      assertFitsDeviceApi(method, path, body, envelope.result);
+    }
     return {
       status: reply.status,
       headers: Object.fromEntries(reply.headers),
-      body: (await reply.json()) as JsonReply<Result>['body'],
+      body: envelope,
     };
   };
 
   return {
     call,
     create: (body: object, org = 'org-1') =>
-      call<DeviceDetail>('POST', '/device-instance', body, { org }),
+      call<DeviceRecord>('POST', '/device-instance', body, { org }),
     createAll: (body: unknown, org = 'org-1', query = '') =>
       call('POST', `/api/v1/device${query}`, body, { org }),
     detail: (id: string, org = 'org-1', language = 'en') =>
-      call<DeviceDetail>('GET', `/api/v1/device/${id}/_detail`, undefined, {
+      call<DeviceRecord>('GET', `/api/v1/device/${id}/_detail`, undefined, {
         org,
         headers: { 'Accept-Language': language },
       }),
     list: (query: string, org = 'org-1') =>
-      call<readonly DeviceItem[]>('GET', `/api/device${query}`, undefined, { org }),
+      call<readonly DeviceSummaryRecord[]>('GET', `/api/device${query}`, undefined, { org }),
     query: (body: unknown, org = 'org-1') =>
-      call<PageResult<DeviceItem>>('POST', '/device/instance/_query', body, { org }),
+      call<PageResult<DeviceSummaryRecord>>('POST', '/device/instance/_query', body, { org }),
     report: (id: string, body: unknown, org = 'org-1') =>
       call('POST', `/api/v1/device/${id}/log`, body, { org }),
     log: (id: string, query = '', org = 'org-1') =>

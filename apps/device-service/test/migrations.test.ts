@@ -2,15 +2,15 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import type { Tables } from '../src/database/database.ts';
 import type { DatabaseLocation } from '../src/database/database-url.ts';
 import { migrateDatabase } from '../src/database/migrate-database.ts';
 import { createNodeSqliteDialect } from '../src/database/node-sqlite-dialect.ts';
 import { openDatabase } from '../src/database/open-database.ts';
 import { createPostgresPool } from '../src/database/postgres-pool.ts';
-import { deviceSubject } from '../src/devices/device-query.ts';
-import { createInventoryOf } from '../src/inventory.ts';
+import { deviceSubject } from '../src/devices/device-subject.ts';
+import { createSqlInventoryOf } from '../src/inventory/sql-inventory.ts';
 import { parseQueryBody } from '../src/query-grammar/query-body.ts';
+import type { Tables } from '../src/tables/tables.ts';
 import {
   type DatabaseEngineForTest,
   databaseEngines,
@@ -94,7 +94,7 @@ describe.each(databaseEngines)('migrations on %s', (name) => {
     await old.destroy();
 
     const database = await openDatabase(location);
-    const { devices } = createInventoryOf(database)('org-1');
+    const { devices } = createSqlInventoryOf(database)('org-1');
     expect(await devices.find('a')).toMatchObject({
       orgId: 'org-1',
       productName: 'P',

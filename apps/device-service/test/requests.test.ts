@@ -154,6 +154,50 @@ describe('a creation body', () => {
   });
 });
 
+describe('a request with ambiguous framing', () => {
+  const send = (lines: readonly string[]) =>
+    new Promise<string>((resolve, reject) => {
+      let reply = '';
+      const socket = connect(app.port, '127.0.0.1', () => {
+        socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+      });
+      socket.setEncoding('utf8').on('data', (data) => {
+        reply += data;
+      });
+      socket.once('close', () => resolve(reply)).once('error', reject);
+    });
+
+  test.each([
+    ['HTTP/1.0', 'chunked', 'needs HTTP/1.1'],
+    ['HTTP/1.1', 'gzip, chunked', 'must be chunked'],
+  ])(
+    'in %s with Transfer-Encoding: %s gets 400 and closes the connection',
+    async (version, encoding, message) => {
+      const smuggled = [
+        '0',
+        '',
+        'GET /api/device HTTP/1.1',
+        'Host: x',
+        `Authorization: ${authorization}`,
+      ];
+      const reply = await send([
+        `POST /device-instance ${version}`,
+        'Host: x',
+        `Authorization: ${authorization}`,
+        'Content-Type: application/json',
+        `Transfer-Encoding: ${encoding}`,
+        '',
+        ...smuggled,
+      ]);
+
+      expect(reply.match(/^HTTP\/1\.[01] \d+/gm)).toHaveLength(1);
+      expect(reply).toMatch(/^HTTP\/1\.1 400 /);
+      expect(reply).toMatch(/^connection: close\r$/im);
+      expect(reply).toContain(`"property":"Transfer-Encoding","message":"${message}"`);
+    },
+  );
+});
+
 describe('a route', () => {
   const call = (method: 'get' | 'put' | 'delete' | 'options' | 'post' | 'head', path: string) =>
     request(app.url)[method](path).set('Authorization', authorization);

@@ -1,5 +1,5 @@
+import { routes } from '@gatehouse/device-api';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createRoutes } from '../src/app.ts';
 import { type BootedApp, bootApp } from './booted-app.ts';
 import { camera, createDeviceClient } from './device-client.ts';
 
@@ -12,17 +12,11 @@ beforeAll(async () => {
 
 afterAll(() => app.close());
 
-/** Handlers are made and never called: only the table is looked at. */
-const routes = createRoutes({
-  inventoryOf: () => {
-    throw new Error('no inventory');
-  },
-  generateId: () => '',
-  now: Date.now,
-});
-
 const concrete = (path: string) =>
-  path.replace(':deviceId', 'known').replace(':productId', 'cameras').replace(':tagId', 'known:k');
+  path
+    .replace('{deviceId}', 'known')
+    .replace('{productId}', 'cameras')
+    .replace('{tagId}', 'known:k');
 
 describe('the route table', () => {
   test('names no method and path twice', () => {
@@ -30,8 +24,8 @@ describe('the route table', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test.each(routes.map((route) => [route.method, route.path, route.scope] as const))(
-    '%s %s asks for %s',
+  test.each(routes.map(({ method, path, operation }) => [method, path, operation.scope] as const))(
+    '%s %s requires %s',
     async (method, path, scope) => {
       const scopes = ['device:read', 'device:write', 'device:log', 'device:report'];
       const call = async (granted: string) =>
@@ -50,7 +44,7 @@ describe('the route table', () => {
       expect(refused.status).toBe(403);
       expect(refused.headers.get('www-authenticate')).toContain(`scope="${scope}"`);
       expect([200, 400, 404]).toContain(allowed.status);
-      const isThere = allowed.status !== 404 || path.includes(':tagId') || method === 'DELETE';
+      const isThere = allowed.status !== 404 || path.includes('{tagId}') || method === 'DELETE';
       expect(isThere).toBe(true);
       // A DELETE or deployment that went through is undone for the next route.
       await createDeviceClient(app).create({ id: 'known', ...camera });

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
-import type { DatabaseEngine, DeviceDatabase } from './database.ts';
+import type { DatabaseEngine, DeviceDatabase } from '../tables/tables.ts';
 import { DatabaseUnavailable } from './database-unavailable.ts';
 import * as productsAndDevices from './migrations/0001-products-and-devices.ts';
 import { tagsAndLogs } from './migrations/0002-tags-and-logs.ts';

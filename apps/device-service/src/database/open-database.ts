@@ -1,4 +1,15 @@
-import type { DatabaseEngine, DeviceDatabase } from './database.ts';
+/**
+ * Owns the database connection: opening, migrating and watching it.
+ *
+ *   database-url ─▶ open-database ─▶ open-sqlite (node-sqlite-dialect)
+ *                                │   open-postgres (postgres-pool ─▶ postgres-connection, one of postgres-servers)
+ *                                ├▶ watch-writes: whether the database accepts writes
+ *                                └▶ migrate-database ─▶ migrations/, under a lock
+ *   organization-scope: limits every query to the rows of one organization
+ *
+ * Queries are not here: each domain folder has its own adapter over `OrganizationDatabase`.
+ */
+import type { DatabaseEngine, DeviceDatabase } from '../tables/tables.ts';
 import type { DatabaseLocation } from './database-url.ts';
 import type { NewDatabaseHook } from './migrate-database.ts';
 import type { DatabaseObserver } from './observe-queries.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import type { DeviceDatabase, Tables } from './database.ts';
+import type { DeviceDatabase, Tables } from '../tables/tables.ts';
 import { DatabaseUnavailable } from './database-unavailable.ts';
 import { migrateDatabase, type NewDatabaseHook } from './migrate-database.ts';
 import { type DatabaseObserver, observeQueries } from './observe-queries.ts';

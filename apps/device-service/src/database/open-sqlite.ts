@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, sql } from 'kysely';
-import type { DeviceDatabase, Tables } from './database.ts';
+import type { DeviceDatabase, Tables } from '../tables/tables.ts';
 import { migrateDatabase, type NewDatabaseHook } from './migrate-database.ts';
 import { createNodeSqliteDialect } from './node-sqlite-dialect.ts';
 import { type DatabaseObserver, observeQueries } from './observe-queries.ts';

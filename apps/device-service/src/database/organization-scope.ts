@@ -22,7 +22,7 @@ import {
   ValuesNode,
   WhereNode,
 } from 'kysely';
-import type { DeviceDatabase } from './database.ts';
+import type { DeviceDatabase } from '../tables/tables.ts';
 
 declare const scoped: unique symbol;
 

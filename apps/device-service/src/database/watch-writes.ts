@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import type { DatabaseEngine, DeviceDatabase } from './database.ts';
+import type { DatabaseEngine, DeviceDatabase } from '../tables/tables.ts';
 import { DatabaseUnavailable } from './database-unavailable.ts';
 
 /** Knows whether the database accepts writes: from the last one that it refused, until a probe succeeds. */

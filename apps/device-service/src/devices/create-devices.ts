@@ -1,29 +1,17 @@
 import { ApiError, type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
-import { type CreateDeviceDependencies, devicePayload, toNewDevice } from './create-device.ts';
+import {
+  type BatchItemResult,
+  type BatchResult,
+  MAXIMUM_BATCH_DEVICES,
+  newDeviceRequest,
+} from '@gatehouse/device-api';
+import { toIllegalArgument } from '../input/parse-payload.ts';
+import { type CreateDeviceDependencies, toNewDevice } from './create-device.ts';
 import type { NewDevice } from './device.ts';
 import type { AddOutcome } from './devices.ts';
-import { toIllegalArgument } from './payload.ts';
 
-export const MAX_BATCH_DEVICES = 10_000;
 /** Of a refusal: enough to mend a batch, and not as large as the batch. */
 const MAX_REPORTED_PROBLEMS = 100;
-
-/** What became of one item, under its place in the array. */
-export interface BatchItemResult {
-  readonly index: number;
-  /** As sent, or generated; absent where what was sent is no id. */
-  readonly id?: string;
-  readonly status: 200 | 400;
-  readonly code: 'success' | 'duplicate_key' | 'illegal_argument';
-  readonly problems?: readonly IllegalArgument[];
-}
-
-export interface BatchResult {
-  readonly total: number;
-  readonly created: number;
-  readonly failed: number;
-  readonly items: readonly BatchItemResult[];
-}
 
 type Item = { readonly device: NewDevice } | { readonly problems: readonly IllegalArgument[] };
 
@@ -61,8 +49,12 @@ export async function createDevices(
 function readBatch(body: unknown, parameter: string | null) {
   const object = isObject(body) ? body : {};
   const payloads = Array.isArray(body) ? body : object.devices;
-  if (!Array.isArray(payloads) || payloads.length === 0 || payloads.length > MAX_BATCH_DEVICES) {
-    const message = `must be an array of 1 to ${MAX_BATCH_DEVICES} devices`;
+  if (
+    !Array.isArray(payloads) ||
+    payloads.length === 0 ||
+    payloads.length > MAXIMUM_BATCH_DEVICES
+  ) {
+    const message = `must be an array of 1 to ${MAXIMUM_BATCH_DEVICES} devices`;
     throw illegalArgument([{ property: isObject(body) ? 'devices' : 'body', message }]);
   }
   const written = parameter ?? object.allOrNothing ?? false;
@@ -77,7 +69,7 @@ function isObject(body: unknown): body is Readonly<Record<string, unknown>> {
 }
 
 function readItem(payload: unknown, dependencies: CreateDeviceDependencies): Item {
-  const parsed = devicePayload.safeParse(payload);
+  const parsed = newDeviceRequest.safeParse(payload);
   return parsed.success
     ? { device: toNewDevice(parsed.data, dependencies) }
     : { problems: parsed.error.issues.map(toIllegalArgument) };

@@ -1,5 +1,5 @@
 import { ApiError, illegalArgument } from '@gatehouse/api-envelope';
-import { deviceIdPattern } from './device.ts';
+import { deviceIdPattern } from '@gatehouse/device-api';
 import type { Devices } from './devices.ts';
 
 /** @throws ApiError `not_found`; `illegal_argument` while the device is not `notActive` */

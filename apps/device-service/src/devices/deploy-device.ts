@@ -1,13 +1,13 @@
+import { findByDeviceId } from '../input/find-by-device-id.ts';
 import type { Device } from './device.ts';
 import type { Devices } from './devices.ts';
-import { findOrRefuse } from './get-device-detail.ts';
 
 /** @throws ApiError `not_found` */
 export function deployDevice(
   id: string,
   { devices }: { readonly devices: Devices },
 ): Promise<Device> {
-  return findOrRefuse(id, devices.deploy);
+  return findByDeviceId(id, devices.deploy);
 }
 
 /** @throws ApiError `not_found` */
@@ -15,5 +15,5 @@ export function undeployDevice(
   id: string,
   { devices }: { readonly devices: Devices },
 ): Promise<Device> {
-  return findOrRefuse(id, devices.undeploy);
+  return findByDeviceId(id, devices.undeploy);
 }

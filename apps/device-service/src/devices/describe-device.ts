@@ -1,6 +1,8 @@
+import type { DeviceRecord, DeviceState, DeviceSummaryRecord } from '@gatehouse/device-api';
+import { type LabelLanguage, type Labels, label } from '../labels/label.ts';
+import { labelDeviceType } from '../labels/label-device-type.ts';
 import { describeTag } from '../tags/tag.ts';
-import type { Device, DeviceState, DeviceSummary, DeviceType } from './device.ts';
-import { type LabelLanguage, type Labelled, type Labels, label } from './labels.ts';
+import type { Device, DeviceSummary } from './device.ts';
 
 const stateLabels: Labels<DeviceState> = {
   notActive: { en: 'Not activated', zh: '未启用' },
@@ -8,24 +10,21 @@ const stateLabels: Labels<DeviceState> = {
   online: { en: 'Online', zh: '在线' },
 };
 
-const deviceTypeLabels: Labels<DeviceType> = {
-  device: { en: 'Direct-connected device', zh: '直连设备' },
-  childrenDevice: { en: 'Gateway child device', zh: '网关子设备' },
-  gateway: { en: 'Gateway device', zh: '网关设备' },
-};
-
 /** An item of a device list. Clients in the wild read either name of the registration time. */
-export function describeSummary(device: DeviceSummary, language: LabelLanguage) {
+export function describeSummary(
+  device: DeviceSummary,
+  language: LabelLanguage,
+): DeviceSummaryRecord {
   return {
     ...device,
-    deviceType: label(deviceTypeLabels, device.deviceType, language),
+    deviceType: labelDeviceType(device.deviceType, language),
     state: label(stateLabels, device.state, language),
     registryTime: device.registerTime,
   };
 }
 
 /** The whole record (specification: "Device detail record"). */
-export function describeDevice(device: Device, language: LabelLanguage) {
+export function describeDevice(device: Device, language: LabelLanguage): DeviceRecord {
   return {
     id: device.id,
     name: device.name,
@@ -34,7 +33,7 @@ export function describeDevice(device: Device, language: LabelLanguage) {
     orgId: device.orgId,
     productId: device.productId,
     productName: device.productName,
-    deviceType: label(deviceTypeLabels, device.deviceType, language),
+    deviceType: labelDeviceType(device.deviceType, language),
     state: label(stateLabels, device.state, language),
     address: device.address,
     onlineTime: device.onlineTime,
@@ -45,11 +44,4 @@ export function describeDevice(device: Device, language: LabelLanguage) {
     configuration: device.configuration,
     tags: device.tags.map(describeTag),
   };
-}
-
-export function describeDeviceType(
-  value: DeviceType,
-  language: LabelLanguage,
-): Labelled<DeviceType> {
-  return label(deviceTypeLabels, value, language);
 }

@@ -1,8 +1,9 @@
+import type { DeviceState, DeviceType } from '@gatehouse/device-api';
 import type { Selectable } from 'kysely';
-import type { DeviceTable, ProductTable } from '../database/database.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
+import type { DeviceTable, ProductTable } from '../tables/tables.ts';
 import { toTag } from '../tags/sql-tags.ts';
-import type { Device, DeviceState, DeviceSummary, DeviceType } from './device.ts';
+import type { Device, DeviceSummary } from './device.ts';
 
 export const summaryColumns = [
   'devices.org_id',

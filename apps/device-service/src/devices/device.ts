@@ -7,13 +7,8 @@
  *
  * Who is calling and in what syntax is not here: an operation gets the `Devices` of one organisation.
  */
+import type { DeviceState, DeviceType } from '@gatehouse/device-api';
 import type { Tag } from '../tags/tag.ts';
-
-export const deviceStates = ['notActive', 'offline', 'online'] as const;
-export const deviceTypes = ['device', 'childrenDevice', 'gateway'] as const;
-
-export type DeviceState = (typeof deviceStates)[number];
-export type DeviceType = (typeof deviceTypes)[number];
 
 /** What a list shows of a device. Times are epoch milliseconds, 0 for never. */
 export interface DeviceSummary {
@@ -64,7 +59,3 @@ export interface DeviceChanges extends Partial<OwnModel> {
   /** Merged into what there is; null removes the key. */
   readonly configuration?: Readonly<Record<string, string | null>>;
 }
-
-export const deviceIdPattern = /^[0-9A-Za-z_-]{1,64}$/;
-
-export const MAX_CONFIGURATION_ENTRIES = 100;

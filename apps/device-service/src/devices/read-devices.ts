@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
-import type { DatabaseEngine } from '../database/database.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
 import { compileCondition } from '../query-grammar/compile-condition.ts';
 import { type Condition, comparisonsOf } from '../query-grammar/condition.ts';
 import { orderings } from '../query-grammar/orderings.ts';
 import type { Query } from '../query-grammar/query.ts';
 import { COUNT_LIMIT, type Page, readPage } from '../query-grammar/read-page.ts';
+import type { DatabaseEngine } from '../tables/tables.ts';
 import type { DeviceSummary } from './device.ts';
+import { deviceColumns, deviceOrdering, productColumns } from './device-columns.ts';
 import { counterSelection, readCounters } from './device-counters.ts';
-import { deviceColumns, deviceOrdering, productColumns } from './device-query.ts';
 import { productSummaryColumns, summaryColumns, toSummary } from './device-rows.ts';
 
 export async function readDevicePage(

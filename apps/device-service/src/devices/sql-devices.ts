@@ -1,15 +1,11 @@
 import { ApiError, illegalArgument } from '@gatehouse/api-envelope';
+import { MAXIMUM_CONFIGURATION_ENTRIES } from '@gatehouse/device-api';
 import { sql } from 'kysely';
-import type { DatabaseEngine } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
+import type { DatabaseEngine } from '../tables/tables.ts';
 import { addDevices } from './add-devices.ts';
-import {
-  type Device,
-  type DeviceChanges,
-  MAX_CONFIGURATION_ENTRIES,
-  type NewDevice,
-} from './device.ts';
+import type { Device, DeviceChanges, NewDevice } from './device.ts';
 import { findDevice } from './device-rows.ts';
 import type { AddOutcome, Devices } from './devices.ts';
 import { countDevices, readDevicePage } from './read-devices.ts';
@@ -130,8 +126,8 @@ async function updateDevice(
 function merge(current: string, changes: Readonly<Record<string, string | null>>): string {
   const merged = { ...(JSON.parse(current) as Record<string, string>), ...changes };
   const entries = Object.entries(merged).filter(([, value]) => value !== null);
-  if (entries.length > MAX_CONFIGURATION_ENTRIES) {
-    const message = `must have at most ${MAX_CONFIGURATION_ENTRIES} entries`;
+  if (entries.length > MAXIMUM_CONFIGURATION_ENTRIES) {
+    const message = `must have at most ${MAXIMUM_CONFIGURATION_ENTRIES} entries`;
     throw illegalArgument([{ property: 'configuration', message }]);
   }
   return JSON.stringify(Object.fromEntries(entries));

@@ -1,30 +1,10 @@
 import { illegalArgument } from '@gatehouse/api-envelope';
-import { z } from 'zod';
+import { deviceChangesRequest } from '@gatehouse/device-api';
+import { findByDeviceId } from '../input/find-by-device-id.ts';
+import { parsePayload } from '../input/parse-payload.ts';
+import { withoutUndefined } from '../input/without-undefined.ts';
 import type { Device, DeviceChanges } from './device.ts';
 import type { Devices } from './devices.ts';
-import { findOrRefuse } from './get-device-detail.ts';
-import {
-  configurationChanges,
-  MAX_NAME_LENGTH,
-  metadata,
-  modelName,
-  parsePayload,
-  text,
-} from './payload.ts';
-import { withoutUndefined } from './without-undefined.ts';
-
-/** Members that are not here, the server's own among them, are ignored. `null`: the product's again. */
-const payload = z.object(
-  {
-    name: text(MAX_NAME_LENGTH).optional(),
-    productId: z.string('must be a text').optional(),
-    configuration: configurationChanges.optional(),
-    protocol: modelName.nullable().optional(),
-    transport: modelName.nullable().optional(),
-    metadata: metadata.nullable().optional(),
-  },
-  'must be a JSON object',
-);
 
 /**
  * Changes what the body names and nothing else; the configuration is merged (RFC 7396).
@@ -36,12 +16,12 @@ export async function updateDevice(
   body: unknown,
   { devices }: { readonly devices: Devices },
 ): Promise<Device> {
-  const { productId, ...changes } = parsePayload(payload, body);
-  const device = await findOrRefuse(id, (known) => devices.find(known));
+  const { productId, ...changes } = parsePayload(deviceChangesRequest, body);
+  const device = await findByDeviceId(id, (known) => devices.find(known));
   if (productId !== undefined && productId !== device.productId) {
     throw illegalArgument([{ property: 'productId', message: 'cannot be changed' }]);
   }
-  return findOrRefuse(id, (known) =>
+  return findByDeviceId(id, (known) =>
     devices.update(known, withoutUndefined<DeviceChanges>(changes)),
   );
 }

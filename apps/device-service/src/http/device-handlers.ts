@@ -1,21 +1,20 @@
+import { BATCH_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
 import { createDevice } from '../devices/create-device.ts';
 import { createDevices } from '../devices/create-devices.ts';
 import { deleteDevice } from '../devices/delete-device.ts';
 import { deployDevice, undeployDevice } from '../devices/deploy-device.ts';
 import { describeDevice, describeSummary } from '../devices/describe-device.ts';
 import type { Device } from '../devices/device.ts';
-import { deviceSubject } from '../devices/device-query.ts';
+import { deviceSubject } from '../devices/device-subject.ts';
 import type { Devices } from '../devices/devices.ts';
 import { getDeviceDetail } from '../devices/get-device-detail.ts';
 import { updateDevice } from '../devices/update-device.ts';
-import type { InventoryOf } from '../inventory.ts';
+import type { InventoryOf } from '../inventory/inventory.ts';
 import { countHeaders, describeItems, describePage } from '../query-grammar/describe-page.ts';
 import { readJsonBody } from './json-body.ts';
-import type { Route } from './mount-routes.ts';
+import type { Handler } from './mount-routes.ts';
 import { readBodyQuery, readParameterQuery } from './query-request.ts';
 import { languageOf, pathPart, queryOf } from './request-parts.ts';
-
-type Handler = Route['handle'];
 
 export interface DeviceHandlerDependencies {
   readonly inventoryOf: InventoryOf;
@@ -23,9 +22,6 @@ export interface DeviceHandlerDependencies {
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
-
-/** The largest body: 10,000 devices. The gateway's route has the same limit. */
-const BATCH_LIMIT_BYTES = 16 * 1024 * 1024;
 
 /** Operation 2: an array, as the specification says, with the count beside it. */
 export function handleListDevices({ inventoryOf }: DeviceHandlerDependencies): Handler {
@@ -81,7 +77,7 @@ export function handleCreateDevices(dependencies: DeviceHandlerDependencies): Ha
   return async (request, caller) => {
     const allOrNothing = queryOf(request).get('allOrNothing');
     const result = await createDevices(
-      await readJsonBody(request, BATCH_LIMIT_BYTES),
+      await readJsonBody(request, BATCH_BODY_LIMIT_BYTES),
       allOrNothing,
       { devices: inventoryOf(caller.organizationId).devices, generateId, now },
     );

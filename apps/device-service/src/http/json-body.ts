@@ -1,10 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError, illegalArgument } from '@gatehouse/api-envelope';
+import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
 import { parseStrictJson, StrictJsonError } from '@gatehouse/strict-json';
 import { readBody } from './read-body.ts';
-
-const MEBIBYTE = 1024 * 1024;
-const DEFAULT_LIMIT_BYTES = MEBIBYTE;
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?;?$/i;
 
@@ -15,7 +13,7 @@ const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t
  */
 export async function readJsonBody(
   request: IncomingMessage,
-  limitBytes = DEFAULT_LIMIT_BYTES,
+  limitBytes = DEFAULT_BODY_LIMIT_BYTES,
 ): Promise<unknown> {
   assertPlainJson(request);
   const text = decodeUtf8(await readBody(request, limitBytes));

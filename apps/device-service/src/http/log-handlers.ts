@@ -1,20 +1,18 @@
 import type { Request } from 'express';
-import { findOrRefuse } from '../devices/get-device-detail.ts';
-import type { InventoryOf } from '../inventory.ts';
+import { findByDeviceId } from '../input/find-by-device-id.ts';
+import type { InventoryOf } from '../inventory/inventory.ts';
 import { describeLogRecord } from '../logs/describe-log-record.ts';
 import type { LogRecord } from '../logs/log-record.ts';
+import { logSubject } from '../logs/log-subject.ts';
 import { reportLog } from '../logs/report-log.ts';
-import { logSubject } from '../logs/sql-logs.ts';
 import { countHeaders, describeItems, describePage } from '../query-grammar/describe-page.ts';
 import type { Query } from '../query-grammar/query.ts';
 import type { Page } from '../query-grammar/read-page.ts';
 import type { Caller } from './internal-token.ts';
 import { readJsonBody } from './json-body.ts';
-import type { Route } from './mount-routes.ts';
+import type { Handler } from './mount-routes.ts';
 import { readBodyQuery } from './query-request.ts';
 import { languageOf, pathPart } from './request-parts.ts';
-
-type Handler = Route['handle'];
 
 export interface LogHandlerDependencies {
   readonly inventoryOf: InventoryOf;
@@ -62,5 +60,5 @@ async function findPage(
   const query = await readBodyQuery(request, logSubject);
   const { logs } = inventoryOf(caller.organizationId);
   const id = pathPart(request, 'deviceId');
-  return { query, page: await findOrRefuse(id, (known) => logs.page(known, query)) };
+  return { query, page: await findByDeviceId(id, (known) => logs.page(known, query)) };
 }

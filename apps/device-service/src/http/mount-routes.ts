@@ -1,57 +1,65 @@
 /**
- * Owns HTTP: who calls, what a body or parameter says, and how a reply is written.
+ * Owns HTTP: who calls, what a request contains, and how a reply is written.
  *
- *   reply-headers ─▶ authenticate (internal-token, remembered) ─▶ mount-routes: scope ─▶ …-handlers ─▶ envelope
- *                                                                     any failure ─▶ reply-failures ─▶ envelope
+ *   reply-headers ─▶ authenticate (internal-token, cached) ─▶ mount-routes: scope ─▶ …-handlers ─▶ envelope
+ *                                                        any failure ─▶ reply-failures ─▶ envelope
  *
- * What a device is, and what may happen to it, is not here: handlers call one function of the domain each.
+ * The rules of the domain are not here: each handler calls one function of it.
  */
 import { ApiError, successEnvelope } from '@gatehouse/api-envelope';
+import {
+  type Operation,
+  type OperationMethod,
+  type OperationName,
+  type OperationRoute,
+  routes,
+} from '@gatehouse/device-api';
 import { observedRequest } from '@gatehouse/http-server';
 import type { Express, Request, RequestHandler } from 'express';
 import { assertScope, callerOf } from './authenticate.ts';
 import type { Caller } from './internal-token.ts';
 
-/** What a handler answers: the envelope around it is written in one place. */
+/** `answer` writes the envelope around the result. */
 export interface Reply {
   readonly result: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Route {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  readonly path: string;
-  /** The name in the log, instead of a URL. */
-  readonly operation: string;
-  readonly scope: string;
-  readonly handle: (request: Request, caller: Caller) => Promise<Reply>;
-}
+export type Handler = (request: Request, caller: Caller) => Promise<Reply>;
 
-const expressMethods = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
+/** The compiler reports an operation without a handler. */
+export type Handlers = Readonly<Record<OperationName, Handler>>;
 
-/** Mounts the table: scope check and envelope for every route, 405 with `Allow` for every other method. */
-export function mountRoutes(app: Express, routes: readonly Route[], now: () => number): void {
+const expressMethods: Readonly<Record<OperationMethod, 'get' | 'post' | 'patch' | 'delete'>> = {
+  GET: 'get',
+  POST: 'post',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
+/** Mounts every route of the device API. A known path answers other methods with 405 and `Allow`. */
+export function mountRoutes(app: Express, handlers: Handlers, now: () => number): void {
   for (const [path, ofPath] of Map.groupBy(routes, (route) => route.path)) {
-    const mounted = app.route(path);
-    for (const route of ofPath) {
-      mounted[expressMethods[route.method]](answer(route, now));
+    const mounted = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
+    for (const { method, operation } of ofPath) {
+      mounted[expressMethods[method]](answer(operation, handlers[operation.name], now));
     }
-    mounted.all(refuseMethod(ofPath));
+    mounted.all(rejectMethod(ofPath));
   }
 }
 
-function answer(route: Route, now: () => number): RequestHandler {
+function answer(operation: Operation, handle: Handler, now: () => number): RequestHandler {
   return async (request, response) => {
-    observedRequest(request).notes.operation = route.operation;
+    observedRequest(request).notes.operation = operation.name;
     const caller = callerOf(request);
-    assertScope(caller, route.scope);
-    const { result, headers = {} } = await route.handle(request, caller);
+    assertScope(caller, operation.scope);
+    const { result, headers = {} } = await handle(request, caller);
     response.set(headers).json(successEnvelope(result, now()));
   };
 }
 
-function refuseMethod(routes: readonly Route[]): RequestHandler {
-  const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+function rejectMethod(ofPath: readonly OperationRoute[]): RequestHandler {
+  const methods = ofPath.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   const headers = { Allow: methods.join(', ') };
   return () => {
     throw new ApiError('method_not_allowed', { headers });

@@ -1,14 +1,12 @@
-import type { InventoryOf } from '../inventory.ts';
+import type { InventoryOf } from '../inventory/inventory.ts';
 import { describeProduct, type Product, type Products } from '../products/product.ts';
-import { productSubject } from '../products/sql-products.ts';
+import { productSubject } from '../products/product-subject.ts';
 import { getProduct, updateProduct } from '../products/update-product.ts';
 import { describePage } from '../query-grammar/describe-page.ts';
 import { readJsonBody } from './json-body.ts';
-import type { Route } from './mount-routes.ts';
+import type { Handler } from './mount-routes.ts';
 import { readBodyQuery } from './query-request.ts';
 import { languageOf, pathPart } from './request-parts.ts';
-
-type Handler = Route['handle'];
 
 export interface ProductHandlerDependencies {
   readonly inventoryOf: InventoryOf;

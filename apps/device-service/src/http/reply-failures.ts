@@ -3,7 +3,7 @@ import { observedRequest } from '@gatehouse/http-server';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 
-export const refuseUnknownRoute: RequestHandler = () => {
+export const rejectUnknownRoute: RequestHandler = () => {
   throw new ApiError('not_found');
 };
 

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { LabelLanguage } from '../devices/labels.ts';
+import type { LabelLanguage } from '../labels/label.ts';
 
 /** The query as it came, repeated parameters included; Express's own parsers guess. */
 export function queryOf(request: Request): URLSearchParams {

@@ -1,13 +1,11 @@
 import { ApiError } from '@gatehouse/api-envelope';
-import { findOrRefuse } from '../devices/get-device-detail.ts';
-import type { InventoryOf } from '../inventory.ts';
+import { findByDeviceId } from '../input/find-by-device-id.ts';
+import type { InventoryOf } from '../inventory/inventory.ts';
 import { setTags } from '../tags/set-tags.ts';
 import { describeTag, tagId } from '../tags/tag.ts';
 import { readJsonBody } from './json-body.ts';
-import type { Route } from './mount-routes.ts';
+import type { Handler } from './mount-routes.ts';
 import { pathPart } from './request-parts.ts';
-
-type Handler = Route['handle'];
 
 export interface TagHandlerDependencies {
   readonly inventoryOf: InventoryOf;
@@ -18,7 +16,7 @@ export interface TagHandlerDependencies {
 export function handleListTags({ inventoryOf }: TagHandlerDependencies): Handler {
   return async (request, caller) => {
     const { tags } = inventoryOf(caller.organizationId);
-    const found = await findOrRefuse(pathPart(request, 'deviceId'), tags.list);
+    const found = await findByDeviceId(pathPart(request, 'deviceId'), tags.list);
     return { result: found.map(describeTag) };
   };
 }

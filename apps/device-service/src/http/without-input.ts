@@ -1,10 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
 import type { Request } from 'express';
-import type { Route } from './mount-routes.ts';
+import type { Handler } from './mount-routes.ts';
 import { queryOf } from './request-parts.ts';
-
-type Handler = Route['handle'];
 
 /** For an operation without a body: ignoring one would accept a signed text that was made for something else. */
 export function withoutBody(handle: Handler): Handler {

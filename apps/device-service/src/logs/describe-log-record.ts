@@ -1,5 +1,6 @@
-import { type LabelLanguage, type Labels, label } from '../devices/labels.ts';
-import type { LogRecord, LogType } from './log-record.ts';
+import type { LogRecordReply, LogType } from '@gatehouse/device-api';
+import { type LabelLanguage, type Labels, label } from '../labels/label.ts';
+import type { LogRecord } from './log-record.ts';
 
 const labels: Labels<LogType> = {
   event: { en: 'Event', zh: '事件上报' },
@@ -19,7 +20,7 @@ const labels: Labels<LogType> = {
   other: { en: 'Other', zh: '其它' },
 };
 
-export function describeLogRecord(record: LogRecord, language: LabelLanguage) {
+export function describeLogRecord(record: LogRecord, language: LabelLanguage): LogRecordReply {
   const { id, deviceId, productId, type, createTime, timestamp, content, messageId } = record;
   return {
     id,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import type { DatabaseEngine, DeviceDatabase } from '../database/database.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
+import type { DatabaseEngine, DeviceDatabase } from '../tables/tables.ts';
 
 const SECOND = 1000;
 const DAY = 24 * 60 * 60 * SECOND;

@@ -6,28 +6,9 @@
  *
  * Records are never changed. Talking to devices is not here: whoever does reports what happened.
  */
+import type { LogType } from '@gatehouse/device-api';
 import type { Query } from '../query-grammar/query.ts';
 import type { Page } from '../query-grammar/read-page.ts';
-
-export const logTypes = [
-  'event',
-  'readProperty',
-  'writeProperty',
-  'reportProperty',
-  'child',
-  'childReply',
-  'functionInvoke',
-  'readPropertyReply',
-  'writePropertyReply',
-  'functionReply',
-  'register',
-  'unregister',
-  'offline',
-  'online',
-  'other',
-] as const;
-
-export type LogType = (typeof logTypes)[number];
 
 export interface NewLogRecord {
   readonly type: LogType;

@@ -1,34 +1,16 @@
 import { randomBytes } from 'node:crypto';
+import type { LogType } from '@gatehouse/device-api';
 import { type Selectable, sql } from 'kysely';
-import type { DatabaseEngine, DeviceLogTable } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
 import { type ColumnExpressions, compileCondition } from '../query-grammar/compile-condition.ts';
 import { type Ordering, orderings } from '../query-grammar/orderings.ts';
-import type { Query, QuerySubject } from '../query-grammar/query.ts';
+import type { Query } from '../query-grammar/query.ts';
 import { COUNT_LIMIT, type Page, readPage } from '../query-grammar/read-page.ts';
-import {
-  type LogRecord,
-  type Logs,
-  type LogType,
-  logTypes,
-  type NewLogRecord,
-} from './log-record.ts';
+import type { DatabaseEngine, DeviceLogTable } from '../tables/tables.ts';
+import type { LogRecord, Logs, NewLogRecord } from './log-record.ts';
+import type { logQueryColumns } from './log-subject.ts';
 import { type Transition, transitionsOf } from './state-transitions.ts';
-
-const columns = {
-  id: { kind: 'text' },
-  deviceId: { kind: 'text' },
-  productId: { kind: 'text' },
-  type: { kind: 'enum', values: logTypes },
-  createTime: { kind: 'integer' },
-  timestamp: { kind: 'integer' },
-  content: { kind: 'text' },
-  messageId: { kind: 'text' },
-} as const;
-
-/** What can be asked of a device's log. */
-export const logSubject: QuerySubject = { columns, fields: Object.keys(columns) };
 
 const ordering: Ordering = {
   defaultSorts: [{ column: 'timestamp', descending: true }],
@@ -44,7 +26,7 @@ const expressions: ColumnExpressions = {
   timestamp: sql.ref('device_logs.timestamp'),
   content: sql.ref('device_logs.content'),
   messageId: sql.ref('device_logs.message_id'),
-} satisfies Record<keyof typeof columns, unknown>;
+} satisfies Record<keyof typeof logQueryColumns, unknown>;
 
 export function createSqlLogs(database: OrganizationDatabase, engine: DatabaseEngine): Logs {
   return {

@@ -1,5 +1,6 @@
+import type { LogType } from '@gatehouse/device-api';
 import { describe, expect, test } from '@jest/globals';
-import type { LogType, NewLogRecord } from './log-record.ts';
+import type { NewLogRecord } from './log-record.ts';
 import { transitionsOf } from './state-transitions.ts';
 
 const record = (type: LogType, timestamp: number, address?: string): NewLogRecord => ({

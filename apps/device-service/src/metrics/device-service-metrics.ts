@@ -11,8 +11,8 @@ import {
   type MetricsRegistry,
   type RequestObserver,
 } from '@gatehouse/http-server';
-import type { DatabaseEngine } from '../database/database.ts';
 import { type DatabaseObserver, statementKinds } from '../database/observe-queries.ts';
+import type { DatabaseEngine } from '../tables/tables.ts';
 import type { Verification } from './observe-verification.ts';
 
 export interface DeviceServiceMetrics {

@@ -6,10 +6,9 @@
  *
  * Making products is not here: devices/add-devices does, in the step that adds the device.
  */
-
-import { describeDeviceType } from '../devices/describe-device.ts';
-import type { DeviceType } from '../devices/device.ts';
-import type { LabelLanguage } from '../devices/labels.ts';
+import type { DeviceType } from '@gatehouse/device-api';
+import type { LabelLanguage } from '../labels/label.ts';
+import { labelDeviceType } from '../labels/label-device-type.ts';
 import type { Query } from '../query-grammar/query.ts';
 import type { Page } from '../query-grammar/read-page.ts';
 
@@ -52,5 +51,5 @@ export function describeProduct<Shown extends ProductSummary>(
   product: Shown,
   language: LabelLanguage,
 ) {
-  return { ...product, deviceType: describeDeviceType(product.deviceType, language) };
+  return { ...product, deviceType: labelDeviceType(product.deviceType, language) };
 }

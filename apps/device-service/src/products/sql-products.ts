@@ -1,27 +1,14 @@
+import type { DeviceType } from '@gatehouse/device-api';
 import { type Selectable, sql } from 'kysely';
-import type { DatabaseEngine, ProductTable } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
-import type { DeviceType } from '../devices/device.ts';
-import { deviceTypes } from '../devices/device.ts';
 import { type ColumnExpressions, compileCondition } from '../query-grammar/compile-condition.ts';
 import { type Ordering, orderings } from '../query-grammar/orderings.ts';
-import type { Query, QuerySubject } from '../query-grammar/query.ts';
+import type { Query } from '../query-grammar/query.ts';
 import { COUNT_LIMIT, type Page, readPage } from '../query-grammar/read-page.ts';
+import type { DatabaseEngine, ProductTable } from '../tables/tables.ts';
 import type { Product, ProductChanges, ProductSummary, Products } from './product.ts';
-
-const columns = {
-  id: { kind: 'text' },
-  name: { kind: 'text' },
-  orgId: { kind: 'text' },
-  deviceType: { kind: 'enum', values: deviceTypes },
-  protocol: { kind: 'text' },
-  transport: { kind: 'text' },
-  createTime: { kind: 'integer' },
-} as const;
-
-/** What can be asked of products. */
-export const productSubject: QuerySubject = { columns, fields: Object.keys(columns) };
+import type { productQueryColumns } from './product-subject.ts';
 
 const ordering: Ordering = {
   defaultSorts: [{ column: 'createTime', descending: true }],
@@ -36,7 +23,7 @@ const expressions: ColumnExpressions = {
   protocol: sql.ref('products.protocol'),
   transport: sql.ref('products.transport'),
   createTime: sql.ref('products.create_time'),
-} satisfies Record<keyof typeof columns, unknown>;
+} satisfies Record<keyof typeof productQueryColumns, unknown>;
 
 export function createSqlProducts(
   database: OrganizationDatabase,

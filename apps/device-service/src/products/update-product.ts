@@ -1,27 +1,8 @@
 import { ApiError } from '@gatehouse/api-envelope';
-import { z } from 'zod';
-import { deviceTypes } from '../devices/device.ts';
-import {
-  enumerated,
-  MAX_NAME_LENGTH,
-  metadata,
-  modelName,
-  parsePayload,
-  text,
-} from '../devices/payload.ts';
-import { withoutUndefined } from '../devices/without-undefined.ts';
+import { productChangesRequest } from '@gatehouse/device-api';
+import { parsePayload } from '../input/parse-payload.ts';
+import { withoutUndefined } from '../input/without-undefined.ts';
 import type { Product, ProductChanges, Products } from './product.ts';
-
-const payload = z.object(
-  {
-    name: text(MAX_NAME_LENGTH).optional(),
-    deviceType: enumerated(deviceTypes).optional(),
-    protocol: modelName.optional(),
-    transport: modelName.optional(),
-    metadata: metadata.optional(),
-  },
-  'must be a JSON object',
-);
 
 /**
  * Changes what the body names, for the product and every device that does not say it itself.
@@ -33,7 +14,7 @@ export async function updateProduct(
   body: unknown,
   { products }: { readonly products: Products },
 ): Promise<Product> {
-  const changes = withoutUndefined<ProductChanges>(parsePayload(payload, body));
+  const changes = withoutUndefined<ProductChanges>(parsePayload(productChangesRequest, body));
   return found(isPossibleId(id) ? await products.update(id, changes) : undefined);
 }
 

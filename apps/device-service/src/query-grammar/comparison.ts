@@ -105,7 +105,7 @@ function findColumn(name: string, subject: QuerySubject, place: Place): QueryCol
 
 function readOperator(termType: unknown, embedded: string | undefined, place: Place): Operator {
   if (termType !== undefined && termType !== null && typeof termType !== 'string') {
-    place.refuse('termType', 'must be a text');
+    place.refuse('termType', 'must be a string');
   }
   const part = embedded === undefined ? 'termType' : 'column';
   const operator = findOperator(embedded ?? termType ?? 'eq');
@@ -163,7 +163,7 @@ function readInteger(value: unknown): number | undefined {
 function readText(value: unknown, place: Place): string {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string') {
-    place.refuse('value', 'must be a text');
+    place.refuse('value', 'must be a string');
   }
   if (text.length > MAX_TEXT_LENGTH) {
     place.refuse('value', `must have at most ${MAX_TEXT_LENGTH} characters`);

@@ -1,5 +1,5 @@
 import { type Expression, type SqlBool, sql } from 'kysely';
-import type { DatabaseEngine } from '../database/database.ts';
+import type { DatabaseEngine } from '../tables/tables.ts';
 import type { Comparison, Condition } from './condition.ts';
 
 /** What each column of the grammar is in SQL. */

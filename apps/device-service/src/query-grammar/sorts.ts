@@ -43,7 +43,7 @@ function readOrderBy(orderBy: unknown, subject: QuerySubject): readonly Sort[] {
     return [];
   }
   if (typeof orderBy !== 'string') {
-    throw refusal('orderBy', 'must be a text');
+    throw refusal('orderBy', 'must be a string');
   }
   let position = 1;
   return orderBy.split(',').map((part) => {

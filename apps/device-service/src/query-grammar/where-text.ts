@@ -29,7 +29,7 @@ export function parseWhere(where: unknown, subject: QuerySubject): Condition | u
     return undefined;
   }
   if (typeof where !== 'string' || where.length > MAX_LENGTH) {
-    const message = `must be a text of at most ${MAX_LENGTH} characters`;
+    const message = `must be a string of at most ${MAX_LENGTH} characters`;
     throw illegalArgument([{ property: 'where', message }]);
   }
   const reader = createWhereReader(where);

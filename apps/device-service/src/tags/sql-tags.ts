@@ -1,9 +1,10 @@
 import { illegalArgument } from '@gatehouse/api-envelope';
+import { MAXIMUM_TAGS } from '@gatehouse/device-api';
 import type { Selectable } from 'kysely';
-import type { DatabaseEngine, DeviceTagTable } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
-import { MAX_TAGS, type NewTag, type Tag, type Tags } from './tag.ts';
+import type { DatabaseEngine, DeviceTagTable } from '../tables/tables.ts';
+import type { NewTag, Tag, Tags } from './tag.ts';
 
 export function createSqlTags(database: OrganizationDatabase, engine: DatabaseEngine): Tags {
   return {
@@ -17,8 +18,8 @@ export function createSqlTags(database: OrganizationDatabase, engine: DatabaseEn
         }
         await upsertTags(transaction, deviceId, tags, now);
         const all = await readTags(transaction, deviceId);
-        if (all.length > MAX_TAGS) {
-          const message = `the device would have more than ${MAX_TAGS} tags`;
+        if (all.length > MAXIMUM_TAGS) {
+          const message = `the device would have more than ${MAXIMUM_TAGS} tags`;
           throw illegalArgument([{ property: 'body', message }]);
         }
         return all;

@@ -5,6 +5,8 @@
  *
  * What a tag means is not here; a device that goes takes its tags along.
  */
+import type { TagRecord } from '@gatehouse/device-api';
+
 export interface Tag extends NewTag {
   readonly deviceId: string;
   readonly createTime: number;
@@ -24,7 +26,7 @@ export function tagId({ deviceId, key }: Pick<Tag, 'deviceId' | 'key'>): string 
   return `${deviceId}:${key}`;
 }
 
-export function describeTag(tag: Tag) {
+export function describeTag(tag: Tag): TagRecord {
   const { deviceId, key, name, value, type, createTime, description } = tag;
   return {
     id: tagId(tag),
@@ -52,5 +54,3 @@ export interface Tags {
   /** Whether there was one. */
   remove(deviceId: string, key: string): Promise<boolean>;
 }
-
-export const MAX_TAGS = 100;

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
+import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
 import type { AddressMatcher, RequestNotes } from '@gatehouse/http-server';
 import { type Authenticator, authenticate, type Caller } from '../authentication/authenticator.ts';
 import { isPresent, presentedCredentials } from '../authentication/presented-credentials.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { AppliedLimit } from '../rate-limits/limit-headers.ts';
 import type { RequestLimits } from '../rate-limits/request-limits.ts';
-import { DEFAULT_BODY_LIMIT_BYTES } from '../routes/device-routes.ts';
 import { assertReadableQuery, type RequestTarget } from '../routes/request-target.ts';
 import type { RouteMatch, RouteTable } from '../routes/route-table.ts';
 

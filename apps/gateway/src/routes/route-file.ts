@@ -5,13 +5,10 @@ import {
   type ConfigurationProblem,
   toProblems,
 } from '@gatehouse/configuration';
+import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
 import { deviceScopes } from '@gatehouse/identity';
 import { z } from 'zod';
-import {
-  DEFAULT_BODY_LIMIT_BYTES,
-  DEFAULT_TIMEOUT_MILLISECONDS,
-  deviceRoutes,
-} from './device-routes.ts';
+import { DEFAULT_TIMEOUT_MILLISECONDS, deviceRoutes } from './device-routes.ts';
 import { credentialKinds, type Route, routeMethods } from './route.ts';
 import { pathShape } from './route-table.ts';
 import { deviceService } from './upstream-names.ts';

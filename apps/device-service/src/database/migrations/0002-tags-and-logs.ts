@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
-import type { DatabaseEngine } from '../database.ts';
+import type { DatabaseEngine } from '../../tables/tables.ts';
 
 /**
  * What a product says for its devices and a device for itself, tags, logs. PostgreSQL compares and sorts

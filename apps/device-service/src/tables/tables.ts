@@ -1,17 +1,6 @@
-/**
- * Owns where devices are kept: the connection, the tables, and how they change from version to version.
- *
- *   database-url ─▶ open-database ─▶ open-sqlite (node-sqlite-dialect)
- *                                │   open-postgres (postgres-pool ─▶ postgres-connection, one of postgres-servers)
- *                                └▶ watch-writes: whether the database accepts writes
- *                                └▶ migrate-database ─▶ migrations/, under a lock
- *   scope-to-organization: from every table to one organisation's rows, which is all that a query can reach
- *
- * Queries are not here: each domain folder has its own adapter over `OrganizationDatabase`.
- */
 import type { ColumnType, Kysely } from 'kysely';
 
-/** Read like any column, written only by `scopeToOrganization`. */
+/** Queries read it like any column. Only `scopeToOrganization` writes it. */
 type OrganizationColumn = ColumnType<string, never, never>;
 
 export interface ProductTable {
@@ -21,7 +10,7 @@ export interface ProductTable {
   readonly device_type: string;
   readonly protocol: string;
   readonly transport: string;
-  /** The thing model, serialised. */
+  /** The thing model as JSON text. */
   readonly metadata: string;
   readonly create_time: number;
 }
@@ -30,12 +19,12 @@ export interface ProductTable {
 export interface DeviceTable {
   readonly org_id: OrganizationColumn;
   readonly id: string;
-  /** Random: tells a device from an earlier one that had its id, whose log is not its own. */
+  /** Random. Separates the log of this device from the log of an earlier device with the same id. */
   readonly incarnation: number;
   readonly product_id: string;
   readonly name: string;
   readonly state: string;
-  /** 1 while a connection exists, also of a device that is not activated. */
+  /** 1 while a connection exists, even if the device is not activated. */
   readonly connected: number;
   readonly address: string;
   readonly online_time: number;
@@ -44,19 +33,19 @@ export interface DeviceTable {
   readonly register_time: number;
   /** A JSON object with string values. */
   readonly configuration: string;
-  /** Null: the product's. The same for `transport` and `metadata`. */
+  /** Null: the value of the product applies. Also for `transport` and `metadata`. */
   readonly protocol: string | null;
   readonly transport: string | null;
   readonly metadata: string | null;
 }
 
-/** Kept by triggers, so that no way to change a device can forget them. Sum over `slot`. */
+/** Triggers maintain the counts, so every change of a device updates them. Sum over `slot`. */
 export interface DeviceCountTable {
   readonly org_id: OrganizationColumn;
   /** Empty: all products of the organisation. */
   readonly product_id: string;
   readonly state: string;
-  /** Several rows for one count, so that concurrent writers rarely wait for each other. */
+  /** One count has several rows, so that concurrent writers rarely wait for each other. */
   readonly slot: number;
   readonly device_count: number;
 }
@@ -77,14 +66,14 @@ export interface DeviceLogTable {
   readonly org_id: OrganizationColumn;
   readonly device_id: string;
   readonly incarnation: number;
-  /** What the device says; `create_time` is when it was stored. */
+  /** The time that the device reported. `create_time` is when the service stored the record. */
   readonly timestamp: number;
   readonly id: string;
   readonly product_id: string;
   readonly type: string;
   readonly create_time: number;
   readonly content: string;
-  /** Empty where the device gave none. */
+  /** Empty: the device sent none. */
   readonly message_id: string;
 }
 
@@ -98,5 +87,5 @@ export interface Tables {
 
 export type DatabaseEngine = 'sqlite' | 'postgres';
 
-/** Every organisation's rows. Only migrations and the expiry of logs work on it. */
+/** The rows of every organization. Only migrations and the expiry of logs use it. */
 export type DeviceDatabase = Kysely<Tables>;

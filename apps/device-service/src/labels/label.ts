@@ -1,10 +1,6 @@
-export type LabelLanguage = 'en' | 'zh';
+import type { Labeled } from '@gatehouse/device-api';
 
-/** How the platform API shows an enumerated value: the value is for machines, the text for people. */
-export interface Labelled<Value extends string> {
-  readonly text: string;
-  readonly value: Value;
-}
+export type LabelLanguage = 'en' | 'zh';
 
 export type Labels<Value extends string> = Readonly<
   Record<Value, Readonly<Record<LabelLanguage, string>>>
@@ -14,6 +10,6 @@ export function label<Value extends string>(
   labels: Labels<Value>,
   value: Value,
   language: LabelLanguage,
-): Labelled<Value> {
+): Labeled<Value> {
   return { text: labels[value][language], value };
 }

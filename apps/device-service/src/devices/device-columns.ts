@@ -1,32 +1,7 @@
 import { sql } from 'kysely';
 import type { ColumnExpressions } from '../query-grammar/compile-condition.ts';
 import type { Ordering } from '../query-grammar/orderings.ts';
-import type { QuerySubject } from '../query-grammar/query.ts';
-import { deviceStates, deviceTypes } from './device.ts';
-
-const text = { kind: 'text' } as const;
-const integer = { kind: 'integer' } as const;
-
-const columns = {
-  id: text,
-  name: text,
-  orgId: text,
-  productId: text,
-  productName: text,
-  protocol: text,
-  transport: text,
-  deviceType: { kind: 'enum', values: deviceTypes },
-  state: { kind: 'enum', values: deviceStates },
-  address: text,
-  onlineTime: integer,
-  offlineTime: integer,
-  createTime: integer,
-  registerTime: integer,
-  registryTime: integer,
-} as const;
-
-/** What can be asked of devices. */
-export const deviceSubject: QuerySubject = { columns, fields: Object.keys(columns) };
+import type { deviceQueryColumns } from './device-subject.ts';
 
 /** Fast on any number of devices: id, name, createTime, state, productId, and state with productId. */
 export const deviceOrdering: Ordering = {
@@ -50,7 +25,7 @@ export const deviceColumns: ColumnExpressions = {
   createTime: sql.ref('devices.create_time'),
   registerTime: sql.ref('devices.register_time'),
   registryTime: sql.ref('devices.register_time'),
-} satisfies Record<keyof typeof columns, unknown>;
+} satisfies Record<keyof typeof deviceQueryColumns, unknown>;
 
 /** Columns that are the product's, or may be: only they need the products to be read before the page is cut. */
 export const productColumns: ReadonlySet<string> = new Set([

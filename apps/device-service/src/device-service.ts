@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import {
+  createMetricsRegistry,
+  type Logger,
+  type RunningApp,
+  serve,
+  serveOperations,
+} from '@gatehouse/http-server';
+import { createApp } from './app.ts';
+import type { DeviceServiceConfiguration } from './config.ts';
+import { openDatabase } from './database/open-database.ts';
+import { createDemoDevice } from './devices/create-demo-device.ts';
+import { createInternalTokenVerifier } from './http/internal-token.ts';
+import { rememberVerifiedTokens } from './http/verified-token-cache.ts';
+import { createSqlInventoryOf } from './inventory/sql-inventory.ts';
+import { startLogExpiry } from './logs/expire-logs.ts';
+import { createDeviceServiceMetrics } from './metrics/device-service-metrics.ts';
+import { observeVerification } from './metrics/observe-verification.ts';
+import type { DeviceDatabase } from './tables/tables.ts';
+
+const VERIFIED_TOKEN_CAPACITY = 2000;
+/** The bootstrap of the authorization server creates the demo clients in this organization. */
+const DEMO_ORGANIZATION = 'demo';
+
+export async function startDeviceService(
+  configuration: DeviceServiceConfiguration,
+  logger: Logger,
+): Promise<RunningApp> {
+  const { host, gatewayUrl, gatewayJwksUrl } = configuration;
+  const { engine } = configuration.database;
+  const registry = createMetricsRegistry();
+  const metrics = createDeviceServiceMetrics(registry, { engine });
+  const fillNewDatabase = async (tables: DeviceDatabase) => {
+    if (configuration.demo) {
+      const { devices } = createSqlInventoryOf({ tables, engine })(DEMO_ORGANIZATION);
+      await createDemoDevice(devices, Date.now);
+    }
+  };
+  const database = await openDatabase(configuration.database, fillNewDatabase, metrics.database);
+  const tokens = createInternalTokenVerifier({ issuer: gatewayUrl, jwksUrl: gatewayJwksUrl });
+  const app = createApp({
+    inventoryOf: createSqlInventoryOf(database),
+    identifyCaller: rememberVerifiedTokens(observeVerification(tokens.verify, metrics.verified), {
+      capacity: VERIFIED_TOKEN_CAPACITY,
+      now: Date.now,
+    }),
+    generateId: randomUUID,
+    now: Date.now,
+    logger,
+    metrics,
+  });
+  const server = await serve(app, {
+    host,
+    port: configuration.port,
+    logger,
+    metrics: registry,
+    maximumConnections: configuration.maximumConnections,
+    shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
+  });
+  const expiry = startLogExpiry({
+    database: database.tables,
+    engine,
+    retentionDays: configuration.logRetentionDays,
+    now: Date.now,
+    onFailure: (err) => logger.warn({ err }, 'expired log records were not deleted'),
+  });
+  const operations = await serveOperations({
+    host,
+    port: configuration.operationsPort,
+    metrics: registry,
+    checks: { database: database.ping, 'database-writes': database.assertWritable },
+    // The service is ready without the gateway, which may start later.
+    peers: { 'gateway-keys': tokens.haveKeys },
+  });
+  logger.info({ port: server.port, operationsPort: operations.port }, 'listening');
+  return {
+    // The operations port closes after the drain, so that a liveness probe does not interrupt it.
+    close: async () => {
+      operations.startDraining();
+      await server.close();
+      await operations.close();
+      await expiry.close();
+      await database.close();
+    },
+  };
+}

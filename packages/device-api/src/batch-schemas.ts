@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+export const MAXIMUM_BATCH_DEVICES = 10_000;
+
+/** The service checks each device separately and reports the invalid ones in the reply. */
+const devices = z.array(z.unknown()).min(1).max(MAXIMUM_BATCH_DEVICES);
+
+/** The object form lets signed requests, which have no query, set `allOrNothing`. */
+export const batchRequest = z.union([
+  devices,
+  z.object({ devices, allOrNothing: z.union([z.boolean(), z.enum(['true', 'false'])]).nullish() }),
+]);
+
+const problem = z.strictObject({ property: z.string(), message: z.string() }).readonly();
+
+const batchItemResult = z
+  .strictObject({
+    /** Position in the request. */
+    index: z.int(),
+    /** As sent, or generated. Absent if the request has no valid id. */
+    id: z.string().optional(),
+    status: z.union([z.literal(200), z.literal(400)]),
+    code: z.enum(['success', 'duplicate_key', 'illegal_argument']),
+    problems: z.array(problem).readonly().optional(),
+  })
+  .readonly();
+
+export const batchResult = z
+  .strictObject({
+    total: z.int(),
+    created: z.int(),
+    failed: z.int(),
+    items: z.array(batchItemResult).readonly(),
+  })
+  .readonly();
+
+export type BatchItemResult = z.infer<typeof batchItemResult>;
+export type BatchResult = z.infer<typeof batchResult>;

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { batchRequest, batchResult } from './batch-schemas.ts';
+import {
+  deviceChangesRequest,
+  deviceRecord,
+  deviceSummary,
+  newDeviceRequest,
+} from './device-schemas.ts';
+import { listOf, pageOf, queryRequest } from './list-schemas.ts';
+import { BATCH_BODY_LIMIT_BYTES, type Operation } from './operation.ts';
+import { below, collections, items } from './paths.ts';
+
+/** `_query` and `_count` come before the detail, because they would also match `{deviceId}`. */
+export const deviceOperations = [
+  {
+    name: 'device.list',
+    scope: 'device:read',
+    methods: ['GET'],
+    paths: ['/api/device'],
+    request: queryRequest,
+    reply: listOf(deviceSummary),
+  },
+  {
+    name: 'device.query',
+    scope: 'device:read',
+    methods: ['POST', 'GET'],
+    paths: below(collections, '/_query'),
+    request: queryRequest,
+    reply: pageOf(deviceSummary),
+  },
+  {
+    name: 'device.count',
+    scope: 'device:read',
+    methods: ['POST', 'GET'],
+    paths: below(collections, '/_count'),
+    request: queryRequest,
+    reply: z.int().min(0),
+  },
+  {
+    name: 'device.detail',
+    scope: 'device:read',
+    methods: ['GET'],
+    paths: below(items, '/_detail', '/detail', ''),
+    reply: deviceRecord,
+  },
+  {
+    name: 'device.create',
+    scope: 'device:write',
+    methods: ['POST'],
+    paths: collections,
+    request: newDeviceRequest,
+    reply: deviceRecord,
+  },
+  {
+    name: 'device.create-batch',
+    scope: 'device:write',
+    methods: ['POST'],
+    paths: ['/api/v1/device'],
+    request: batchRequest,
+    reply: batchResult,
+    bodyLimitBytes: BATCH_BODY_LIMIT_BYTES,
+  },
+  {
+    name: 'device.update',
+    scope: 'device:write',
+    methods: ['PATCH'],
+    paths: items,
+    request: deviceChangesRequest,
+    reply: deviceRecord,
+  },
+  {
+    name: 'device.delete',
+    scope: 'device:write',
+    methods: ['DELETE'],
+    paths: items,
+  },
+  {
+    name: 'device.deploy',
+    scope: 'device:write',
+    methods: ['POST'],
+    paths: below(items, '/_deploy', '/deploy'),
+    reply: deviceRecord,
+  },
+  {
+    name: 'device.undeploy',
+    scope: 'device:write',
+    methods: ['POST'],
+    paths: below(items, '/_unDeploy', '/undeploy'),
+    reply: deviceRecord,
+  },
+] as const satisfies readonly Operation[];

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+
+const count = z.union([z.int().min(0), z.string().regex(/^\d{1,16}$/)]).nullish();
+const word = z.string().nullish();
+const fieldNames = z.union([z.string(), z.array(z.string())]).nullish();
+
+const term = z.looseObject({
+  column: word,
+  termType: word,
+  value: z.unknown().optional(),
+  type: word,
+  get terms() {
+    return z.array(term).nullish();
+  },
+});
+
+/**
+ * The shape of a list query. The query grammar of the device service also checks what it means, for
+ * example whether a column exists.
+ */
+export const queryRequest = z.looseObject({
+  firstPageIndex: count,
+  pageIndex: count,
+  pageSize: count,
+  total: count,
+  paging: z.boolean().nullish(),
+  where: word,
+  orderBy: word,
+  terms: z.array(term).nullish(),
+  sorts: z.array(z.looseObject({ name: z.string(), order: word })).nullish(),
+  includes: fieldNames,
+  excludes: fieldNames,
+});
+
+/** A query can select fields, so every member of an item may be absent. */
+export function listOf<Shape extends z.ZodRawShape>(item: z.ZodObject<Shape, z.core.$strict>) {
+  return z.array(item.partial());
+}
+
+export function pageOf<Shape extends z.ZodRawShape>(item: z.ZodObject<Shape, z.core.$strict>) {
+  return z.strictObject({
+    pageIndex: z.int(),
+    pageSize: z.int(),
+    total: z.int(),
+    /** Present if counting stopped early: there are at least `total` records. */
+    totalIsExact: z.literal(false).optional(),
+    data: listOf(item),
+  });
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { listOf, pageOf, queryRequest } from './list-schemas.ts';
+import { logRecord, logRecordRequest, logRecordsRequest } from './log-schemas.ts';
+import type { Operation } from './operation.ts';
+import { below, items } from './paths.ts';
+
+export const logOperations = [
+  {
+    name: 'log.list',
+    scope: 'device:log',
+    methods: ['GET'],
+    paths: below(items, '/log/_query'),
+    request: queryRequest,
+    reply: listOf(logRecord),
+  },
+  {
+    name: 'log.query',
+    scope: 'device:log',
+    methods: ['POST'],
+    paths: below(items, '/log/_query'),
+    request: queryRequest,
+    reply: pageOf(logRecord),
+  },
+  {
+    name: 'log.report',
+    scope: 'device:report',
+    methods: ['POST'],
+    paths: below(items, '/log'),
+    request: z.union([logRecordRequest, logRecordsRequest]),
+    reply: z.union([logRecord, z.array(logRecord)]),
+  },
+] as const satisfies readonly Operation[];

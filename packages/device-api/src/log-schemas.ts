@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { enumerated, labeled, text } from './members.ts';
+
+export const logTypes = [
+  'event',
+  'readProperty',
+  'writeProperty',
+  'reportProperty',
+  'child',
+  'childReply',
+  'functionInvoke',
+  'readPropertyReply',
+  'writePropertyReply',
+  'functionReply',
+  'register',
+  'unregister',
+  'offline',
+  'online',
+  'other',
+] as const;
+
+export type LogType = (typeof logTypes)[number];
+
+export const MAXIMUM_RECORDS = 1000;
+
+const MAXIMUM_CONTENT_LENGTH = 64 * 1024;
+const MAXIMUM_MESSAGE_ID_LENGTH = 128;
+const MAXIMUM_ADDRESS_LENGTH = 255;
+
+export const logRecordRequest = z.object(
+  {
+    type: enumerated(logTypes),
+    timestamp: z.int('must be epoch milliseconds').nullish(),
+    content: z.unknown().transform(toContent).optional(),
+    messageId: text(MAXIMUM_MESSAGE_ID_LENGTH).nullish(),
+    address: text(MAXIMUM_ADDRESS_LENGTH).nullish(),
+  },
+  'must be a JSON object',
+);
+
+export const logRecordsRequest = z
+  .array(logRecordRequest)
+  .min(1, `must be 1 to ${MAXIMUM_RECORDS} records`)
+  .max(MAXIMUM_RECORDS, `must be 1 to ${MAXIMUM_RECORDS} records`);
+
+export const logRecord = z.strictObject({
+  id: z.string(),
+  deviceId: z.string(),
+  productId: z.string(),
+  type: labeled(logTypes),
+  /** Epoch milliseconds: when the service stored the record. */
+  createTime: z.int(),
+  /** Epoch milliseconds: when it happened. */
+  timestamp: z.int(),
+  content: z.string(),
+  messageId: z.string().optional(),
+});
+
+export type LogRecordReply = Readonly<z.infer<typeof logRecord>>;
+
+/** Text stays as it is. Every other value becomes JSON. */
+function toContent(value: unknown, context: z.RefinementCtx): string {
+  const content = typeof value === 'string' ? value : JSON.stringify(value ?? '');
+  const plain = value === undefined || value === null ? '' : content;
+  if (plain.length > MAXIMUM_CONTENT_LENGTH) {
+    context.addIssue(`must have at most ${MAXIMUM_CONTENT_LENGTH} characters`);
+  } else if (plain.includes('\0') || !plain.isWellFormed()) {
+    context.addIssue('must not contain NUL or broken Unicode');
+  }
+  return plain;
+}

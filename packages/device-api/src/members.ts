@@ -1,0 +1,106 @@
+import { z } from 'zod';
+
+export const MAXIMUM_CONFIGURATION_ENTRIES = 100;
+export const MAXIMUM_NAME_LENGTH = 200;
+const MAXIMUM_CONFIGURATION_KEY_LENGTH = 64;
+const MAXIMUM_CONFIGURATION_VALUE_LENGTH = 4096;
+const MAXIMUM_MODEL_NAME_LENGTH = 64;
+const MAXIMUM_METADATA_LENGTH = 256 * 1024;
+
+/** A text of one line that is not blank. */
+export function text(maxLength: number) {
+  return z
+    .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
+    .refine((value) => value.trim() !== '', 'must not be blank')
+    .max(maxLength, `must have at most ${maxLength} characters`)
+    .refine(isLine, 'must not contain control characters or broken Unicode');
+}
+
+/** A text that may be empty and have several lines. */
+export function freeText(maxLength: number) {
+  return z
+    .string('must be a string')
+    .max(maxLength, `must have at most ${maxLength} characters`)
+    .refine(isStorable, 'must not contain NUL or broken Unicode');
+}
+
+/** Protocol or transport. Empty means unknown. */
+export const modelName = z
+  .string('must be a string')
+  .max(MAXIMUM_MODEL_NAME_LENGTH, `must have at most ${MAXIMUM_MODEL_NAME_LENGTH} characters`)
+  .refine(isLine, 'must not contain control characters or broken Unicode');
+
+/** The thing model as JSON text. The service does not read it. */
+export const metadata = freeText(MAXIMUM_METADATA_LENGTH);
+
+/** Accepts the plain value, and the `{text, value}` form of replies. */
+export function enumerated<const Value extends string>(values: readonly Value[]) {
+  return z.preprocess(
+    (input) =>
+      typeof input === 'object' && input !== null && 'value' in input ? input.value : input,
+    z.enum(values, `must be one of ${values.join(', ')}`),
+  );
+}
+
+/** How replies show an enumerated value: `value` is for programs, `text` for people. */
+export function labeled<const Value extends string>(values: readonly Value[]) {
+  return z.strictObject({ text: z.string(), value: z.enum(values) }).readonly();
+}
+
+export interface Labeled<Value extends string> {
+  readonly text: string;
+  readonly value: Value;
+}
+
+export const configuration = z.custom<Readonly<Record<string, string>>>(
+  (value) => isConfiguration(value, false),
+  `must be an object with at most ${MAXIMUM_CONFIGURATION_ENTRIES} string values`,
+);
+
+export const configurationChanges = z.custom<Readonly<Record<string, string | null>>>(
+  (value) => isConfiguration(value, true),
+  `must be an object with at most ${MAXIMUM_CONFIGURATION_ENTRIES} values: strings, or null to remove a key`,
+);
+
+/**
+ * Not every database stores NUL and lone surrogates unchanged. Other control characters could forge
+ * lines in a log.
+ */
+function isLine(value: string): boolean {
+  return !/\p{Cc}/u.test(value) && value.isWellFormed();
+}
+
+function isStorable(value: string): boolean {
+  return !value.includes('\0') && value.isWellFormed();
+}
+
+function isConfiguration(value: unknown, mayRemove: boolean): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return false;
+  }
+  const entries = Object.entries(value);
+  return (
+    entries.length <= MAXIMUM_CONFIGURATION_ENTRIES &&
+    entries.every(
+      ([key, entry]) =>
+        isConfigurationKey(key) && (isConfigurationValue(entry) || (mayRemove && entry === null)),
+    )
+  );
+}
+
+function isConfigurationKey(key: string): boolean {
+  return (
+    key !== '__proto__' &&
+    key.trim() !== '' &&
+    key.length <= MAXIMUM_CONFIGURATION_KEY_LENGTH &&
+    isLine(key)
+  );
+}
+
+function isConfigurationValue(value: unknown): boolean {
+  return (
+    typeof value === 'string' &&
+    value.length <= MAXIMUM_CONFIGURATION_VALUE_LENGTH &&
+    isStorable(value)
+  );
+}

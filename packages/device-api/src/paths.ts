@@ -1,0 +1,12 @@
+/** The specification and clients of such platforms use different paths for the same resource. */
+export const collections = ['/device/instance', '/device-instance'] as const;
+
+export const items = [
+  '/api/v1/device/{deviceId}',
+  '/device/instance/{deviceId}',
+  '/device-instance/{deviceId}',
+] as const;
+
+export function below(paths: readonly string[], ...suffixes: readonly string[]): readonly string[] {
+  return suffixes.flatMap((suffix) => paths.map((path) => path + suffix));
+}

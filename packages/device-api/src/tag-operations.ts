@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import type { Operation } from './operation.ts';
+import { below, items } from './paths.ts';
+import { tagRecord, tagRequest, tagsRequest } from './tag-schemas.ts';
+
+export const tagOperations = [
+  {
+    name: 'tag.list',
+    scope: 'device:read',
+    methods: ['GET'],
+    paths: below(items, '/tags'),
+    reply: z.array(tagRecord),
+  },
+  {
+    name: 'tag.set',
+    scope: 'device:write',
+    methods: ['PATCH'],
+    paths: below(items, '/tag'),
+    request: z.union([tagRequest, tagsRequest]),
+    reply: z.array(tagRecord),
+  },
+  {
+    name: 'tag.remove',
+    scope: 'device:write',
+    methods: ['DELETE'],
+    paths: below(items, '/tag/{tagId}'),
+  },
+] as const satisfies readonly Operation[];

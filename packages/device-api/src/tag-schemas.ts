@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { freeText, text } from './members.ts';
+
+export const MAXIMUM_TAGS = 100;
+
+const MAXIMUM_NAME_LENGTH = 200;
+const MAXIMUM_TYPE_LENGTH = 64;
+const MAXIMUM_VALUE_LENGTH = 4096;
+const MAXIMUM_DESCRIPTION_LENGTH = 1024;
+
+export const tagRequest = z.object(
+  {
+    key: z
+      .string('must be a string')
+      .regex(/^[0-9A-Za-z_.-]{1,64}$/, 'must be 1 to 64 characters of 0-9, A-Z, a-z, _, . and -'),
+    name: text(MAXIMUM_NAME_LENGTH).nullish(),
+    value: freeText(MAXIMUM_VALUE_LENGTH),
+    type: text(MAXIMUM_TYPE_LENGTH).nullish(),
+    description: freeText(MAXIMUM_DESCRIPTION_LENGTH).nullish(),
+  },
+  'must be a JSON object',
+);
+
+export const tagsRequest = z
+  .array(tagRequest)
+  .min(1, 'must not be empty')
+  .max(MAXIMUM_TAGS, `must be at most ${MAXIMUM_TAGS} tags`);
+
+export const tagRecord = z
+  .strictObject({
+    id: z.string(),
+    deviceId: z.string(),
+    key: z.string(),
+    name: z.string(),
+    value: z.string(),
+    type: z.string(),
+    /** Epoch milliseconds. */
+    createTime: z.int(),
+    description: z.string().optional(),
+  })
+  .readonly();
+
+export type TagRecord = z.infer<typeof tagRecord>;
