@@ -189,7 +189,7 @@ describe('docs/applications.md', () => {
   });
 
   it('says how long everything lives', () => {
-    const [code, access, implicit, refresh, device] = tableRows(guide, 'How long').map(
+    const [code, access, implicit, refresh, device] = tableRows(guide, 'Lifetimes').map(
       ({ cells }) => cells[1]?.match(/\d+(?= s| days)/g)?.map(Number),
     );
     const strict = timesToLive(true);
