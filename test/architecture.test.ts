@@ -44,7 +44,7 @@ const offenders: Readonly<Record<string, readonly [path: string, text: string]>>
   ],
   'lets no relative import leave its workspace': [
     'apps/gateway/src/a.ts',
-    "import '../../../packages/store/src/store.ts';\n",
+    "import '../../../packages/store/src/port/store.ts';\n",
   ],
   'keeps express where it belongs': ['apps/gateway/src/app.ts', "import express from 'express';\n"],
   'keeps undici where it belongs': [

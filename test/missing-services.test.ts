@@ -36,7 +36,7 @@ describe('npm test where services are missing', () => {
   it('runs the rest with ALLOW_MISSING_SERVICES=1, and names each suite left out', () => {
     const { status, output } = runTests({ ALLOW_MISSING_SERVICES: '1' });
     expect(output).toContain(
-      'Left out: packages/store/test/redis-store.test.ts (needs redis-server)',
+      'Left out: packages/store/test/redis/redis-store.test.ts (needs redis-server)',
     );
     expect(output).toMatch(/Test Suites: 1 passed, 1 total/);
     expect(status).toBe(0);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { credentialKinds, routeMethods } from '../apps/gateway/src/routes/route.ts';
 import { loadRouting, routeEntry, routeFile } from '../apps/gateway/src/routes/route-file.ts';
-import { deviceScopes } from '../packages/identity/src/scopes.ts';
+import { deviceScopes } from '../packages/identity/src/clients/scopes.ts';
 import { codeBlock, firstName, readDocument, tableRows } from './documents.ts';
 
 const guide = readDocument('docs/routes.md');

@@ -14,7 +14,7 @@ import { bootstrap, openPage, startDevice, tv } from './page-fixtures.ts';
 
 /** What Chromium and Firefox keep of one cookie: its name and value. */
 const LARGEST_COOKIE_BYTES = 4096;
-/** packages/http-server/src/server-limits.ts, and nginx's buffer for the head of a reply. */
+/** packages/http-server/src/server/server-limits.ts, and nginx's buffer for the head of a reply. */
 const LARGEST_HEAD_BYTES = 16 * 1024;
 
 describe.each(storeEngines)('a browser in which nobody has signed in, on %s', (engine) => {

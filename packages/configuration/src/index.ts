@@ -1,5 +1,8 @@
-export { isAddressOrRange } from './address-range.ts';
-export { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
+export { isAddressOrRange } from './environment/address-range.ts';
+export {
+  ConfigurationError,
+  type ConfigurationProblem,
+} from './environment/configuration-error.ts';
 export {
   addressList,
   baseUrl,
@@ -10,16 +13,16 @@ export {
   port,
   socketPath,
   toProblems,
-} from './environment.ts';
-export type { SecretFile } from './exposed-file.ts';
+} from './environment/environment.ts';
+export { knownVariables } from './environment/known-variables.ts';
+export { isLoopbackUrl } from './environment/loopback-url.ts';
+export { findMisspeltVariables, type MisspeltVariable } from './environment/misspelt-variables.ts';
+export { createProblemCollector, type ProblemCollector } from './environment/problem-collector.ts';
+export { readOn } from './environment/read-on.ts';
+export type { SecretFile } from './secret-files/exposed-file.ts';
 export {
   type FileAccess,
   inspectFileAccess,
   secretFilesOf,
-} from './inspect-file-access.ts';
-export { readOrCreateSecretFile } from './key-file.ts';
-export { knownVariables } from './known-variables.ts';
-export { isLoopbackUrl } from './loopback-url.ts';
-export { findMisspeltVariables, type MisspeltVariable } from './misspelt-variables.ts';
-export { createProblemCollector, type ProblemCollector } from './problem-collector.ts';
-export { readOn } from './read-on.ts';
+} from './secret-files/inspect-file-access.ts';
+export { readOrCreateSecretFile } from './secret-files/key-file.ts';

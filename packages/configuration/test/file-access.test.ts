@@ -10,10 +10,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { exposedFileProblem, exposureOf } from '../src/exposed-file.ts';
 import { inspectFileAccess } from '../src/index.ts';
-import { isOnReadOnlyMount } from '../src/read-only-mount.ts';
-import { restrictDataDirectory } from '../src/restrict-data-directory.ts';
+import { exposedFileProblem, exposureOf } from '../src/secret-files/exposed-file.ts';
+import { isOnReadOnlyMount } from '../src/secret-files/read-only-mount.ts';
+import { restrictDataDirectory } from '../src/secret-files/restrict-data-directory.ts';
 
 let directory = '';
 

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createClientErrorHandler } from '../src/client-error.ts';
-import { trackConnections } from '../src/connections.ts';
 import { createMetricsRegistry } from '../src/index.ts';
-import { addServerMetrics } from '../src/metrics/server-metrics.ts';
+import { createClientErrorHandler } from '../src/server/client-error.ts';
+import { trackConnections } from '../src/server/connections.ts';
+import { addServerMetrics } from '../src/server/server-metrics.ts';
 import { openRawConnection } from './raw-connection.ts';
 
 const registry = createMetricsRegistry();

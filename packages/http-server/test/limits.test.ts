@@ -12,7 +12,7 @@ import {
   serveOperations,
   serverLimits,
 } from '../src/index.ts';
-import { cutSlowReaders } from '../src/slow-readers.ts';
+import { cutSlowReaders } from '../src/server/slow-readers.ts';
 import { openRawConnection, type RawConnection } from './raw-connection.ts';
 
 const MEBIBYTE = 1024 * 1024;

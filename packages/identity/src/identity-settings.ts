@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { ConfigurationError } from '@gatehouse/configuration';
 import { z } from 'zod';
 import { DEFAULT_AUDIT_RETENTION_DAYS } from './audit/trail-log.ts';
-import { loadMasterKey, type MasterKey } from './master-key.ts';
-import { defaultSigningKeyPolicy, type SigningKeyPolicy } from './signing-keys.ts';
+import { loadMasterKey, type MasterKey } from './secrets/master-key.ts';
+import { defaultSigningKeyPolicy, type SigningKeyPolicy } from './signing-keys/signing-keys.ts';
 
 /** The variables of every process that opens the identity store. */
 export const identityVariables = {

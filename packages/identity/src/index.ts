@@ -1,4 +1,3 @@
-export type { AccessTokenVerifier, Principal } from './access-tokens.ts';
 export {
   type AuditEntry,
   type AuditEvent,
@@ -29,11 +28,43 @@ export {
   readDemoIfPresent,
   readOrCreateDemo,
 } from './bootstrap/demo.ts';
-export type { Client, SignatureAlgorithm } from './client.ts';
-export type { RemovalOptions, RotatedKey, SecureKeyDescription } from './client-keys.ts';
-export { clientPrincipal } from './client-principal.ts';
-export type { ClientRegistry, NewClient } from './clients.ts';
-export type { CredentialHash } from './credential-hash.ts';
+export type { Client, SignatureAlgorithm } from './clients/client.ts';
+export type { RemovalOptions, RotatedKey, SecureKeyDescription } from './clients/client-keys.ts';
+export type { ClientRegistry, NewClient } from './clients/clients.ts';
+export { createRegisteredOrigins, type RegisteredOrigins } from './clients/registered-origins.ts';
+export { deviceScopes, identityScopes, knownScopes, type Scope } from './clients/scopes.ts';
+export {
+  type PasswordProblem,
+  passwordProblem,
+  passwordRules,
+} from './credential-policy/password-policy.ts';
+export { identitySecretFiles } from './identity-secret-files.ts';
+export {
+  type IdentitySettings,
+  identityVariables,
+  resolveIdentitySettings,
+} from './identity-settings.ts';
+export { assertMasterKeyFits } from './master-key-check.ts';
+export { type Identity, openIdentity } from './open-identity.ts';
+export type { Organization, OrganizationRegistry } from './organizations/organizations.ts';
+export {
+  demoProblems,
+  type ProductionSubject,
+  productionProblems,
+} from './production-problems.ts';
+export type { OnDamagedRecord } from './records/damaged-record.ts';
+export { RefusedChange } from './records/refused-change.ts';
+export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
+export type { FindLiveHolder, IssuedCredential, LiveHolder } from './revocation/live-holder.ts';
+export { nextNotBefore, type Revocations, type RevokedToken } from './revocation/revocations.ts';
+export { isGrantRevoked } from './revocation/revoked-grants.ts';
+export {
+  type CanaryKind,
+  canaryKinds,
+  createRevocationCanary,
+  type RevocationCanary,
+} from './revocation-canary.ts';
+export type { CredentialHash } from './secrets/credential-hash.ts';
 export {
   accessTokenKey,
   accessTokenKinds,
@@ -42,53 +73,26 @@ export {
   grantKey,
   grantMembersKey,
   grantTombstoneKey,
-} from './credential-keys.ts';
-export {
-  type PasswordProblem,
-  passwordProblem,
-  passwordRules,
-} from './credential-policy/password-policy.ts';
-export type { OnDamagedRecord } from './damaged-record.ts';
-export { identitySecretFiles } from './identity-secret-files.ts';
-export {
-  type IdentitySettings,
-  identityVariables,
-  resolveIdentitySettings,
-} from './identity-settings.ts';
-export { type KeptSigningKeys, keepSigningKeys } from './kept-signing-keys.ts';
-export type { FindLiveHolder, IssuedCredential, LiveHolder } from './live-holder.ts';
-export { deriveKey, loadMasterKey, type MasterKey } from './master-key.ts';
-export { assertMasterKeyFits } from './master-key-check.ts';
-export { type Identity, openIdentity } from './open-identity.ts';
-export type { Organization, OrganizationRegistry } from './organizations.ts';
-export { hashPassword, MAXIMUM_PASSWORD_BYTES, passwordHashingLoad } from './password-hash.ts';
-export { PasswordHashingBusy } from './password-hashing-queue.ts';
-export {
-  demoProblems,
-  type ProductionSubject,
-  productionProblems,
-} from './production-problems.ts';
-export { RefusedChange } from './refused-change.ts';
-export { createRegisteredOrigins, type RegisteredOrigins } from './registered-origins.ts';
-export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
-export {
-  type CanaryKind,
-  canaryKinds,
-  createRevocationCanary,
-  type RevocationCanary,
-} from './revocation-canary.ts';
-export { nextNotBefore, type Revocations, type RevokedToken } from './revocations.ts';
-export { isGrantRevoked } from './revoked-grants.ts';
-export { deviceScopes, identityScopes, knownScopes, type Scope } from './scopes.ts';
-export { createSealer, type Sealer } from './seal.ts';
-export { generateId, generateSecureKey } from './secure-key.ts';
-export type { SigningAlgorithm, SigningKey } from './signing-key.ts';
+} from './secrets/credential-keys.ts';
+export { deriveKey, loadMasterKey, type MasterKey } from './secrets/master-key.ts';
+export { createSealer, type Sealer } from './secrets/seal.ts';
+export { generateId, generateSecureKey } from './secrets/secure-key.ts';
+export { type KeptSigningKeys, keepSigningKeys } from './signing-keys/kept-signing-keys.ts';
+export type { SigningAlgorithm, SigningKey } from './signing-keys/signing-key.ts';
 export {
   defaultSigningKeyPolicy,
   loadSigningKey,
   loadSigningKeys,
   type SigningKeyPolicy,
   type SigningKeys,
-} from './signing-keys.ts';
-export { canonicalUsername, type User, type UserRegistry } from './users.ts';
-export { createXAccessTokens, type XAccessTokens } from './x-access-tokens.ts';
+} from './signing-keys/signing-keys.ts';
+export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
+export { clientPrincipal } from './tokens/client-principal.ts';
+export { createXAccessTokens, type XAccessTokens } from './tokens/x-access-tokens.ts';
+export {
+  hashPassword,
+  MAXIMUM_PASSWORD_BYTES,
+  passwordHashingLoad,
+} from './users/password-hash.ts';
+export { PasswordHashingBusy } from './users/password-hashing-queue.ts';
+export { canonicalUsername, type User, type UserRegistry } from './users/user.ts';

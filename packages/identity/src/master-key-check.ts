@@ -1,8 +1,8 @@
 import { ConfigurationError } from '@gatehouse/configuration';
 import type { Store } from '@gatehouse/store';
-import type { ClientRegistry } from './clients.ts';
-import type { Sealer } from './seal.ts';
-import { signingKeyRecord } from './signing-keys.ts';
+import type { ClientRegistry } from './clients/clients.ts';
+import type { Sealer } from './secrets/seal.ts';
+import { signingKeyRecord } from './signing-keys/signing-keys.ts';
 
 /** A sealed text by which a master key is known to be the store's; also what it is sealed for. */
 const CANARY_KEY = 'master-key-canary';

@@ -6,20 +6,24 @@
  * Not here: issuing tokens (the authorization server) and anything that knows HTTP.
  */
 import type { Store } from '@gatehouse/store';
-import { type AccessTokenVerifier, createAccessTokenVerifier } from './access-tokens.ts';
 import type { AuditEvent } from './audit/audit-event.ts';
 import { type AuditTrail, createAuditTrail, type OnAuditLost } from './audit/audit-trail.ts';
-import { type ClientRegistry, createClientRegistry } from './clients.ts';
-import { type CredentialHash, createCredentialHash } from './credential-hash.ts';
-import { limitReports, type OnDamagedRecord } from './damaged-record.ts';
-import { createLiveHolders, type FindLiveHolder } from './live-holder.ts';
-import type { MasterKey } from './master-key.ts';
-import { createNotBefore } from './not-before.ts';
-import { createOrganizationRegistry, type OrganizationRegistry } from './organizations.ts';
+import { type ClientRegistry, createClientRegistry } from './clients/clients.ts';
+import {
+  createOrganizationRegistry,
+  type OrganizationRegistry,
+} from './organizations/organizations.ts';
+import { limitReports, type OnDamagedRecord } from './records/damaged-record.ts';
 import { createReplayGuard, type ReplayGuard } from './replay-guard.ts';
-import { createRevocations, type Revocations } from './revocations.ts';
-import { createSealer, type Sealer } from './seal.ts';
-import { createUserRegistry, type UserRegistry } from './users.ts';
+import { createLiveHolders, type FindLiveHolder } from './revocation/live-holder.ts';
+import { createNotBefore } from './revocation/not-before.ts';
+import { createRevocations, type Revocations } from './revocation/revocations.ts';
+import { type CredentialHash, createCredentialHash } from './secrets/credential-hash.ts';
+import type { MasterKey } from './secrets/master-key.ts';
+import { createSealer, type Sealer } from './secrets/seal.ts';
+import { type AccessTokenVerifier, createAccessTokenVerifier } from './tokens/access-tokens.ts';
+import type { UserRegistry } from './users/user.ts';
+import { createUserRegistry } from './users/users.ts';
 
 export interface Identity {
   readonly store: Store;

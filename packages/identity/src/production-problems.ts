@@ -1,8 +1,8 @@
 import { type ConfigurationProblem, isLoopbackUrl } from '@gatehouse/configuration';
 import type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
 import { demoOrganizationId, readDemoIfPresent } from './bootstrap/demo.ts';
-import { looksMadeUp } from './made-up-secret.ts';
 import type { Identity } from './open-identity.ts';
+import { looksMadeUp } from './secrets/made-up-secret.ts';
 
 export interface ProductionSubject {
   readonly publicUrl: string;

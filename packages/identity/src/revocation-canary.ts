@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '@gatehouse/store';
-import type { AccessTokenVerifier } from './access-tokens.ts';
-import type { Client } from './client.ts';
-import { noKeys } from './client-keys.ts';
-import { clientKey } from './clients.ts';
-import type { CredentialHash } from './credential-hash.ts';
-import { accessTokenKey } from './credential-keys.ts';
+import type { Client } from './clients/client.ts';
+import { noKeys } from './clients/client-keys.ts';
+import { clientKey } from './clients/clients.ts';
+import type { CredentialHash } from './secrets/credential-hash.ts';
+import { accessTokenKey } from './secrets/credential-keys.ts';
+import type { AccessTokenVerifier } from './tokens/access-tokens.ts';
 
 /** `token`: the token is deleted. `client`: its client is disabled, which verifiers see in copies of the record. */
 export const canaryKinds = ['token', 'client'] as const;

@@ -9,7 +9,7 @@ import {
   openIdentity as openIdentityOver,
   type User,
 } from '../src/index.ts';
-import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../src/record-cache.ts';
+import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../src/records/record-cache.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
 const ISSUED_AT = 1_700_000_000;

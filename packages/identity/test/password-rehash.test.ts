@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { hashPassword, type Identity } from '../src/index.ts';
-import { passwordHashCost } from '../src/password-hash.ts';
+import { passwordHashCost } from '../src/users/password-hash.ts';
 import { describeOnBothEngines } from './on-both-engines.ts';
 
 const RIGHT = 'the password of before';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { canonicalUsername, type Identity } from '../src/index.ts';
-import { MAXIMUM_PASSWORD_BYTES } from '../src/password-hash.ts';
+import { MAXIMUM_PASSWORD_BYTES } from '../src/users/password-hash.ts';
 import { describeOnBothEngines } from './on-both-engines.ts';
 
 function newUser(username: string = randomUUID()) {

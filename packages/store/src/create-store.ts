@@ -9,13 +9,13 @@
  * `*-contract.ts` is the suite that every engine passes; `rate-limiter.ts` counts requests over any of them. Deliberately not here: what the keys mean,
  * hashing and sealing (packages/identity), and any cache: revocation must be seen at once.
  */
-import type { OnStateChange } from './availability.ts';
-import { observeStore, type StoreObserver } from './observed-store.ts';
-import { createRedisStore, type RedisStoreDependencies } from './redis-store.ts';
-import { createSqliteStore } from './sqlite-store.ts';
-import type { Store, StoreRoom } from './store.ts';
-import { parseStoreUrl, type StoreLocation } from './store-url.ts';
-import { type EngineSignals, StoreWatch } from './store-watch.ts';
+import type { OnStateChange } from './observation/availability.ts';
+import { observeStore, type StoreObserver } from './observation/observed-store.ts';
+import { type EngineSignals, StoreWatch } from './observation/store-watch.ts';
+import type { Store, StoreRoom } from './port/store.ts';
+import { parseStoreUrl, type StoreLocation } from './port/store-url.ts';
+import { createRedisStore, type RedisStoreDependencies } from './redis/redis-store.ts';
+import { createSqliteStore } from './sqlite/sqlite-store.ts';
 
 export interface StoreOptions {
   /**

@@ -1,13 +1,11 @@
-export type { StoreState } from './availability.ts';
 export { createStore, type StoreOptions } from './create-store.ts';
-export { type StoreObserver, type StoreOperation, storeOperations } from './observed-store.ts';
+export type { StoreState } from './observation/availability.ts';
 export {
-  createRateLimiter,
-  type RateLimit,
-  type RateLimiter,
-  type Verdict,
-} from './rate-limiter.ts';
-export { redisAccessRule } from './redis-access.ts';
+  type StoreObserver,
+  type StoreOperation,
+  storeOperations,
+} from './observation/observed-store.ts';
+export { type StoreReadiness, storeReadiness } from './observation/store-readiness.ts';
 export {
   type AppendOptions,
   type Counter,
@@ -17,6 +15,12 @@ export {
   type StoreRoom,
   StoreUnavailable,
   type WriteOptions,
-} from './store.ts';
-export { type StoreReadiness, storeReadiness } from './store-readiness.ts';
-export { parseStoreUrl, type StoreLocation } from './store-url.ts';
+} from './port/store.ts';
+export { parseStoreUrl, type StoreLocation } from './port/store-url.ts';
+export {
+  createRateLimiter,
+  type RateLimit,
+  type RateLimiter,
+  type Verdict,
+} from './rate-limiter.ts';
+export { redisAccessRule } from './redis/redis-access.ts';

@@ -1,4 +1,4 @@
-import { type Counter, type Store, StoreFull } from './store.ts';
+import { type Counter, type Store, StoreFull } from './port/store.ts';
 
 export interface RateLimit {
   readonly requests: number;

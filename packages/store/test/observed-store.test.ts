@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createStore, type StoreOperation, storeOperations } from '../src/index.ts';
-import { describeStoreContract } from '../src/store-contract.ts';
+import { describeStoreContract } from './contract/store-contract.ts';
 
 let directory = '';
 

@@ -11,7 +11,7 @@ import {
   StoreUnavailable,
   storeReadiness,
 } from '../src/index.ts';
-import { type ClusterNodes, startClusterNodes } from './redis-cluster-nodes.ts';
+import { type ClusterNodes, startClusterNodes } from './redis/redis-cluster-nodes.ts';
 
 /** Twice what an examination a second needs to be sure, for a loaded machine. */
 const NOTICED_MILLISECONDS = 3000;

@@ -1,29 +1,27 @@
-export { type AppName, type AppProcess, startApp } from './app-process.ts';
-export { type Certificate, makeCertificate } from './certificate.ts';
+export { type AppName, type AppProcess, startApp } from './apps/app-process.ts';
 export {
   type Constellation,
   type ConstellationOptions,
   type Member,
   startConstellation,
-} from './constellation.ts';
-export { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
-export { freePort } from './free-port.ts';
-export { type Backend, type LoadBalancer, startLoadBalancer } from './load-balancer.ts';
-export { createLocalTlsFetch, type LocalTlsOptions, openLocalTls } from './local-tls.ts';
-export {
-  authorizeAsUser,
-  createPageVisitor,
-  type PageVisitor,
-  type VisitedPage,
-} from './page-visitor.ts';
+} from './apps/constellation.ts';
+export { processEnvironment } from './apps/process-environment.ts';
+export { type MetricFamily, parseMetrics } from './apps/prometheus-text.ts';
+export { type Certificate, makeCertificate } from './network/certificate.ts';
+export { type FaultProxy, startFaultProxy } from './network/fault-proxy.ts';
+export { freePort } from './network/free-port.ts';
+export { type Backend, type LoadBalancer, startLoadBalancer } from './network/load-balancer.ts';
+export { createLocalTlsFetch, type LocalTlsOptions, openLocalTls } from './network/local-tls.ts';
 export {
   type PostgresServer,
   type PostgresServerOptions,
   startPostgresServer,
-} from './postgres-server.ts';
-export { processEnvironment } from './process-environment.ts';
-export { type MetricFamily, parseMetrics } from './prometheus-text.ts';
-export { type RedisServer, type RedisServerOptions, startRedisServer } from './redis-server.ts';
+} from './stores/postgres-server.ts';
+export {
+  type RedisServer,
+  type RedisServerOptions,
+  startRedisServer,
+} from './stores/redis-server.ts';
 export {
   type ClusterTopology,
   type RedisNode,
@@ -31,18 +29,24 @@ export {
   startClusterTopology,
   startSentinelTopology,
   type TopologySecurity,
-} from './redis-topologies.ts';
+} from './stores/redis-topologies.ts';
 export {
   type StoreEngine,
   type StoreEngineName,
   startStoreEngine,
   storeEngines,
-} from './store-engine.ts';
-export { listStoredKeys, type StoredKey } from './stored-keys.ts';
+} from './stores/store-engine.ts';
+export { listStoredKeys, type StoredKey } from './stores/stored-keys.ts';
+export {
+  authorizeAsUser,
+  createPageVisitor,
+  type PageVisitor,
+  type VisitedPage,
+} from './users/page-visitor.ts';
 export {
   createVirtualUser,
   type Disappointment,
   type VirtualUser,
   type VirtualUserOptions,
-} from './virtual-user.ts';
-export { manyUsers, userClient } from './virtual-users-bootstrap.ts';
+} from './users/virtual-user.ts';
+export { manyUsers, userClient } from './users/virtual-users-bootstrap.ts';

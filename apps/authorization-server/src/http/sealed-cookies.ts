@@ -18,7 +18,7 @@ export interface SealedCookies {
 
 /** Browsers keep 4096 bytes of a cookie with its name and attributes (RFC 6265 §6.1). */
 const CHUNK_BYTES = 3800;
-/** Together they stay below the 16 KiB of a request's headers (packages/http-server/src/server-limits.ts). */
+/** Together they stay below the 16 KiB of a request's headers (packages/http-server/src/server/server-limits.ts). */
 const MAXIMUM_CHUNKS = 3;
 
 interface Exchange {

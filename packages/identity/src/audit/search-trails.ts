@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseRecord } from '../parse-record.ts';
+import { parseRecord } from '../records/parse-record.ts';
 import {
   type AuditEntry,
   type AuditSeverity,

@@ -1,6 +1,15 @@
 import { ConfigurationError, type ConfigurationProblem } from '@gatehouse/configuration';
-import type { Identity } from '../open-identity.ts';
+import type { ClientRegistry } from '../clients/clients.ts';
+import type { OrganizationRegistry } from '../organizations/organizations.ts';
+import type { UserRegistry } from '../users/user.ts';
 import type { BootstrapDefinition } from './bootstrap-schema.ts';
+
+/** The registries that a bootstrap definition fills. */
+export interface Registries {
+  readonly organizations: OrganizationRegistry;
+  readonly clients: ClientRegistry;
+  readonly users: UserRegistry;
+}
 
 /**
  * Brings the store in line with the definition. Idempotent: what it does not name stays as it is, and a
@@ -12,29 +21,29 @@ import type { BootstrapDefinition } from './bootstrap-schema.ts';
  */
 export async function applyBootstrap(
   definition: BootstrapDefinition,
-  identity: Identity,
+  registries: Registries,
 ): Promise<void> {
-  await assertOrganizationsExist(definition, identity);
+  await assertOrganizationsExist(definition, registries);
   for (const organization of definition.organizations) {
-    await identity.organizations.save(organization);
+    await registries.organizations.save(organization);
   }
   for (const { secureKey, keepTokens, ...client } of definition.clients) {
-    await identity.clients.save(client, secureKey, { keepTokens });
+    await registries.clients.save(client, secureKey, { keepTokens });
   }
   for (const user of definition.users) {
-    await identity.users.ensure(user);
+    await registries.users.ensure(user);
   }
 }
 
 async function assertOrganizationsExist(
   definition: BootstrapDefinition,
-  identity: Identity,
+  registries: Registries,
 ): Promise<void> {
   const named = new Set(definition.organizations.map((organization) => organization.id));
   const problems: ConfigurationProblem[] = [];
   for (const kind of ['clients', 'users'] as const) {
     for (const [i, { orgId }] of definition[kind].entries()) {
-      if (!named.has(orgId) && (await identity.organizations.find(orgId)) === undefined) {
+      if (!named.has(orgId) && (await registries.organizations.find(orgId)) === undefined) {
         problems.push({
           name: `BOOTSTRAP_FILE ${kind}.${i}.orgId`,
           message: 'names an organisation that does not exist',

@@ -1,10 +1,10 @@
 import { isAddressOrRange } from '@gatehouse/configuration';
 import { z } from 'zod';
-import { signatureAlgorithms } from '../client.ts';
+import { signatureAlgorithms } from '../clients/client.ts';
+import { knownScopes } from '../clients/scopes.ts';
 import { passwordProblem, passwordRules } from '../credential-policy/password-policy.ts';
 import { secureKeyProblem, secureKeyRules } from '../credential-policy/secure-key-policy.ts';
-import { knownScopes } from '../scopes.ts';
-import { canonicalUsername } from '../users.ts';
+import { canonicalUsername } from '../users/user.ts';
 import { isAllowedRedirectUri } from './redirect-uri-rule.ts';
 
 export const grantTypes = [

@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/configuration';
 import { z } from 'zod';
-import { parseRecord } from '../parse-record.ts';
-import { deviceScopes, identityScopes } from '../scopes.ts';
-import { generateSecureKey } from '../secure-key.ts';
+import { deviceScopes, identityScopes } from '../clients/scopes.ts';
+import { parseRecord } from '../records/parse-record.ts';
+import { generateSecureKey } from '../secrets/secure-key.ts';
 import { type BootstrapDefinition, bootstrapSchema } from './bootstrap-schema.ts';
 
 /** The secrets of the demo set: random for every installation, kept so that every start can print them. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { generateSecureKey } from '../secure-key.ts';
+import { generateSecureKey } from '../secrets/secure-key.ts';
 import { commonPasswords } from './common-passwords.ts';
 import { passwordProblem, passwordRules } from './password-policy.ts';
 

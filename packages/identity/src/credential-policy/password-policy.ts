@@ -1,4 +1,4 @@
-import { MAXIMUM_PASSWORD_BYTES } from '../password-hash.ts';
+import { MAXIMUM_PASSWORD_BYTES } from '../users/password-hash.ts';
 import { commonPasswords } from './common-passwords.ts';
 import { characterCodes, repeats, shareOfEqualSteps } from './patterns.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { generateSecureKey } from '../secure-key.ts';
+import { generateSecureKey } from '../secrets/secure-key.ts';
 import { secureKeyProblem } from './secure-key-policy.ts';
 
 test.each([

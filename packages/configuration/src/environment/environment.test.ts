@@ -1,0 +1,239 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { ConfigurationError } from './configuration-error.ts';
+import {
+  addressList,
+  baseUrl,
+  commonVariables,
+  type Environment,
+  logLevel,
+  parseEnvironment,
+  port,
+  socketPath,
+} from './environment.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-environment-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+function problemsOf(schema: z.ZodObject, environment: Environment) {
+  try {
+    parseEnvironment(schema, environment);
+  } catch (error) {
+    if (error instanceof ConfigurationError) {
+      return error.problems;
+    }
+    throw error;
+  }
+  return [];
+}
+
+function file(name: string, content: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+describe('a port', () => {
+  test.each([
+    ['0', 0],
+    ['80', 80],
+    ['65535', 65_535],
+    ['09000', 9000],
+  ])('may be %j', (text, number) => {
+    expect(port.parse(text)).toBe(number);
+  });
+
+  test.each(['65536', '-1', '1.5', '1e3', '0x10', ' ', ' 80', '80 ', 'http', '٨٠', '999999'])(
+    'cannot be %j',
+    (text) => {
+      expect(port.safeParse(text).success).toBe(false);
+    },
+  );
+});
+
+describe('a base URL', () => {
+  test.each([
+    'http://localhost:9000',
+    'https://auth.example',
+    'https://auth.example/tenant-a',
+    'http://[::1]:9000',
+    'http://127.0.0.1',
+  ])('may be %s', (text) => {
+    expect(baseUrl.parse(text)).toBe(text);
+  });
+
+  test.each([
+    'https://auth.example/',
+    'https://auth.example/a/',
+    'https://auth.example?',
+    'https://auth.example?a=b',
+    'https://auth.example#',
+    'https://auth.example#a',
+    'https://user:password@auth.example',
+    'https://@auth.example',
+    'ftp://auth.example',
+    'auth.example',
+    'http:auth.example',
+    'http:\\\\auth.example',
+    ' https://auth.example',
+    'https://auth.example\n',
+    'HTTPS://auth.example',
+    'https://AUTH.example',
+    'https://auth.example:443',
+    'https://auth.example/a/../b',
+    'http://127.1',
+  ])('cannot be %j', (text) => {
+    expect(baseUrl.safeParse(text).success).toBe(false);
+  });
+});
+
+describe('a list of addresses', () => {
+  test.each([
+    ['10.0.0.1', ['10.0.0.1']],
+    ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
+    ['fd00::/8,192.168.0.0/16', ['fd00::/8', '192.168.0.0/16']],
+    ['::ffff:10.0.0.1/128', ['::ffff:10.0.0.1/128']],
+  ])('may be %j', (text, entries) => {
+    expect(addressList.parse(text)).toEqual(entries);
+  });
+
+  test.each([
+    'true',
+    '*',
+    'loopback',
+    'localhost',
+    '10.0.0.1,',
+    '10.0.0',
+    '10.0.0.1/33',
+    '10.0.0.1/',
+    '10.0.0.1/08',
+    '10.0.0.1/8/8',
+    '10.0.0.1/-1',
+    '::1/129',
+    'fe80::1%eth0',
+    '10.0.0.1 10.0.0.2',
+  ])('cannot be %j', (text) => {
+    expect(addressList.safeParse(text).success).toBe(false);
+  });
+
+  test.each(['0.0.0.0/0', '::/0', '10.0.0.1, 0.0.0.0/0'])(
+    'CF-01 cannot be everybody: %j',
+    (text) => {
+      expect(addressList.safeParse(text).success).toBe(false);
+    },
+  );
+});
+
+test('a log level is one of the known ones', () => {
+  expect(logLevel.parse('debug')).toBe('debug');
+  expect(logLevel.safeParse('verbose').success).toBe(false);
+});
+
+describe('parseEnvironment', () => {
+  const schema = z.object({ ...commonVariables, GATEWAY_PORT: port.default(8844) });
+
+  test('fills in defaults and ignores variables of others', () => {
+    expect(parseEnvironment(schema, { PATH: '/bin', HOME: '/root' })).toEqual({
+      HOST: '127.0.0.1',
+      DATA_DIR: './data',
+      LOG_LEVEL: 'info',
+      SHUTDOWN_DELAY_SECONDS: 0,
+      MAXIMUM_CONNECTIONS: 8192,
+      GATEWAY_PORT: 8844,
+    });
+  });
+
+  test('takes empty text as not set', () => {
+    const read = parseEnvironment(schema, { GATEWAY_PORT: '', HOST: '', OPERATIONS_PORT: '' });
+    expect(read).toMatchObject({ GATEWAY_PORT: 8844, HOST: '127.0.0.1' });
+    expect(read.OPERATIONS_PORT).toBeUndefined();
+  });
+
+  test('CF-07 names every wrong variable at once and never its value', () => {
+    const environment = { GATEWAY_PORT: 'marker-1', LOG_LEVEL: 'marker-2', OPERATIONS_PORT: '-7' };
+    const problems = problemsOf(schema, environment);
+    expect(problems.map((problem) => problem.name).sort()).toEqual([
+      'GATEWAY_PORT',
+      'LOG_LEVEL',
+      'OPERATIONS_PORT',
+    ]);
+    expect(JSON.stringify(problems)).not.toMatch(/marker|-7/);
+  });
+
+  test('CF-07 names misspelt variables with the wrong ones, and never a value', () => {
+    const problems = problemsOf(schema, { LOG_LEVEL: 'marker', GATEWAY_PROT: 'marker' });
+    expect(problems).toMatchObject([
+      { name: 'GATEWAY_PROT', message: expect.stringContaining('GATEWAY_PORT') },
+      { name: 'LOG_LEVEL' },
+    ]);
+    expect(JSON.stringify(problems)).not.toContain('marker');
+  });
+
+  test('CF-07 puts one line a problem into the message', () => {
+    expect(() => parseEnvironment(schema, { GATEWAY_PORT: 'x', LOG_LEVEL: 'y' })).toThrow(
+      /^LOG_LEVEL: must be .*\nGATEWAY_PORT: must be a port number$/,
+    );
+  });
+});
+
+describe('a variable that may carry a password', () => {
+  const schema = z.object({ STORE_URL: z.string().optional(), GATEWAY_PORT: port.default(1) });
+
+  test('may come from a file, without its last line break', () => {
+    const STORE_URL_FILE = file('url', 'redis://:secret@redis:6379\n');
+    expect(parseEnvironment(schema, { STORE_URL_FILE })).toMatchObject({
+      STORE_URL: 'redis://:secret@redis:6379',
+    });
+    expect(parseEnvironment(schema, { STORE_URL_FILE, STORE_URL: '' })).toMatchObject({
+      STORE_URL: 'redis://:secret@redis:6379',
+    });
+    expect(parseEnvironment(schema, { STORE_URL_FILE: '', STORE_URL: 'sqlite:a' })).toMatchObject({
+      STORE_URL: 'sqlite:a',
+    });
+  });
+
+  test('is refused when it comes both ways', () => {
+    const STORE_URL_FILE = file('both', 'redis://marker');
+    const problems = problemsOf(schema, { STORE_URL_FILE, STORE_URL: 'redis://marker' });
+    expect(problems).toEqual([
+      { name: 'STORE_URL', message: 'give either STORE_URL or STORE_URL_FILE' },
+    ]);
+  });
+
+  test('is not quietly the default when its file is empty', () => {
+    const STORE_URL_FILE = file('empty', '\n');
+    expect(problemsOf(schema, { STORE_URL_FILE })).toEqual([
+      { name: 'STORE_URL_FILE', message: 'names a file that is empty' },
+    ]);
+  });
+
+  test('CF-07 reports a file that cannot be read with everything else, and does not quote it', () => {
+    const problems = problemsOf(schema, {
+      STORE_URL_FILE: 'redis://:marker@redis:6379',
+      GATEWAY_PORT: 'x',
+    });
+    expect(problems.map((problem) => problem.name)).toEqual(['STORE_URL_FILE', 'GATEWAY_PORT']);
+    expect(JSON.stringify(problems)).not.toContain('marker');
+  });
+
+  test('only the variables that may carry one are read from files', () => {
+    const GATEWAY_PORT_FILE = file('port', '99');
+    expect(parseEnvironment(schema, { GATEWAY_PORT_FILE })).toEqual({ GATEWAY_PORT: 1 });
+  });
+});
+
+describe('socketPath', () => {
+  test.each([
+    ['/run/gatehouse/gateway.sock', true],
+    [`/${'x'.repeat(97)}`, true],
+    [`/${'x'.repeat(98)}`, false],
+    [`/${'ö'.repeat(49)}`, false],
+    ['gateway.sock', false],
+    ['unix:/run/gateway.sock', false],
+  ])('of %s is %s', (path, accepted) => {
+    expect(socketPath.safeParse(path).success).toBe(accepted);
+  });
+});

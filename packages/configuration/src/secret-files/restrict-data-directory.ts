@@ -1,0 +1,105 @@
+import { chmodSync, readdirSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
+import type { ConfigurationProblem } from '../environment/configuration-error.ts';
+import {
+  currentReader,
+  exposedFileProblem,
+  exposureOf,
+  modeOf,
+  quotePath,
+  type Reader,
+  statOf,
+} from './exposed-file.ts';
+import { isOnReadOnlyMount } from './read-only-mount.ts';
+
+/** The files that the apps make in `DATA_DIR`. SQLite and interrupted starts add files with a longer name. */
+const ownFiles = ['master.key', 'cookie.keys', 'demo.json', 'gatehouse.sqlite', 'devices.sqlite'];
+
+export interface RestrictedAccess {
+  /** The corrections, for the log. */
+  readonly corrected: readonly string[];
+  /** Access that this process must not or cannot take away. */
+  readonly problems: readonly ConfigurationProblem[];
+}
+
+/**
+ * Takes the access to `DATA_DIR` and to the apps' own files in it away from group and others. The folder itself is
+ * changed only if it holds nothing else: `DATA_DIR=/var/lib`, or `/tmp`, must not lose its mode. Otherwise only users
+ * who could replace the keys are a problem.
+ */
+export function restrictDataDirectory(
+  directory: string,
+  reader: Reader | undefined = currentReader(),
+): RestrictedAccess {
+  const folder = statOf(directory);
+  if (reader === undefined || !folder?.isDirectory()) {
+    return { corrected: [], problems: [] };
+  }
+  const corrected: string[] = [];
+  const problems: ConfigurationProblem[] = [];
+  const entries = namesIn(directory);
+  const ours = entries.filter((entry) => ownFiles.some((own) => entry.startsWith(own)));
+
+  const restricts = folder.uid === reader.user && ours.length === entries.length;
+  if (!restricts || !restrict(directory, folder, 0o700)) {
+    const problem = replaceableKeys(directory, folder, reader);
+    problems.push(...(problem === undefined ? [] : [problem]));
+  }
+  for (const path of ours.map((entry) => join(directory, entry))) {
+    const file = statOf(path);
+    if (file?.uid !== reader.user || !file.isFile() || !restrict(path, file, 0o600)) {
+      const problem = exposedFileProblem({ name: 'DATA_DIR', path }, reader);
+      problems.push(...(problem === undefined ? [] : [problem]));
+    }
+  }
+  return { corrected, problems };
+
+  /** @returns whether nobody else has access now; some file systems have no modes */
+  function restrict(path: string, before: Stats, allowed: number): boolean {
+    if ((before.mode & 0o077) === 0) {
+      return true;
+    }
+    try {
+      chmodSync(path, before.mode & allowed);
+    } catch {
+      return false;
+    }
+    const after = statOf(path);
+    if (after === undefined || (after.mode & 0o077) !== 0) {
+      return false;
+    }
+    corrected.push(
+      `DATA_DIR: other users had access to ${path} (mode ${modeOf(before)}). Its mode is now ${modeOf(after)}.`,
+    );
+    return true;
+  }
+}
+
+function replaceableKeys(
+  directory: string,
+  folder: Stats,
+  reader: Reader,
+): ConfigurationProblem | undefined {
+  const mode = folder.mode & 0o022;
+  // The group of a volume that root prepared for this process (Kubernetes: fsGroup).
+  const isPrepared = folder.uid === 0 && reader.groups.includes(folder.gid) && mode === 0o020;
+  const exposure = isPrepared ? undefined : exposureOf({ ...folder, mode }, reader);
+  if (exposure === undefined || isOnReadOnlyMount(directory)) {
+    return undefined;
+  }
+  const command = `chmod go-w ${quotePath(directory)}`;
+  const isOwner = folder.uid === reader.user || reader.user === 0;
+  const advice = `Whoever changes it can replace the keys. Use a folder of its own, or run: ${isOwner ? '' : 'sudo '}${command}`;
+  return {
+    name: 'DATA_DIR',
+    message: `names a folder that ${exposure} (mode ${modeOf(folder)}). ${advice}`,
+  };
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,81 @@
+import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
+
+const storeStates = ['available', 'nearly-full', 'full', 'unavailable'] as const;
+
+/** The calls that a store makes to whoever observes it. */
+export interface StoreMetrics {
+  observer(operation: string, seconds: number, failed: boolean): void;
+  changedTo(state: (typeof storeStates)[number]): void;
+  onRoom(room: { readonly usedBytes: number; readonly maximumBytes: number | undefined }): void;
+}
+
+const LATENCY_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.5] as const;
+
+/**
+ * How long a store takes, and whether it is there.
+ *
+ * @param store.operations the operations of its port
+ */
+export function createStoreMetrics(
+  registry: MetricsRegistry,
+  { engine, operations }: { readonly engine: string; readonly operations: readonly string[] },
+): StoreMetrics {
+  const latency = registry.histogram({
+    name: 'gatehouse_store_duration_seconds',
+    help: 'How long an operation of the store took, failed ones included.',
+    labels: { engine: [engine], operation: operations },
+    buckets: LATENCY_BUCKETS_SECONDS,
+  });
+  const failures = registry.counter({
+    name: 'gatehouse_store_failures_total',
+    help: 'Operations of the store that failed.',
+    labels: { engine: [engine], operation: operations },
+  });
+  let current: (typeof storeStates)[number] = 'available';
+  registry.collect({
+    name: 'gatehouse_store_up',
+    help: '1 while the store reads and writes, 0 while it does not.',
+    type: 'gauge',
+    read: () => (current === 'available' || current === 'nearly-full' ? 1 : 0),
+  });
+  registry.collect({
+    name: 'gatehouse_store_state',
+    help: '1 at the state the store is in, 0 at the others.',
+    type: 'gauge',
+    read: () =>
+      storeStates.map((state) => ({ labels: { state }, value: state === current ? 1 : 0 })),
+  });
+  const onRoom = collectRoom(registry);
+  return {
+    observer(operation, seconds, failed) {
+      latency.of(engine, operation).observe(seconds);
+      if (failed) {
+        failures.of(engine, operation).value += 1;
+      }
+    },
+    changedTo(state) {
+      current = state;
+    },
+    onRoom,
+  };
+}
+
+function collectRoom(registry: MetricsRegistry): StoreMetrics['onRoom'] {
+  let room: Parameters<StoreMetrics['onRoom']>[0] | undefined;
+  const samples = (value: number | undefined) => (value === undefined ? [] : [{ value }]);
+  registry.collect({
+    name: 'gatehouse_store_used_bytes',
+    help: 'What the store uses; of a cluster, its fullest master.',
+    type: 'gauge',
+    read: () => samples(room?.usedBytes),
+  });
+  registry.collect({
+    name: 'gatehouse_store_maximum_bytes',
+    help: 'What the store may use. Absent where it has no limit.',
+    type: 'gauge',
+    read: () => samples(room?.maximumBytes),
+  });
+  return (measured) => {
+    room = measured;
+  };
+}

@@ -1,0 +1,56 @@
+import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
+import type { RequestLine } from './request-line.ts';
+
+/** Every value that a label of the request metrics may have; anything else is counted as `other`. */
+export interface RequestLabels {
+  /** The names of the route table. */
+  readonly operations: readonly string[];
+  readonly credentials: readonly string[];
+  /** The error codes of the app's catalogue. */
+  readonly codes: readonly string[];
+}
+
+/** Hears of every request once, when its reply is over or its caller left. */
+export type RequestObserver = (request: RequestLine) => void;
+
+const OUTCOMES = ['success', 'refused', 'failed', 'aborted'] as const;
+/** What stands for a code where a reply has none. */
+const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
+const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10] as const;
+
+export function createRequestMetrics(
+  registry: MetricsRegistry,
+  { operations, credentials, codes }: RequestLabels,
+): RequestObserver {
+  const operation = ['unmatched', ...operations];
+  const requests = registry.counter({
+    name: 'gatehouse_requests_total',
+    help: 'Requests whose reply is over or whose caller left.',
+    labels: {
+      operation,
+      credential: ['none', ...credentials],
+      outcome: OUTCOMES,
+      code: [...STATUS_CLASSES, ...codes],
+    },
+  });
+  const durations = registry.histogram({
+    name: 'gatehouse_request_duration_seconds',
+    help: 'From the head of the request to the end of the reply.',
+    labels: { operation },
+    buckets: DURATION_BUCKETS_SECONDS,
+  });
+  return ({ operation = 'unmatched', credential = 'none', code, status, aborted, durationMs }) => {
+    const outcome = aborted ? 'aborted' : outcomeOf(status, code);
+    const shownCode = code ?? STATUS_CLASSES[Math.floor((status ?? 0) / 100)] ?? 'none';
+    requests.of(operation, credential, outcome, shownCode).value += 1;
+    durations.of(operation).observe(durationMs / 1000);
+  };
+}
+
+/** An error that is sent back by a redirect is a refusal, too (RFC 6749 §4.1.2.1). */
+function outcomeOf(status = 0, code: string | undefined): (typeof OUTCOMES)[number] {
+  if (status < 400 && code === undefined) {
+    return 'success';
+  }
+  return status < 500 ? 'refused' : 'failed';
+}

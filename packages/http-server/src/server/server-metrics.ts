@@ -1,0 +1,43 @@
+import type { Server } from 'node:http';
+import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
+import { CLIENT_ERROR_CODES, type ClientErrorCode } from './client-error.ts';
+import type { Connections } from './connections.ts';
+
+/**
+ * What a server sees before there is a request, and how much it has to do.
+ *
+ * @returns to be told of bytes that never became a request
+ */
+export function addServerMetrics(
+  registry: MetricsRegistry,
+  server: Server,
+  connections: Connections,
+): (code: ClientErrorCode) => void {
+  registry.collect({
+    name: 'gatehouse_connections',
+    help: 'Open connections.',
+    type: 'gauge',
+    read: () => connections.load().connections,
+  });
+  registry.collect({
+    name: 'gatehouse_requests_in_flight',
+    help: 'Requests whose reply is not over.',
+    type: 'gauge',
+    read: () => connections.load().requests,
+  });
+  const refused = registry.counter({
+    name: 'gatehouse_connections_refused_total',
+    help: 'Connections that were closed at once, because too many were open.',
+  });
+  server.on('drop', () => {
+    refused.of().value += 1;
+  });
+  const malformed = registry.counter({
+    name: 'gatehouse_malformed_requests_total',
+    help: 'What was no request: not HTTP, headers too large, or too slow to arrive.',
+    labels: { code: CLIENT_ERROR_CODES },
+  });
+  return (code) => {
+    malformed.of(code).value += 1;
+  };
+}

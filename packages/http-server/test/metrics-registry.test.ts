@@ -1,0 +1,159 @@
+import { describe, expect, test } from '@jest/globals';
+import { createMetricsRegistry } from '../src/metrics/metrics-registry.ts';
+import { createStoreMetrics } from '../src/operations/store-metrics.ts';
+import type { RequestLine } from '../src/requests/request-line.ts';
+import { createRequestMetrics } from '../src/requests/request-metrics.ts';
+
+describe('a counter', () => {
+  test('without labels is there from the beginning, with labels when it was first asked for', () => {
+    const registry = createMetricsRegistry();
+    registry.counter({ name: 'plain_total', help: 'Plain.' });
+    const labelled = registry.counter({
+      name: 'kinds_total',
+      help: 'Kinds.',
+      labels: { kind: ['a', 'b'], result: ['good'] },
+    });
+    labelled.of('a', 'good').value += 2;
+    expect(registry.text()).toBe(
+      '# HELP plain_total Plain.\n# TYPE plain_total counter\nplain_total 0\n' +
+        '# HELP kinds_total Kinds.\n# TYPE kinds_total counter\nkinds_total{kind="a",result="good"} 2\n',
+    );
+  });
+
+  test('SL-08 counts what was not declared as other, however much of it comes', () => {
+    const registry = createMetricsRegistry();
+    const cells = registry.counter({
+      name: 'n_total',
+      help: 'N.',
+      labels: { one: ['known'], two: ['known'] },
+    });
+    for (let i = 0; i < 10_000; i += 1) {
+      cells.of(`random-${i}`, 'known').value += 1;
+      cells.of('known', `random-${i}`).value += 1;
+    }
+    expect(cells.entries().map(({ labels, cell }) => [labels, cell.value])).toEqual([
+      [{ one: 'other', two: 'known' }, 10_000],
+      [{ one: 'known', two: 'other' }, 10_000],
+    ]);
+  });
+
+  test('cannot be declared twice', () => {
+    const registry = createMetricsRegistry();
+    registry.counter({ name: 'a_total', help: 'A.' });
+    expect(() => registry.counter({ name: 'a_total', help: 'B.' })).toThrow('a_total');
+  });
+});
+
+test('a histogram counts what is at most as long as each bound, and everything at infinity', () => {
+  const registry = createMetricsRegistry();
+  const cell = registry
+    .histogram({ name: 'd_seconds', help: 'D.', labels: { op: ['x'] }, buckets: [0.5, 1] })
+    .of('x');
+  for (const seconds of [0.25, 0.5, 0.75, 2]) {
+    cell.observe(seconds);
+  }
+  expect(registry.text()).toBe(
+    '# HELP d_seconds D.\n# TYPE d_seconds histogram\n' +
+      'd_seconds_bucket{op="x",le="0.5"} 2\nd_seconds_bucket{op="x",le="1"} 3\n' +
+      'd_seconds_bucket{op="x",le="+Inf"} 4\nd_seconds_sum{op="x"} 3.5\nd_seconds_count{op="x"} 4\n',
+  );
+});
+
+test('a collected metric is read when it is asked for, and its labels are escaped', () => {
+  const registry = createMetricsRegistry();
+  let value = 1;
+  registry.collect({
+    name: 'g',
+    help: 'G.',
+    type: 'gauge',
+    read: () => [{ labels: { text: 'a"b\\c\nd' }, value }],
+  });
+  value = 7;
+  expect(registry.text()).toContain('g{text="a\\"b\\\\c\\nd"} 7\n');
+});
+
+const line: RequestLine = {
+  requestId: 'id',
+  method: 'GET',
+  status: 200,
+  aborted: false,
+  durationMs: 7,
+  upstreamMs: undefined,
+  operation: 'read',
+  clientId: 'client',
+  credential: 'bearer',
+  code: undefined,
+};
+
+test.each<[Partial<RequestLine>, string]>([
+  [{}, 'operation="read",credential="bearer",outcome="success",code="2xx"'],
+  [
+    { status: 404, code: 'not_found' },
+    'operation="read",credential="bearer",outcome="refused",code="not_found"',
+  ],
+  [
+    { status: 302, code: 'not_found' },
+    'operation="read",credential="bearer",outcome="refused",code="not_found"',
+  ],
+  [{ status: 500 }, 'operation="read",credential="bearer",outcome="failed",code="5xx"'],
+  [
+    { status: undefined, aborted: true },
+    'operation="read",credential="bearer",outcome="aborted",code="none"',
+  ],
+  [
+    { operation: undefined, credential: undefined },
+    'operation="unmatched",credential="none",outcome="success",code="2xx"',
+  ],
+  [
+    { operation: '/random', credential: 'token-1', code: 'made-up' },
+    'operation="other",credential="other",outcome="refused",code="other"',
+  ],
+])('a request is counted by its labels: %j', (change, labels) => {
+  const registry = createMetricsRegistry();
+  const observe = createRequestMetrics(registry, {
+    operations: ['read'],
+    credentials: ['bearer'],
+    codes: ['not_found'],
+  });
+  observe({ ...line, ...change });
+  expect(registry.text()).toContain(`gatehouse_requests_total{${labels}} 1\n`);
+});
+
+test('a request costs less than a microsecond to count', () => {
+  const registry = createMetricsRegistry();
+  const observe = createRequestMetrics(registry, {
+    operations: Array.from({ length: 30 }, (_value, i) => `operation-${i}`),
+    credentials: ['bearer'],
+    codes: ['not_found'],
+  });
+  const lines = Array.from({ length: 30 }, (_value, i) => ({
+    ...line,
+    operation: `operation-${i}`,
+  }));
+  const cost = (rounds: number) => {
+    const before = process.cpuUsage();
+    for (let i = 0; i < rounds; i += 1) {
+      observe(lines[i % lines.length] ?? line);
+    }
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / rounds;
+  };
+  cost(100_000);
+  // Processor time, the best of three: what else runs on the machine does not count.
+  expect(Math.min(cost(300_000), cost(300_000), cost(300_000))).toBeLessThan(1);
+});
+
+test('a store is up until it says otherwise, and its failures are counted', () => {
+  const registry = createMetricsRegistry();
+  const store = createStoreMetrics(registry, { engine: 'redis', operations: ['get'] });
+  expect(registry.text()).toContain('gatehouse_store_up 1\n');
+  store.changedTo('unavailable');
+  store.observer('get', 0.002, true);
+  expect(registry.text()).toContain('gatehouse_store_up 0\n');
+  expect(registry.text()).toContain(
+    'gatehouse_store_failures_total{engine="redis",operation="get"} 1\n',
+  );
+  expect(registry.text()).toContain(
+    'gatehouse_store_duration_seconds_bucket{engine="redis",operation="get",le="0.0025"} 1\n',
+  );
+});

@@ -1,0 +1,36 @@
+import type { Store } from '@gatehouse/store';
+import { createRecordCache } from '../records/record-cache.ts';
+import { withRecordLock } from '../records/record-lock.ts';
+
+/** The epoch of the whole installation: what was issued then or earlier is dead, whoever holds it. */
+export interface NotBefore {
+  /** Epoch seconds; a copy at most 50 ms old. */
+  read(): Promise<number>;
+  /** Moves forward, never back. */
+  advance(notBefore: number): Promise<void>;
+}
+
+const KEY = 'not-before';
+
+/** A damaged epoch revives nothing: until it is set anew, everything is dead. */
+const parse = (text: string) => (/^\d{1,12}$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY);
+
+export function createNotBefore(dependencies: {
+  readonly store: Store;
+  readonly now: () => number;
+}): NotBefore {
+  const { store, now } = dependencies;
+  const cache = createRecordCache(store, parse, now);
+  return {
+    read: async () => (await cache.read(KEY)) ?? 0,
+    advance: (notBefore) =>
+      withRecordLock(store, KEY, async (assertHeld) => {
+        const existing = parse((await store.get(KEY)) ?? '0');
+        assertHeld();
+        if (notBefore > existing || !Number.isFinite(existing)) {
+          await store.set(KEY, String(notBefore), undefined, { revokes: true });
+        }
+        cache.forget(KEY);
+      }),
+  };
+}

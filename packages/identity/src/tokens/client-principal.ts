@@ -1,0 +1,21 @@
+import type { Client } from '../clients/client.ts';
+import { deviceScopes } from '../clients/scopes.ts';
+import type { Principal } from './access-tokens.ts';
+
+const principals = new WeakMap<Client, Principal>();
+
+/** A client that speaks for itself, with all of its device scopes: Methods A and B. */
+export function clientPrincipal(client: Client): Principal {
+  let principal = principals.get(client);
+  if (principal === undefined) {
+    principal = {
+      clientId: client.clientId,
+      orgId: client.orgId,
+      userId: undefined,
+      subject: client.clientId,
+      scopes: new Set(deviceScopes.filter((scope) => client.scopes.includes(scope))),
+    };
+    principals.set(client, principal);
+  }
+  return principal;
+}

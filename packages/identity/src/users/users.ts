@@ -1,0 +1,104 @@
+import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
+import type { OnDamagedRecord } from '../records/damaged-record.ts';
+import { parseRecord, readForUpdate } from '../records/parse-record.ts';
+import { createRecordCache } from '../records/record-cache.ts';
+import { withRecordLock } from '../records/record-lock.ts';
+import { RefusedChange } from '../records/refused-change.ts';
+import { generateId } from '../secrets/secure-key.ts';
+import { hashPassword, pauseLikeVerifying, verifyPassword } from './password-hash.ts';
+import { canonicalUsername, storedUser, type User, type UserRegistry } from './user.ts';
+import { createUserVerification } from './verify-user.ts';
+
+const INDEX_KEY = 'users';
+const keyOf = (userId: string) => `user:${userId}`;
+const usernameKeyOf = (username: string) => `username:${canonicalUsername(username)}`;
+
+export function createUserRegistry(dependencies: {
+  readonly store: Store;
+  readonly onDamagedRecord?: OnDamagedRecord | undefined;
+  readonly now: () => number;
+}): UserRegistry {
+  const { store, now } = dependencies;
+  const parseUser = (text: string) => parseRecord(storedUser, text);
+  const cache = createRecordCache(store, parseUser, now, { ...dependencies, kind: 'user' });
+
+  async function findByUsername(username: string): Promise<User | undefined> {
+    const userId = await store.get(usernameKeyOf(username));
+    return userId === undefined ? undefined : cache.read(keyOf(userId));
+  }
+
+  const update: UserRegistry['update'] = async (userId, change) => {
+    const key = keyOf(userId);
+    return withRecordLock(store, key, async (assertHeld) => {
+      const existing = await readForUpdate(store, key, parseUser);
+      if (existing === undefined) {
+        throw new RefusedChange(`There is no user ${userId}.`);
+      }
+      const changed = change(existing);
+      const notBefore = Math.max(changed.notBefore, existing.notBefore);
+      const user: User = { ...changed, userId, notBefore };
+      assertHeld();
+      await store.set(key, JSON.stringify(user), undefined, { revokes: true });
+      cache.forget(key);
+      return user;
+    });
+  };
+
+  const verifyUser = createUserVerification({
+    ...{ findByUsername, update },
+    async read(userId) {
+      const text = await store.get(keyOf(userId));
+      return text === undefined ? undefined : parseUser(text);
+    },
+  });
+
+  return {
+    find: (userId) => cache.read(keyOf(userId)),
+    findByUsername,
+    verify: verifyUser,
+    async refuse(username) {
+      await findByUsername(username);
+      await pauseLikeVerifying();
+    },
+    async ensure(wanted) {
+      const userId = await store.claim(usernameKeyOf(wanted.username), generateId());
+      const key = keyOf(userId);
+      return withRecordLock(store, key, async (assertHeld) => {
+        const existing = await readForUpdate(store, key, parseUser);
+        const user: User = {
+          userId,
+          username: wanted.username,
+          name: wanted.name,
+          orgId: wanted.orgId,
+          enabled: wanted.enabled ?? existing?.enabled ?? true,
+          notBefore: existing?.notBefore ?? 0,
+          ...(await bootstrapPassword(existing, wanted.password)),
+        };
+        assertHeld();
+        await store.set(key, JSON.stringify(user));
+        cache.forget(key);
+        await store.addToIndex(INDEX_KEY, userId, NEVER_EXPIRES);
+        return user;
+      });
+    },
+    async list() {
+      const ids = await store.members(INDEX_KEY);
+      const found = await Promise.all(ids.map((id) => cache.read(keyOf(id))));
+      return found.filter((user) => user !== undefined);
+    },
+    update,
+  };
+}
+
+/** A password the person changed since survives a restart with an unchanged bootstrap file. */
+async function bootstrapPassword(
+  existing: User | undefined,
+  password: string,
+): Promise<Pick<User, 'passwordHash' | 'bootstrapPasswordHash'>> {
+  const last = existing?.bootstrapPasswordHash;
+  if (existing !== undefined && last !== undefined && (await verifyPassword(password, last))) {
+    return { passwordHash: existing.passwordHash, bootstrapPasswordHash: last };
+  }
+  const hash = await hashPassword(password);
+  return { passwordHash: hash, bootstrapPasswordHash: hash };
+}

@@ -1,0 +1,52 @@
+import { describe, expect, test } from '@jest/globals';
+import { secureKeyProblem } from '../src/credential-policy/secure-key-policy.ts';
+import { findMatchingSecret } from '../src/secrets/secret-comparison.ts';
+import { generateId, generateSecureKey } from '../src/secrets/secure-key.ts';
+
+describe('findMatchingSecret', () => {
+  const secrets = ['first-secret-key', 'second-secret-key'];
+
+  test.each(secrets)('finds every active secret: %s', (secret) => {
+    expect(findMatchingSecret(secret, secrets)).toBe(secrets.indexOf(secret));
+  });
+
+  test.each([
+    ['a prefix', 'first-secret-ke'],
+    ['a suffix', 'irst-secret-key'],
+    ['CA-11 a NUL at the end', 'first-secret-key\0'],
+    ['many NULs at the end', `first-secret-key${'\0'.repeat(64)}`],
+    ['a space at the end', 'first-secret-key '],
+    ['nothing', ''],
+    ['another case', 'First-secret-key'],
+    ['both in one', 'first-secret-keysecond-secret-key'],
+  ])('refuses %s', (_name, presented) => {
+    expect(findMatchingSecret(presented, secrets)).toBe(-1);
+  });
+
+  test('takes nothing where there is no secret', () => {
+    expect(findMatchingSecret('', [])).toBe(-1);
+    expect(findMatchingSecret('first-secret-key', [])).toBe(-1);
+  });
+});
+
+describe('generated names', () => {
+  test('a secureKey is 32 letters and digits, each as likely as the other', () => {
+    const keys = Array.from({ length: 500 }, () => generateSecureKey());
+    expect(new Set(keys).size).toBe(500);
+    expect(keys.every((key) => /^[A-Za-z0-9]{32}$/.test(key))).toBe(true);
+    const counts = new Map<string, number>();
+    for (const letter of keys.join('')) {
+      counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    }
+    expect(counts.size).toBe(62);
+    // 16,000 letters, 258 of each expected, standard deviation 16.
+    expect(Math.min(...counts.values())).toBeGreaterThan(160);
+    expect(Math.max(...counts.values())).toBeLessThan(360);
+    expect(keys.map((key) => secureKeyProblem(key)).filter(Boolean)).toEqual([]);
+  });
+
+  test('an id is 32 hexadecimal digits', () => {
+    expect(generateId()).toMatch(/^[0-9a-f]{32}$/);
+    expect(generateId()).not.toBe(generateId());
+  });
+});

@@ -1,0 +1,64 @@
+import type { Store } from '../port/store.ts';
+
+/** What the port can do, ending excepted. */
+export const storeOperations = [
+  'get',
+  'set',
+  'claim',
+  'delete',
+  'increment',
+  'decrement',
+  'counter',
+  'addToIndex',
+  'removeFromIndex',
+  'members',
+  'append',
+  'read',
+  'ping',
+] as const satisfies readonly Exclude<keyof Store, 'close'>[];
+
+export type StoreOperation = (typeof storeOperations)[number];
+
+/** Is told of every operation once, when it is over. Must not throw. */
+export type StoreObserver = (
+  operation: StoreOperation,
+  seconds: number,
+  failed: boolean,
+  error?: unknown,
+) => void;
+
+/** A store that tells how long it took. It answers with the engine's own promise: nobody waits longer for it. */
+export function observeStore(store: Store, observe: StoreObserver): Store {
+  // SQLite works before it answers, so the time is taken first.
+  function timed<Result>(operation: StoreOperation, started: number, result: Promise<Result>) {
+    const seconds = () => (performance.now() - started) / 1000;
+    result.then(
+      () => observe(operation, seconds(), false),
+      (error: unknown) => observe(operation, seconds(), true, error),
+    );
+    return result;
+  }
+
+  const now = () => performance.now();
+  return {
+    get: (key) => timed('get', now(), store.get(key)),
+    set: (key, value, ttl, options) => timed('set', now(), store.set(key, value, ttl, options)),
+    claim: (key, owner, ttl, options) =>
+      timed('claim', now(), store.claim(key, owner, ttl, options)),
+    delete: (keys) => timed('delete', now(), store.delete(keys)),
+    increment: (key, window, amount) =>
+      timed('increment', now(), store.increment(key, window, amount)),
+    decrement: (key) => timed('decrement', now(), store.decrement(key)),
+    counter: (key) => timed('counter', now(), store.counter(key)),
+    addToIndex: (key, member, expiresAt) =>
+      timed('addToIndex', now(), store.addToIndex(key, member, expiresAt)),
+    removeFromIndex: (key, member) =>
+      timed('removeFromIndex', now(), store.removeFromIndex(key, member)),
+    members: (key) => timed('members', now(), store.members(key)),
+    append: (key, entry, capacity, options) =>
+      timed('append', now(), store.append(key, entry, capacity, options)),
+    read: (key, limit) => timed('read', now(), store.read(key, limit)),
+    ping: () => timed('ping', now(), store.ping()),
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,20 @@
+import { type Store, StoreFull } from '../port/store.ts';
+import { NEARLY_FULL_SHARE, shareUsed } from '../port/store-room.ts';
+
+export interface StoreReadiness {
+  readonly ready: boolean;
+  readonly state: 'ok' | 'nearly full' | 'full' | 'unavailable';
+}
+
+/**
+ * What `/ready` says of the store. A store that is nearly full still serves every request, and all processes share it:
+ * no instance is better than another, so none is taken out of rotation for it.
+ */
+export async function storeReadiness(store: Pick<Store, 'ping'>): Promise<StoreReadiness> {
+  try {
+    const isNearlyFull = shareUsed(await store.ping()) >= NEARLY_FULL_SHARE;
+    return { ready: true, state: isNearlyFull ? 'nearly full' : 'ok' };
+  } catch (error) {
+    return { ready: false, state: error instanceof StoreFull ? 'full' : 'unavailable' };
+  }
+}

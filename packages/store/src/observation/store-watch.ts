@@ -1,0 +1,159 @@
+import { type Store, StoreFull, type StoreRoom, StoreUnavailable } from '../port/store.ts';
+import { NEARLY_FULL_SHARE, nearlyFullReason, shareUsed } from '../port/store-room.ts';
+import { Availability, isWorking, type OnStateChange } from './availability.ts';
+
+/** What an engine reports by itself, beside what its `ping` finds. */
+export interface EngineSignals {
+  /** The engine is unavailable, and perhaps why; the reason holds no secret. */
+  lost(reason?: string): void;
+  /** The engine may work again. */
+  recheck(): void;
+}
+
+const PERIOD_MILLISECONDS = 1000;
+/** Failed operations come by the thousand, and one examination does for all of them. */
+const SHORTEST_PAUSE_MILLISECONDS = 100;
+/** Later than the end of a connection that timed out. */
+const SECOND_LOOK_MILLISECONDS = 50;
+/** At its limit, a store accepts a write whenever something expires. It is full until it refused none for this long. */
+const FULL_FOR_MILLISECONDS = 3000;
+/** Lower than the mark above, so that a store at the mark does not change its state all the time. */
+const ROOMY_AGAIN = 0.75;
+
+/**
+ * Whether the store works, reported to its owner at each change.
+ *
+ *   every second ───────┐
+ *   a failed operation ─┴▶ examine: the engine's `ping`, which writes and reads on every shard ─▶ state, room
+ *   the engine itself ───▶ lost (no connection, with the reason)
+ *
+ * Only an examination reports that the store works. An operation that succeeds proves little: it may have used
+ * another shard than the one that is missing.
+ */
+export class StoreWatch implements EngineSignals {
+  readonly #availability: Availability;
+  readonly #onRoom: ((room: StoreRoom) => void) | undefined;
+  #engine: Pick<Store, 'ping'> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<StoreRoom> | undefined;
+  /** The last examination failed, the first to do so. */
+  #isDoubted = false;
+  #examinedAt = Number.NEGATIVE_INFINITY;
+  #refusal: { readonly error: StoreFull; readonly at: number } | undefined;
+
+  constructor(onChange: OnStateChange, onRoom?: (room: StoreRoom) => void) {
+    this.#availability = new Availability(onChange);
+    this.#onRoom = onRoom;
+  }
+
+  start(engine: Pick<Store, 'ping'>): void {
+    this.#engine = engine;
+    this.#timer = setInterval(() => this.#examineUnheard(), PERIOD_MILLISECONDS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#engine = undefined;
+  }
+
+  lost(reason?: string): void {
+    this.#availability.report('unavailable', reason);
+  }
+
+  recheck(): void {
+    // An examination under way may have begun before the change.
+    const examined = this.#running?.catch(() => undefined) ?? Promise.resolve();
+    void examined.then(() => this.#examineUnheard());
+  }
+
+  /** An operation of the engine failed. */
+  failed(error: unknown): void {
+    if (error instanceof StoreFull) {
+      this.#noteRefusal(error);
+    } else if (error instanceof StoreUnavailable && isWorking(this.#availability.state)) {
+      this.#examineSoon();
+    }
+  }
+
+  /**
+   * Examines the engine now, once for all who ask meanwhile.
+   *
+   * @throws StoreFull also for a while after the last refusal
+   * @throws StoreUnavailable
+   */
+  examine(): Promise<StoreRoom> {
+    this.#running ??= this.#examine().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #examine(): Promise<StoreRoom> {
+    this.#examinedAt = performance.now();
+    try {
+      const room = await this.#ping();
+      this.#isDoubted = false;
+      this.#onRoom?.(room);
+      this.#assertNoRecentRefusal();
+      this.#reportWorking(room);
+      return room;
+    } catch (error) {
+      this.#noteFailure(error);
+      throw error;
+    }
+  }
+
+  #ping(): Promise<StoreRoom> {
+    return this.#engine?.ping() ?? Promise.reject(new Error('The store is closed.'));
+  }
+
+  #assertNoRecentRefusal(): void {
+    const { error, at } = this.#refusal ?? {};
+    if (at !== undefined && performance.now() - at < FULL_FOR_MILLISECONDS) {
+      throw error;
+    }
+    this.#refusal = undefined;
+  }
+
+  #reportWorking(room: StoreRoom): void {
+    const mark = this.#availability.state === 'nearly-full' ? ROOMY_AGAIN : NEARLY_FULL_SHARE;
+    if (shareUsed(room) < mark) {
+      this.#availability.report('available');
+    } else {
+      this.#availability.report('nearly-full', nearlyFullReason);
+    }
+  }
+
+  #noteFailure(error: unknown): void {
+    if (error instanceof StoreFull && error !== this.#refusal?.error) {
+      this.#noteRefusal(error);
+    } else if (error instanceof StoreUnavailable && !(error instanceof StoreFull)) {
+      this.#noteOutage(error);
+    }
+  }
+
+  /** A process that was stopped for a moment finds its own timeouts. A second look tells them from an outage. */
+  #noteOutage({ reason }: StoreUnavailable): void {
+    if (this.#isDoubted || !isWorking(this.#availability.state)) {
+      this.#availability.report('unavailable', reason);
+    } else if (this.#engine !== undefined) {
+      this.#isDoubted = true;
+      setTimeout(() => this.#examineUnheard(), SECOND_LOOK_MILLISECONDS).unref();
+    }
+  }
+
+  #noteRefusal(error: StoreFull): void {
+    this.#refusal = { error, at: performance.now() };
+    this.#availability.report('full', error.reason);
+  }
+
+  #examineSoon(): void {
+    if (performance.now() - this.#examinedAt > SHORTEST_PAUSE_MILLISECONDS) {
+      this.#examineUnheard();
+    }
+  }
+
+  #examineUnheard(): void {
+    this.examine().catch(() => undefined);
+  }
+}

@@ -1,0 +1,183 @@
+import type { Redis } from 'ioredis';
+import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
+import type { RedisScriptCommands } from '../connection/redis-scripts.ts';
+import { UnconfirmedWriteError } from '../connection/unconfirmed-write-error.ts';
+import { parseReplication, RequiredReplicas } from './redis-required-replicas.ts';
+import { durabilityWarnings } from './redis-warnings.ts';
+
+export type RedisServerClient = Redis & RedisScriptCommands;
+
+/** The rest of the deadline is for the writes before WAIT and the replies after it. */
+const LONGEST_WAIT_MILLISECONDS = 300;
+const SHORTEST_WAIT_MILLISECONDS = 50;
+const LEARN_AGAIN_MILLISECONDS = 1000;
+const FENCE_MILLISECONDS = 60_000;
+
+/** Names a key of the server, which the batches write to. */
+export type FindFenceKey = () => string;
+
+interface Write {
+  readonly run: () => Promise<unknown>;
+  readonly startedAt: number;
+  resolve(reply: unknown): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Writes to one server that its replicas have acknowledged before the caller hears of success.
+ *
+ *   writes … ─▶ fence ─▶ WAIT ─▶ replies        (the writes that arrive meanwhile are the next batch)
+ *
+ * WAIT blocks its connection, so this one carries nothing else, and one WAIT serves all writes of a batch
+ * (group commit). WAIT covers the last write of its connection only, and a repeated claim or deletion changes nothing:
+ * the fence is a write that always does. As replication has one order, its acknowledgement covers all before it.
+ */
+export class ConfirmedBatches {
+  readonly #client: RedisServerClient;
+  readonly #requiredOf: (history: string) => RequiredReplicas;
+  readonly #findFenceKey: FindFenceKey;
+  readonly #warn: (message: string) => void;
+  #queue: Write[] = [];
+  #isBusy = false;
+  #required = new RequiredReplicas();
+  #learntOn: Redis['stream'] | undefined;
+  #learntAt = 0;
+
+  constructor(
+    client: RedisServerClient,
+    dependencies: {
+      /** What is known of a data set, shared by all connections. */
+      readonly requiredOf: (history: string) => RequiredReplicas;
+      readonly findFenceKey: FindFenceKey;
+      /** Told what an operator should set. */
+      readonly warn: (message: string) => void;
+    },
+  ) {
+    this.#client = client;
+    this.#requiredOf = dependencies.requiredOf;
+    this.#findFenceKey = dependencies.findFenceKey;
+    this.#warn = dependencies.warn;
+  }
+
+  /** @throws UnconfirmedWriteError, or whatever the write itself fails with */
+  async add<Reply>(write: (client: RedisServerClient) => Promise<Reply>): Promise<Reply> {
+    if (!this.#isBusy && this.#isCurrent() && this.#required.count === 0) {
+      return write(this.#client);
+    }
+    return new Promise<Reply>((resolve, reject) => {
+      this.#queue.push({
+        run: () => write(this.#client),
+        startedAt: performance.now(),
+        resolve: resolve as (reply: unknown) => void,
+        reject,
+      });
+      if (!this.#isBusy) {
+        this.#isBusy = true;
+        setImmediate(() => this.#work());
+      }
+    });
+  }
+
+  async #work(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#takeBatch();
+      try {
+        await this.#learn();
+        await this.#confirm(batch);
+      } catch (error) {
+        for (const { reject } of batch) {
+          reject(error);
+        }
+      }
+    }
+    this.#isBusy = false;
+  }
+
+  /** A write must not be sent after its caller received a timeout. */
+  #takeBatch(): readonly Write[] {
+    const oldest = performance.now() - OPERATION_DEADLINE_MILLISECONDS + SHORTEST_WAIT_MILLISECONDS;
+    const batch = this.#queue;
+    this.#queue = [];
+    return batch.filter(({ startedAt, reject }) => {
+      const isInTime = startedAt > oldest;
+      if (!isInTime) {
+        reject(new Error('The writes before this one took too long.'));
+      }
+      return isInTime;
+    });
+  }
+
+  async #confirm(batch: readonly Write[]): Promise<void> {
+    const [oldest] = batch;
+    if (oldest === undefined) {
+      return;
+    }
+    if (this.#client.status !== 'ready') {
+      throw new Error('The connection was lost.');
+    }
+    const { count: required } = this.#required;
+    const { stream } = this.#client;
+    stream.cork();
+    const replies = batch.map(({ run }) => run());
+    const confirmation = required === 0 ? undefined : this.#wait(required, oldest.startedAt);
+    stream.uncork();
+    // Settled one by one: a rejected write does not affect the others of the batch.
+    const outcomes = Promise.allSettled(replies);
+    const failure = await confirmation?.then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    (await outcomes).forEach((outcome, index) => {
+      if (outcome.status === 'rejected') {
+        batch[index]?.reject(outcome.reason);
+      } else if (failure === undefined) {
+        batch[index]?.resolve(outcome.value);
+      } else {
+        batch[index]?.reject(failure.error);
+      }
+    });
+  }
+
+  async #wait(required: number, startedAt: number): Promise<void> {
+    const elapsed = performance.now() - startedAt;
+    const remaining = OPERATION_DEADLINE_MILLISECONDS - SHORTEST_WAIT_MILLISECONDS - elapsed;
+    const timeout = Math.max(
+      SHORTEST_WAIT_MILLISECONDS,
+      Math.min(LONGEST_WAIT_MILLISECONDS, Math.floor(remaining)),
+    );
+    const [, confirmed] = await Promise.all([
+      // A full server accepts it: what is deleted there has to be confirmed, too.
+      this.#client.setAlways(this.#findFenceKey(), '', 'PX', FENCE_MILLISECONDS),
+      this.#client.wait(required, timeout),
+    ]);
+    if (confirmed < required) {
+      throw new UnconfirmedWriteError(confirmed, required);
+    }
+  }
+
+  #isCurrent(): boolean {
+    return (
+      this.#client.stream !== undefined &&
+      this.#client.stream === this.#learntOn &&
+      performance.now() - this.#learntAt < LEARN_AGAIN_MILLISECONDS
+    );
+  }
+
+  /** What is known must be of the server at the other end of this very connection, which a failover may replace. */
+  async #learn(): Promise<void> {
+    if (this.#isCurrent()) {
+      return;
+    }
+    const learntAt = performance.now();
+    const [replication, persistence] = await Promise.all([
+      this.#client.info('replication'),
+      this.#client.info('persistence'),
+    ]);
+    const report = parseReplication(replication);
+    durabilityWarnings(report, persistence).forEach(this.#warn);
+    this.#required = this.#requiredOf(report.history);
+    this.#required.learn(report, learntAt);
+    this.#learntOn = this.#client.stream;
+    this.#learntAt = learntAt;
+  }
+}

@@ -1,0 +1,119 @@
+import { Cluster, ReplyError } from 'ioredis';
+import type { EngineSignals } from '../../observation/store-watch.ts';
+import type { RedisLocation } from '../../port/store-url.ts';
+import type { RedisClient } from '../connection/redis-client.ts';
+import {
+  masterOf,
+  redirectedMaster,
+  redirectionOf,
+  someKeyOf,
+} from '../connection/redis-cluster-masters.ts';
+import { RedisConnection } from '../connection/redis-connection.ts';
+import { keyOfEveryShard } from '../connection/redis-shards.ts';
+import { ConfirmedBatches, type RedisServerClient } from './redis-confirmed-batches.ts';
+import { RequiredReplicas } from './redis-required-replicas.ts';
+
+const FENCE_PREFIX = 'fence:';
+const PING_MILLISECONDS = 60_000;
+
+/**
+ * The writes that a failover must not undo, over connections of their own: see `ConfirmedBatches`. Without replicas
+ * they are plain writes.
+ */
+export class ConfirmedWrites {
+  readonly #connection: RedisConnection;
+  readonly #warn: (message: string) => void;
+  readonly #batches = new WeakMap<RedisServerClient, ConfirmedBatches>();
+  /** By data set. One more comes with each failover, so they are few. */
+  readonly #required = new Map<string, RequiredReplicas>();
+
+  constructor(location: RedisLocation, signals: EngineSignals, warn: (message: string) => void) {
+    this.#connection = new RedisConnection(location, signals, warn);
+    this.#warn = warn;
+  }
+
+  /**
+   * @param key where the command writes: in a cluster, the server that has it confirms the write
+   * @throws StoreUnavailable also where the master has applied the write and the replicas are silent
+   */
+  send<Reply>(
+    operation: string,
+    key: string,
+    command: (client: RedisServerClient) => Promise<Reply>,
+  ): Promise<Reply> {
+    return this.#connection.send(operation, (client) => this.#sendOver(client, key, command));
+  }
+
+  /** Resolves when every master accepts a write and its replicas confirm it. */
+  async ping(): Promise<void> {
+    await this.#connection.send('ping', (client) =>
+      Promise.all(
+        keyOfEveryShard(client).map((key) =>
+          this.#sendOver(client, key, (server) => server.set(key, '', 'PX', PING_MILLISECONDS)),
+        ),
+      ),
+    );
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  #sendOver<Reply>(
+    client: RedisClient,
+    key: string,
+    command: (client: RedisServerClient) => Promise<Reply>,
+  ): Promise<Reply> {
+    return client instanceof Cluster
+      ? this.#sendToMaster(client, key, command)
+      : this.#batchesOf(client, client).add(command);
+  }
+
+  async #sendToMaster<Reply>(
+    cluster: Cluster,
+    key: string,
+    command: (client: RedisServerClient) => Promise<Reply>,
+  ): Promise<Reply> {
+    try {
+      const master = masterOf(cluster, key) as RedisServerClient;
+      return await this.#batchesOf(cluster, master).add(command);
+    } catch (error) {
+      const redirection = redirectionOf(error);
+      if (redirection === undefined) {
+        // A master that is down sends no redirect. Refresh the slot table to find its successor.
+        if (!(error instanceof ReplyError)) {
+          cluster.refreshSlotsCache();
+        }
+        throw error;
+      }
+      const master = (await redirectedMaster(cluster, redirection)) as RedisServerClient;
+      return this.#batchesOf(cluster, master).add((client) => {
+        if (redirection.asking) {
+          client.asking().catch(() => undefined);
+        }
+        return command(client);
+      });
+    }
+  }
+
+  #batchesOf(client: RedisClient | Cluster, server: RedisServerClient): ConfirmedBatches {
+    const known = this.#batches.get(server);
+    if (known !== undefined) {
+      return known;
+    }
+    const batches = new ConfirmedBatches(server, {
+      warn: this.#warn,
+      requiredOf: (history) => this.#requiredOf(history),
+      findFenceKey: () =>
+        client instanceof Cluster ? someKeyOf(client, server, FENCE_PREFIX) : FENCE_PREFIX,
+    });
+    this.#batches.set(server, batches);
+    return batches;
+  }
+
+  #requiredOf(history: string): RequiredReplicas {
+    const required = this.#required.get(history) ?? new RequiredReplicas();
+    this.#required.set(history, required);
+    return required;
+  }
+}

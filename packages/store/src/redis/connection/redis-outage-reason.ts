@@ -1,0 +1,66 @@
+import { ReplyError } from 'ioredis';
+import { EvictingRedis } from './redis-memory.ts';
+import { LossyRedis } from './redis-replay.ts';
+import { UnconfirmedWriteError } from './unconfirmed-write-error.ts';
+
+/** What an operator does about an error reply, where its word alone does not say. */
+const advices: Readonly<Record<string, string>> = {
+  OOM: 'It has reached its maxmemory: raise it, or find what fills the store.',
+  MISCONF: 'It cannot persist: give its disk room, or make its files writable.',
+  READONLY: 'It is a replica: point STORE_URL at the master, or complete the failover.',
+  NOREPLICAS: 'Too few replicas follow it: reconnect them.',
+  CLUSTERDOWN: 'The cluster does not serve every slot: start the master that is missing.',
+};
+
+export const NO_REPLY = 'No connection or no reply in time.';
+/** ioredis throws plain errors with texts of its own. */
+const timeout = /^(No connection or no reply in time|Command timed out|Socket timeout)/;
+
+/** Error replies by which Redis refuses to write for lack of memory or disk; what it reads is current. */
+const fullReplies: ReadonlySet<string | undefined> = new Set(['OOM', 'MISCONF']);
+
+export function isFull(error: unknown): boolean {
+  return fullReplies.has(replyWord(error));
+}
+
+/** The first word of an error reply; in a cluster, of the last node's. */
+function replyWord(error: unknown): string | undefined {
+  if (error instanceof ReplyError) {
+    return /^[A-Z]{2,20}(?= |$)/.exec(String((error as Error).message))?.[0];
+  }
+  const { lastNodeError } = Object(error) as { lastNodeError?: unknown };
+  return lastNodeError === undefined || lastNodeError === null
+    ? undefined
+    : replyWord(lastNodeError);
+}
+
+/**
+ * Why Redis cannot be used, in a sentence an operator can act on: the first word of its error reply, or the code of
+ * the system's error. Never the error's message: that may quote arguments, which are tokens and passwords.
+ *
+ * @returns undefined where the error has neither
+ */
+export function outageReason(error: unknown): string | undefined {
+  if (
+    error instanceof EvictingRedis ||
+    error instanceof LossyRedis ||
+    error instanceof UnconfirmedWriteError
+  ) {
+    return error.message;
+  }
+  const word = replyWord(error);
+  if (word !== undefined) {
+    const advice = advices[word];
+    return `Redis replies ${word}.${advice === undefined ? '' : ` ${advice}`}`;
+  }
+  const { code, lastNodeError, message } = Object(error) as Record<string, unknown>;
+  if (lastNodeError !== undefined && lastNodeError !== null) {
+    return outageReason(lastNodeError);
+  }
+  if (typeof message === 'string' && timeout.test(message)) {
+    return 'Redis does not reply in time. Check that it runs and that the network reaches it.';
+  }
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)
+    ? `The connection fails with ${code}.`
+    : undefined;
+}

@@ -1,0 +1,211 @@
+import type { EngineSignals } from '../observation/store-watch.ts';
+import {
+  assertEpochMilliseconds,
+  assertPositiveInteger,
+  lifetimeMilliseconds,
+} from '../port/limits.ts';
+import type { AppendOptions, Counter, Store, StoreRoom, WriteOptions } from '../port/store.ts';
+import type { RedisLocation } from '../port/store-url.ts';
+import { ConfirmedWrites } from './confirmed-writes/redis-confirmed-writes.ts';
+import type { RedisClient } from './connection/redis-client.ts';
+import { RedisConnection } from './connection/redis-connection.ts';
+import { readMemory } from './connection/redis-memory.ts';
+import { keyOfEveryShard } from './connection/redis-shards.ts';
+
+export interface RedisStoreDependencies {
+  readonly signals: EngineSignals;
+  /** Told what an operator should check. */
+  readonly warn: (message: string) => void;
+  readonly now: () => number;
+}
+
+/** A key of a ping is gone by itself soon after the last process. */
+const PING_MILLISECONDS = 60_000;
+
+/** The engine for more than one machine. Never waits for Redis here: see `RedisConnection`. */
+export function createRedisStore(
+  location: RedisLocation,
+  dependencies: RedisStoreDependencies,
+): Store {
+  return new RedisStore(location, dependencies);
+}
+
+class RedisStore implements Store {
+  readonly #connection: RedisConnection;
+  readonly #writes: ConfirmedWrites;
+  readonly #now: () => number;
+
+  constructor(location: RedisLocation, { signals, warn, now }: RedisStoreDependencies) {
+    this.#connection = new RedisConnection(location, signals, warn);
+    this.#writes = new ConfirmedWrites(location, signals, warn);
+    this.#now = now;
+  }
+
+  get(key: string): Promise<string | undefined> {
+    return this.#send('get', async (client) => optionalText(await client.get(key)));
+  }
+
+  async set(
+    key: string,
+    value: string,
+    ttlSeconds?: number,
+    options: WriteOptions = {},
+  ): Promise<void> {
+    const words = [value, ...expiryWords(ttlSeconds)] as const;
+    await this.#writes.send('set', key, (client) => write(client, key, words, options));
+  }
+
+  async claim(
+    key: string,
+    owner: string,
+    ttlSeconds?: number,
+    options: WriteOptions = {},
+  ): Promise<string> {
+    const words = [owner, ...expiryWords(ttlSeconds), 'NX', 'GET'] as const;
+    const holder = await this.#writes.send('claim', key, async (client) =>
+      optionalText(await write(client, key, words, options)),
+    );
+    return holder ?? owner;
+  }
+
+  async delete(keys: readonly string[]): Promise<void> {
+    await Promise.all(
+      keys.map((key) => this.#writes.send('delete', key, (client) => client.unlink(key))),
+    );
+  }
+
+  async increment(key: string, windowSeconds: number, amount = 1): Promise<Counter> {
+    const window = lifetimeMilliseconds(windowSeconds);
+    assertPositiveInteger('An amount', amount);
+    return this.#send('increment', async (client) =>
+      this.#counterOf(await client.incrementInWindow(key, window, amount)),
+    );
+  }
+
+  async decrement(key: string): Promise<void> {
+    await this.#send('decrement', (client) => client.decrementToZero(key));
+  }
+
+  counter(key: string): Promise<Counter | undefined> {
+    return this.#send('counter', async (client) => {
+      const reply = await client.readCounter(key);
+      return Array.isArray(reply) && reply[0] === null ? undefined : this.#counterOf(reply);
+    });
+  }
+
+  async addToIndex(key: string, member: string, expiresAt: number): Promise<void> {
+    assertEpochMilliseconds(expiresAt);
+    await this.#writes.send('addToIndex', key, (client) =>
+      client.addIndexMember(key, member, expiresAt, this.#now()),
+    );
+  }
+
+  async removeFromIndex(key: string, member: string): Promise<void> {
+    await this.#writes.send('removeFromIndex', key, (client) => client.zrem(key, member));
+  }
+
+  members(key: string): Promise<readonly string[]> {
+    return this.#send('members', async (client) =>
+      texts(await client.zrangebyscore(key, `(${this.#now()}`, '+inf')),
+    );
+  }
+
+  async append(
+    key: string,
+    entry: string,
+    capacity: number,
+    { replaces, maximumAgeSeconds, revokes = false }: AppendOptions = {},
+  ): Promise<void> {
+    assertPositiveInteger('A capacity', capacity);
+    const age = maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
+    const former = replaces === undefined ? [] : [replaces];
+    const words = [entry, capacity, this.#now(), age, ...former];
+    await this.#send('append', (client) =>
+      revokes ? client.appendToLogAlways(key, ...words) : client.appendToLog(key, ...words),
+    );
+  }
+
+  async read(key: string, limit: number): Promise<readonly string[]> {
+    assertPositiveInteger('A limit', limit);
+    return this.#send('read', async (client) =>
+      texts(await client.zrange(key, 0, String(limit - 1), 'REV')),
+    );
+  }
+
+  async ping(): Promise<StoreRoom> {
+    const examined = this.#send('ping', async (client) => {
+      const [room] = await Promise.all([
+        readMemory(client),
+        ...keyOfEveryShard(client).map((key) => writeAndRead(client, key)),
+      ]);
+      return room;
+    });
+    const [room] = await Promise.all([examined, this.#writes.ping()]);
+    return room;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#connection.close(), this.#writes.close()]);
+  }
+
+  #send<Reply>(
+    operation: string,
+    command: (client: RedisClient) => Promise<Reply>,
+  ): Promise<Reply> {
+    return this.#connection.send(operation, command);
+  }
+
+  #counterOf(reply: unknown): Counter {
+    const [count, remaining] = Array.isArray(reply) ? reply.map(Number) : [];
+    if (!(Number.isInteger(count) && Number.isInteger(remaining))) {
+      throw new Error('Redis sent an unexpected reply.');
+    }
+    return { count: Number(count), resetsAt: this.#now() + Math.max(Number(remaining), 0) };
+  }
+}
+
+/** An ordinary write: one that a full Redis refuses. */
+async function writeAndRead(client: RedisClient, key: string): Promise<void> {
+  await client.set(key, '', 'PX', PING_MILLISECONDS);
+  if ((await client.get(key)) !== '') {
+    throw new Error('Redis does not keep what it is given.');
+  }
+}
+
+type SetWords = readonly [value: string, ...(string | number)[]];
+
+function expiryWords(ttlSeconds: number | undefined): readonly (string | number)[] {
+  return ttlSeconds === undefined ? [] : ['PX', lifetimeMilliseconds(ttlSeconds)];
+}
+
+/** SET, by itself or from a script that a full Redis accepts. */
+function write(
+  client: RedisClient,
+  key: string,
+  words: SetWords,
+  { revokes = false }: WriteOptions,
+): Promise<unknown> {
+  return revokes ? client.setAlways(key, ...words) : client.call('set', key, ...words);
+}
+
+/** A reply of another shape means a broken server or connection: unavailable, never "not found". */
+function optionalText(reply: unknown): string | undefined {
+  if (reply === null) {
+    return undefined;
+  }
+  return text(reply);
+}
+
+function texts(reply: unknown): readonly string[] {
+  if (!Array.isArray(reply)) {
+    throw new Error('Redis sent an unexpected reply.');
+  }
+  return reply.map(text);
+}
+
+function text(reply: unknown): string {
+  if (typeof reply !== 'string') {
+    throw new Error('Redis sent an unexpected reply.');
+  }
+  return reply;
+}

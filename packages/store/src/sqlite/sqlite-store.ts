@@ -1,0 +1,228 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import {
+  assertEpochMilliseconds,
+  assertPositiveInteger,
+  lifetimeMilliseconds,
+  OPERATION_DEADLINE_MILLISECONDS,
+} from '../port/limits.ts';
+import {
+  type AppendOptions,
+  type Counter,
+  NEVER_EXPIRES,
+  type Store,
+  StoreFull,
+  type StoreRoom,
+  StoreUnavailable,
+  type WriteOptions,
+} from '../port/store.ts';
+import { inTransaction, isBusy, openSqliteDatabase } from './sqlite-database.ts';
+import { isDiskFull, sqliteOutageReason } from './sqlite-outage-reason.ts';
+import { createReserve, reserveReason } from './sqlite-reserve.ts';
+import { readSqliteRoom } from './sqlite-room.ts';
+import { prepareStatements, type SqliteStatements } from './sqlite-statements.ts';
+import { startSweeping } from './sqlite-sweep.ts';
+
+export interface SqliteStoreDependencies {
+  readonly now: () => number;
+}
+
+/** A lock lasts microseconds as a rule: look again at once for this long, then with pauses. */
+const EAGER_RETRY_MILLISECONDS = 2;
+const LONGEST_PAUSE_MILLISECONDS = 8;
+
+const PING_KEY = 'ready';
+const PING_SECONDS = 60;
+
+/** @throws StoreUnavailable when the file cannot be opened or created */
+export function createSqliteStore(path: string, dependencies: SqliteStoreDependencies): Store {
+  try {
+    return new SqliteStore(path, openSqliteDatabase(path), dependencies);
+  } catch (error) {
+    throw new StoreUnavailable('open', error, sqliteOutageReason(error));
+  }
+}
+
+/** The embedded engine: one file shared by the processes of one machine. */
+class SqliteStore implements Store {
+  readonly #path: string;
+  readonly #database: DatabaseSync;
+  readonly #statements: SqliteStatements;
+  readonly #now: () => number;
+  readonly #isReserveReached: () => boolean;
+  readonly #stopSweeping: () => void;
+
+  constructor(path: string, database: DatabaseSync, dependencies: SqliteStoreDependencies) {
+    this.#path = path;
+    this.#database = database;
+    this.#statements = prepareStatements(database);
+    this.#now = dependencies.now;
+    this.#isReserveReached = createReserve(path);
+    this.#stopSweeping = startSweeping(database, this.#statements, dependencies.now);
+  }
+
+  get(key: string): Promise<string | undefined> {
+    return this.#run('get', () => {
+      const row = this.#statements.get.get(key, this.#now());
+      return row === undefined ? undefined : String(row.value);
+    });
+  }
+
+  async set(
+    key: string,
+    value: string,
+    ttlSeconds?: number,
+    options?: WriteOptions,
+  ): Promise<void> {
+    const lifetime = ttlSeconds === undefined ? undefined : lifetimeMilliseconds(ttlSeconds);
+    this.#assertRoom('set', options);
+    await this.#run('set', () => this.#statements.set.run(key, value, this.#expiry(lifetime)));
+  }
+
+  async claim(
+    key: string,
+    owner: string,
+    ttlSeconds?: number,
+    options?: WriteOptions,
+  ): Promise<string> {
+    const lifetime = ttlSeconds === undefined ? undefined : lifetimeMilliseconds(ttlSeconds);
+    this.#assertRoom('claim', options);
+    return this.#run('claim', () => {
+      const now = this.#now();
+      const expiry = this.#expiry(lifetime);
+      const [row] = this.#statements.claim.all({ key, owner, expiry, now });
+      return String(row?.holder);
+    });
+  }
+
+  async delete(keys: readonly string[]): Promise<void> {
+    await this.#write('delete', () => {
+      for (const key of keys) {
+        for (const statement of this.#statements.removeKey) {
+          statement.run(key);
+        }
+      }
+    });
+  }
+
+  async increment(key: string, windowSeconds: number, amount = 1): Promise<Counter> {
+    const window = lifetimeMilliseconds(windowSeconds);
+    assertPositiveInteger('An amount', amount);
+    this.#assertRoom('increment');
+    return this.#run('increment', () => {
+      const now = this.#now();
+      const [row] = this.#statements.increment.all({ key, amount, now, end: now + window });
+      return counterOf(row);
+    });
+  }
+
+  async decrement(key: string): Promise<void> {
+    await this.#run('decrement', () => this.#statements.decrement.run(key, this.#now()));
+  }
+
+  counter(key: string): Promise<Counter | undefined> {
+    return this.#run('counter', () => {
+      const row = this.#statements.counter.get(key, this.#now());
+      return row === undefined ? undefined : counterOf(row);
+    });
+  }
+
+  async addToIndex(key: string, member: string, expiresAt: number): Promise<void> {
+    assertEpochMilliseconds(expiresAt);
+    this.#assertRoom('addToIndex');
+    await this.#run('addToIndex', () => this.#statements.addToIndex.run(key, member, expiresAt));
+  }
+
+  async removeFromIndex(key: string, member: string): Promise<void> {
+    await this.#run('removeFromIndex', () => this.#statements.removeFromIndex.run(key, member));
+  }
+
+  members(key: string): Promise<readonly string[]> {
+    return this.#run('members', () =>
+      this.#statements.members.all(key, this.#now()).map((row) => String(row.member)),
+    );
+  }
+
+  async append(
+    key: string,
+    entry: string,
+    capacity: number,
+    { replaces, maximumAgeSeconds, revokes = false }: AppendOptions = {},
+  ): Promise<void> {
+    assertPositiveInteger('A capacity', capacity);
+    const age = maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
+    this.#assertRoom('append', { revokes });
+    await this.#write('append', () => {
+      const now = this.#now();
+      if (replaces !== undefined) {
+        this.#statements.removeEntry.run(key, replaces);
+      }
+      this.#statements.append.run(key, entry, now);
+      this.#statements.trim.run({ key, capacity });
+      if (age > 0) {
+        this.#statements.trimByAge.run(key, now - age);
+      }
+    });
+  }
+
+  async read(key: string, limit: number): Promise<readonly string[]> {
+    assertPositiveInteger('A limit', limit);
+    return this.#run('read', () =>
+      this.#statements.read.all(key, limit).map((row) => String(row.entry)),
+    );
+  }
+
+  async ping(): Promise<StoreRoom> {
+    await this.set(PING_KEY, '', PING_SECONDS);
+    await this.#run('ping', () => this.#statements.ping.get());
+    return readSqliteRoom(this.#path);
+  }
+
+  async close(): Promise<void> {
+    this.#stopSweeping();
+    if (this.#database.isOpen) {
+      this.#database.close();
+    }
+  }
+
+  #expiry(lifetime: number | undefined): number {
+    return lifetime === undefined ? NEVER_EXPIRES : this.#now() + lifetime;
+  }
+
+  /** @throws StoreFull for a write that revokes nothing, when only the reserve is left */
+  #assertRoom(operation: string, { revokes = false }: WriteOptions = {}): void {
+    if (!revokes && this.#isReserveReached()) {
+      throw new StoreFull(operation, undefined, reserveReason);
+    }
+  }
+
+  #write(operation: string, work: () => void): Promise<void> {
+    return this.#run(operation, () => inTransaction(this.#database, work));
+  }
+
+  /**
+   * Does the work, again while another process holds the lock, until the deadline. It waits outside
+   * SQLite, so that the process answers other requests meanwhile and every waiting one keeps its deadline.
+   */
+  async #run<Result>(operation: string, work: () => Result): Promise<Result> {
+    const started = performance.now();
+    for (;;) {
+      try {
+        return work();
+      } catch (error) {
+        const waited = performance.now() - started;
+        if (!isBusy(error) || waited > OPERATION_DEADLINE_MILLISECONDS) {
+          const Failure = isDiskFull(error) ? StoreFull : StoreUnavailable;
+          throw new Failure(operation, error, sqliteOutageReason(error));
+        }
+        await (waited < EAGER_RETRY_MILLISECONDS
+          ? setImmediate()
+          : sleep(Math.random() * LONGEST_PAUSE_MILLISECONDS));
+      }
+    }
+  }
+}
+
+function counterOf(row: Record<string, unknown> | undefined): Counter {
+  return { count: Number(row?.count), resetsAt: Number(row?.resetsAt) };
+}

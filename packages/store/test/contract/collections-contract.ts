@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import { NEVER_EXPIRES } from '../../src/port/store.ts';
+import type { ContractSubject } from './contract-subject.ts';
+
+export function describeCollectionsContract({ store, freshKey }: ContractSubject): void {
+  describe('indexes', () => {
+    test('members come earliest expiry first', async () => {
+      const key = freshKey();
+      const now = Date.now();
+      await store().addToIndex(key, 'forever', NEVER_EXPIRES);
+      await store().addToIndex(key, 'late', now + 90_000);
+      await store().addToIndex(key, 'soon', now + 30_000);
+      await store().addToIndex(key, 'middle', now + 60_000);
+      expect(await store().members(key)).toEqual(['soon', 'middle', 'late', 'forever']);
+    });
+
+    test('adding a member again replaces its expiry, later or earlier', async () => {
+      const key = freshKey();
+      const now = Date.now();
+      await store().addToIndex(key, 'a', now + 30_000);
+      await store().addToIndex(key, 'b', now + 60_000);
+      await store().addToIndex(key, 'a', now + 90_000);
+      expect(await store().members(key)).toEqual(['b', 'a']);
+      await store().addToIndex(key, 'a', now - 1);
+      expect(await store().members(key)).toEqual(['b']);
+    });
+
+    test('removing takes out one member and does not mind unknown ones', async () => {
+      const key = freshKey();
+      const expiresAt = Date.now() + 60_000;
+      await store().addToIndex(key, 'a', expiresAt);
+      await store().addToIndex(key, 'b', expiresAt);
+      await store().removeFromIndex(key, 'a');
+      await store().removeFromIndex(key, 'unknown');
+      await store().removeFromIndex(freshKey(), 'a');
+      expect(await store().members(key)).toEqual(['b']);
+    });
+
+    test('an unknown index has no members', async () => {
+      expect(await store().members(freshKey())).toEqual([]);
+    });
+
+    test('a short-lived member added last takes none of the longer-lived with it', async () => {
+      const [key, permanent] = [freshKey(), freshKey()];
+      const now = Date.now();
+      await store().addToIndex(key, 'long', now + 60_000);
+      await store().addToIndex(key, 'short', now + 200);
+      await store().addToIndex(permanent, 'forever', NEVER_EXPIRES);
+      await store().addToIndex(permanent, 'short', now + 200);
+      await sleep(500);
+      expect(await store().members(key)).toEqual(['long']);
+      expect(await store().members(permanent)).toEqual(['forever']);
+    });
+
+    test('live members are never evicted, however many there are', async () => {
+      const key = freshKey();
+      const now = Date.now();
+      const members = Array.from({ length: 1000 }, (_, number) => `member-${number}`);
+      await Promise.all(
+        members.map((member, number) => store().addToIndex(key, member, now + 60_000 + number)),
+      );
+      expect(await store().members(key)).toEqual(members);
+    });
+
+    test('an expiry that is no whole number is refused', async () => {
+      await expect(store().addToIndex(freshKey(), 'member', Number.NaN)).rejects.toThrow(
+        RangeError,
+      );
+    });
+  });
+
+  describe('logs', () => {
+    test('read returns the newest entries, newest first', async () => {
+      const key = freshKey();
+      for (const entry of ['one', 'two', 'three']) {
+        await store().append(key, entry, 10);
+      }
+      expect(await store().read(key, 10)).toEqual(['three', 'two', 'one']);
+      expect(await store().read(key, 2)).toEqual(['three', 'two']);
+      expect(await store().read(freshKey(), 10)).toEqual([]);
+    });
+
+    test('a log keeps its newest entries up to its capacity, and other logs theirs', async () => {
+      const [key, other] = [freshKey(), freshKey()];
+      await store().append(other, 'untouched', 1);
+      for (let number = 1; number <= 20; number += 1) {
+        await store().append(key, `entry-${number}`, 5);
+      }
+      expect(await store().read(key, 100)).toEqual([
+        'entry-20',
+        'entry-19',
+        'entry-18',
+        'entry-17',
+        'entry-16',
+      ]);
+      expect(await store().read(other, 100)).toEqual(['untouched']);
+    });
+
+    test('an equal entry is moved, not added', async () => {
+      const key = freshKey();
+      for (const entry of ['same', 'other', 'same']) {
+        await store().append(key, entry, 5);
+      }
+      expect(await store().read(key, 5)).toEqual(['same', 'other']);
+    });
+
+    test('an entry that replaces another takes its room, as the newest', async () => {
+      const [key, other] = [freshKey(), freshKey()];
+      await store().append(other, 'one', 3);
+      for (const entry of ['one', 'two', 'three']) {
+        await store().append(key, entry, 3);
+      }
+      await store().append(key, 'one, again', 3, { replaces: 'one' });
+      expect(await store().read(key, 5)).toEqual(['one, again', 'three', 'two']);
+      await store().append(key, 'four', 3, { replaces: 'not there' });
+      expect(await store().read(key, 5)).toEqual(['four', 'one, again', 'three']);
+      expect(await store().read(other, 5)).toEqual(['one']);
+    });
+
+    test('appending removes entries that are too old', async () => {
+      const key = freshKey();
+      await store().append(key, 'old', 5);
+      await sleep(1100);
+      await store().append(key, 'kept', 5);
+      await store().append(key, 'newest', 5, { maximumAgeSeconds: 1 });
+      expect(await store().read(key, 5)).toEqual(['newest', 'kept']);
+      await expect(store().append(key, 'never', 5, { maximumAgeSeconds: 0 })).rejects.toThrow(
+        RangeError,
+      );
+    });
+
+    test.each([0, -1, 1.5])('a capacity or limit of %p is refused', async (size) => {
+      await expect(store().append(freshKey(), 'entry', size)).rejects.toThrow(RangeError);
+      await expect(store().read(freshKey(), size)).rejects.toThrow(RangeError);
+    });
+  });
+}

@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import type { ContractSubject } from './contract-subject.ts';
+
+/** Clocks and round trips: how far two readings of one window's end may differ. */
+const TOLERANCE_MILLISECONDS = 100;
+
+export function describeCountersContract({ store, freshKey }: ContractSubject): void {
+  describe('counters', () => {
+    test('increment counts and says when the window ends', async () => {
+      const key = freshKey();
+      const before = Date.now();
+      const first = await store().increment(key, 60);
+      const second = await store().increment(key, 60);
+      expect([first.count, second.count]).toEqual([1, 2]);
+      expect(first.resetsAt).toBeGreaterThan(before + 60_000 - TOLERANCE_MILLISECONDS);
+      expect(first.resetsAt).toBeLessThan(Date.now() + 60_000 + TOLERANCE_MILLISECONDS);
+    });
+
+    test('the window starts with the first increment and does not slide', async () => {
+      const key = freshKey();
+      const first = await store().increment(key, 1);
+      await sleep(300);
+      const second = await store().increment(key, 1);
+      expect(Math.abs(second.resetsAt - first.resetsAt)).toBeLessThan(TOLERANCE_MILLISECONDS);
+      await sleep(900);
+      expect(await store().counter(key)).toBeUndefined();
+      expect((await store().increment(key, 1)).count).toBe(1);
+    });
+
+    test('RL-06 concurrent increments are all counted, and each sees its own count', async () => {
+      const key = freshKey();
+      const counters = await Promise.all(
+        Array.from({ length: 200 }, () => store().increment(key, 60)),
+      );
+      const counts = counters.map(({ count }) => count).sort((a, b) => a - b);
+      expect(counts).toEqual(Array.from({ length: 200 }, (_, number) => number + 1));
+    });
+
+    test('increment takes an amount, which is counted whole', async () => {
+      const key = freshKey();
+      const counters = await Promise.all([5, 1, 10].map((n) => store().increment(key, 60, n)));
+      expect(Math.max(...counters.map(({ count }) => count))).toBe(16);
+      await expect(store().increment(key, 60, 0)).rejects.toBeInstanceOf(RangeError);
+    });
+
+    test('counter reads the open window without counting', async () => {
+      const key = freshKey();
+      expect(await store().counter(key)).toBeUndefined();
+      const { resetsAt } = await store().increment(key, 60);
+      const counter = await store().counter(key);
+      expect(counter?.count).toBe(1);
+      expect(Math.abs((counter?.resetsAt ?? 0) - resetsAt)).toBeLessThan(TOLERANCE_MILLISECONDS);
+      expect((await store().counter(key))?.count).toBe(1);
+    });
+
+    test('decrement takes one back, never goes below zero and keeps the window', async () => {
+      const key = freshKey();
+      const { resetsAt } = await store().increment(key, 60);
+      await store().decrement(key);
+      await store().decrement(key);
+      const counter = await store().counter(key);
+      expect(counter?.count).toBe(0);
+      expect(Math.abs((counter?.resetsAt ?? 0) - resetsAt)).toBeLessThan(TOLERANCE_MILLISECONDS);
+      expect((await store().increment(key, 60)).count).toBe(1);
+    });
+
+    test('decrement opens no window', async () => {
+      const key = freshKey();
+      await store().decrement(key);
+      expect(await store().counter(key)).toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from '@jest/globals';
+import { createStore } from '../../src/create-store.ts';
+import type { ContractSubject } from './contract-subject.ts';
+
+const workerFile = fileURLToPath(new URL('./store-worker.ts', import.meta.url));
+const run = promisify(execFile);
+
+export function describeProcessesContract({ url, store, freshKey }: ContractSubject): void {
+  async function work(...task: readonly string[]): Promise<string> {
+    const { stdout } = await run(process.execPath, [workerFile, url(), ...task]);
+    return stdout.trim();
+  }
+
+  describe('processes', () => {
+    test('RL-03 increments of two processes at once are all counted', async () => {
+      const key = freshKey();
+      await Promise.all([work('increment', key, '500'), work('increment', key, '500')]);
+      expect((await store().counter(key))?.count).toBe(1000);
+    });
+
+    test('of two processes that claim the same keys one wins each', async () => {
+      const key = freshKey();
+      const outcomes = await Promise.all([
+        work('claim', key, '100', 'first'),
+        work('claim', key, '100', 'second'),
+      ]);
+      const [first, second] = outcomes.map((outcome) => outcome.split(',')) as [string[], string[]];
+      expect(first).toHaveLength(100);
+      expect(first).toEqual(second);
+    });
+
+    test('two processes see what the other wrote', async () => {
+      const key = freshKey();
+      await store().set(key, 'from here');
+      expect(await work('get', key)).toBe('from here');
+      await work('set', key, 'from there');
+      expect(await store().get(key)).toBe('from there');
+    });
+
+    test('a second store on the same engine sees a write at once', async () => {
+      const second = createStore(url());
+      try {
+        for (let number = 0; number < 50; number += 1) {
+          const key = freshKey();
+          await store().set(key, 'value');
+          expect(await second.get(key)).toBe('value');
+        }
+      } finally {
+        await second.close();
+      }
+    });
+  });
+}

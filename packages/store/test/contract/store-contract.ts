@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createStore, type StoreOptions } from '../../src/create-store.ts';
+import { type Store, StoreUnavailable } from '../../src/port/store.ts';
+import { describeCollectionsContract } from './collections-contract.ts';
+import type { ContractSubject } from './contract-subject.ts';
+import { describeCountersContract } from './counters-contract.ts';
+import { describeProcessesContract } from './processes-contract.ts';
+import { describeRevokingWritesContract } from './revoking-writes-contract.ts';
+import { describeTextContract } from './text-contract.ts';
+import { describeValuesContract } from './values-contract.ts';
+
+/** An engine that runs, empty at first. */
+export interface StoreEngine {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** The one suite that every engine of the store passes. */
+export function describeStoreContract(
+  name: string,
+  startEngine: () => Promise<StoreEngine>,
+  options: StoreOptions = {},
+): void {
+  describe(`the store contract on ${name}`, () => {
+    let engine: StoreEngine | undefined;
+    let store: Store | undefined;
+    const subject: ContractSubject = {
+      url: () => defined(engine).url,
+      store: () => defined(store),
+      freshKey: (kind = 'key') => `contract:${kind}:${randomUUID()}`,
+    };
+
+    beforeAll(async () => {
+      engine = await startEngine();
+      store = createStore(engine.url, options);
+    });
+
+    afterAll(async () => {
+      await store?.close();
+      await engine?.stop();
+    });
+
+    describeValuesContract(subject);
+    describeRevokingWritesContract(subject);
+    describeCountersContract(subject);
+    describeCollectionsContract(subject);
+    describeTextContract(subject);
+    describeProcessesContract(subject);
+    describeLifecycle(subject);
+  });
+}
+
+function describeLifecycle({ url, store, freshKey }: ContractSubject): void {
+  describe('life of a store', () => {
+    test('ping writes, reads, and reports what the engine uses', async () => {
+      const { usedBytes, maximumBytes } = await store().ping();
+      expect(usedBytes).toBeGreaterThan(0);
+      expect(maximumBytes ?? Number.POSITIVE_INFINITY).toBeGreaterThan(usedBytes);
+    });
+
+    test('the first operation works right after createStore', async () => {
+      const fresh = createStore(url());
+      try {
+        await expect(fresh.get(freshKey())).resolves.toBeUndefined();
+      } finally {
+        await fresh.close();
+      }
+    });
+
+    test('after close every operation is StoreUnavailable, and closing again is harmless', async () => {
+      const closed = createStore(url());
+      await closed.ping();
+      await closed.close();
+      await closed.close();
+      const key = freshKey();
+      const attempts = [
+        closed.get(key),
+        closed.set(key, 'value'),
+        closed.claim(key, 'owner'),
+        closed.delete([key]),
+        closed.increment(key, 1),
+        closed.decrement(key),
+        closed.counter(key),
+        closed.addToIndex(key, 'member', Date.now() + 1000),
+        closed.removeFromIndex(key, 'member'),
+        closed.members(key),
+        closed.append(key, 'entry', 1),
+        closed.read(key, 1),
+        closed.ping(),
+      ];
+      for (const outcome of await Promise.allSettled(attempts)) {
+        expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailable) });
+      }
+    });
+  });
+}
+
+function defined<Value>(value: Value | undefined): Value {
+  if (value === undefined) {
+    throw new Error('The engine of the contract has not started.');
+  }
+  return value;
+}

@@ -1,0 +1,58 @@
+/** What the tests run in a process of its own: `node store-worker.ts <store URL> <task> <key> …`. */
+import { setImmediate } from 'node:timers/promises';
+import { createStore, StoreUnavailable } from '../../src/index.ts';
+
+const [url = '', task = '', key = '', ...rest] = process.argv.slice(2);
+const store = createStore(url);
+
+async function perform(): Promise<string> {
+  switch (task) {
+    case 'get':
+      return String(await store.get(key));
+    case 'set':
+      await store.set(key, rest[0] ?? '');
+      return 'done';
+    case 'increment':
+      for (let done = 0; done < Number(rest[0]); done += 1) {
+        await store.increment(key, 60);
+      }
+      return 'done';
+    case 'claim':
+      return await claimAll(Number(rest[0]), rest[1] ?? '');
+    case 'write until killed':
+      return await writeUntilKilled();
+    default:
+      throw new Error(`Unknown task ${task}.`);
+  }
+}
+
+async function claimAll(count: number, owner: string): Promise<string> {
+  const holders: string[] = [];
+  for (let number = 0; number < count; number += 1) {
+    holders.push(await store.claim(`${key}:${number}`, owner, 60));
+  }
+  return holders.join(',');
+}
+
+/** Says each number only after the store has acknowledged it. A disk that is busy may refuse one. */
+async function writeUntilKilled(): Promise<never> {
+  for (let number = 0; ; number += 1) {
+    const isWritten = await store.set(`${key}:${number}`, `value-${number}`).then(
+      () => true,
+      (error: unknown) => {
+        if (!(error instanceof StoreUnavailable)) {
+          throw error;
+        }
+        return false;
+      },
+    );
+    if (isWritten) {
+      process.stdout.write(`${number}\n`);
+    }
+    // SQLite works without a turn of the event loop, which output that did not fit into the pipe waits for.
+    await setImmediate();
+  }
+}
+
+process.stdout.write(await perform());
+await store.close();

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import type { ContractSubject } from './contract-subject.ts';
+
+export function describeValuesContract({ store, freshKey }: ContractSubject): void {
+  describe('values', () => {
+    test('get returns what set wrote, and undefined for what was never written', async () => {
+      const key = freshKey();
+      expect(await store().get(key)).toBeUndefined();
+      await store().set(key, 'first');
+      expect(await store().get(key)).toBe('first');
+      await store().set(key, 'second', 60);
+      expect(await store().get(key)).toBe('second');
+    });
+
+    test('set without a lifetime makes a value that had one permanent', async () => {
+      const key = freshKey();
+      await store().set(key, 'brief', 0.2);
+      await store().set(key, 'permanent');
+      await sleep(400);
+      expect(await store().get(key)).toBe('permanent');
+    });
+
+    test('delete removes keys of every kind and does not mind unknown ones', async () => {
+      const [value, claim, counter, index, log] = ['v', 'c', 'n', 'i', 'l'].map(freshKey) as [
+        string,
+        string,
+        string,
+        string,
+        string,
+      ];
+      await store().set(value, 'value');
+      await store().claim(claim, 'owner');
+      await store().increment(counter, 60);
+      await store().addToIndex(index, 'member', Date.now() + 60_000);
+      await store().append(log, 'entry', 5);
+
+      await store().delete([value, claim, counter, index, log, freshKey()]);
+
+      expect(await store().get(value)).toBeUndefined();
+      expect(await store().claim(claim, 'another')).toBe('another');
+      expect(await store().counter(counter)).toBeUndefined();
+      expect(await store().members(index)).toEqual([]);
+      expect(await store().read(log, 5)).toEqual([]);
+    });
+
+    test('delete of no keys does nothing', async () => {
+      await expect(store().delete([])).resolves.toBeUndefined();
+    });
+
+    test('a lifetime of one second is exact: everything is there before it and gone after it', async () => {
+      const [value, claim, counter, index] = ['v', 'c', 'n', 'i'].map(freshKey) as [
+        string,
+        string,
+        string,
+        string,
+      ];
+      await store().set(value, 'value', 1);
+      await store().claim(claim, 'first', 1);
+      await store().increment(counter, 1);
+      await store().addToIndex(index, 'member', Date.now() + 1000);
+
+      await sleep(800);
+      expect(await store().get(value)).toBe('value');
+      expect(await store().claim(claim, 'second', 1)).toBe('first');
+      expect((await store().increment(counter, 1)).count).toBe(2);
+      expect(await store().members(index)).toEqual(['member']);
+
+      await sleep(350);
+      expect(await store().get(value)).toBeUndefined();
+      expect(await store().claim(claim, 'second', 1)).toBe('second');
+      expect(await store().counter(counter)).toBeUndefined();
+      expect((await store().increment(counter, 1)).count).toBe(1);
+      expect(await store().members(index)).toEqual([]);
+    });
+
+    test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
+      'a lifetime of %p is refused: a claim that expires at once would let everybody win',
+      async (ttlSeconds) => {
+        await expect(store().set(freshKey(), 'value', ttlSeconds)).rejects.toThrow(RangeError);
+        await expect(store().claim(freshKey(), 'owner', ttlSeconds)).rejects.toThrow(RangeError);
+        await expect(store().increment(freshKey(), ttlSeconds)).rejects.toThrow(RangeError);
+      },
+    );
+  });
+
+  describe('claims', () => {
+    test('of 50 concurrent callers one wins, and everybody learns who', async () => {
+      const key = freshKey();
+      const owners = Array.from({ length: 50 }, (_, number) => `owner-${number}`);
+      const holders = await Promise.all(owners.map((owner) => store().claim(key, owner, 60)));
+      expect(new Set(holders).size).toBe(1);
+      expect(holders.filter((holder, number) => holder === owners[number])).toHaveLength(1);
+    });
+
+    test('the winner that asks again gets itself back, and others see the winner', async () => {
+      const key = freshKey();
+      expect(await store().claim(key, 'winner', 60)).toBe('winner');
+      expect(await store().claim(key, 'winner', 60)).toBe('winner');
+      expect(await store().claim(key, 'loser', 60)).toBe('winner');
+      expect(await store().get(key)).toBe('winner');
+    });
+
+    test('asking again does not prolong a claim', async () => {
+      const key = freshKey();
+      await store().claim(key, 'winner', 0.3);
+      await store().claim(key, 'winner', 60);
+      await sleep(400);
+      expect(await store().claim(key, 'next', 60)).toBe('next');
+    });
+
+    test('without a lifetime a claim stays until it is deleted', async () => {
+      const key = freshKey();
+      expect(await store().claim(key, 'first')).toBe('first');
+      expect(await store().claim(key, 'second')).toBe('first');
+      await store().delete([key]);
+      expect(await store().claim(key, 'second')).toBe('second');
+    });
+  });
+}

@@ -1,5 +1,0 @@
-// requires: redis-server
-import { describeStoreContract } from '../src/store-contract.ts';
-import { startClusterNodes } from './redis-cluster-nodes.ts';
-
-describeStoreContract('RD-12 Redis Cluster', startClusterNodes);

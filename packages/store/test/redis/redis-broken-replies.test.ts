@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createStore, type Store, StoreUnavailable } from '../../src/index.ts';
+
+let server: Server | undefined;
+let store: Store | undefined;
+const sockets = new Set<Socket>();
+
+afterEach(async () => {
+  await store?.close();
+  server?.close();
+  for (const socket of sockets) {
+    socket.destroy();
+  }
+  sockets.clear();
+});
+
+/** As much of INFO as is read: whether it loads, whether it evicts. */
+const report = 'loading:0\r\nmaxmemory_policy:noeviction\r\n';
+
+/** Greets like Redis, then answers every command with the given bytes. */
+async function startBrokenServer(reply: string): Promise<string> {
+  server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('data', (data) => {
+      const words = data
+        .toString()
+        .match(/(?<=\r\n)(HELLO|CLIENT|INFO|hello|client|info)(?=\r\n)/g);
+      if (words === null) {
+        socket.write(reply);
+        return;
+      }
+      for (const word of words) {
+        socket.write(
+          word.toLowerCase() === 'info' ? `$${report.length}\r\n${report}\r\n` : '+OK\r\n',
+        );
+      }
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return `redis://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+}
+
+test('a server that greets like Redis and answers well is believed', async () => {
+  store = createStore(await startBrokenServer('$5\r\nhello\r\n'));
+  expect(await store.get('key')).toBe('hello');
+});
+
+describe('RD-19 a reply that is garbage is StoreUnavailable, and the process lives', () => {
+  test.each([
+    ['no protocol at all', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
+    ['a reply that never ends', '$100\r\nshort'],
+    ['a length that is no number', '$abc\r\n'],
+    ['a length beyond reason', '$99999999999999999999\r\n'],
+    ['a reply of another shape', ':5\r\n'],
+    ['an array where text belongs', '*2\r\n$1\r\na\r\n$1\r\nb\r\n'],
+    ['an error', '-ERR broken\r\n'],
+    ['nothing', ''],
+  ])('%s', async (_name, reply) => {
+    store = createStore(await startBrokenServer(reply));
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const started = performance.now();
+      await expect(store.get('key')).rejects.toThrow(StoreUnavailable);
+      await expect(store.claim('key', 'owner', 60)).rejects.toThrow(StoreUnavailable);
+      expect(performance.now() - started).toBeLessThan(1400);
+    }
+  });
+});

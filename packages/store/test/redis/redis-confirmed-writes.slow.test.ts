@@ -1,0 +1,199 @@
+// requires: redis-server
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createStore, type Store, StoreUnavailable } from '../../src/index.ts';
+
+/** The port promises 500 ms. Far more would be a wait without a deadline, also on a loaded machine. */
+const ANSWER_MILLISECONDS = 2000;
+const DEADLINE_MILLISECONDS = 20_000;
+
+/** Replicas need not wait for others that might come, too. */
+const atOnce = ['--repl-diskless-sync-delay', '0'];
+
+let master: RedisServer;
+let replicas: RedisServer[];
+let store: Store;
+
+const everyWrite: readonly [name: string, write: () => Promise<unknown>][] = [
+  ['a claim', () => store.claim('claim', 'owner', 60)],
+  ['the same claim again', () => store.claim('claim', 'owner', 60)],
+  ['a value', () => store.set('value', 'text', 60)],
+  ['a value of a revocation', () => store.set('tombstone', '', 60, { revokes: true })],
+  ['a deletion', () => store.delete(['value'])],
+  ['a deletion of what is not there', () => store.delete(['value'])],
+  ['a new member of an index', () => store.addToIndex('index', 'member', Date.now() + 60_000)],
+  ['a removed member of an index', () => store.removeFromIndex('index', 'member')],
+];
+
+beforeEach(async () => {
+  master = await startRedisServer({ arguments: atOnce });
+  const following = ['--replicaof', '127.0.0.1', String(master.port)];
+  replicas = await Promise.all([1, 2].map(() => startRedisServer({ arguments: following })));
+  await inStep(2);
+  store = createStore(master.url);
+  await until(() => store.ping());
+});
+
+afterEach(async () => {
+  await store.close();
+  await Promise.all([master, ...replicas].map((server) => server.stop()));
+});
+
+describe('a store whose Redis has replicas', () => {
+  test('acknowledges writes that every replica has', async () => {
+    for (let number = 0; number < 50; number += 1) {
+      const key = `claim-${number}`;
+      await store.claim(key, 'owner', 60);
+      for (const replica of replicas) {
+        expect(await replica.command('GET', key)).toContain('owner');
+      }
+    }
+  });
+
+  test('acknowledges no write that one of the replicas lacks, and says so in time', async () => {
+    await store.claim('claim', 'another', 60);
+    await store.delete(['claim']);
+    replicas[1]?.freeze();
+    for (const [name, write] of everyWrite) {
+      const started = performance.now();
+      const outcome = await write().catch((error: unknown) => error);
+      expect([name, outcome]).toEqual([name, expect.any(StoreUnavailable)]);
+      expect(performance.now() - started).toBeLessThan(ANSWER_MILLISECONDS);
+    }
+    replicas[1]?.thaw();
+    await until(() => store.claim('claim', 'owner', 60));
+    for (const [, write] of everyWrite) {
+      await write();
+    }
+  });
+
+  test('says what an operator has to do', async () => {
+    await store.claim('claim', 'owner', 60);
+    replicas[0]?.freeze();
+    await expect(store.claim('other', 'owner', 60)).rejects.toMatchObject({
+      reason: expect.stringMatching(/^1 of 2 Redis replicas confirmed a write in time\./),
+    });
+  });
+
+  test('goes on reading and counting meanwhile', async () => {
+    await store.set('value', 'text');
+    for (const replica of replicas) {
+      replica.freeze();
+    }
+    const settled: string[] = [];
+    const write = store.claim('claim', 'owner', 60).catch(() => settled.push('write'));
+    // By then WAIT is under way. On its connection, these would be answered after it.
+    await sleep(20);
+    expect(await store.get('value')).toBe('text');
+    await store.increment('counter', 60);
+    settled.push('reads');
+    await write;
+    expect(settled).toEqual(['reads', 'write']);
+  });
+
+  test('goes on with the replica that is left, some seconds after the other died', async () => {
+    await store.claim('claim', 'owner', 60);
+    await replicas[0]?.kill();
+    await expect(store.claim('early', 'owner', 60)).rejects.toThrow(StoreUnavailable);
+    await until(() => store.claim('late', 'owner', 60));
+    expect(await replicas[1]?.command('GET', 'late')).toContain('owner');
+  });
+
+  test('acknowledges nothing once all replicas are gone, and goes on when one is back', async () => {
+    await store.set('value', 'text');
+    await Promise.all(replicas.map((replica) => replica.kill()));
+    await sleep(6000);
+    await expect(store.claim('claim', 'owner', 60)).rejects.toThrow(StoreUnavailable);
+    expect(await store.get('value')).toBe('text');
+    await replicas[0]?.restart();
+    await until(() => store.claim('claim', 'owner', 60));
+  });
+
+  test('confirms many writes with few WAITs', async () => {
+    await store.claim('claim', 'owner', 60);
+    await Promise.all(
+      Array.from({ length: 500 }, (_, number) => store.claim(`claim-${number}`, 'owner', 60)),
+    );
+    const statistics = await master.command('INFO', 'commandstats');
+    const waits = Number(/cmdstat_wait:calls=(\d+)/.exec(statistics)?.[1]);
+    expect(waits).toBeGreaterThan(0);
+    expect(waits).toBeLessThan(100);
+  });
+
+  test('notices replicas that come while it runs', async () => {
+    const single = await startRedisServer({ arguments: atOnce });
+    const early = createStore(single.url);
+    try {
+      await until(() => early.claim('claim', 'owner', 60));
+      await replicas[0]?.command('REPLICAOF', '127.0.0.1', String(single.port));
+      await inStep(1, single);
+      await sleep(1100);
+      replicas[0]?.freeze();
+      await expect(early.claim('other', 'owner', 60)).rejects.toThrow(StoreUnavailable);
+    } finally {
+      await early.close();
+      await single.stop();
+    }
+  });
+});
+
+describe('the warnings of a store', () => {
+  async function warnings(): Promise<readonly string[]> {
+    const messages: string[] = [];
+    const warned = createStore(master.url, { onWarning: (message) => messages.push(message) });
+    await until(() => warned.claim('claim', 'owner', 60));
+    await warned.close();
+    return messages;
+  }
+
+  test('name the settings without which Redis loses what it acknowledged', async () => {
+    expect(await warnings()).toEqual([
+      'Redis has no append-only file: a restart loses revocations. Set appendonly yes.',
+      'Redis accepts writes without its replicas: a failover may lose revocations. ' +
+        'Set min-replicas-to-write 1 and min-replicas-max-lag 10.',
+    ]);
+  });
+
+  test('are none where they are set', async () => {
+    await master.command('CONFIG', 'SET', 'appendonly', 'yes');
+    await master.command('CONFIG', 'SET', 'min-replicas-to-write', '1');
+    expect(await warnings()).toEqual([]);
+  });
+});
+
+describe('a store whose Redis has no replicas', () => {
+  test('waits for none', async () => {
+    const single = await startRedisServer();
+    const plain = createStore(single.url);
+    await until(() => plain.claim('claim', 'owner', 60));
+    await plain.set('value', 'text');
+    await plain.delete(['value']);
+    expect(await single.command('INFO', 'commandstats')).not.toContain('cmdstat_wait:');
+    await plain.close();
+    await single.stop();
+  });
+});
+
+async function inStep(count: number, server = master): Promise<void> {
+  await until(async () => {
+    await server.command('SET', 'first', 'write');
+    const report = await server.command('INFO', 'replication');
+    expect(report.match(/state=online,offset=[1-9]\d*,lag=[01]\b/g)).toHaveLength(count);
+  });
+}
+
+async function until(attempt: () => Promise<unknown>): Promise<void> {
+  const deadline = performance.now() + DEADLINE_MILLISECONDS;
+  for (;;) {
+    try {
+      await attempt();
+      return;
+    } catch (error) {
+      if (performance.now() > deadline) {
+        throw error;
+      }
+      await sleep(50);
+    }
+  }
+}

@@ -1,0 +1,106 @@
+// requires: redis-server
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createStore, type Store, StoreUnavailable } from '../../src/index.ts';
+
+let redis: RedisServer;
+let store: Store;
+let changes: (readonly [state: string, reason: string | undefined])[];
+
+async function start(...options: readonly string[]): Promise<void> {
+  redis = await startRedisServer({ arguments: options });
+  changes = [];
+  store = createStore(redis.url, { onStateChange: (...change) => changes.push(change) });
+}
+
+/** Waits until `operation` does not throw; the test's own limit ends it. */
+async function works(operation: () => Promise<unknown>): Promise<void> {
+  while (
+    await operation().then(
+      () => false,
+      () => true,
+    )
+  ) {
+    await sleep(20);
+  }
+}
+
+afterEach(async () => {
+  await store.close();
+  await redis.stop();
+});
+
+const mends = 'Set it to noeviction.';
+
+describe('a Redis that may evict keys', () => {
+  test.each(['allkeys-lru', 'volatile-ttl'])(
+    'RD-15 is not written to with %s, says why, and works once it is set right',
+    async (policy) => {
+      await start('--maxmemory-policy', policy);
+      for (let attempt = 0; attempt < 3; attempt += 1) {
+        const failure = await store.claim('used-code', 'first', 60).catch((error) => error);
+        expect(failure).toBeInstanceOf(StoreUnavailable);
+        expect(String(failure.cause)).toContain(`maxmemory-policy ${policy}`);
+        await sleep(200);
+      }
+      expect(await redis.command('DBSIZE')).toBe(':0\r\n');
+      expect(changes).toEqual([['unavailable', expect.stringContaining(mends)]]);
+
+      await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+      await works(() => store.ping());
+      expect(await store.claim('used-code', 'second', 60)).toBe('second');
+      expect(changes.at(-1)).toEqual(['available', undefined]);
+    },
+  );
+
+  test('RD-15 shows in the readiness when the policy is changed under a running server', async () => {
+    await start();
+    await store.ping();
+    await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-random');
+    // The first may share an examination that began before the change.
+    await store.ping().catch(() => undefined);
+    await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailable);
+  });
+
+  test('RD-15 is told apart from one that was only away', async () => {
+    await start();
+    await store.ping();
+    await redis.kill();
+    while (changes.length === 0) {
+      await sleep(20);
+    }
+    while (changes.at(-1)?.[1] === undefined) {
+      await sleep(20);
+    }
+    expect(changes.at(-1)).toEqual(['unavailable', 'The connection fails with ECONNREFUSED.']);
+    await redis.restart();
+    await works(() => store.ping());
+    expect(changes.at(-1)).toEqual(['available', undefined]);
+  });
+});
+
+/** Half a millisecond a key, and answers meanwhile. */
+const loadsSlowly = ['--key-load-delay', '500', '--loading-process-events-interval-bytes', '1024'];
+
+test('RD-22 a Redis that is loading is unavailable, and then works', async () => {
+  await start('--appendonly', 'yes', ...loadsSlowly);
+  for (let number = 0; number < 3000; number += 1) {
+    await works(() => store.set(`key-${number}`, 'x'.repeat(64)));
+  }
+  await redis.kill();
+  const restarted = redis.restart();
+  let refused = 0;
+  await works(async () => {
+    const outcome = await store.get('key-2999').catch((error) => error);
+    if (outcome instanceof StoreUnavailable) {
+      refused += /LOADING|connect|Connection|ready/i.test(String(outcome.cause)) ? 1 : 0;
+      throw outcome;
+    }
+    // Half a data set would say "no such token" of one that is good.
+    expect(outcome).toBe('x'.repeat(64));
+  });
+  await restarted;
+  expect(refused).toBeGreaterThan(0);
+});

@@ -1,0 +1,112 @@
+// requires: redis-server
+
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort, type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createStore, type Store, StoreUnavailable } from '../../src/index.ts';
+
+/** Enough for several attempts to connect, which come every 50 to 250 ms. */
+const SEVERAL_ATTEMPTS_MILLISECONDS = 1200;
+
+const secret = 'right-marker';
+const wrong = 'wrong-marker';
+
+type Change = readonly [state: string, reason: string | undefined];
+const endings: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const end of endings.splice(0).toReversed()) {
+    await end();
+  }
+});
+
+async function start(...options: readonly string[]): Promise<RedisServer> {
+  const redis = await startRedisServer({ password: secret, arguments: options });
+  endings.push(() => redis.stop());
+  return redis;
+}
+
+function open(url: string): { readonly store: Store; readonly changes: Change[] } {
+  const changes: Change[] = [];
+  const store = createStore(url, { onStateChange: (...change) => changes.push(change) });
+  endings.push(() => store.close());
+  return { store, changes };
+}
+
+const failureOf = (store: Store) => store.get('key').catch((error) => error);
+
+describe('the reason why a Redis is unavailable', () => {
+  test.each([
+    ['with a wrong password', (port: number) => `redis://:${wrong}@127.0.0.1:${port}`, 'WRONGPASS'],
+    ['without a password', (port: number) => `redis://127.0.0.1:${port}`, 'NOAUTH'],
+  ])(
+    'CF-07 %s is the word of its reply, told once, without the password',
+    async (_how, url, word) => {
+      const { port } = await start();
+      const { store, changes } = open(url(port));
+      const failure = await failureOf(store);
+      await sleep(SEVERAL_ATTEMPTS_MILLISECONDS);
+      expect(failure).toBeInstanceOf(StoreUnavailable);
+      expect(failure.reason).toBe(`Redis replies ${word}.`);
+      expect(changes).toEqual([['unavailable', `Redis replies ${word}.`]]);
+      expect(String(failure.reason) + String(failure.cause)).not.toContain('marker');
+    },
+  );
+
+  test('is NOPERM where its user may not do it', async () => {
+    const { port } = await start('--user', 'reader', 'on', `>${wrong}`, '~*', '+info', '+ping');
+    const { store, changes } = open(`redis://reader:${wrong}@127.0.0.1:${port}`);
+    expect((await failureOf(store)).reason).toBe('Redis replies NOPERM.');
+    expect(changes).toEqual([]);
+  });
+
+  test.each([
+    ['a closed port', async () => `127.0.0.1:${await freePort()}`, 'ECONNREFUSED'],
+    ['a name nobody has', async () => 'store.invalid', /ENOTFOUND|EAI_AGAIN/],
+  ])('is the code of the system error at %s, told once', async (_where, address, code) => {
+    const { store, changes } = open(`redis://:${wrong}@${await address()}`);
+    const { reason } = await failureOf(store);
+    await sleep(SEVERAL_ATTEMPTS_MILLISECONDS);
+    expect(reason).toMatch(/^The connection fails with [A-Z_]+\.$/);
+    expect(reason).toMatch(code);
+    expect(changes).toEqual([['unavailable', reason]]);
+  });
+
+  test('is told again in the next outage, and once in each', async () => {
+    const redis = await start();
+    const { store, changes } = open(redis.url);
+    await store.ping();
+    for (let outage = 0; outage < 2; outage += 1) {
+      await redis.kill();
+      await sleep(SEVERAL_ATTEMPTS_MILLISECONDS);
+      await redis.restart();
+      while (changes.at(-1)?.[0] !== 'available') {
+        await sleep(20);
+      }
+    }
+    const refusals = changes.filter(([, reason]) => reason?.includes('ECONNREFUSED'));
+    expect(refusals).toHaveLength(2);
+    expect(changes.filter(([state]) => state === 'available')).toHaveLength(2);
+  });
+
+  test('is told once for each of two that come in turns', async () => {
+    const replies = ['-LOADING now\r\n', `-ERR ${wrong}\r\n`];
+    let connections = 0;
+    const port = await freePort();
+    const server = createServer((socket) => {
+      const reply = replies[connections++ % replies.length] ?? '';
+      socket.on('error', () => undefined);
+      socket.on('data', () => socket.write(reply));
+    }).listen(port, '127.0.0.1');
+    endings.push(async () => server.close());
+    const { changes } = open(`redis://127.0.0.1:${port}`);
+    while (connections < 6) {
+      await sleep(20);
+    }
+    expect(changes).toEqual([
+      ['unavailable', 'Redis replies LOADING.'],
+      ['unavailable', 'Redis replies ERR.'],
+    ]);
+  });
+});

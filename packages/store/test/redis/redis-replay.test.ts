@@ -1,0 +1,157 @@
+// requires: redis-server
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createStore, NEVER_EXPIRES, type Store, StoreUnavailable } from '../../src/index.ts';
+import { redisAccessRule } from '../../src/redis/redis-access.ts';
+
+const password = 'the-store-of-a-test';
+let redis: RedisServer;
+let store: Store;
+let directory: string;
+let changes: (readonly [state: string, reason: string | undefined])[];
+let warnings: string[];
+
+interface Users {
+  /** The rights of the user as whom Redis loads its append-only file. */
+  readonly default: string;
+  readonly store?: string;
+  readonly appendOnly?: 'yes' | 'no';
+}
+
+async function start(users: Users): Promise<void> {
+  directory = await mkdtemp(join(tmpdir(), 'gatehouse-replay-'));
+  const file = join(directory, 'users.acl');
+  const digest = createHash('sha256').update(password).digest('hex');
+  const lines = [
+    `user default ${users.default}`,
+    'user tester on nopass ~* &* +@all',
+    `user gatehouse ${users.store ?? redisAccessRule} #${digest}`,
+  ];
+  await writeFile(file, `${lines.join('\n')}\n`);
+  const settings = ['--aclfile', file, '--appendonly', users.appendOnly ?? 'yes'];
+  redis = await startRedisServer({ username: 'tester', password: 'any', arguments: settings });
+  changes = [];
+  warnings = [];
+  store = createStore(`redis://gatehouse:${password}@127.0.0.1:${redis.port}`, {
+    onStateChange: (...change) => changes.push(change),
+    onWarning: (message) => warnings.push(message),
+  });
+}
+
+afterEach(async () => {
+  await store.close();
+  await redis.stop();
+  await rm(directory, { recursive: true });
+});
+
+async function untilAvailable(): Promise<void> {
+  while (
+    await store.ping().then(
+      () => false,
+      () => true,
+    )
+  ) {
+    await sleep(20);
+  }
+}
+
+/** Everything the store may do to a key, so that each kind of write is in the file. */
+const writes: readonly string[] = [
+  ...['set', 'del', 'unlink', 'incrby', 'decr', 'pexpireat', 'persist'],
+  ...['zadd', 'zrem', 'zremrangebyscore'],
+];
+const allow = (names: readonly string[]) => names.map((name) => `+${name}`).join(' ');
+
+describe('a Redis that would drop writes when it loads its append-only file', () => {
+  test.each([
+    ['only PING', 'on nopass resetkeys -@all +ping', 'SET'],
+    ['only some keys', 'on nopass ~other:* +@all', 'SET'],
+    ['everything but one command of a script', 'on nopass ~* +@all -persist', 'PERSIST'],
+    ['only reads', 'on nopass ~* -@all +@read', 'SET'],
+    ['nothing', 'off', 'SET'],
+  ])(
+    'is not written to where its default user may do %s, and says what to change',
+    async (_name, rights, command) => {
+      await start({ default: rights });
+      const failure = await store.claim('used-code', 'first', 60).catch((error) => error);
+      expect(failure).toBeInstanceOf(StoreUnavailable);
+      const reason = `its user default may not run ${command} on every key. Give this user ~* and +@all`;
+      expect(changes).toEqual([['unavailable', expect.stringContaining(reason)]]);
+      expect(await redis.command('DBSIZE')).toBe(':0\r\n');
+      expect(JSON.stringify(changes)).not.toContain(password);
+    },
+  );
+
+  test('works as soon as the user has its rights', async () => {
+    await start({ default: 'off' });
+    await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailable);
+    await redis.command('ACL', 'SETUSER', 'default', '~*', '+@all');
+    await untilAvailable();
+    expect(changes.at(-1)).toEqual(['available', undefined]);
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe('a Redis that loses nothing', () => {
+  test.each([
+    ['all rights and no password that anybody knows', `on ~* +@all #${'0'.repeat(64)}`],
+    ['all rights, and is disabled', 'off ~* +@all'],
+    ['no more than what the check asks for', `off ~* -@all ${allow(writes)}`],
+  ])(
+    'is used, and keeps everything over a restart, where its default user has %s',
+    async (_name, rights) => {
+      await start({ default: rights });
+      const later = Date.now() + 600_000;
+      for (let round = 0; round < 3; round += 1) {
+        await store.increment('counter', 600);
+        await store.addToIndex('index', `member-${round}`, round === 1 ? Date.now() + 1 : later);
+        await store.addToIndex('index', 'lasting', NEVER_EXPIRES);
+        await store.append('log', `entry-${round}`, 2);
+        await store.increment('short', 1);
+        await sleep(10);
+      }
+      await store.removeFromIndex('index', 'member-0');
+      await store.removeFromIndex('index', 'lasting');
+      await store.addToIndex('index', 'member-3', later);
+      await store.decrement('counter');
+      await store.set('value', 'one');
+      await store.delete(['value']);
+      while ((await store.counter('short')) !== undefined) {
+        await sleep(50);
+      }
+      await store.increment('short', 600);
+      await redis.restart();
+      await untilAvailable();
+      const counter = await store.counter('counter');
+      expect(counter).toMatchObject({ count: 2 });
+      expect((counter?.resetsAt ?? 0) - Date.now()).toBeGreaterThan(500_000);
+      expect(await store.counter('short')).toMatchObject({ count: 1 });
+      expect(await store.members('index')).toEqual(['member-2', 'member-3']);
+      expect(await store.read('log', 10)).toEqual(['entry-2', 'entry-1']);
+      expect(await store.get('value')).toBeUndefined();
+      expect(warnings).toEqual([]);
+    },
+  );
+
+  test('is used without an append-only file, whatever its default user may do', async () => {
+    await start({ default: 'off', appendOnly: 'no' });
+    await store.ping();
+    expect(changes).toEqual([]);
+    expect(warnings.join()).not.toContain('default');
+  });
+});
+
+test('a Redis that refuses to answer is used, with one warning that says what to check', async () => {
+  const mute = redisAccessRule.replace(' +acl|dryrun', '');
+  expect(mute).not.toBe(redisAccessRule);
+  await start({ default: 'off', store: mute });
+  await store.ping();
+  await redis.restart();
+  await untilAvailable();
+  expect(warnings).toEqual([expect.stringContaining('+acl|dryrun')]);
+});

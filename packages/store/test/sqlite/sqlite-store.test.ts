@@ -1,0 +1,210 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createStore, type StoreState, StoreUnavailable } from '../../src/index.ts';
+import { describeStoreContract } from '../contract/store-contract.ts';
+
+const workerFile = fileURLToPath(new URL('../contract/store-worker.ts', import.meta.url));
+
+let directory = '';
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gatehouse-sqlite-'));
+});
+
+afterAll(async () => {
+  await rm(directory, { recursive: true, force: true });
+});
+
+function freshPath(): string {
+  return join(directory, randomUUID(), 'deep', 'store.db');
+}
+
+describeStoreContract('SQLite', async () => {
+  const ownDirectory = await mkdtemp(join(tmpdir(), 'gatehouse-sqlite-contract-'));
+  return {
+    url: `sqlite:${join(ownDirectory, 'store.db')}`,
+    stop: () => rm(ownDirectory, { recursive: true, force: true }),
+  };
+});
+
+describe('the SQLite file', () => {
+  test('is made with its folders, readable by its owner only, and so are its companions', async () => {
+    const path = freshPath();
+    const store = createStore(`sqlite:${path}`);
+    try {
+      await store.set('key', 'value');
+      for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+        expect((await stat(file)).mode & 0o777).toBe(0o600);
+      }
+      expect((await stat(join(path, '..'))).mode & 0o777).toBe(0o700);
+      expect((await stat(join(path, '../..'))).mode & 0o777).toBe(0o700);
+    } finally {
+      await store.close();
+    }
+  });
+
+  test('that cannot be opened is StoreUnavailable at once', () => {
+    expect(() => createStore('sqlite:/dev/null/store.db')).toThrow(StoreUnavailable);
+  });
+
+  test('may be created by several processes at the same moment', async () => {
+    const url = `sqlite:${freshPath()}`;
+    const workers = Array.from({ length: 5 }, () =>
+      spawn(process.execPath, [workerFile, url, 'increment', 'starts', '1'], { stdio: 'ignore' }),
+    );
+    const codes = await Promise.all(
+      workers.map(async (worker) => (await once(worker, 'close'))[0]),
+    );
+    expect(codes).toEqual([0, 0, 0, 0, 0]);
+    const store = createStore(url);
+    expect((await store.counter('starts'))?.count).toBe(5);
+    await store.close();
+  });
+
+  test('keeps its data when it is closed and opened again', async () => {
+    const url = `sqlite:${freshPath()}`;
+    const first = createStore(url);
+    await first.set('key', 'value');
+    await first.append('log', 'entry', 5);
+    await first.close();
+    const second = createStore(url);
+    expect(await second.get('key')).toBe('value');
+    expect(await second.read('log', 5)).toEqual(['entry']);
+    await second.close();
+  });
+});
+
+describe('a SQLite store', () => {
+  test('expires by the clock it is given', async () => {
+    let now = 1_700_000_000_000;
+    const store = createStore(`sqlite:${freshPath()}`, { now: () => now });
+    await store.set('key', 'value', 10);
+    now += 9999;
+    expect(await store.get('key')).toBe('value');
+    now += 1;
+    expect(await store.get('key')).toBeUndefined();
+    await store.close();
+  });
+
+  test('RL-08 sweeps what has expired, a backlog too, and leaves what lives', async () => {
+    const path = freshPath();
+    const store = createStore(`sqlite:${path}`);
+    const reader = new DatabaseSync(path, { readOnly: true });
+    const rows = (table: string) =>
+      Number(reader.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n);
+    const expired = Date.now() + 100;
+    await store.set('living', 'value');
+    await store.addToIndex('index', 'living', Date.now() + 60_000);
+    for (let number = 0; number < 700; number += 1) {
+      await store.set(`brief-${number}`, 'value', 0.1);
+      await store.increment(`counter-${number}`, 0.1);
+      await store.addToIndex('index', `member-${number}`, expired);
+    }
+    const deadline = Date.now() + 5000;
+    while (rows('entries') + rows('counters') + rows('index_members') > 2) {
+      expect(Date.now()).toBeLessThan(deadline);
+      await sleep(50);
+    }
+    expect(await store.get('living')).toBe('value');
+    expect(await store.members('index')).toEqual(['living']);
+    reader.close();
+    await store.close();
+  });
+
+  test('answers StoreUnavailable in time while another process holds the lock, reads on, and recovers', async () => {
+    const path = freshPath();
+    const states: StoreState[] = [];
+    const store = createStore(`sqlite:${path}`, { onStateChange: (state) => states.push(state) });
+    await store.set('key', 'value');
+    const locker = await holdLock(path);
+
+    const started = performance.now();
+    const writes = Array.from({ length: 20 }, () =>
+      store.claim('key-2', 'owner', 60).then(
+        () => ({ error: undefined, after: performance.now() - started }),
+        (error: unknown) => ({ error, after: performance.now() - started }),
+      ),
+    );
+    expect(await store.get('key')).toBe('value');
+    for (const { error, after } of await Promise.all(writes)) {
+      expect(error).toBeInstanceOf(StoreUnavailable);
+      expect(after).toBeLessThan(700);
+    }
+    await until(() => states.at(-1) === 'unavailable');
+
+    locker.kill('SIGKILL');
+    await once(locker, 'close');
+    expect(await store.claim('key-2', 'owner', 60)).toBe('owner');
+    await until(() => states.at(-1) === 'available');
+    await store.close();
+  });
+
+  test('waits for a lock that is released within the deadline', async () => {
+    const path = freshPath();
+    const store = createStore(`sqlite:${path}`);
+    const locker = await holdLock(path);
+    const write = store.set('key', 'value');
+    await sleep(100);
+    locker.kill('SIGKILL');
+    await write;
+    expect(await store.get('key')).toBe('value');
+    await store.close();
+  });
+
+  test('loses nothing that was acknowledged when the writing process is killed', async () => {
+    const url = `sqlite:${freshPath()}`;
+    const acknowledged = await writeAndKill(url);
+    expect(acknowledged.length).toBeGreaterThan(100);
+    const store = createStore(url);
+    for (const number of acknowledged) {
+      expect(await store.get(`written:${number}`)).toBe(`value-${number}`);
+    }
+    await store.close();
+  });
+});
+
+/** The test's own limit ends it. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) {
+    await sleep(20);
+  }
+}
+
+/** Another process that has taken the write lock and keeps it. */
+async function holdLock(path: string): Promise<ChildProcess> {
+  const script = `
+    const { DatabaseSync } = require('node:sqlite');
+    const database = new DatabaseSync(${JSON.stringify(path)}, { timeout: 1000 });
+    database.exec('BEGIN EXCLUSIVE');
+    process.stdout.write('locked');
+    setTimeout(() => {}, 60_000);`;
+  const locker = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'ignore'] });
+  await once(locker.stdout, 'data');
+  return locker;
+}
+
+/** The numbers that the process said were written before it was killed with -9. */
+async function writeAndKill(url: string): Promise<readonly string[]> {
+  const writer = spawn(process.execPath, [workerFile, url, 'write until killed', 'written'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let output = '';
+  writer.stdout.on('data', (data: Buffer) => {
+    output += data.toString();
+  });
+  const deadline = Date.now() + 20_000;
+  while (output.length < 1000 && Date.now() < deadline) {
+    await sleep(20);
+  }
+  writer.kill('SIGKILL');
+  await once(writer, 'close');
+  return output.split('\n').slice(0, -1);
+}

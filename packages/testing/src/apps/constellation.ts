@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../network/free-port.ts';
+import {
+  type StoreEngine,
+  type StoreEngineName,
+  startStoreEngine,
+} from '../stores/store-engine.ts';
+import { type AppName, type AppProcess, startApp } from './app-process.ts';
+
+export interface ConstellationOptions {
+  /** A new store of this kind, or the given one. */
+  readonly engine: StoreEngineName | StoreEngine;
+  /** The bootstrap file's content. */
+  readonly bootstrap: unknown;
+  /** Which apps to start; all of them by default. An app may be named twice: they share everything but the port. */
+  readonly apps?: readonly AppName[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** One app of a constellation: its ports stay the same when it is stopped and started again. */
+export interface Member {
+  readonly app: AppName;
+  readonly url: string;
+  /** Where `/ready` and `/metrics` are. */
+  readonly operationsUrl: string;
+  /** The one that runs now, or ran last. */
+  readonly process: AppProcess;
+  start(): Promise<void>;
+}
+
+/** The apps as processes on free ports, over one store, with the keys and files a deployment gives them. */
+export interface Constellation {
+  readonly authorizationServerUrl: string;
+  /** Every authorization server, where more than one was asked for; all have the first one's issuer. */
+  readonly authorizationServerUrls: readonly string[];
+  readonly gatewayUrl: string;
+  readonly deviceServiceUrl: string;
+  readonly storeUrl: string;
+  readonly processes: readonly AppProcess[];
+  /** Each app by itself, in the order in which they were named. */
+  readonly members: readonly Member[];
+  /** Everything all of them wrote until now, lines that a process still collects included. */
+  output(): Promise<string>;
+  /** Everything the store holds. */
+  storedText(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Servers collect their log for up to 100 ms (packages/http-server). */
+const LOG_COLLECTING_MILLISECONDS = 200;
+
+const portVariables = {
+  'authorization-server': 'AUTHORIZATION_SERVER_PORT',
+  gateway: 'GATEWAY_PORT',
+  'device-service': 'DEVICE_SERVICE_PORT',
+} as const satisfies Record<AppName, string>;
+
+export async function startConstellation(options: ConstellationOptions): Promise<Constellation> {
+  const { apps = ['authorization-server', 'gateway', 'device-service'] } = options;
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-'));
+  const { engine } = options;
+  const store = typeof engine === 'string' ? await startStoreEngine(engine) : engine;
+  const places = await Promise.all(
+    apps.map(async (app) => ({ app, port: await freePort(), operationsPort: await freePort() })),
+  );
+  const urlOf = (app: AppName) => {
+    const place = places.find((candidate) => candidate.app === app);
+    return `http://localhost:${place?.port ?? 0}`;
+  };
+  const gatewayOperations = places.find((place) => place.app === 'gateway')?.operationsPort ?? 0;
+  const shared = {
+    DATA_DIR: directory,
+    STORE_URL: store.storeUrl,
+    MASTER_KEY_FILE: await file(directory, 'master.key', randomBytes(32).toString('hex')),
+    COOKIE_KEYS_FILE: await file(directory, 'cookie.keys', randomBytes(32).toString('hex')),
+    BOOTSTRAP_FILE: await file(directory, 'bootstrap.json', JSON.stringify(options.bootstrap)),
+    AUTHORIZATION_SERVER_URL: urlOf('authorization-server'),
+    GATEWAY_URL: urlOf('gateway'),
+    DEVICE_SERVICE_URL: urlOf('device-service').replace('localhost', '127.0.0.1'),
+    GATEWAY_JWKS_URL: `http://127.0.0.1:${gatewayOperations}/.well-known/jwks.json`,
+    LOG_LEVEL: 'debug',
+    ...options.environment,
+  };
+  const everything: AppProcess[] = [];
+  const starts = await Promise.allSettled(
+    places.map(async ({ app, port, operationsPort }) => {
+      const start = async () => {
+        const process = await startApp(app, {
+          ...shared,
+          [portVariables[app]]: String(port),
+          OPERATIONS_PORT: String(operationsPort),
+        });
+        everything.push(process);
+        return process;
+      };
+      return toMember({ app, port, operationsPort, start, process: await start() });
+    }),
+  );
+  const members = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
+  const stop = async () => {
+    await Promise.all(everything.map((each) => each.stop()));
+    await store.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  const failure = starts.find((start) => start.status === 'rejected');
+  if (failure !== undefined) {
+    await stop();
+    throw failure.reason;
+  }
+  return {
+    authorizationServerUrl: urlOf('authorization-server'),
+    authorizationServerUrls: places
+      .filter((place) => place.app === 'authorization-server')
+      .map((place) => `http://localhost:${place.port}`),
+    gatewayUrl: urlOf('gateway'),
+    deviceServiceUrl: urlOf('device-service'),
+    storeUrl: store.storeUrl,
+    members,
+    get processes() {
+      return members.map((member) => member.process);
+    },
+    storedText: store.storedText,
+    async output() {
+      await sleep(LOG_COLLECTING_MILLISECONDS);
+      return everything.map((each) => each.output()).join('\n');
+    },
+    stop,
+  };
+}
+
+function toMember(place: {
+  readonly app: AppName;
+  readonly port: number;
+  readonly operationsPort: number;
+  readonly start: () => Promise<AppProcess>;
+  process: AppProcess;
+}): Member {
+  return {
+    app: place.app,
+    url: `http://localhost:${place.port}`,
+    operationsUrl: `http://127.0.0.1:${place.operationsPort}`,
+    get process() {
+      return place.process;
+    },
+    async start() {
+      place.process = await place.start();
+    },
+  };
+}
+
+async function file(directory: string, name: string, content: string): Promise<string> {
+  const path = join(directory, name);
+  await writeFile(path, content, { mode: 0o600 });
+  return path;
+}
