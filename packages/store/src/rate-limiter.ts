@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { type Counter, type Store, StoreFull } from './port/store.ts';
 
 export interface RateLimit {
@@ -54,13 +55,13 @@ export function createRateLimiter(
   dependencies: { readonly store: Store; readonly now: () => number },
 ): RateLimiter {
   const { store, now } = dependencies;
-  const leases = new Map<string, Lease>();
+  // A forgotten lease lets no more requests pass: the store has counted its permits.
+  const leases = new LRUCache<string, Lease>({ max: MAXIMUM_ENTRIES });
   const largestLease = Math.max(1, Math.floor(limit.requests * LARGEST_LEASE));
 
   function leaseOf(key: string): Lease {
     let lease = leases.get(key);
     if (lease === undefined) {
-      makeRoom(leases, now());
       lease = {
         permits: 0,
         size: 1,
@@ -162,19 +163,4 @@ function renew(
   lease.resetsAt = resetsAt;
   const next = isNewWindow ? lease.size / 2 : lease.size * 2;
   lease.size = Math.max(1, Math.min(largestLease, Math.floor(next)));
-}
-
-/** RL-08: forgetting a lease never lets more through; its permits were counted. */
-function makeRoom(leases: Map<string, Lease>, now: number): void {
-  if (leases.size < MAXIMUM_ENTRIES) {
-    return;
-  }
-  for (const [key, { resetsAt, refill }] of leases) {
-    if (resetsAt <= now && refill === undefined) {
-      leases.delete(key);
-    }
-  }
-  if (leases.size > MAXIMUM_ENTRIES / 2) {
-    leases.clear();
-  }
 }

@@ -63,6 +63,24 @@ describe.each(storeEngines)('a rate limiter over %s', (name) => {
 });
 
 describe('a rate limiter', () => {
+  it('still knows a rejected key while a flood of other keys arrives', async () => {
+    const store = {
+      increment: async (key: string) => ({
+        count: key.endsWith('over') ? 6 : 1,
+        resetsAt: Date.now() + 60_000,
+      }),
+    };
+    const limit = { requests: 5, windowSeconds: 60 };
+    const limiter = createRateLimiter('t', limit, { store: store as never, now: Date.now });
+    await limiter.take('over');
+    for (let key = 0; key < 120_000; key += 1) {
+      await limiter.take(String(key));
+      if (key % 10_000 === 0) {
+        expect(limiter.knownRefusal('over')).toMatchObject({ allowed: false });
+      }
+    }
+  });
+
   it('RL-08 forgets old keys: a million of them do not fill the memory', async () => {
     const counter = { count: 1, resetsAt: Date.now() + 60_000 };
     const store = { increment: async () => counter } as never;

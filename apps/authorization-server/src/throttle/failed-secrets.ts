@@ -1,5 +1,6 @@
 import type { CredentialHash } from '@gatehouse/identity';
 import type { Counter, Store } from '@gatehouse/store';
+import { LRUCache } from 'lru-cache';
 import { failedSecretLimit } from './limits.ts';
 import { TooManyAttempts } from './too-many-attempts.ts';
 
@@ -31,7 +32,9 @@ export function createFailedSecrets(dependencies: {
   readonly now?: () => number;
 }): FailedSecrets {
   const { store, credentialHash, onRefused, now = Date.now } = dependencies;
-  const remembered = new Map<string, Counter & { readonly readAt: number }>();
+  const remembered = new LRUCache<string, Counter & { readonly readAt: number }>({
+    max: MAXIMUM_REMEMBERED,
+  });
   const { attempts, windowSeconds } = failedSecretLimit;
   const partyOf = (clientId: string, address: string) => `${address} ${clientId}`;
   const keyOf = (party: string) => {
@@ -41,9 +44,6 @@ export function createFailedSecrets(dependencies: {
   };
 
   function remember(party: string, counter: Counter | undefined) {
-    if (remembered.size >= MAXIMUM_REMEMBERED) {
-      remembered.clear();
-    }
     const entry = { ...(counter ?? { count: 0, resetsAt: 0 }), readAt: now() };
     if (party.length <= LONGEST_REMEMBERED) {
       remembered.set(party, entry);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal, SigningKey } from '@gatehouse/identity';
 import { SignJWT } from 'jose';
+import { LRUCache } from 'lru-cache';
 
 const LIFETIME_SECONDS = 60;
 /** A service gets every token with at least half of its life left. */
@@ -19,7 +20,9 @@ export function createInternalTokenIssuer(dependencies: {
   readonly now: () => number;
 }): InternalTokenIssuer {
   const { issuer, signingKey, now } = dependencies;
-  const cache = new Map<string, { readonly token: string; readonly freshUntil: number }>();
+  const cache = new LRUCache<string, { readonly token: string; readonly freshUntil: number }>({
+    max: MAXIMUM_ENTRIES,
+  });
 
   // Requests that share a verification share its principal, one after the other.
   let last: { principal: Principal | undefined; audience: string; key: string } = {
@@ -46,9 +49,6 @@ export function createInternalTokenIssuer(dependencies: {
       .setExpirationTime(issuedAtSeconds + LIFETIME_SECONDS)
       .setJti(randomUUID())
       .sign(privateKey);
-    if (cache.size >= MAXIMUM_ENTRIES) {
-      cache.clear();
-    }
     cache.set(cacheKey, { token, freshUntil: issuedAt + REUSE_MILLISECONDS });
     return token;
   }

@@ -1,4 +1,5 @@
 import type { Store } from '@gatehouse/store';
+import { LRUCache } from 'lru-cache';
 import type { AuditEntry } from './audit-event.ts';
 import type { TrailLog } from './trail-log.ts';
 
@@ -21,7 +22,7 @@ export function createOriginShare(dependencies: {
 }): OriginShare {
   const { store, log, now } = dependencies;
   /** Origins without a share left, and until when: their events cost the store no counter. */
-  const usedUp = new Map<string, number>();
+  const usedUp = new LRUCache<string, number>({ max: MAXIMUM_REMEMBERED });
 
   return async ({ severity, outcome }, originGroup) => {
     if (outcome === 'success') {
@@ -35,9 +36,6 @@ export function createOriginShare(dependencies: {
     const { count, resetsAt } = await store.increment(key, DAY_SECONDS);
     if (count <= Math.max(SMALLEST_SHARE, share)) {
       return true;
-    }
-    if (usedUp.size >= MAXIMUM_REMEMBERED) {
-      usedUp.clear();
     }
     usedUp.set(key, resetsAt);
     return false;

@@ -141,6 +141,16 @@ describe('a record cache', () => {
     expect(slow.reads()).toBe(25_003);
   });
 
+  test('keeps the copy of a busy record while invented names flood the cache', async () => {
+    for (let i = 0; i < 25_000; i += 1) {
+      await cache.read(`invented-${i}`);
+      if (i % 1000 === 0) {
+        await cache.read('a');
+      }
+    }
+    expect(slow.reads()).toBe(25_001);
+  });
+
   test('passes on that the store is away, also for what it knew', async () => {
     await cache.read('a');
     const away = createRecordCache(

@@ -1,4 +1,5 @@
 import type { Store } from '@gatehouse/store';
+import { LRUCache } from 'lru-cache';
 import type { OnDamagedRecord } from './damaged-record.ts';
 
 /** A revoked client or user is refused this soon: records are read at most this old. */
@@ -37,7 +38,7 @@ export function createRecordCache<Value>(
   now: () => number,
   damage?: { readonly kind: string; readonly onDamagedRecord?: OnDamagedRecord | undefined },
 ): RecordCache<Value> {
-  const entries = new Map<string, Entry<Value>>();
+  const entries = new LRUCache<string, Entry<Value>>({ max: MAXIMUM_ENTRIES });
   const running = new Map<string, Reading<Value>>();
   let forgotten = 0;
 
@@ -51,9 +52,6 @@ export function createRecordCache<Value>(
     }
     // A write that came between must not be hidden behind the older copy.
     if (forgotten === forgottenBefore && key.length <= MAXIMUM_KEY_LENGTH) {
-      if (entries.size >= MAXIMUM_ENTRIES) {
-        entries.clear();
-      }
       entries.set(key, { text, value, readAt });
     }
     return value;

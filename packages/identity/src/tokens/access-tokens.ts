@@ -1,4 +1,5 @@
 import type { Store } from '@gatehouse/store';
+import { LRUCache } from 'lru-cache';
 import type { Client } from '../clients/client.ts';
 import { type OnDamagedRecord, readRecord } from '../records/damaged-record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
@@ -35,8 +36,8 @@ interface StoredAccessToken {
   readonly secureKeyId?: string;
 }
 
-/** So many tokens' grants are known: about 2 MB. */
-const KNOWN_GRANTS = 10_000;
+/** How many tokens have their grant remembered: about 2 MB. */
+const MAXIMUM_KNOWN_GRANTS = 10_000;
 
 export function createAccessTokenVerifier(dependencies: {
   readonly store: Store;
@@ -49,14 +50,7 @@ export function createAccessTokenVerifier(dependencies: {
   const record = { kind: 'access token', ...(onDamagedRecord && { onDamagedRecord }) };
   const tombstones = createRecordCache(store, (text) => text, now);
   // A token never changes its grant. Once it is known, both reads go out together: one round trip a verification.
-  const knownGrants = new Map<string, string>();
-
-  function rememberGrant(key: string, grantId: string): void {
-    if (knownGrants.size >= KNOWN_GRANTS) {
-      knownGrants.clear();
-    }
-    knownGrants.set(key, grantId);
-  }
+  const knownGrants = new LRUCache<string, string>({ max: MAXIMUM_KNOWN_GRANTS });
 
   function readTombstone(grantId: string): Promise<string | undefined> {
     const tombstone = tombstones.read(grantTombstoneKey(grantId));
@@ -76,7 +70,7 @@ export function createAccessTokenVerifier(dependencies: {
     }
     const { clientId, accountId: userId, iat: issuedAt, secureKeyId, grantId } = stored;
     if (grantId !== undefined && grantId !== knownGrant) {
-      rememberGrant(key, grantId);
+      knownGrants.set(key, grantId);
       tombstone = readTombstone(grantId);
     }
     const holder = await findLiveHolder({ issuedAt, clientId, userId, secureKeyId });
