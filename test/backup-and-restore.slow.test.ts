@@ -143,8 +143,8 @@ describe.each(engines)('an installation on %s', (engine) => {
 
   it('gets its first client and its first user by the commands of the guide', async () => {
     const shown = runCommands(commandsUnder('First client, first user', 0), environment);
-    secureKey = /secureKey \(shown once\): (\S+)/.exec(shown)?.[1] ?? '';
-    alice.password = /password \(shown once\): (\S+)/.exec(shown)?.[1] ?? '';
+    secureKey = /Secure key \(shown once\): (\S+)/.exec(shown)?.[1] ?? '';
+    alice.password = /Password \(shown once\): (\S+)/.exec(shown)?.[1] ?? '';
     kept = await issueToken();
     revoked = await issueToken();
     expect((await call(kept)).status).toBe(200);

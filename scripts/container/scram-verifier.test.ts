@@ -1,15 +1,15 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { scramVerifier } from './scram-verifier.ts';
 
 describe('the SCRAM verifier of a password', () => {
-  it('is the one that PostgreSQL makes of the password and salt of RFC 7677', () => {
+  test('equals the verifier of PostgreSQL for the example of RFC 7677', () => {
     const salt = Buffer.from('W22ZaJ0SNY7soEsUEjb6gQ==', 'base64');
     expect(scramVerifier('pencil', salt)).toBe(
       'SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=',
     );
   });
 
-  it('is salted anew each time', () => {
+  test('has a new salt each time', () => {
     expect(scramVerifier('pencil')).not.toBe(scramVerifier('pencil'));
   });
 });

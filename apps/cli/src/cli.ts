@@ -1,28 +1,33 @@
 /**
- * The operators' commands, put together here: `npm run gatehouse -- <group> <verb> …`
+ * The commands for operators: `npm run gatehouse -- <group> <verb> …`
  *
- *   arguments ─▶ parse-command ─▶ open-identity-store ─▶ commands/* ─▶ text or JSON, exit code
+ *   arguments ─▶ command-line/ ─▶ open-identity-store ─▶ commands/ ─▶ text or JSON, exit code
  *
- * They work on the store, with the environment of the servers; no server needs to run, and those that do follow
- * within a second. Deliberately not here: rules for clients and users (packages/identity has them, shared with
- * the bootstrap file).
+ * The commands change the store, and read the same environment as the servers. No server has to run;
+ * running servers apply a change within a second. The rules for clients and users are in
+ * packages/identity, which the bootstrap file also uses.
  */
 import { userInfo } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { ConfigurationError, type Environment } from '@gatehouse/configuration';
 import { type AuditEvent, type Identity, RefusedChange } from '@gatehouse/identity';
 import { StoreUnavailable } from '@gatehouse/store';
-import { type Command, type CommandContext, type CommandResult, UsageError } from './command.ts';
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  UsageError,
+} from './command-line/command.ts';
+import { describeCommand, describeCommands } from './command-line/help.ts';
+import { parseCommand } from './command-line/parse-command.ts';
+import { createTerminal } from './command-line/terminal.ts';
 import { auditCommands } from './commands/audit.ts';
 import { clientCommands } from './commands/clients.ts';
 import { organizationCommands } from './commands/organizations.ts';
 import { revokeCommands } from './commands/revoke.ts';
 import { secureKeyCommands } from './commands/secure-keys.ts';
 import { userCommands } from './commands/users.ts';
-import { describeCommand, describeCommands } from './help.ts';
 import { openIdentityStore } from './open-identity-store.ts';
-import { parseCommand } from './parse-command.ts';
-import { createTerminal } from './terminal.ts';
 
 export const commands: readonly Command[] = [
   ...organizationCommands,
@@ -33,29 +38,26 @@ export const commands: readonly Command[] = [
   ...auditCommands,
 ];
 
-export interface CliSurroundings {
+export interface CliStreams {
   readonly environment: Environment;
   readonly input: Readable & { readonly isTTY?: boolean };
   readonly output: Writable;
   readonly errors: Writable;
 }
 
-/** @returns the exit code: 0 done, 1 refused or failed, 2 called wrongly */
-export async function runCli(
-  words: readonly string[],
-  surroundings: CliSurroundings,
-): Promise<0 | 1 | 2> {
-  const { output, errors } = surroundings;
-  const asJson = words.includes('--json');
+/** @returns the exit code: 0 success, 1 the command failed, 2 invalid usage */
+export async function runCli(args: readonly string[], streams: CliStreams): Promise<0 | 1 | 2> {
+  const { output, errors } = streams;
+  const asJson = args.includes('--json');
   try {
-    const call = parseCommand(words, commands);
+    const call = parseCommand(args, commands);
     if (call.help) {
       const { command } = call;
       const help = command === undefined ? describeCommands(call.among) : describeCommand(command);
       output.write(`${help}\n`);
       return 0;
     }
-    const result = await runCommand(call.command, call.input, surroundings, (warning) =>
+    const result = await runCommand(call.command, call.input, streams, (warning) =>
       errors.write(asJson ? `${JSON.stringify({ warning })}\n` : `Warning: ${warning}\n`),
     );
     output.write(`${asJson ? JSON.stringify(result.json) : result.text}\n`);
@@ -73,14 +75,14 @@ export async function runCli(
 async function runCommand(
   command: Command,
   input: Parameters<Command['run']>[0],
-  surroundings: CliSurroundings,
+  streams: CliStreams,
   warn: (warning: string) => void,
 ): Promise<CommandResult> {
-  const { identity, warnings, close } = await openIdentityStore(surroundings.environment);
+  const { identity, warnings, close } = await openIdentityStore(streams.environment);
   warnings.forEach(warn);
   const context: CommandContext = {
     identity,
-    terminal: createTerminal(surroundings),
+    terminal: createTerminal(streams),
     now: Date.now,
     audit: (event) => recordChange(event, identity),
   };
@@ -91,18 +93,18 @@ async function runCommand(
   }
 }
 
-/** Fails loudly: the operator must know of a change that left no trace. */
+/** A change without an audit entry is an error, because the operator has to know about it. */
 async function recordChange(event: AuditEvent, { audit }: Identity): Promise<void> {
   try {
     await audit.write(event, { actor: 'cli', operator: operatorName() });
   } catch (cause) {
-    throw new Error('The change was made, but could not be recorded in the audit trail.', {
+    throw new Error('The change was made, but the audit trail could not record it.', {
       cause,
     });
   }
 }
 
-/** Who the machine says is at the keyboard; a container may have no name for it. */
+/** The name of the account that runs the command. Undefined in a container that has no name for it. */
 function operatorName(): string | undefined {
   try {
     return userInfo().username;
@@ -117,15 +119,21 @@ function describeFailure(error: unknown): { code: 1 | 2; lines: readonly string[
   }
   if (error instanceof ConfigurationError) {
     const problems = error.problems.map(({ name, message }) => `${name}: ${message}`);
-    return { code: 1, lines: ['The configuration is not usable:', ...problems] };
+    return { code: 1, lines: ['Invalid configuration:', ...problems] };
   }
   if (error instanceof RefusedChange) {
     return { code: 1, lines: [error.message] };
   }
   if (error instanceof StoreUnavailable) {
     const reason = error.reason === undefined ? '' : `${error.reason} `;
-    const advice = `The store does not answer. ${reason}Check STORE_URL and that the store runs.`;
-    return { code: 1, lines: [advice, 'Nothing after the last message was changed.'] };
+    const advice = `The store is unavailable. ${reason}Check that STORE_URL is correct and that the store runs.`;
+    return {
+      code: 1,
+      lines: [
+        advice,
+        'The command stopped at this point. Changes that it already reported are saved.',
+      ],
+    };
   }
-  return { code: 1, lines: [error instanceof Error ? error.message : 'Failed.'] };
+  return { code: 1, lines: [error instanceof Error ? error.message : 'The command failed.'] };
 }

@@ -22,26 +22,25 @@ const variables = z.object({ DATA_DIR: commonVariables.DATA_DIR, ...identityVari
 
 export interface OpenIdentityStore {
   readonly identity: Identity;
-  /** For the operator. */
   readonly warnings: readonly string[];
   close(): Promise<void>;
 }
 
 /**
- * The store that the servers use, by the same variables.
+ * Opens the store of the servers, with the same variables.
  *
- * @throws ConfigurationError also where no server has made a store yet: an operator in the wrong folder would
- *   otherwise work on an empty one
+ * @throws ConfigurationError also if no server has created a store yet. Otherwise an operator in the
+ *   wrong folder would change a new, empty store.
  */
 export async function openIdentityStore(environment: Environment): Promise<OpenIdentityStore> {
   const read = parseEnvironment(variables, environment);
   const { DATA_DIR, STORE_URL } = read;
   if (STORE_URL === undefined && !existsSync(join(DATA_DIR, 'master.key'))) {
     const message =
-      'holds no store yet. Start the servers once, or name the folder or STORE_URL they use';
+      'contains no store. Start the servers once, or set DATA_DIR or STORE_URL to what they use';
     throw new ConfigurationError([{ name: 'DATA_DIR', message }]);
   }
-  // Never a refusal: commands serve no address, and a revocation must not wait for a chmod.
+  // Problems are only warnings: a revocation must not wait for a chmod.
   const { warnings } = inspectFileAccess({
     files: identitySecretFiles(environment),
     dataDirectory: STORE_URL === undefined ? DATA_DIR : undefined,

@@ -1,4 +1,4 @@
-/** Runs the servers over a SQLite store in the folder, a small file system, fills it, and prints what still works. */
+/** Runs the servers on a SQLite store, fills its small file system, and prints which requests still work. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,7 +62,9 @@ const operate = async (words: readonly string[]) => {
 try {
   const { redirectUri, client, user } = userClient(0);
   const query = new URLSearchParams({
-    ...{ response_type: 'code', client_id: client.clientId, redirect_uri: redirectUri },
+    response_type: 'code',
+    client_id: client.clientId,
+    redirect_uri: redirectUri,
   });
   const landing = await authorizeAsUser(
     `${system.authorizationServerUrl}/authorize?${query}`,

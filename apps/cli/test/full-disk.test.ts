@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 
 const worker = join(import.meta.dirname, 'full-disk-worker.ts');
 const apps = ['authorization-server', 'gateway'];
@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it('a full disk under a SQLite store leaves live tokens and every revocation working', async () => {
+test('valid tokens and every revocation work while the disk of a SQLite store is full', async () => {
   const commands = 'mount -t tmpfs -o size=64m tmpfs "$1"; exec "$2" "$3" "$1"';
   const parameters = ['--mount', 'sh', '-ec', commands, 'sh', folder, process.execPath, worker];
   const { stdout } = await promisify(execFile)('/usr/bin/unshare', parameters);
@@ -22,10 +22,15 @@ it('a full disk under a SQLite store leaves live tokens and every revocation wor
 
   expect(before).toEqual([200, 200, 200]);
   expect(full).toEqual({
-    ...{ readiness: ['503 full', '503 full'], live: 200 },
-    ...{ revoke: 200, afterRevoke: 401 },
-    ...{ disable: '0', afterDisable: 401, stillLive: 200 },
-    ...{ all: '0', afterAll: 401 },
+    readiness: ['503 full', '503 full'],
+    live: 200,
+    revoke: 200,
+    afterRevoke: 401,
+    disable: '0',
+    afterDisable: 401,
+    stillLive: 200,
+    all: '0',
+    afterAll: 401,
   });
   expect(recovered).toBe(200);
   for (const app of apps) {

@@ -10,7 +10,7 @@ import {
   startConstellation,
   startRedisServer,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 
 const redirectUri = 'https://app.example/callback';
@@ -19,9 +19,13 @@ const password = 'correct horse battery';
 const userNames = ['user', 'user-off', 'user-out', 'token', 'endpoint'];
 const clientIds = ['client', 'client-off', 'all', ...userNames];
 const client = (clientId: string) => ({
-  ...{ clientId, secureKey, name: clientId, orgId: 'org-1', redirectUris: [redirectUri] },
-  ...{ grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'] },
-  ...{ scopes: ['device:read', 'openid', 'offline_access'] },
+  clientId,
+  secureKey,
+  name: clientId,
+  orgId: 'org-1',
+  redirectUris: [redirectUri],
+  grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'],
+  scopes: ['device:read', 'openid', 'offline_access'],
 });
 const user = (username: string) => ({ username, password, name: username, orgId: 'org-1' });
 
@@ -57,7 +61,7 @@ describe('a store at its maxmemory', () => {
     await redis.command('CONFIG', 'SET', 'maxmemory', '0');
   });
 
-  /** Any Redis uses more than this. */
+  /** Every Redis uses more memory than this. */
   const fill = () => redis.command('CONFIG', 'SET', 'maxmemory', '1');
 
   async function post(path: string, clientId: string, parameters: Record<string, string>) {
@@ -78,8 +82,11 @@ describe('a store at its maxmemory', () => {
 
   async function userTokens(name: string) {
     const query = new URLSearchParams({
-      ...{ response_type: 'code', client_id: name, redirect_uri: redirectUri },
-      ...{ scope: 'openid offline_access device:read', prompt: 'consent' },
+      response_type: 'code',
+      client_id: name,
+      redirect_uri: redirectUri,
+      scope: 'openid offline_access device:read',
+      prompt: 'consent',
     });
     const url = `${system.authorizationServerUrl}/authorize?${query}`;
     const code = (await authorizeAsUser(url, user(name))).searchParams.get('code') ?? '';
@@ -93,18 +100,18 @@ describe('a store at its maxmemory', () => {
     return (await fetch(`${system.gatewayUrl}/api/device`, { headers })).status;
   };
 
-  async function untilRefused(token: string): Promise<void> {
+  async function untilRejected(token: string): Promise<void> {
     const deadline = performance.now() + 1000;
     while ((await call(token)) !== 401) {
       expect(performance.now()).toBeLessThan(deadline);
     }
   }
 
-  const run = (words: readonly string[], stdin?: string) => runGatehouse(environment, words, stdin);
+  const run = (args: readonly string[], stdin?: string) => runGatehouse(environment, args, stdin);
 
-  it('serves every call with a live token, and refuses new tokens with Retry-After', async () => {
+  test('serves calls with a valid token, and answers token requests with Retry-After', async () => {
     const token = await machineToken('client');
-    // The first call makes the gateway's signing key.
+    // The first call creates the signing key of the gateway.
     expect(await call(token)).toBe(200);
     await fill();
     const statuses: number[] = [];
@@ -117,43 +124,43 @@ describe('a store at its maxmemory', () => {
     expect(refused.body.error).toBe('temporarily_unavailable');
   });
 
-  it('answers 401 to a bad token, as with room', async () => {
+  test('answers 401 to an invalid token, as usual', async () => {
     await fill();
     for (let count = 0; count < 5; count += 1) {
       expect(await call('not-a-token')).toBe(401);
     }
   });
 
-  it.each([
+  test.each([
     ['revoke client', ['revoke', 'client', 'client']],
     ['clients disable', ['clients', 'disable', 'client-off']],
-  ])('accepts %s, with its audit entry', async (_command, words) => {
-    const clientId = words.at(-1) ?? '';
+  ])('accepts %s, with its audit entry', async (_command, args) => {
+    const clientId = args.at(-1) ?? '';
     const token = await machineToken(clientId);
     expect(await call(token)).toBe(200);
     await fill();
-    expect(await run(words)).toMatchObject({ code: 0, errors: '' });
-    await untilRefused(token);
+    expect(await run(args)).toMatchObject({ code: 0, errors: '' });
+    await untilRejected(token);
     const listed = await run(['audit', 'list', '--client', clientId, '--json']);
     expect(listed.output).toContain('"client_changed"');
   });
 
-  it.each([
+  test.each([
     ['revoke user', ['revoke', 'user', 'user']],
     ['users disable', ['users', 'disable', 'user-off']],
     ['users sign-out', ['users', 'sign-out', 'user-out']],
-  ])('accepts %s', async (_command, words) => {
-    const { access, refresh } = await userTokens(words.at(-1) ?? '');
+  ])('accepts %s', async (_command, args) => {
+    const { access, refresh } = await userTokens(args.at(-1) ?? '');
     expect(await call(access)).toBe(200);
     await fill();
-    expect(await run(words)).toMatchObject({ code: 0, errors: '' });
-    await untilRefused(access);
+    expect(await run(args)).toMatchObject({ code: 0, errors: '' });
+    await untilRejected(access);
     await redis.command('CONFIG', 'SET', 'maxmemory', '0');
     const form = { grant_type: 'refresh_token', refresh_token: refresh };
-    expect((await post('/token', words.at(-1) ?? '', form)).body.error).toBe('invalid_grant');
+    expect((await post('/token', args.at(-1) ?? '', form)).body.error).toBe('invalid_grant');
   });
 
-  it('accepts revoke token, and ends its grant', async () => {
+  test('accepts revoke token, which revokes the grant', async () => {
     const { access, refresh } = await userTokens('token');
     await fill();
     expect(await run(['revoke', 'token'], `${access}\n`)).toMatchObject({ code: 0, errors: '' });
@@ -163,17 +170,17 @@ describe('a store at its maxmemory', () => {
     expect((await post('/token', 'token', form)).body.error).toBe('invalid_grant');
   });
 
-  it('accepts a client that revokes its refresh token, and ends its grant', async () => {
+  test('accepts a revocation by a client, which revokes the grant', async () => {
     const { access, refresh } = await userTokens('endpoint');
     await fill();
     expect(await post('/revoke', 'endpoint', { token: refresh })).toMatchObject({ status: 200 });
     expect(await call(access)).toBe(401);
   });
 
-  it('accepts revoke all', async () => {
+  test('accepts revoke all', async () => {
     const token = await machineToken('all');
     await fill();
     expect(await run(['revoke', 'all', '--yes'])).toMatchObject({ code: 0, errors: '' });
-    await untilRefused(token);
+    await untilRejected(token);
   });
 });

@@ -5,14 +5,14 @@ export interface CliReply {
   readonly code: number;
   readonly output: string;
   readonly errors: string;
-  // biome-ignore lint/suspicious/noExplicitAny: whatever shape a test expects
+  // biome-ignore lint/suspicious/noExplicitAny: each test knows the shape that it expects
   readonly json: any;
 }
 
-/** Runs a command in this process, with words on standard input where there are any. */
+/** Runs a command in this process, with `stdin` piped or typed. */
 export async function runGatehouse(
   environment: Readonly<Record<string, string>>,
-  words: readonly string[],
+  args: readonly string[],
   stdin: string | { readonly typed: readonly string[] } = '',
 ): Promise<CliReply> {
   const input = Object.assign(new PassThrough(), { isTTY: typeof stdin !== 'string' });
@@ -22,14 +22,14 @@ export async function runGatehouse(
   } else {
     type(stdin.typed, input, streams.errors);
   }
-  const code = await runCli(words, { environment, input, ...streams });
+  const code = await runCli(args, { environment, input, ...streams });
   const output = String(streams.output.read() ?? '');
   const errors = String(streams.errors.read() ?? '');
-  const json = words.includes('--json') ? JSON.parse(output || errors) : undefined;
+  const json = args.includes('--json') ? JSON.parse(output || errors) : undefined;
   return { code, output, errors, json };
 }
 
-/** Answers each prompt as it appears, like a person. */
+/** Types an answer at each prompt. */
 function type(answers: readonly string[], input: PassThrough, prompts: PassThrough): void {
   const left = [...answers];
   const write = prompts.write.bind(prompts);

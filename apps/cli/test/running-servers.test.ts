@@ -16,26 +16,33 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 
 const main = join(import.meta.dirname, '..', 'src', 'main.ts');
 const redirectUri = 'https://app.example/callback';
 const secureKey = 'webKey0123456789abcdef';
 const client = (clientId: string) => ({
-  ...{ clientId, secureKey, name: clientId, orgId: 'org-1', redirectUris: [redirectUri] },
-  ...{ grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'] },
-  ...{ scopes: ['device:read', 'openid'] },
+  clientId,
+  secureKey,
+  name: clientId,
+  orgId: 'org-1',
+  redirectUris: [redirectUri],
+  grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'],
+  scopes: ['device:read', 'openid'],
 });
 const user = (username: string) => ({
-  ...{ username, password: 'correct horse battery', name: username, orgId: 'org-1' },
+  username,
+  password: 'correct horse battery',
+  name: username,
+  orgId: 'org-1',
 });
 
-/** G1: on every process, always. */
+/** On every process. */
 const REVOKED_WITHIN_MILLISECONDS = 1000;
 
 describe.each(storeEngines)(
-  'operators revoke on %s, and two authorization servers and a gateway',
+  'revocation by operators on %s, with two authorization servers and a gateway',
   (engine) => {
     let directory: string;
     let system: Constellation;
@@ -64,16 +71,16 @@ describe.each(storeEngines)(
       rmSync(directory, { recursive: true });
     });
 
-    /** The command in this process, which costs no start. */
-    const here = (words: readonly string[]) => runGatehouse(environment, words);
+    /** Runs the command in this process, which saves a start. */
+    const here = (args: readonly string[]) => runGatehouse(environment, args);
 
-    /** The command as an operator runs it: a process of its own. */
+    /** Runs the command in a separate process, as operators do. */
     function gatehouse(
-      words: readonly string[],
+      args: readonly string[],
       stdin = '',
     ): Promise<{ code: number | null; output: string }> {
       return new Promise((resolve) => {
-        const child = spawn(process.execPath, [main, ...words], {
+        const child = spawn(process.execPath, [main, ...args], {
           env: { ...processEnvironment, ...environment },
           stdio: ['pipe', 'pipe', 'pipe'],
         });
@@ -103,13 +110,16 @@ describe.each(storeEngines)(
         headers: { authorization: authorization(clientId) },
         body: new URLSearchParams(parameters),
       });
-      // biome-ignore lint/suspicious/noExplicitAny: a reply under test may hold anything
+      // biome-ignore lint/suspicious/noExplicitAny: each test knows the shape that it expects
       return { status: reply.status, body: (await reply.json()) as any };
     }
 
     const authorizationUrl = (clientId: string, more: Record<string, string> = {}) =>
       `${system.authorizationServerUrl}/authorize?${new URLSearchParams({
-        ...{ response_type: 'code', client_id: clientId, redirect_uri: redirectUri, ...more },
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: redirectUri,
+        ...more,
       })}`;
 
     async function newCode(name: string, visitor?: PageVisitor): Promise<string> {
@@ -118,10 +128,12 @@ describe.each(storeEngines)(
     }
 
     const redemption = (code: string) => ({
-      ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri },
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
     });
 
-    /** A browser session, a code, and tokens that both kinds of servers have accepted. */
+    /** A browser session, a code, and tokens that both kinds of servers accepted. */
     async function credentialsOf(name: string) {
       const visitor = createPageVisitor();
       const { body } = await post('/token', name, redemption(await newCode(name, visitor)));
@@ -135,7 +147,7 @@ describe.each(storeEngines)(
       return { visitor, code, refreshToken: String(body.refresh_token), tokens };
     }
 
-    /** No device service runs: what is accepted ends in 502. */
+    /** No device service runs, so an accepted token gets 502. */
     async function gatewayAccepts(token: string): Promise<boolean> {
       const headers = { authorization: `Bearer ${token}` };
       return (await fetch(`${system.gatewayUrl}/api/device`, { headers })).status !== 401;
@@ -166,7 +178,7 @@ describe.each(storeEngines)(
       }
     }
 
-    it('G1 RD-20 revoking a client, a user, or everything ends just that at once, and life goes on', async () => {
+    test('G1 RD-20 revoking a client, a user or everything takes effect at once, and new sign-ins work', async () => {
       const ofClient = await credentialsOf('by-client');
       const { tokens, ...ofUser } = await credentialsOf('by-user');
       const [userToken = '', machineToken = ''] = tokens;
@@ -196,12 +208,13 @@ describe.each(storeEngines)(
       expect(await gatewayAccepts(machine.body.access_token)).toBe(true);
     });
 
-    it('G1 a token is revoked by its value on standard input, with its refresh token', async () => {
+    test('G1 revoking a token from standard input also revokes its refresh token', async () => {
       const { tokens, refreshToken } = await credentialsOf('by-token');
       const [token = '', machineToken = ''] = tokens;
       const { code, output } = await gatehouse(['revoke', 'token', '--json'], `${token}\n`);
       expect({ code, output: JSON.parse(output) }).toMatchObject({
-        ...{ code: 0, output: { revoked: { kind: 'AccessToken', clientId: 'by-token' } } },
+        code: 0,
+        output: { revoked: { kind: 'AccessToken', clientId: 'by-token' } },
       });
       expect(await gatewayAccepts(token)).toBe(false);
       expect(await gatewayAccepts(machineToken)).toBe(true);
@@ -209,23 +222,23 @@ describe.each(storeEngines)(
       expect((await post('/token', 'by-token', refresh, 1)).body.error).toBe('invalid_grant');
     });
 
-    it('G1 CA-14 a disabled client is refused on every process within the second, whatever it holds', async () => {
+    test('G1 CA-14 every process rejects a disabled client and its tokens within one second', async () => {
       const given = await credentialsOf('by-disable');
       const store = createStore(system.storeUrl);
       const { clients } = openIdentity({ store, masterKey });
       const started = performance.now();
       await clients.update('by-disable', (existing) => ({ ...existing, enabled: false }));
       await store.close();
-      const refused = async (what: () => Promise<boolean>) => {
-        while (!(await what())) {
+      const untilRejected = async (isRejected: () => Promise<boolean>) => {
+        while (!(await isRejected())) {
           await sleep(2);
         }
         return performance.now() - started;
       };
       const times = await Promise.all([
-        refused(async () => !(await gatewayAccepts(given.tokens[0]))),
+        untilRejected(async () => !(await gatewayAccepts(given.tokens[0]))),
         ...[0, 1].map((server) =>
-          refused(async () => {
+          untilRejected(async () => {
             const grant = { grant_type: 'client_credentials' };
             return (await post('/token', 'by-disable', grant, server)).status === 401;
           }),
@@ -234,7 +247,7 @@ describe.each(storeEngines)(
       expect(Math.max(...times)).toBeLessThan(REVOKED_WITHIN_MILLISECONDS);
     });
 
-    it('a rotated key works at once beside the old one, and a removed one no longer, on every process', async () => {
+    test('a new key works at once next to the old one, and a removed key stops working, on every process', async () => {
       const status = async (key: string, server: number) =>
         (
           await fetch(`${system.authorizationServerUrls[server]}/token`, {
@@ -262,7 +275,7 @@ describe.each(storeEngines)(
       }
       expect(await here(['clients', 'remove-key', 'keys', old.keyId])).toMatchObject({
         code: 0,
-        output: expect.stringContaining(`Tokens that were issued with ${old.keyId} are revoked`),
+        output: expect.stringContaining(`Tokens issued with ${old.keyId} are revoked`),
       });
       await sleep(60);
       expect([await gatewayAccepts(ofOld), await gatewayAccepts(ofNew)]).toEqual([false, true]);
@@ -272,7 +285,7 @@ describe.each(storeEngines)(
       }
     });
 
-    it('the trail can be followed while the servers work, across processes', async () => {
+    test('audit tail prints new entries of every process', async () => {
       const child = spawn(process.execPath, [main, 'audit', 'tail', '--client', 'keys', '--json'], {
         env: { ...processEnvironment, ...environment },
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -286,7 +299,7 @@ describe.each(storeEngines)(
         while (!output.includes(text)) {
           if (Date.now() > deadline) {
             child.kill();
-            throw new Error(`The trail does not show ${text}:\n${output}`);
+            throw new Error(`The audit trail does not show ${text}:\n${output}`);
           }
           await sleep(20);
         }
@@ -299,7 +312,7 @@ describe.each(storeEngines)(
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line));
-      // An entry is shown again when it counts more events.
+      // An entry that now counts more events is printed again.
       const versions = lines.map(({ id, count = 1 }) => `${id} ${count}`);
       expect(new Set(versions).size).toBe(lines.length);
       expect(lines.filter(({ change }) => change === 'disabled')).toHaveLength(1);

@@ -17,43 +17,46 @@ import {
   text,
   texts,
   UsageError,
-} from '../command.ts';
-import { formatTable } from '../table.ts';
+} from '../command-line/command.ts';
+import { formatTable } from '../command-line/table.ts';
 
 const FOLLOW_MILLISECONDS = 1000;
 const OVERLAP_MILLISECONDS = 5000;
 const TAIL_ENTRIES = 20;
-/** Enough for whatever happens between two looks. */
+/** More than the entries that appear between two reads. */
 const FOLLOWED_ENTRIES = 1000;
 const unitMilliseconds = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 const filterOptions: Readonly<Record<string, Option>> = {
-  client: { type: 'string', description: 'Only of this client.' },
-  user: { type: 'string', description: 'Only of this user: name or id.' },
-  event: { type: 'string', description: `Only ${Object.keys(auditEvents).join(', ')}.` },
+  client: { type: 'string', description: 'Entries of this client.' },
+  user: { type: 'string', description: 'Entries of this user, by username or id.' },
+  event: {
+    type: 'string',
+    description: `Entries with this event: ${Object.keys(auditEvents).join(', ')}.`,
+  },
   severity: {
     type: 'string',
     multiple: true,
-    description: `Only ${auditSeverities.join(', ')}; may be given more than once.`,
+    description: `Entries with this severity: ${auditSeverities.join(', ')}.`,
   },
   since: {
     type: 'string',
-    description: 'From a time (2026-11-20T10:00Z), or a while ago: 30m, 12h, 7d.',
+    description: 'Entries since a time (2026-11-20T10:00Z) or a duration ago (30m, 12h, 7d).',
   },
-  until: { type: 'string', description: 'Up to a time, written as for --since.' },
+  until: { type: 'string', description: 'Entries until a time or a duration ago.' },
 };
 
 const list: Command = {
   name: 'audit list',
-  summary: 'List what happened, newest first.',
+  summary: 'List audit entries, newest first.',
   options: {
     ...filterOptions,
-    limit: { type: 'string', description: 'At most so many entries, 100 by default.' },
+    limit: { type: 'string', description: 'Maximum number of entries. Default: 100.' },
   },
   async run(input, context) {
     const limit = text(input.options.limit) ?? '100';
     if (!/^[1-9]\d{0,5}$/.test(limit)) {
-      throw new UsageError('--limit is a number from 1 to 999999.');
+      throw new UsageError('--limit must be a number from 1 to 999999.');
     }
     const filter = { ...(await readFilter(input, context)), limit: Number(limit) };
     const entries = await context.identity.audit.read(filter);
@@ -63,31 +66,34 @@ const list: Command = {
 
 const tail: Command = {
   name: 'audit tail',
-  summary: 'Show the latest entries, oldest first, and go on with what happens. Ctrl-C ends it.',
+  summary: 'Show the latest audit entries, then new ones as they appear. Stop with Ctrl-C.',
   options: {
     ...filterOptions,
-    follow: { type: 'boolean', description: 'Go on; --no-follow ends after the latest entries.' },
+    follow: {
+      type: 'boolean',
+      description: 'Wait for new entries. Default; --no-follow turns it off.',
+    },
   },
-  notes: ['With --json, one entry a line while it goes on.'],
+  notes: ['With --json, prints one entry per line.'],
   async run(input, context) {
     const { identity, terminal } = context;
     const filter = await readFilter(input, context);
     const isJson = flag(input.options.json) === true;
     const format = (entry: AuditEntry) =>
       isJson ? JSON.stringify(entry) : cells(entry).join('  ').trimEnd();
-    const seen = await identity.audit.read({ ...filter, limit: FOLLOWED_ENTRIES });
-    const latest = seen.slice(0, TAIL_ENTRIES).toReversed();
+    const found = await identity.audit.read({ ...filter, limit: FOLLOWED_ENTRIES });
+    const latest = found.slice(0, TAIL_ENTRIES).toReversed();
     if (flag(input.options.follow) === false) {
       return { json: { entries: latest }, text: latest.map(format).join('\n') };
     }
     for (const entry of latest) {
       terminal.write(format(entry));
     }
-    return follow(filter, seen, identity, (entry) => terminal.write(format(entry)));
+    return follow(filter, found, identity, (entry) => terminal.write(format(entry)));
   },
 };
 
-/** Looks again every second, a little back in time: entries of several processes may arrive out of order. */
+/** Reads again every second. The reads overlap, because processes may write entries out of order. */
 async function follow(
   filter: Omit<AuditFilter, 'limit'>,
   known: readonly AuditEntry[],
@@ -98,20 +104,21 @@ async function follow(
   let shown = new Set(known.map(versionOf));
   for (;;) {
     await sleep(FOLLOW_MILLISECONDS);
-    const back = new Date(Date.parse(newest) - OVERLAP_MILLISECONDS).toISOString();
-    const since = filter.since !== undefined && filter.since > back ? filter.since : back;
-    const seen = await audit.read({ ...filter, since, limit: FOLLOWED_ENTRIES });
-    for (const entry of seen.toReversed()) {
+    const overlapStart = new Date(Date.parse(newest) - OVERLAP_MILLISECONDS).toISOString();
+    const since =
+      filter.since !== undefined && filter.since > overlapStart ? filter.since : overlapStart;
+    const found = await audit.read({ ...filter, since, limit: FOLLOWED_ENTRIES });
+    for (const entry of found.toReversed()) {
       if (!shown.has(versionOf(entry))) {
         write(entry);
       }
     }
-    newest = lastTime(seen) ?? newest;
-    shown = new Set(seen.map(versionOf));
+    newest = lastTime(found) ?? newest;
+    shown = new Set(found.map(versionOf));
   }
 }
 
-/** An entry is shown again when it counts more events. */
+/** An entry that now counts more events is printed again. */
 const versionOf = ({ id, count = 1 }: AuditEntry) => `${id} ${count}`;
 
 function lastTime([newest]: readonly AuditEntry[]): string | undefined {
@@ -124,7 +131,7 @@ async function readFilter(
 ): Promise<Omit<AuditFilter, 'limit'>> {
   const event = text(options.event);
   if (event !== undefined && !Object.hasOwn(auditEvents, event)) {
-    throw new UsageError('There is no such event. The events are:', Object.keys(auditEvents));
+    throw new UsageError('Unknown event. The events are:', Object.keys(auditEvents));
   }
   const name = text(options.user);
   const user = name === undefined ? undefined : await identity.users.findByUsername(name);
@@ -143,7 +150,7 @@ function readSeverities(
 ): readonly AuditSeverity[] | undefined {
   const severities = names?.map((name) => auditSeverities.find((severity) => severity === name));
   if (severities?.includes(undefined) === true) {
-    throw new UsageError('There is no such severity. The severities are:', auditSeverities);
+    throw new UsageError('Unknown severity. The severities are:', auditSeverities);
   }
   return severities?.filter((severity) => severity !== undefined);
 }
@@ -158,7 +165,9 @@ function readTime(option: string, given: string | undefined, now: number): strin
       ? Date.parse(given)
       : now - Number(count) * unitMilliseconds[unit as keyof typeof unitMilliseconds];
   if (Number.isNaN(time)) {
-    throw new UsageError(`--${option} is a time like 2026-11-20T10:00Z, or a while ago like 30m.`);
+    throw new UsageError(
+      `--${option} must be a time such as 2026-11-20T10:00Z, or a duration such as 30m.`,
+    );
   }
   return new Date(time).toISOString();
 }
@@ -186,7 +195,7 @@ function cells(entry: AuditEntry): readonly string[] {
     ...(lastAt === undefined ? {} : { first: at }),
     ...(address === undefined ? {} : { actor }),
     ...rest,
-    ...(isSummary === true ? { summary: 'of several clients, users or reasons' } : {}),
+    ...(isSummary === true ? { summary: 'several clients, users or reasons' } : {}),
     ...(requestId === undefined ? {} : { request: requestId }),
   };
   return [

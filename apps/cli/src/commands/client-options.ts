@@ -1,30 +1,31 @@
 import type { Client } from '@gatehouse/identity';
-import { type CommandInput, flag, type Option, text, texts } from '../command.ts';
+import { type CommandInput, flag, type Option, text, texts } from '../command-line/command.ts';
 
 const list = (description: string): Option => ({ type: 'string', multiple: true, description });
 const one = (description: string): Option => ({ type: 'string', description });
 const yes = (description: string): Option => ({ type: 'boolean', description });
 
-/** What a client is registered with, as options. */
 export const clientOptions: Readonly<Record<string, Option>> = {
-  name: one('What people see on the consent page.'),
-  org: one('The organisation that owns it.'),
-  'grant-type': list('authorization_code, client_credentials, refresh_token, …'),
-  'redirect-uri': list('Where answers go: https, or http on loopback.'),
-  'post-logout-redirect-uri': list('Where a sign-out may lead.'),
-  scope: list('What it may ask for.'),
-  'signature-algorithm': one('SHA-256, MD5, or HMAC-SHA-256: version 2 only.'),
-  'application-type': one('web or native.'),
-  'cors-origin': list('Origins whose scripts may call.'),
-  'ip-allow': list('Addresses or ranges it may call from; none: from anywhere.'),
-  public: yes('It can keep no secret; --no-public takes that back.'),
-  'first-party': yes('Its users are not asked for consent.'),
-  'resource-server': yes('It may introspect every token.'),
-  'own-organization-only': yes('It signs in users of its own organisation only.'),
+  name: one('Name on the consent page.'),
+  org: one('Organization that owns the client.'),
+  'grant-type': list('Grant type: authorization_code, client_credentials, refresh_token, …'),
+  'redirect-uri': list('Redirect URI: https, or http on loopback.'),
+  'post-logout-redirect-uri': list('URI that a sign-out can redirect to.'),
+  scope: list('Scope that the client can request.'),
+  'signature-algorithm': one(
+    'Signature algorithm: SHA-256, MD5, or HMAC-SHA-256 (version 2 only).',
+  ),
+  'application-type': one('Application type: web or native.'),
+  'cors-origin': list('Web origin whose scripts can send requests.'),
+  'ip-allow': list('Address or range that the client can use. Default: all addresses.'),
+  public: yes('Public client, which cannot keep a secret. --no-public makes it confidential.'),
+  'first-party': yes('Skip the consent page.'),
+  'resource-server': yes('Allow the client to introspect every token.'),
+  'own-organization-only': yes('Allow only users of the organization of the client to sign in.'),
 };
 
-/** The members that were given, named as in a bootstrap file. */
-export function givenMembers({ options }: CommandInput): Readonly<Record<string, unknown>> {
+/** The options as members of a client in a bootstrap file. */
+export function membersFromOptions({ options }: CommandInput): Readonly<Record<string, unknown>> {
   const members = {
     name: text(options.name),
     orgId: text(options.org),
@@ -44,7 +45,7 @@ export function givenMembers({ options }: CommandInput): Readonly<Record<string,
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-/** A client as a bootstrap file has it, without what the registry keeps for itself. */
+/** A client as a bootstrap file defines it. */
 export function toDefinition(client: Client): Readonly<Record<string, unknown>> {
   const {
     notBefore: _notBefore,

@@ -6,17 +6,17 @@ import {
   nextNotBefore,
   RefusedChange,
 } from '@gatehouse/identity';
-import { type Command, flag, UsageError } from '../command.ts';
-import { formatTable, formatTime } from '../table.ts';
-import { assertOrganizationExists, validate } from '../validate.ts';
-import { assertSure, sureOption } from './assert-sure.ts';
-import { clientOptions, givenMembers, toDefinition } from './client-options.ts';
+import { type Command, flag, UsageError } from '../command-line/command.ts';
+import { formatTable, formatTime } from '../command-line/table.ts';
+import { assertOrganizationExists, validate } from '../command-line/validate.ts';
+import { assertConfirmed, yesOption } from './assert-confirmed.ts';
+import { clientOptions, membersFromOptions, toDefinition } from './client-options.ts';
 
 const bootstrapNote =
-  'A client that BOOTSTRAP_FILE names becomes what the file says at the next start of a server.';
+  'If BOOTSTRAP_FILE defines the client, the next start of a server restores that definition.';
 
-/** A client as scripts see it: never a key, only what tells keys apart. */
-export function viewClient(client: Client, { clients }: Identity) {
+/** The JSON form of a client. It contains key ids, never keys. */
+export function describeClient(client: Client, { clients }: Identity) {
   return {
     ...toDefinition(client),
     notBefore: client.notBefore,
@@ -28,25 +28,28 @@ export function viewClient(client: Client, { clients }: Identity) {
 export async function findClient(clientId: string, { clients }: Identity): Promise<Client> {
   const client = await clients.find(clientId);
   if (client === undefined) {
-    throw new RefusedChange(`There is no client ${clientId}. gatehouse clients list shows all.`);
+    throw new RefusedChange(`The client ${clientId} does not exist. Run gatehouse clients list.`);
   }
   return client;
 }
 
 const add: Command = {
   name: 'clients add',
-  summary: 'Register a client. Its secureKey is made and shown once.',
+  summary: 'Register a client. Prints the new secure key once.',
   positionals: ['clientId'],
   options: {
     ...clientOptions,
-    'secure-key-stdin': { type: 'boolean', description: 'Read the secureKey from standard input.' },
+    'secure-key-stdin': {
+      type: 'boolean',
+      description: 'Read the secure key from standard input.',
+    },
   },
   async run(input, { identity, terminal, audit }) {
     const { clientId = '' } = input.positionals;
-    const members = givenMembers(input);
-    const isOwn = flag(input.options['secure-key-stdin']) === true;
-    const given = isOwn ? await terminal.readSecret('secureKey') : undefined;
-    const secureKey = members.public === true ? given : (given ?? generateSecureKey());
+    const members = membersFromOptions(input);
+    const isSupplied = flag(input.options['secure-key-stdin']) === true;
+    const supplied = isSupplied ? await terminal.readSecret('Secure key') : undefined;
+    const secureKey = members.public === true ? supplied : (supplied ?? generateSecureKey());
     const { secureKey: _checked, ...definition } = validate(clientSchema, {
       name: clientId,
       ...members,
@@ -54,18 +57,20 @@ const add: Command = {
       ...(secureKey === undefined ? {} : { secureKey }),
     });
     if ((await identity.clients.find(clientId)) !== undefined) {
-      throw new RefusedChange(`The client ${clientId} exists already. Use clients change.`);
+      throw new RefusedChange(
+        `The client ${clientId} already exists. To change it, run gatehouse clients change.`,
+      );
     }
     await assertOrganizationExists(definition.orgId, identity);
     const client = await identity.clients.save(definition, secureKey);
     const [key] = identity.clients.describeKeys(client);
     await audit({ event: 'client_changed', clientId, change: 'added', keyId: key?.keyId });
-    const shown = isOwn || secureKey === undefined ? {} : { secureKey };
+    const shown = isSupplied || secureKey === undefined ? {} : { secureKey };
     return {
-      json: { client: viewClient(client, identity), ...shown },
+      json: { client: describeClient(client, identity), ...shown },
       text: [
         `Added the client ${clientId}.`,
-        ...(shown.secureKey === undefined ? [] : [`secureKey (shown once): ${shown.secureKey}`]),
+        ...(shown.secureKey === undefined ? [] : [`Secure key (shown once): ${shown.secureKey}`]),
       ].join('\n'),
     };
   },
@@ -84,30 +89,33 @@ const list: Command = {
       client.name,
     ]);
     return {
-      json: { clients: clients.map((client) => viewClient(client, identity)) },
-      text: formatTable([['CLIENT', 'ORGANISATION', 'STATE', 'KEYS', 'NAME'], ...rows]),
+      json: { clients: clients.map((client) => describeClient(client, identity)) },
+      text: formatTable([['CLIENT', 'ORGANIZATION', 'STATE', 'KEYS', 'NAME'], ...rows]),
     };
   },
 };
 
 const show: Command = {
   name: 'clients show',
-  summary: 'Show what a client is registered with, and the ids of its keys.',
+  summary: 'Show the settings of a client and the ids of its keys.',
   positionals: ['clientId'],
   async run({ positionals: { clientId = '' } }, { identity }) {
     const client = await findClient(clientId, identity);
-    const { keys, keptKeyIds, notBefore, ...members } = viewClient(client, identity);
+    const { keys, keptKeyIds, notBefore, ...members } = describeClient(client, identity);
     const rows = Object.entries(members).map(([name, value]) => [
       name,
       Array.isArray(value) ? value.join(' ') : String(value),
     ]);
     return {
-      json: { client: viewClient(client, identity) },
+      json: { client: describeClient(client, identity) },
       text: formatTable([
         ...rows,
-        ['revoked up to', notBefore === 0 ? 'never' : formatTime(notBefore)],
-        ...keys.map(({ keyId, createdAt }) => ['key', `${keyId}  made ${formatTime(createdAt)}`]),
-        ...keptKeyIds.map((keyId) => ['removed key', `${keyId}  its tokens stay valid`]),
+        ['revoked before', notBefore === 0 ? 'never' : formatTime(notBefore)],
+        ...keys.map(({ keyId, createdAt }) => [
+          'key',
+          `${keyId}  created ${formatTime(createdAt)}`,
+        ]),
+        ...keptKeyIds.map((keyId) => ['removed key', `${keyId}  its tokens are still valid`]),
       ]),
     };
   },
@@ -115,20 +123,20 @@ const show: Command = {
 
 const change: Command = {
   name: 'clients change',
-  summary: 'Change what a client is registered with. What is not named stays.',
+  summary: 'Change settings of a client. Other settings stay the same.',
   positionals: ['clientId'],
-  options: { ...clientOptions, ...sureOption },
-  notes: ['A list replaces the one there was; an empty value empties it.', bootstrapNote],
+  options: { ...clientOptions, ...yesOption },
+  notes: ['A list option replaces the whole list. An empty value clears it.', bootstrapNote],
   async run(input, context) {
     const { identity, audit } = context;
     const { clientId = '' } = input.positionals;
-    const members = givenMembers(input);
+    const members = membersFromOptions(input);
     if (Object.keys(members).length === 0) {
-      throw new UsageError('Name at least one thing to change.', ['clients change --help']);
+      throw new UsageError('Set at least one option.', ['clients change --help']);
     }
     const existing = await findClient(clientId, identity);
     const wanted = { ...toDefinition(existing), ...members };
-    // The keys stay what they are: the rule that asks for one is met by any.
+    // The keys do not change here. The schema requires one, so any value will do.
     const placeholder = wanted.public === true ? {} : { secureKey: generateSecureKey() };
     const { secureKey: _unused, ...definition } = validate(clientSchema, {
       ...wanted,
@@ -136,19 +144,19 @@ const change: Command = {
     });
     await assertOrganizationExists(definition.orgId, identity);
     if (definition.public && existing.sealedSecureKeys.length > 0) {
-      await assertSure(input, context, {
-        question: `A public client holds no secureKey: those of ${clientId} end for good. Sure?`,
-        unchanged: `Nothing was changed: as a public client ${clientId} would lose its secureKeys for good.`,
+      await assertConfirmed(input, context, {
+        question: `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`,
+        unchanged: `Nothing was changed. A public client has no secure key, so this would delete the secure keys of ${clientId}.`,
       });
     }
     const client = await identity.clients.save(definition);
     await audit({ event: 'client_changed', clientId, change: 'changed' });
     const hint =
       !client.public && client.sealedSecureKeys.length === 0
-        ? [`It has no secureKey yet: gatehouse clients rotate-key ${clientId}`]
+        ? [`It has no secure key. To create one, run gatehouse clients rotate-key ${clientId}`]
         : [];
     return {
-      json: { client: viewClient(client, identity) },
+      json: { client: describeClient(client, identity) },
       text: [`Changed the client ${clientId}.`, ...hint].join('\n'),
     };
   },
@@ -164,12 +172,12 @@ function toggle(verb: 'enable' | 'disable', summary: string): Command {
       const client = await identity.clients.update(clientId, (existing) => ({
         ...existing,
         enabled,
-        // What it had must not come back to life when it is enabled again.
+        // Enabling the client again must not restore its old tokens.
         notBefore: enabled ? existing.notBefore : nextNotBefore(now()),
       }));
       await audit({ event: 'client_changed', clientId, change: `${verb}d` });
       return {
-        json: { client: viewClient(client, identity) },
+        json: { client: describeClient(client, identity) },
         text: `The client ${clientId} is ${verb}d.`,
       };
     },
@@ -181,6 +189,6 @@ export const clientCommands: readonly Command[] = [
   list,
   show,
   change,
-  toggle('disable', 'Refuse a client at once, and end all it was given for good.'),
-  toggle('enable', 'Let a disabled client in again.'),
+  toggle('disable', 'Reject a client immediately and revoke everything issued to it.'),
+  toggle('enable', 'Enable a disabled client. Revoked tokens stay revoked.'),
 ];

@@ -1,22 +1,21 @@
-import { type Command, flag, type Option, UsageError } from '../command.ts';
-import { viewClient } from './clients.ts';
+import { type Command, flag, type Option, UsageError } from '../command-line/command.ts';
+import { describeClient } from './clients.ts';
 
 const keepTokens: Option = {
   type: 'boolean',
   description:
-    'For a planned change: tokens issued with the removed key stay valid until they expire.',
+    'Keep tokens that were issued with the removed key valid until they expire. For planned changes.',
 };
 
-/** What removing a key means for the tokens that were issued with it. */
-function fateOfTokens(keyId: string, kept: boolean): string {
+function describeTokens(keyId: string, kept: boolean): string {
   return kept
-    ? `Tokens that were issued with ${keyId} stay valid until they expire.`
-    : `Tokens that were issued with ${keyId} are revoked: access tokens, X-Access-Tokens and refresh tokens.`;
+    ? `Tokens issued with ${keyId} stay valid until they expire.`
+    : `Tokens issued with ${keyId} are revoked: access tokens, X-Access-Tokens and refresh tokens.`;
 }
 
 const rotateKey: Command = {
   name: 'clients rotate-key',
-  summary: 'Give a client a new secureKey, shown once. The one it has stays valid.',
+  summary: 'Create a new secure key for a client and print it once. The existing key stays valid.',
   positionals: ['clientId'],
   options: {
     'replace-oldest': {
@@ -29,9 +28,10 @@ const rotateKey: Command = {
     const replaceOldest = flag(options['replace-oldest']) === true;
     const kept = flag(options['keep-tokens']) === true;
     if (kept && !replaceOldest) {
-      throw new UsageError('--keep-tokens needs --replace-oldest: without it, no key is removed.', [
-        'clients rotate-key --help',
-      ]);
+      throw new UsageError(
+        '--keep-tokens requires --replace-oldest, because otherwise no key is removed.',
+        ['clients rotate-key --help'],
+      );
     }
     const rotated = await identity.clients.rotateKey(clientId, { replaceOldest, keepTokens: kept });
     const { client, secureKey, keyId, replacedKeyId } = rotated;
@@ -45,13 +45,13 @@ const rotateKey: Command = {
       });
     }
     return {
-      json: { client: viewClient(client, identity), secureKey, keyId, replacedKeyId },
+      json: { client: describeClient(client, identity), secureKey, keyId, replacedKeyId },
       text: [
         `The client ${clientId} has a new key, ${keyId}.`,
-        `secureKey (shown once): ${secureKey}`,
+        `Secure key (shown once): ${secureKey}`,
         ...(replacedKeyId === undefined
           ? []
-          : [`The key ${replacedKeyId} is no longer valid.`, fateOfTokens(replacedKeyId, kept)]),
+          : [`The key ${replacedKeyId} is no longer valid.`, describeTokens(replacedKeyId, kept)]),
       ].join('\n'),
     };
   },
@@ -59,19 +59,18 @@ const rotateKey: Command = {
 
 const removeKey: Command = {
   name: 'clients remove-key',
-  summary:
-    'Remove one of two secureKeys of a client for good, and revoke the tokens issued with it.',
+  summary: 'Delete one of two secure keys of a client, and revoke the tokens issued with it.',
   positionals: ['clientId', 'keyId'],
   options: {
     'keep-tokens': keepTokens,
     revoke: {
       type: 'boolean',
-      description: 'Also revoke every other token of the client, whichever key it was issued with.',
+      description: 'Also revoke every other token of the client.',
     },
   },
   notes: [
-    'gatehouse clients show lists the keys.',
-    'Removing a key whose tokens were kept revokes them.',
+    'To list the keys, run gatehouse clients show.',
+    'If the key was removed with --keep-tokens before, this revokes its tokens.',
   ],
   async run({ positionals: { clientId = '', keyId = '' }, options }, { identity, audit }) {
     const kept = flag(options['keep-tokens']) === true;
@@ -86,10 +85,10 @@ const removeKey: Command = {
       await audit({ event: 'client_changed', clientId, change: 'revoked' });
     }
     return {
-      json: { client: viewClient(client, identity), tokensKept: kept },
+      json: { client: describeClient(client, identity), tokensKept: kept },
       text: [
         `The client ${clientId} no longer has the key ${keyId}.`,
-        revoked ? `Everything the client was given so far is revoked.` : fateOfTokens(keyId, kept),
+        revoked ? `Revoked everything issued to the client so far.` : describeTokens(keyId, kept),
       ].join('\n'),
     };
   },

@@ -16,25 +16,25 @@ import {
   type Option,
   text,
   UsageError,
-} from '../command.ts';
-import { formatTable } from '../table.ts';
-import type { Terminal } from '../terminal.ts';
-import { assertOrganizationExists, validate } from '../validate.ts';
+} from '../command-line/command.ts';
+import { formatTable } from '../command-line/table.ts';
+import type { Terminal } from '../command-line/terminal.ts';
+import { assertOrganizationExists, validate } from '../command-line/validate.ts';
 
 const passwordOptions: Readonly<Record<string, Option>> = {
-  generate: { type: 'boolean', description: 'Make a password and show it once.' },
+  generate: { type: 'boolean', description: 'Generate a password and print it once.' },
 };
-const passwordNote = 'The password is read from standard input, or asked for.';
+const passwordNote = 'Enter the password at the prompt or on standard input.';
 
-function viewUser({ userId, username, name, orgId, enabled, notBefore }: User) {
+function describeUser({ userId, username, name, orgId, enabled, notBefore }: User) {
   return { userId, username, name, orgId, enabled, notBefore };
 }
 
-/** By the name they sign in with, or by their id. */
+/** @param name a username or user id */
 export async function findUser(name: string, { users }: Identity): Promise<User> {
   const user = (await users.findByUsername(name)) ?? (await users.find(name));
   if (user === undefined) {
-    throw new RefusedChange('There is no such user. gatehouse users list shows all.');
+    throw new RefusedChange('The user does not exist. Run gatehouse users list.');
   }
   return user;
 }
@@ -47,13 +47,13 @@ async function readPassword(
     return { password: generateSecureKey(20), generated: true };
   }
   const password = await terminal.readSecret('Password');
-  if (terminal.isInteractive && (await terminal.readSecret('The same again')) !== password) {
+  if (terminal.isInteractive && (await terminal.readSecret('Password again')) !== password) {
     throw new UsageError('The two passwords differ.');
   }
   return { password, generated: false };
 }
 
-/** @throws UsageError with what is wrong with the password, and how to fix it */
+/** @throws UsageError that explains the rule that the password breaks */
 function assertPassword(password: string, username: string): void {
   const problem = passwordProblem(password, { username });
   if (problem !== undefined) {
@@ -61,10 +61,10 @@ function assertPassword(password: string, username: string): void {
   }
 }
 
-/** The password for the one who asked for it to be made, and nobody else. */
+/** Only a generated password is printed. */
 function shownPassword({ password, generated }: { password: string; generated: boolean }) {
   return generated
-    ? { json: { password }, lines: [`password (shown once): ${password}`] }
+    ? { json: { password }, lines: [`Password (shown once): ${password}`] }
     : { json: {}, lines: [] };
 }
 
@@ -73,15 +73,15 @@ const add: Command = {
   summary: 'Add a user.',
   positionals: ['username'],
   options: {
-    name: { type: 'string', description: 'What to call the person. The username by default.' },
-    org: { type: 'string', description: 'The organisation they belong to.' },
+    name: { type: 'string', description: 'Display name. Default: the username.' },
+    org: { type: 'string', description: 'Organization of the user.' },
     ...passwordOptions,
   },
   notes: [passwordNote],
   async run(input, { identity, terminal, audit }) {
     const { username = '' } = input.positionals;
     if ((await identity.users.findByUsername(username)) !== undefined) {
-      throw new RefusedChange('A user of that name exists already.');
+      throw new RefusedChange('A user with this username already exists.');
     }
     const secret = await readPassword(input, terminal);
     const definition = validate(userSchema, {
@@ -95,8 +95,8 @@ const add: Command = {
     await audit({ event: 'user_changed', userId: user.userId, change: 'added' });
     const shown = shownPassword(secret);
     return {
-      json: { user: viewUser(user), ...shown.json },
-      text: [`Added the user ${username}, ${user.userId}.`, ...shown.lines].join('\n'),
+      json: { user: describeUser(user), ...shown.json },
+      text: [`Added the user ${username} with the id ${user.userId}.`, ...shown.lines].join('\n'),
     };
   },
 };
@@ -114,15 +114,15 @@ const list: Command = {
       name,
     ]);
     return {
-      json: { users: users.map(viewUser) },
-      text: formatTable([['USER', 'ORGANISATION', 'STATE', 'ID', 'NAME'], ...rows]),
+      json: { users: users.map(describeUser) },
+      text: formatTable([['USER', 'ORGANIZATION', 'STATE', 'ID', 'NAME'], ...rows]),
     };
   },
 };
 
 const password: Command = {
   name: 'users password',
-  summary: 'Set a password, and sign the user out everywhere.',
+  summary: 'Set the password of a user and sign the user out everywhere.',
   positionals: ['username'],
   options: passwordOptions,
   notes: [passwordNote],
@@ -140,21 +140,24 @@ const password: Command = {
     await audit({ event: 'user_changed', userId, change: 'password_changed' });
     const shown = shownPassword(secret);
     return {
-      json: { user: viewUser(user), ...shown.json },
-      text: [`The password of ${existing.username} is changed.`, ...shown.lines].join('\n'),
+      json: { user: describeUser(user), ...shown.json },
+      text: [`Changed the password of ${existing.username}.`, ...shown.lines].join('\n'),
     };
   },
 };
 
 const signOut: Command = {
   name: 'users sign-out',
-  summary: 'Sign a user out everywhere: every session and token ends.',
+  summary: 'Sign a user out everywhere. Revokes every session and token.',
   positionals: ['username'],
   async run({ positionals: { username = '' } }, { identity, audit }) {
     const { userId } = await findUser(username, identity);
     const user = await identity.revocations.user(userId);
     await audit({ event: 'user_changed', userId, change: 'revoked' });
-    return { json: { user: viewUser(user) }, text: `${user.username} is signed out everywhere.` };
+    return {
+      json: { user: describeUser(user) },
+      text: `${user.username} is signed out everywhere.`,
+    };
   },
 };
 
@@ -169,11 +172,11 @@ function toggle(verb: 'enable' | 'disable', summary: string): Command {
       const user = await identity.users.update(userId, (current) => ({
         ...current,
         enabled,
-        // Nothing they had comes back to life when they are enabled again.
+        // Enabling the user again must not restore old sessions and tokens.
         notBefore: enabled ? current.notBefore : nextNotBefore(now()),
       }));
       await audit({ event: 'user_changed', userId, change: `${verb}d` });
-      return { json: { user: viewUser(user) }, text: `${user.username} is ${verb}d.` };
+      return { json: { user: describeUser(user) }, text: `${user.username} is ${verb}d.` };
     },
   };
 }
@@ -181,8 +184,8 @@ function toggle(verb: 'enable' | 'disable', summary: string): Command {
 export const userCommands: readonly Command[] = [
   add,
   list,
-  toggle('disable', 'Refuse a user at once, and sign them out everywhere.'),
-  toggle('enable', 'Let a disabled user sign in again.'),
+  toggle('disable', 'Reject a user immediately and sign the user out everywhere.'),
+  toggle('enable', 'Enable a disabled user.'),
   password,
   signOut,
 ];

@@ -3,11 +3,7 @@ import { type Identity, RefusedChange } from '@gatehouse/identity';
 import type { z } from 'zod';
 import { UsageError } from './command.ts';
 
-/**
- * The same rules as for a bootstrap file.
- *
- * @throws UsageError with every problem at once, without the values
- */
+/** @throws UsageError that lists every problem, without the values */
 export function validate<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -23,7 +19,7 @@ export function validate<Schema extends z.ZodType>(
 export async function assertOrganizationExists(orgId: string, identity: Identity): Promise<void> {
   if ((await identity.organizations.find(orgId)) === undefined) {
     throw new RefusedChange(
-      `There is no organisation ${orgId}. Add it first: gatehouse organizations add ${orgId}`,
+      `The organization ${orgId} does not exist. Add it first: gatehouse organizations add ${orgId}`,
     );
   }
 }

@@ -8,17 +8,17 @@ export function describeCommands(commands: readonly Command[]): string {
     '',
     formatTable(rows),
     '',
-    'Every command takes --json (for scripts) and --help.',
-    'The store is found as the servers find it: DATA_DIR, or STORE_URL and MASTER_KEY_FILE.',
-    'Passwords and tokens are read from standard input or asked for, never taken as arguments.',
-    'Exit codes: 0 done, 1 refused or failed, 2 called wrongly.',
+    'Every command accepts --json (output for scripts) and --help.',
+    'The commands find the store as the servers do: with DATA_DIR, or with STORE_URL and MASTER_KEY_FILE.',
+    'Enter passwords and tokens at the prompt or on standard input, never as arguments.',
+    'Exit codes: 0 success, 1 the command failed, 2 invalid usage.',
   ].join('\n');
 }
 
 export function describeCommand(command: Command): string {
   const options = Object.entries(command.options ?? {}).map(([name, option]) => [
     `  --${name}${option.type === 'string' ? ' <value>' : ''}`,
-    `${option.description}${option.multiple === true ? ' (may be repeated)' : ''}`,
+    `${option.description}${option.multiple === true ? ' Can be repeated.' : ''}`,
   ]);
   return [
     `Usage: npm run gatehouse -- ${usage(command)} [options]`,
@@ -26,7 +26,11 @@ export function describeCommand(command: Command): string {
     command.summary,
     ...(command.notes ?? []),
     '',
-    formatTable([...options, ['  --json', 'Write JSON, for scripts.'], ['  --help', 'Show this.']]),
+    formatTable([
+      ...options,
+      ['  --json', 'Print JSON, for scripts.'],
+      ['  --help', 'Show this help.'],
+    ]),
   ].join('\n');
 }
 

@@ -1,9 +1,10 @@
 import type { AuditEvent, Identity } from '@gatehouse/identity';
 import type { Terminal } from './terminal.ts';
 
-/** An option as `--name`; `multiple` ones may be given again and again. */
+/** The option `--name`. */
 export interface Option {
   readonly type: 'string' | 'boolean';
+  /** The option can be repeated. */
   readonly multiple?: boolean;
   readonly description: string;
 }
@@ -11,9 +12,8 @@ export interface Option {
 export type OptionValue = string | boolean | readonly string[] | undefined;
 
 export interface CommandInput {
-  /** By the names in `positionals`. */
+  /** By the names in `Command.positionals`. */
   readonly positionals: Readonly<Record<string, string>>;
-  /** What was given; a name that is missing was not. */
   readonly options: Readonly<Record<string, OptionValue>>;
 }
 
@@ -22,15 +22,15 @@ export interface CommandContext {
   readonly terminal: Terminal;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Records a change that was made. A failure to do so is the command's failure, and is said. */
+  /** Records a change. If recording fails, the command fails. */
   audit(event: AuditEvent): Promise<void>;
 }
 
-/** Both are written to standard output, one or the other. Secrets are shown here and never again. */
+/** The command prints one of the two to standard output. Secrets appear only here. */
 export interface CommandResult {
-  /** For scripts: the shape stays as it is. */
+  /** For scripts, which rely on its shape. */
   readonly json: unknown;
-  /** For a person. */
+  /** For people. */
   readonly text: string;
 }
 
@@ -38,16 +38,19 @@ export interface Command {
   /** Two words: group and verb. */
   readonly name: string;
   readonly summary: string;
-  /** All are required. */
+  /** Required arguments, in order. */
   readonly positionals?: readonly string[];
   readonly options?: Readonly<Record<string, Option>>;
-  /** Further lines of its help. */
+  /** Additional lines of the help text. */
   readonly notes?: readonly string[];
   /** @throws UsageError, RefusedChange, StoreUnavailable */
   run(input: CommandInput, context: CommandContext): Promise<CommandResult>;
 }
 
-/** Called wrongly: exit code 2. Never quotes what was given: it may be a secret in the wrong place. */
+/**
+ * Invalid usage: exit code 2. The message never quotes a value, because a secret could be in the wrong
+ * place.
+ */
 export class UsageError extends Error {
   readonly problems: readonly string[];
 

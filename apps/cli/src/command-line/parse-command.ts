@@ -1,35 +1,34 @@
 import { parseArgs } from 'node:util';
 import { type Command, type CommandInput, type OptionValue, UsageError } from './command.ts';
 
-/** What the words on the command line ask for. */
-export type Call =
+export type ParsedCommand =
   | { readonly help: true; readonly command?: Command; readonly among: readonly Command[] }
   | { readonly help: false; readonly command: Command; readonly input: CommandInput };
 
-/** @throws UsageError naming what is wrong, never quoting a value */
-export function parseCommand(words: readonly string[], commands: readonly Command[]): Call {
-  const wantsHelp = words.includes('--help') || words.includes('-h');
-  const [group, verb] = words.filter((word) => !word.startsWith('-'));
+/** @throws UsageError, which never quotes a value */
+export function parseCommand(args: readonly string[], commands: readonly Command[]): ParsedCommand {
+  const wantsHelp = args.includes('--help') || args.includes('-h');
+  const [group, verb] = args.filter((arg) => !arg.startsWith('-'));
   const among = commands.filter(({ name }) => name.split(' ')[0] === group);
   if (group === undefined || (wantsHelp && (among.length === 0 || verb === undefined))) {
     return { help: true, among: among.length === 0 ? commands : among };
   }
   const command = among.find(({ name }) => name === `${group} ${verb}`);
   if (command === undefined) {
-    throw new UsageError('There is no such command. The commands are:', [
+    throw new UsageError('Unknown command. The commands are:', [
       ...(among.length === 0 ? commands : among).map(({ name }) => name),
     ]);
   }
   return wantsHelp
     ? { help: true, command, among: [command] }
-    : { help: false, command, input: parseInput(words, command) };
+    : { help: false, command, input: parseInput(args, command) };
 }
 
-function parseInput(words: readonly string[], command: Command): CommandInput {
+function parseInput(args: readonly string[], command: Command): CommandInput {
   const options = Object.entries(command.options ?? {}).map(
     ([name, { type, multiple = false }]) => [name, { type, multiple }] as const,
   );
-  const parsed = parseWords(words, command, {
+  const parsed = parseArguments(args, command, {
     ...Object.fromEntries(options),
     json: { type: 'boolean' },
   });
@@ -40,7 +39,7 @@ function parseInput(words: readonly string[], command: Command): CommandInput {
     throw new UsageError(`${command.name} needs <${missing}>.`, [hint(command)]);
   }
   if (given.length > names.length) {
-    const message = `${command.name} takes ${names.length} argument(s), ${given.length} were given.`;
+    const message = `${command.name} takes ${names.length} argument(s), but got ${given.length}.`;
     throw new UsageError(message, [hint(command)]);
   }
   return {
@@ -49,29 +48,29 @@ function parseInput(words: readonly string[], command: Command): CommandInput {
   };
 }
 
-function parseWords(
-  words: readonly string[],
+function parseArguments(
+  args: readonly string[],
   command: Command,
   options: NonNullable<Parameters<typeof parseArgs>[0]>['options'] & object,
 ) {
   try {
     return parseArgs({
-      args: [...words],
+      args: [...args],
       options,
       allowPositionals: true,
       allowNegative: true,
       strict: true,
     });
   } catch (error) {
-    // Its message names the option; what follows may quote a value.
+    // The message of parseArgs names the option first. The rest may quote a value.
     const [, name] = /'(--?[a-z-]+)/.exec(error instanceof Error ? error.message : '') ?? [];
-    const what = name === undefined ? 'an option' : `the option ${name}`;
-    throw new UsageError(`${command.name} cannot be called with ${what} like this.`, [
+    const option = name === undefined ? 'an option' : `the option ${name}`;
+    throw new UsageError(`${command.name} does not accept ${option} in this form.`, [
       hint(command),
     ]);
   }
 }
 
 function hint({ name }: Command): string {
-  return `gatehouse ${name} --help says how.`;
+  return `Run "npm run gatehouse -- ${name} --help" for help.`;
 }

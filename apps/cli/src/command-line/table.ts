@@ -1,4 +1,4 @@
-/** Rows in aligned columns, two spaces apart. */
+/** Aligns the columns, with two spaces between them. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
@@ -16,7 +16,7 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** Epoch seconds as a person reads them. */
+/** @param seconds since the epoch */
 export function formatTime(seconds: number | undefined): string {
   return seconds === undefined ? 'unknown' : new Date(seconds * 1000).toISOString();
 }

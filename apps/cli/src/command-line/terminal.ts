@@ -2,14 +2,18 @@ import { createInterface } from 'node:readline/promises';
 import { type Readable, Writable } from 'node:stream';
 import { UsageError } from './command.ts';
 
-/** How a secret gets in: piped, or typed without being shown. Never as an argument: shells remember those. */
+/** Reads secrets from a pipe or a prompt without echo. Shells would store arguments in their history. */
 export interface Terminal {
   readonly isInteractive: boolean;
-  /** One line of standard input, or what is typed at the prompt. @throws UsageError when it is empty */
+  /**
+   * Reads standard input, or a line at the prompt.
+   *
+   * @throws UsageError if it is empty
+   */
   readSecret(prompt: string): Promise<string>;
-  /** Asked at a keyboard only. */
+  /** Resolves to false if standard input is not interactive. */
   confirm(prompt: string): Promise<boolean>;
-  /** For what goes on: a followed audit trail. */
+  /** Prints a line before the command ends. */
   write(line: string): void;
 }
 
@@ -40,7 +44,7 @@ export function createTerminal(streams: {
     async readSecret(prompt) {
       const secret = isInteractive ? await ask(`${prompt}: `, false) : await readLine(input);
       if (secret === '') {
-        throw new UsageError(`No ${prompt.toLowerCase()} was given on standard input.`);
+        throw new UsageError(`Standard input contains no ${prompt.toLowerCase()}.`);
       }
       return secret;
     },
@@ -49,13 +53,15 @@ export function createTerminal(streams: {
   };
 }
 
-/** All of a pipe, without its last line break: a password may hold any other character. */
+/** Reads to the end, without the last line break. A password can contain every other character. */
 async function readLine(input: Readable): Promise<string> {
   let text = '';
   for await (const chunk of input) {
     text += String(chunk);
     if (text.length > MAXIMUM_SECRET_CHARACTERS) {
-      throw new UsageError('Standard input holds more than a secret.');
+      throw new UsageError(
+        `Standard input must contain only the secret, at most ${MAXIMUM_SECRET_CHARACTERS} characters.`,
+      );
     }
   }
   return text.replace(/\r?\n$/, '');

@@ -1,0 +1,27 @@
+import { RefusedChange } from '@gatehouse/identity';
+import {
+  type CommandContext,
+  type CommandInput,
+  flag,
+  type Option,
+} from '../command-line/command.ts';
+
+export const yesOption: Readonly<Record<'yes', Option>> = {
+  yes: { type: 'boolean', description: 'Do not ask for confirmation.' },
+};
+
+/**
+ * Asks before a change that cannot be undone.
+ *
+ * @param unchanged the message if the operator does not confirm
+ * @throws RefusedChange without `--yes` and without confirmation at the prompt
+ */
+export async function assertConfirmed(
+  { options }: CommandInput,
+  { terminal }: Pick<CommandContext, 'terminal'>,
+  { question, unchanged }: { readonly question: string; readonly unchanged: string },
+): Promise<void> {
+  if (flag(options.yes) !== true && !(await terminal.confirm(question))) {
+    throw new RefusedChange(`${unchanged} Add --yes to continue without a prompt.`);
+  }
+}
