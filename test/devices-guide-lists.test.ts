@@ -106,12 +106,12 @@ describe('docs/devices.md, the members', () => {
   });
 
   it.each([
-    ['The reply', `stops at ${COUNT_LIMIT}:`],
-    ['Many at once, and changes', `Up to ${MAXIMUM_BATCH_DEVICES} devices`],
+    ['The reply', `stops at ${COUNT_LIMIT}.`],
+    ['Many at once, and changes', `up to ${MAXIMUM_BATCH_DEVICES} devices`],
     ['Queries', `More than ${MAX_PAGE_SIZE} means ${MAX_PAGE_SIZE}.`],
     ['Queries', `first ${MAX_OFFSET} records`],
-    ['Tags', `At most ${MAXIMUM_TAGS} a device`],
-    ['Logs', `up to ${MAXIMUM_RECORDS},`],
+    ['Tags', `has at most ${MAXIMUM_TAGS} tags`],
+    ['Logs', `up to ${MAXIMUM_RECORDS}.`],
     ['Logs', `More than ${MAX_RECORD_AGE_MS / 86_400_000} days ago`],
     ['Logs', `or ${MAX_RECORD_LEAD_MS / 60_000} minutes ahead`],
     ['Logs', `deleted ${readConfiguration({}).logRetentionDays} days after`],
