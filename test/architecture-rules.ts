@@ -211,7 +211,23 @@ const conduct: readonly Rule[] = [
         ? [{ line: file.lineCount, what: `has ${file.lineCount} lines` }]
         : [],
   },
+  {
+    name: 'has no function over 60 lines but the listed ones',
+    why: 'A function that long does more than one thing',
+    check: (file) =>
+      file.isTest || longFunctions.has(file.path)
+        ? []
+        : [...file.text.matchAll(/biome-ignore[^\n]*noExcessiveLinesPerFunction/g)].map(
+            (match) => ({
+              line: lineOf(file.text, match.index),
+              what: 'suppresses the limit of 60 lines for a function',
+            }),
+          ),
+  },
 ];
+
+/** Files with a longer function. The reason is in the suppression itself. */
+const longFunctions: ReadonlySet<string> = new Set([]);
 
 const leftovers = new Set(['utils', 'util', 'helpers', 'common', 'lib', 'types', 'misc', 'shared']);
 

@@ -17,6 +17,7 @@ export interface SourceFile {
   /** Tests, contract suites and what only they use. */
   readonly isTest: boolean;
   readonly imports: readonly Import[];
+  readonly text: string;
   /** The text with every comment blanked; lines stay where they are. */
   readonly code: string;
   readonly lineCount: number;
@@ -59,6 +60,7 @@ export function sourceFile(path: string, text: string): SourceFile {
       /\.test\.ts$|-contract\.ts$|^test\/|^bench\/|^packages\/testing\//.test(path) ||
       /^[^/]+\/[^/]+\/test\//.test(path),
     imports: findImports(code),
+    text,
     code,
     lineCount: text.replace(/\n$/, '').split('\n').length,
   };
