@@ -18,7 +18,9 @@ const linter = createLinter({
     rules: [
       { ruleId: 'terms', rule: terminology, options: { defaultTerms: false, terms, skip: [] } },
     ],
-    filterRules: [{ ruleId: 'quotations', rule: allowlist.default, options: { allow: quotations } }],
+    filterRules: [
+      { ruleId: 'quotations', rule: allowlist.default, options: { allow: quotations } },
+    ],
     plugins: [
       { pluginId: 'markdown', plugin: markdown.default },
       { pluginId: 'source-text', plugin: sourceTextPlugin },

@@ -1,4 +1,8 @@
-import { ASTNodeTypes, type TxtDocumentNode, type TxtParagraphNode } from '@textlint/ast-node-types';
+import {
+  ASTNodeTypes,
+  type TxtDocumentNode,
+  type TxtParagraphNode,
+} from '@textlint/ast-node-types';
 import type { TextlintMessage, TextlintPluginCreator } from '@textlint/types';
 import jsTokens, { type Token } from 'js-tokens';
 
@@ -37,28 +41,20 @@ function toDocument(text: string): TxtDocumentNode {
 function findPassages(text: string): readonly Passage[] {
   const passages: Passage[] = [];
   let start = 0;
-  let lineComment: Passage | undefined;
+  let follows: Token['type'] | undefined;
   for (const token of jsTokens(text)) {
     const end = start + token.value.length;
-    if (isProse(token)) {
-      const continues = token.type === 'SingleLineComment' && lineComment !== undefined;
-      const passage = { start: continues ? (passages.pop()?.start ?? start) : start, end };
-      passages.push(passage);
-      lineComment = token.type === 'SingleLineComment' ? passage : undefined;
-    } else if (!isSpace(token)) {
-      lineComment = undefined;
+    if (token.type === 'SingleLineComment' && follows === 'SingleLineComment') {
+      passages.push({ start: passages.pop()?.start ?? start, end });
+    } else if (/Comment$/.test(token.type)) {
+      passages.push({ start, end });
+    } else if (/^String|Template/.test(token.type) && /\S\s+\S/.test(token.value)) {
+      passages.push({ start: start + 1, end: end - (token.value.endsWith('${') ? 2 : 1) });
     }
+    follows = isSpace(token) ? follows : token.type;
     start = end;
   }
   return passages;
-}
-
-function isProse({ type, value }: Token): boolean {
-  return (
-    type === 'MultiLineComment' ||
-    type === 'SingleLineComment' ||
-    (/String|Template/.test(type) && /\S\s+\S/.test(value))
-  );
 }
 
 function isSpace({ type }: Token): boolean {
