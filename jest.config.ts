@@ -3,16 +3,13 @@ import type { Config } from 'jest';
 const config: Config = {
   testEnvironment: 'node',
   testMatch: ['**/*.test.ts'],
-  // What takes minutes has its own command: npm run test:slow.
+  // Each of these suites has its own command in package.json.
   testPathIgnorePatterns: [
     '/node_modules/',
     '/data/',
     ...(process.env.SLOW_TESTS === '1' ? [] : ['\\.slow\\.test\\.ts$']),
-    // Attacks, too: npm run test:attacks.
     ...(process.env.ATTACK_TESTS === '1' ? [] : ['/test/attacks/']),
-    // Stores that are broken under load, too: npm run test:faults.
     ...(process.env.FAULT_TESTS === '1' ? [] : ['/test/faults/']),
-    // What needs a Docker engine too: npm run test:compose.
     ...(process.env.COMPOSE_TESTS === '1' ? [] : ['/test/compose/']),
   ],
   modulePathIgnorePatterns: ['<rootDir>/data/'],
@@ -27,7 +24,7 @@ const config: Config = {
       },
     ],
   },
-  // The tests wait for processes more than they compute: one worker a core, not one fewer.
+  // One worker per core: the tests wait for processes more than they compute.
   maxWorkers: '100%',
   testTimeout: 30_000,
 };

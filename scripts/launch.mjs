@@ -1,5 +1,5 @@
-// Runs a TypeScript entry point with the project's own Node, whatever Node this machine has (20 or newer),
-// installing the dependencies first where they are missing or out of date. Plain JavaScript, no dependency.
+// Runs a TypeScript entry point with the pinned Node of the project. The Node of the machine, 20 or newer,
+// only runs this file. Installs the dependencies first if they are missing or outdated.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,9 @@ function ensureInstalled() {
     shell: process.platform === 'win32',
   });
   if (status !== 0) {
-    console.error('npm ci failed; its messages are above. Nothing was started.');
+    console.error(
+      'Cannot install the dependencies: npm ci failed. Correct the errors above, then try again.',
+    );
     process.exit(1);
   }
   writeFileSync(stamp, wanted);
@@ -55,8 +57,8 @@ async function run(file, args) {
     await import(pathToFileURL(file).href);
     return;
   }
-  // The same process group, so Ctrl-C reaches the child by itself; the channel tells it when this process ends.
-  // No debugger by a signal, from the first moment (SL-10); servers see to it themselves, too.
+  // The child is in the same process group, so Ctrl-C reaches it directly. The IPC channel closes when
+  // this process ends. --disable-sigusr1: a signal cannot open a debugger (SL-10).
   const child = spawn(pinned, ['--disable-sigusr1', file, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 
-/** The machine's programs that tests run: the Debian package each comes from, and how a shell finds it. */
+/** The programs that tests run, each with its Debian package and a shell command that finds it. */
 const services: Readonly<Record<string, { readonly package: string; readonly probe: string }>> = {
   'redis-server': { package: 'redis-server', probe: 'command -v redis-server' },
   chromium: { package: 'chromium', probe: 'command -v chromium' },
-  // Debian keeps the server out of the PATH, one folder a version.
+  // Debian installs each version of the server in its own folder, outside the PATH.
   postgresql: {
     package: 'postgresql',
     probe: 'ls /usr/lib/postgresql/*/bin/postgres || command -v postgres',
@@ -23,16 +23,16 @@ export function missingServices(names: readonly string[]): readonly string[] {
   return names.filter((name) => spawnSync('sh', ['-c', serviceOf(name).probe]).status !== 0);
 }
 
-/** @throws Error for a name that a test wrote wrong: it would be looked for in vain on every machine */
+/** @throws Error for a name that is not in the table, such as a misspelling in a test */
 function serviceOf(name: string) {
   const service = services[name];
   if (service === undefined) {
-    throw new Error(`A test requires ${name}, which scripts/services.ts does not name.`);
+    throw new Error(`A test requires ${name}, but scripts/services.ts does not list it.`);
   }
   return service;
 }
 
-/** Installs with apt where this process may; otherwise ends it, saying what to install. */
+/** Installs missing programs with apt. Without permission, prints what to install and exits with 1. */
 export function installMissingServices(names: readonly string[]): void {
   const missing = missingServices(names);
   if (missing.length === 0) {
@@ -46,7 +46,7 @@ export function installMissingServices(names: readonly string[]): void {
   }
   console.error(
     `The tests need ${missing.join(', ')}. On Debian: sudo apt-get install ${wanted.join(' ')}\n` +
-      'To run what can be run without, set ALLOW_MISSING_SERVICES=1.',
+      'To skip the tests that need them, set ALLOW_MISSING_SERVICES=1.',
   );
   process.exit(1);
 }

@@ -3,14 +3,14 @@ import type { Demo } from '@gatehouse/identity';
 export interface StartMessageInput {
   readonly authorizationServerUrl: string;
   readonly gatewayUrl: string;
-  /** Where the device service is, in words or as an address. */
+  /** The address of the device service, or a description. */
   readonly deviceService: string;
   readonly demo: Demo | undefined;
-  /** How it ends, and what stays. */
+  /** How to stop, and which data remains. */
   readonly closing: string;
 }
 
-/** What a start with the demo prints: where everything is, and commands that work when pasted. */
+/** The addresses and, with the demo, commands to paste. */
 export function startMessage(input: StartMessageInput): string {
   const addresses = `
 Gatehouse is running.
@@ -34,19 +34,19 @@ function demoCommands(input: StartMessageInput, demo: Demo): string {
     state: 'demo',
   });
   return `
-1. An access token for a machine (client_credentials):
+1. Get an access token for a machine (client_credentials):
 
 ${token} -w '\\n'
 
-2. The device list through the gateway, with such a token:
+2. List the devices through the gateway with an access token:
 
 curl -s ${input.gatewayUrl}/api/device -w '\\n' -H "Authorization: Bearer $(${token} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')"
 
-3. The same with a signed request, with curl and openssl alone:
+3. List the devices with a signed request. This needs only curl and openssl:
 
 TIMESTAMP=$(date +%s)000; curl -s '${input.gatewayUrl}/api/device?${query}' -w '\\n' -H 'X-Client-Id: ${clientId}' -H "X-Timestamp: $TIMESTAMP" -H "X-Sign: $(printf %s "${query}\${TIMESTAMP}${secureKey}" | openssl dgst -sha256 -r | cut -d ' ' -f 1)"
 
-4. Sign in with a browser, as ${demo.username} with the password ${demo.password}:
+4. Open this address in a browser, and sign in as ${demo.username} with the password ${demo.password}:
 
 ${input.authorizationServerUrl}/authorize?${signIn}
 `;

@@ -1,8 +1,8 @@
 /**
- * `npm start`: the three apps on embedded stores, and a demo application to sign in to, until Ctrl-C.
+ * `npm start`: runs the three apps on embedded stores, and the demo application, until Ctrl-C.
  *
- * The children are in this process group: Ctrl-C reaches them by itself. Whatever else ends this process closes
- * their IPC channels, which ends them too; so they are never signalled from here.
+ * The apps are in this process group, so Ctrl-C reaches them directly. If this process ends in another
+ * way, their IPC channels close and they stop. It never sends them signals.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,17 +23,17 @@ let stopping = false;
 let demoApplication: RunningServer | undefined;
 const children = apps.map(startApp);
 
-process.on('SIGINT', stop);
-process.on('SIGTERM', stop);
+process.on('SIGINT', stopOnRequest);
+process.on('SIGTERM', stopOnRequest);
 if (process.send !== undefined) {
-  process.on('disconnect', stop);
+  process.on('disconnect', stopOnRequest);
 }
 for (const [index, child] of children.entries()) {
   child.once('exit', (code, signal) => {
-    // One that refuses to start says why itself.
+    // An app that cannot start prints the reason itself.
     if (isRunning && !stopping) {
       console.error(
-        `The ${apps[index]} ended by itself (${signal ?? code}), so the others stop too.`,
+        `The ${apps[index]} ended unexpectedly (${signal ?? code}). Stopping the other apps.`,
       );
     }
     stop();
@@ -44,13 +44,13 @@ const started = await Promise.all(children.map(becomesReady));
 if (started.every(Boolean)) {
   isRunning = true;
   demoApplication = demo === undefined ? undefined : await startDemoApplication(demo);
-  const stays = demo === undefined ? '' : ` The data stays in ${settings.dataDirectory}.`;
+  const data = demo === undefined ? '' : ` The data remains in ${settings.dataDirectory}.`;
   console.log(
     startMessage({
       ...settings,
       deviceService: `${settings.deviceServiceUrl} (behind the gateway)`,
       demo,
-      closing: `Ctrl-C stops everything.${stays}`,
+      closing: `Press Ctrl-C to stop.${data}`,
     }),
   );
 } else {
@@ -75,7 +75,7 @@ function readSettings() {
   };
 }
 
-/** What is wrong with an address or a name, the apps say themselves: here it only means that there is no demo. */
+/** With an invalid setting there is no demo. The apps report the setting. */
 function prepareDemo(): Demo | undefined {
   const { embedded, authorizationServerUrl, dataDirectory, redirectUri } = settings;
   if (
@@ -90,13 +90,13 @@ function prepareDemo(): Demo | undefined {
     return readOrCreateDemo(dataDirectory, redirectUri);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    console.error(`Gatehouse cannot start on the data in ${dataDirectory}:\n${reason}`);
+    console.error(`Gatehouse cannot use the data folder ${dataDirectory}: ${reason}`);
     process.exit(1);
   }
 }
 
 function startApp(app: (typeof apps)[number]): ChildProcess {
-  // One OPERATIONS_PORT cannot serve three apps: each takes its own default.
+  // Three apps cannot share one OPERATIONS_PORT, so each uses its default.
   const { OPERATIONS_PORT: _shared, ...environment } = process.env;
   return spawn(process.execPath, ['--disable-sigusr1', join(root, 'apps', app, 'src', 'main.ts')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -115,16 +115,26 @@ async function becomesReady(child: ChildProcess): Promise<boolean> {
   return Promise.race([exit, ready]);
 }
 
-/** A convenience: where its port is taken, everything else still works. */
+/** Gatehouse also works without the demo application, so a port in use is not an error. */
 async function startDemoApplication(values: Demo): Promise<RunningServer | undefined> {
   const listener = createDemoApplication({ ...settings, ...values });
   const port = Number(new URL(values.redirectUri).port);
   try {
     return await serve(listener, { host: '127.0.0.1', port });
   } catch {
-    console.error(`Port ${port} is taken: the demo application is not running.`);
+    console.error(
+      `The demo application is not running, because port ${port} is in use. Set DEMO_APPLICATION_PORT.`,
+    );
     return undefined;
   }
+}
+
+/** Ctrl-C can arrive as a signal and as a closed channel. */
+function stopOnRequest(): void {
+  if (!stopping) {
+    console.log('Stopping Gatehouse …');
+  }
+  stop();
 }
 
 function stop(): void {

@@ -1,28 +1,18 @@
 /**
- * `npm run test:slow`: the suites that take minutes (kill -9 in numbers, ends under load, backups, statistics of timing,
- * random input).
+ * `npm run test:slow -- [FILE] [Jest options]`: the tests that take minutes, such as statistics of timing,
+ * random input and repeated kills.
  */
 import { spawnSync } from 'node:child_process';
+import { runSuite } from './run-suite.ts';
 import { installMissingServices } from './services.ts';
 
+const args = process.argv.slice(2);
 const services = ['redis-server', 'redis-cli', 'postgresql', 'sqlite3', 'python3', 'slowhttptest'];
 installMissingServices(services);
-const { status } = spawnSync(
-  process.execPath,
-  [
-    '--experimental-vm-modules',
-    '--disable-warning=ExperimentalWarning',
-    'node_modules/jest/bin/jest.js',
-    '--runInBand',
-    '--testPathPatterns',
-    '\\.slow\\.test\\.ts$',
-    ...process.argv.slice(2),
-  ],
-  { stdio: 'inherit', env: { ...process.env, SLOW_TESTS: '1' } },
-);
-// Good requests beside 500 slow clients: ends with 1 where they take more than twice as long as alone.
-const slowClients =
-  process.argv.length > 2
-    ? { status: 0 }
-    : spawnSync(process.execPath, ['bench/slow-clients/run.ts', '3', '4'], { stdio: 'inherit' });
-process.exitCode = status === 0 && slowClients.status === 0 ? 0 : 1;
+const passed = runSuite({ folder: '', suffix: '.slow.test.ts' }, args, { SLOW_TESTS: '1' });
+// Fails if requests take more than twice as long while 500 slow clients are connected.
+const resistsSlowClients =
+  args.length > 0 ||
+  spawnSync(process.execPath, ['bench/slow-clients/run.ts', '3', '4'], { stdio: 'inherit' })
+    .status === 0;
+process.exitCode = passed && resistsSlowClients ? 0 : 1;

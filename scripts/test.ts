@@ -1,6 +1,6 @@
 /**
- * `npm test`: format and lint, types, then every test, with real services. Arguments go to Jest.
- * With ALLOW_MISSING_SERVICES=1 the suites whose service is missing are left out, by name.
+ * `npm test`: checks format, lint rules and types, then runs every test with real services. Arguments go
+ * to Jest. With ALLOW_MISSING_SERVICES=1, it skips the tests whose services are missing, and lists them.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const jest = [
   'node_modules/jest/bin/jest.js',
 ];
 
-/** Patterns on the command line replace those of jest.config.ts. */
+/** Repeats jest.config.ts, because patterns on the command line replace its own. */
 const always = [
   '/node_modules/',
   '\\.slow\\.test\\.ts$',
@@ -21,17 +21,17 @@ const always = [
   '/test/faults/',
 ];
 
-const leftOut = suitesToLeaveOut();
-for (const suite of leftOut) {
-  console.error(`Left out: ${suite.file} (needs ${suite.needs.join(', ')})`);
+const skipped = suitesToSkip();
+for (const suite of skipped) {
+  console.error(`Skipped: ${suite.file} (needs ${suite.needs.join(', ')})`);
 }
 const selected = process.argv.slice(2);
-const ignored = leftOut.flatMap(({ file }) => ['--testPathIgnorePatterns', `/${file}$`]);
+const ignored = skipped.flatMap(({ file }) => ['--testPathIgnorePatterns', `/${file}$`]);
 const passed =
   (selected.length > 0 || run('scripts/check-static.ts')) &&
   run(
     ...jest,
-    // First: Jest would take what follows a list of patterns for more of them.
+    // Jest treats arguments after a list of patterns as more patterns, so these come first.
     ...selected,
     ...(ignored.length > 0 ? ['--testPathIgnorePatterns', ...always, ...ignored] : []),
   );
@@ -41,8 +41,8 @@ function run(...parameters: string[]): boolean {
   return spawnSync(process.execPath, parameters, { stdio: 'inherit' }).status === 0;
 }
 
-/** A test file names what it needs of the machine in its first line: `// requires: redis-server chromium`. */
-function suitesToLeaveOut(): { file: string; needs: string[] }[] {
+/** The first line of a test file lists the programs it needs: `// requires: redis-server chromium`. */
+function suitesToSkip(): { file: string; needs: string[] }[] {
   const suites = globSync('{apps,packages,scripts,test}/**/*.test.ts', {
     exclude: (path) => path.includes('node_modules'),
   }).map((file) => {

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { chromium } from 'playwright-core';
 
 const root = join(import.meta.dirname, '..');
@@ -19,7 +19,7 @@ interface Started {
   output(): string;
 }
 
-/** `npm start` in a process group of its own, as a terminal gives it. */
+/** Runs `npm start` in its own process group, as a terminal does. */
 async function npmStart(): Promise<Started> {
   const begun = performance.now();
   const group = spawn('npm', ['start'], {
@@ -36,13 +36,13 @@ async function npmStart(): Promise<Started> {
     output += chunk.toString('utf8');
   });
   await new Promise<void>((resolve, reject) => {
-    group.stdout.on('data', () => output.includes('Ctrl-C stops everything') && resolve());
+    group.stdout.on('data', () => output.includes('Press Ctrl-C to stop') && resolve());
     group.once('exit', () => reject(new Error(`npm start ended:\n${output}`)));
   });
   return { group, milliseconds: performance.now() - begun, output: () => output };
 }
 
-/** Ctrl-C: SIGINT to the whole group, once. */
+/** Sends SIGINT to the whole group once, as a terminal does. */
 async function pressControlC({ group }: Started): Promise<void> {
   const exited = once(group, 'close');
   process.kill(-(group.pid ?? 0), 'SIGINT');
@@ -67,7 +67,7 @@ function isGroupGone(group: ChildProcess): boolean {
   }
 }
 
-/** The id of the process of the group whose command line has the text. */
+/** The id of the process in the group whose command line contains the text. */
 function processIn({ group }: Started, text: string): number {
   const found = readdirSync('/proc').find((id) => {
     try {
@@ -86,11 +86,11 @@ function processIn({ group }: Started, text: string): number {
   return Number(found);
 }
 
-/** The printed part: from the addresses to the end, without the log around it. */
+/** The start message, without the log around it. */
 function message(output: string): string {
   return output.slice(
     output.indexOf('Gatehouse is running.'),
-    output.indexOf('Ctrl-C stops everything'),
+    output.indexOf('Press Ctrl-C to stop'),
   );
 }
 
@@ -107,8 +107,8 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(dataDirectory, { recursive: true, force: true }));
 
-describe('npm start that cannot start', () => {
-  /** Runs until it ends by itself; what it printed without npm's own lines. */
+describe('npm start with an invalid setting', () => {
+  /** Runs until it exits. */
   function failedStart(changes: Record<string, string>) {
     const directory = mkdtempSync(join(tmpdir(), 'gatehouse-failed-start-'));
     const { status, stdout, stderr } = spawnSync('npm', ['start'], {
@@ -116,27 +116,27 @@ describe('npm start that cannot start', () => {
       env: { ...environment, DATA_DIR: directory, ...changes },
       encoding: 'utf8',
     });
-    const made = readdirSync(directory);
+    const created = readdirSync(directory);
     rmSync(directory, { recursive: true, force: true });
-    return { status, output: stdout + stderr, made };
+    return { status, output: stdout + stderr, created };
   }
 
-  it('names the variable that is wrong, ends with 1, and shows no stack of its own', () => {
+  test('names the invalid variable, exits with 1 and prints no stack', () => {
     const { status, output } = failedStart({ GATEWAY_PORT: 'nonsense' });
     expect(status).toBe(1);
     expect(output).toContain('GATEWAY_PORT: must be a port number');
     expect(output).not.toMatch(/ {4}at .*start/);
   });
 
-  it('CF-07 names the variable that is misspelt, and makes no demo for who meant a store', () => {
-    const { status, output, made } = failedStart({ STORE_URL_FIL: '/marker/store-url' });
+  test('CF-07 names the misspelled variable, and creates no demo instead of the intended store', () => {
+    const { status, output, created } = failedStart({ STORE_URL_FIL: '/marker/store-url' });
     expect(status).toBe(1);
     expect(output).toContain('STORE_URL_FIL: is no variable of Gatehouse, STORE_URL_FILE is');
     expect(output).not.toContain('marker');
-    expect(made).toEqual([]);
+    expect(created).toEqual([]);
   });
 
-  it('names the port that is taken, and leaves nothing running', async () => {
+  test('names the port that is in use, and leaves no process running', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
@@ -147,7 +147,7 @@ describe('npm start that cannot start', () => {
     expect(output).not.toMatch(/ReferenceError| {4}at .*start/);
   });
 
-  it('says what is wrong with a data folder that is a file', () => {
+  test('reports a data folder that is a file', () => {
     const { status, output } = failedStart({ DATA_DIR: join(root, 'package.json') });
     expect(status).toBe(1);
     expect(output).toContain('package.json');
@@ -170,11 +170,11 @@ describe('npm start', () => {
     }
   });
 
-  it('prints in under 60 lines', () => {
+  test('prints fewer than 60 lines', () => {
     expect(first.output().split('\n').length).toBeLessThan(60);
   });
 
-  it('prints a command that gets an access token', () => {
+  test('prints a command that gets an access token', () => {
     const { status, reply } = paste(printed(first.output(), 'curl -s -u demo:'));
     expect(status).toBe(0);
     expect(JSON.parse(reply)).toMatchObject({
@@ -184,7 +184,7 @@ describe('npm start', () => {
     });
   });
 
-  it('prints a command that lists the devices with such a token', () => {
+  test('prints a command that lists the devices with an access token', () => {
     const { reply } = paste(printed(first.output(), 'curl -s http'));
     expect(JSON.parse(reply)).toMatchObject({
       status: 200,
@@ -193,12 +193,12 @@ describe('npm start', () => {
     });
   });
 
-  it('prints a command that does the same with a signed request', () => {
+  test('prints a command that lists the devices with a signed request', () => {
     const { reply } = paste(printed(first.output(), 'TIMESTAMP='));
     expect(JSON.parse(reply)).toMatchObject({ status: 200, result: [{ id: 'demo-device-1' }] });
   });
 
-  it('prints the address of a browser sign-in that ends with the devices of the person', async () => {
+  test('prints the address of a browser sign-in that leads to the devices of the user', async () => {
     const [, username = '', password = ''] =
       /as (\w+) with the password (\w+):/.exec(first.output()) ?? [];
     const browser = await chromium.launch({
@@ -219,7 +219,7 @@ describe('npm start', () => {
     }
   });
 
-  it('writes no secret into its log', () => {
+  test('writes no secret into its log', () => {
     const log = first.output().replace(message(first.output()), '');
     const [, secureKey = ''] = /-u demo:(\w+)/.exec(message(first.output())) ?? [];
     const [, password = ''] = /with the password (\w+):/.exec(first.output()) ?? [];
@@ -228,24 +228,25 @@ describe('npm start', () => {
     expect(log).not.toContain(password);
   });
 
-  it('stops everything at Ctrl-C, and finds the same and prints the same at the next start', async () => {
+  test('stops at Ctrl-C with one message, and the next start prints the same and finds the same data', async () => {
     await pressControlC(first);
     expect(isGroupGone(first.group)).toBe(true);
     expect(first.output()).not.toMatch(/"level":"(error|fatal)"/);
+    expect(first.output().match(/^Stopping Gatehouse …$/gm)).toHaveLength(1);
     second = await npmStart();
     expect(message(second.output())).toBe(message(first.output()));
     const { reply } = paste(printed(second.output(), 'curl -s http'));
     expect(JSON.parse(reply).result).toHaveLength(1);
-    expect(second.output()).not.toContain('ended by itself');
+    expect(second.output()).not.toContain('ended unexpectedly');
   });
 
-  it('says which app ended by itself, and stops the others', async () => {
+  test('names the app that ended unexpectedly, and stops the others', async () => {
     const closed = once(second.group, 'close');
     process.kill(processIn(second, 'apps/device-service/src/main.ts'), 'SIGKILL');
     expect(await closed).toEqual([1, null]);
     expect(isGroupGone(second.group)).toBe(true);
     expect(second.output()).toContain(
-      'The device-service ended by itself (SIGKILL), so the others stop too.',
+      'The device-service ended unexpectedly (SIGKILL). Stopping the other apps.',
     );
   });
 });

@@ -1,4 +1,4 @@
-/** `docker compose up -d demo-application`: what the demo's browser sign-in comes back to. */
+/** `docker compose up -d demo-application`: receives the redirect of the demo sign-in. */
 import { runProcess, serve } from '@gatehouse/http-server';
 import { readDemoIfPresent } from '@gatehouse/identity';
 import { createApp } from '../../apps/demo-application/src/app.ts';
@@ -8,7 +8,7 @@ await runProcess(
   async () => {
     const demo = readDemoIfPresent('/data');
     if (demo === undefined) {
-      throw new Error('there is no demo yet: docker compose run --rm demo');
+      throw new Error('the demo does not exist. Create it first: docker compose run --rm demo');
     }
     return serve(createApp({ ...proxied, ...demo }), { host: '0.0.0.0', port: 9010 });
   },

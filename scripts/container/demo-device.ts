@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Demo } from '@gatehouse/identity';
 
-/** As another container reaches the two public apps. */
+/** The addresses of the two public apps for another container. */
 export const proxied = {
   authorizationServerUrl: 'http://nginx:9000',
   gatewayUrl: 'http://nginx:8844',
@@ -14,11 +14,11 @@ const device = {
   productName: 'Demo product',
 };
 
-/** Servers may know for 50 ms more that there was no such client (docs/decisions/0012-record-copies.md). */
+/** Servers may use an old copy of the clients for 50 ms (docs/decisions/0012-record-copies.md). */
 const ATTEMPTS = 5;
 const PAUSE_MILLISECONDS = 200;
 
-/** The way any client does it: a token, and a request through the gateway. A device that exists stays as it is. */
+/** Creates the device as any client would, through the gateway. An existing device stays unchanged. */
 export async function createDemoDevice(demo: Demo): Promise<void> {
   const authorization = `Bearer ${await requestToken(demo)}`;
   const reply = await fetch(`${proxied.gatewayUrl}/device-instance`, {
@@ -28,7 +28,7 @@ export async function createDemoDevice(demo: Demo): Promise<void> {
   });
   const { code } = (await reply.json()) as { code?: unknown };
   if (!reply.ok && code !== 'duplicate_key') {
-    throw new Error(`the gateway answered ${reply.status} (${String(code)}) to the demo device.`);
+    throw new Error(`the gateway answered ${reply.status} (${String(code)}).`);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * `docker compose run --rm demo`: fills a tier that runs in containers with the demo organisation, client, user and
- * device, and prints the commands of `npm start`. Run again, it changes nothing and prints the same.
+ * `docker compose run --rm demo`: creates the demo organization, client, user and device, and prints the
+ * commands of `npm start`. A second run changes nothing and prints the same text.
  */
 import { readFileSync } from 'node:fs';
 import { isLoopbackUrl } from '@gatehouse/configuration';
@@ -20,7 +20,9 @@ const authorizationServerUrl = process.env.AUTHORIZATION_SERVER_URL ?? '';
 const gatewayUrl = process.env.GATEWAY_URL ?? '';
 
 if (!isLoopbackUrl(authorizationServerUrl) || !isLoopbackUrl(gatewayUrl)) {
-  refuse('the demo is for loopback addresses; a public address must not serve it.');
+  fail(
+    'AUTHORIZATION_SERVER_URL and GATEWAY_URL must be loopback addresses, because the demo is insecure.',
+  );
 }
 try {
   const demo = readOrCreateDemo(
@@ -36,12 +38,12 @@ try {
       deviceService: 'private, behind the gateway',
       demo,
       closing:
-        'The application that the browser comes back to is not running yet: docker compose up -d demo-application\n' +
-        'docker compose down stops everything, and keeps the data and the secrets; with -v it deletes them.',
+        'Before you sign in, start the demo application: docker compose up -d demo-application\n' +
+        'To stop, run docker compose down. It keeps the data and the secrets; with -v it deletes them.',
     }),
   );
 } catch (error) {
-  refuse(error instanceof Error ? error.message : String(error));
+  fail(error instanceof Error ? error.message : String(error));
 }
 
 async function register(demo: Demo): Promise<void> {
@@ -54,7 +56,7 @@ async function register(demo: Demo): Promise<void> {
   }
 }
 
-function refuse(reason: string): never {
-  console.error(`The demo was not made: ${reason}`);
+function fail(reason: string): never {
+  console.error(`Cannot create the demo: ${reason}`);
   process.exit(1);
 }

@@ -1,5 +1,5 @@
-// Loads what the apps load, and uses none of it, while the image is built: with NODE_COMPILE_CACHE set, Node keeps
-// what it compiled.
+// Loads the modules of the apps while the image is built. With NODE_COMPILE_CACHE, Node stores the compiled
+// code.
 const loaded = [
   ...['authorization-server', 'gateway', 'device-service'].flatMap((app) => [
     `apps/${app}/src/app.ts`,

@@ -1,12 +1,12 @@
-// The health check of a container: is the app in it ready? Plain JavaScript: it runs every few seconds.
+// The health check of a container. It runs every few seconds, so it is plain JavaScript.
 //
-// Docker restarts a container that ends, and leaves one alone that is unhealthy. So this ends an app that sends no reply
-// at all, as a frozen process does: nginx and its callers would wait for it. An app that replies "not ready", or that
-// does not listen yet or no longer, goes on.
+// Docker restarts a container that exits, but not an unhealthy one. Requests would wait for a frozen app, so
+// this check kills an app that sends no reply. An app that replies "not ready", or that does not listen,
+// keeps running.
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 
-/** Five times the 2000 ms after which /ready gives up on a check. */
+/** Five times the time limit of a check of /ready, which is 2000 ms. */
 const FROZEN_AFTER_MILLISECONDS = 10_000;
 
 const request = get(
@@ -17,16 +17,19 @@ const request = get(
   },
 );
 request.on('timeout', () => {
-  endApp();
-  request.destroy(new Error('no reply, so the app was ended'));
+  killApp();
+  request.destroy(new Error('no reply, so the app was killed'));
 });
 request.on('error', (error) => {
   console.error(`not ready: ${error.message}`);
   process.exitCode = 1;
 });
 
-/** The only child of the container's init, which ends with it. A stopped process ignores every signal but this one. */
-function endApp() {
+/**
+ * The app is the only child of the init process, which exits with it. A frozen process ignores every other
+ * signal.
+ */
+function killApp() {
   const [app] = readFileSync('/proc/1/task/1/children', 'utf8').split(' ').map(Number);
   if (app > 1) {
     process.kill(app, 'SIGKILL');

@@ -2,10 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { redisAccessRule } from '@gatehouse/store';
 
 /**
- * The lines of Redis's ACL file. It holds SHA-256 digests of the passwords, never the passwords.
+ * The lines of the ACL file of Redis, with SHA-256 digests of the passwords.
  *
- * Redis loads its append-only file as the user `default`, and drops each transaction that this user may not run. Every
- * script with two writes is such a transaction. So `default` has all rights, and a password that nobody knows.
+ * Redis loads its append-only file as the user `default`, and drops each transaction that this user is not
+ * allowed to run. Every script with two writes is a transaction. Therefore `default` has all permissions
+ * and a random password that is not stored.
  */
 export function redisUsers(passwords: {
   readonly store: string;
@@ -14,7 +15,7 @@ export function redisUsers(passwords: {
   const everything = 'on ~* &* +@all';
   return [
     `user default ${everything} ${digest(randomBytes(32).toString('hex'))}`,
-    // The health check: without a password it can do nothing but ask whether Redis answers.
+    // For the health check: no password, and no permission except PING.
     'user health on nopass resetchannels resetkeys -@all +ping',
     `user operator ${everything} ${digest(passwords.operator)}`,
     `user gatehouse ${redisAccessRule} ${digest(passwords.store)}`,

@@ -1,16 +1,16 @@
 /**
- * The secrets of a tier of containers: makes each one that does not exist yet, one folder (a volume) for each set of
- * containers that shares it, so that a container mounts only what it needs.
+ * The secrets of the containers. Each folder is a volume that some containers share, so that a container
+ * mounts only the secrets that it needs.
  *
- *   store/     master.key, store-url   authorization servers, gateways, operators' commands
+ *   store/     master.key, store-url   authorization servers, gateways, commands for operators
  *   cookies/   cookie.keys             authorization servers
  *   database/  database-url            device service
- *   operator/  redis-password          operators' redis-cli
+ *   operator/  redis-password          redis-cli for operators
  *   redis/     users.acl               Redis: digests of the passwords
  *   postgres/  role-verifier           PostgreSQL: a SCRAM verifier of the password
  *
- * The last two are derived from the others at every start: a server that only checks a password does not know it, and
- * an installation gets the current rules at its next start.
+ * The last two are derived from the others at every start. A server that only checks a password does not know
+ * it, and changed access rules apply at the next start.
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,11 @@ import { scramVerifier } from './scram-verifier.ts';
 export const renewableSecrets = ['store', 'database', 'cookies', 'operator'] as const;
 export type RenewableSecret = (typeof renewableSecrets)[number];
 
-/** @param renewed the secret that is replaced although it exists */
+/**
+ * Creates the missing secrets.
+ *
+ * @param renewed an existing secret to replace
+ */
 export function makeTierSecrets(root: string, renewed?: RenewableSecret): void {
   if (renewed === 'store') {
     replace('store/store-url', newStoreUrl(), 0o400);
@@ -36,7 +40,7 @@ export function makeTierSecrets(root: string, renewed?: RenewableSecret): void {
   secret('store/master.key', () => `${hexadecimal()}\n`);
   const cookieKeys = secret('cookies/cookie.keys', () => `${hexadecimal()}\n`);
   if (renewed === 'cookies') {
-    // The previous key still verifies, so nobody is signed out.
+    // The previous key still verifies cookies, so all users stay signed in.
     replace('cookies/cookie.keys', `${hexadecimal()}\n${cookieKeys.split('\n')[0]}\n`, 0o400);
   }
 
@@ -47,7 +51,7 @@ export function makeTierSecrets(root: string, renewed?: RenewableSecret): void {
   const databaseUrl = secret('database/database-url', newDatabaseUrl);
   derived('postgres/role-verifier', [scramVerifier(passwordOf(databaseUrl))]);
 
-  /** Only its owner can read it: every app runs as the user that runs this. */
+  /** Only its owner can read it. Every app runs as this user. */
   function secret(name: string, create: () => string): string {
     const path = join(root, name);
     const content = readOrCreateSecretFile(path, create).trim();
@@ -55,15 +59,15 @@ export function makeTierSecrets(root: string, renewed?: RenewableSecret): void {
     return content;
   }
 
-  /** Readable for the one server whose container mounts the folder, whatever user it runs as. */
+  /** Every user can read it, because the user of the server that mounts the folder differs. */
   function derived(name: string, lines: readonly string[]): void {
     replace(name, `${lines.join('\n')}\n`, 0o444);
   }
 
-  /** Atomic: no reader finds half a file. */
+  /** Atomic, so that readers never see half a file. */
   function replace(name: string, content: string, mode: number): void {
     const path = join(root, name);
-    // A start that was killed may have left one, which cannot be written to.
+    // A start that was killed may have left a file that is not writable.
     rmSync(`${path}.tmp`, { force: true });
     writeFileSync(`${path}.tmp`, content, { mode, flush: true });
     renameSync(`${path}.tmp`, path);

@@ -1,7 +1,8 @@
 /**
- * What a third-party application does with Gatehouse, as small as it can be: it receives the redirect of the
- * browser sign-in, and on request redeems the code and lists the person's devices through the gateway.
- * Not here, because it is a demonstration on loopback: state kept per browser, PKCE, sessions of its own.
+ * A minimal third-party application. It receives the redirect of the browser sign-in, redeems the code and
+ * lists the devices of the user through the gateway.
+ *
+ * It is a demonstration on loopback. A real application also needs PKCE, sessions, and a `state` per browser.
  */
 import type { RequestListener } from 'node:http';
 import { renderPage } from './page.ts';
@@ -39,13 +40,13 @@ async function answer(
     const error = url.searchParams.get('error');
     return error === null
       ? page(200, { code: url.searchParams.get('code') ?? '' })
-      : page(200, { refused: `${error}: ${url.searchParams.get('error_description') ?? ''}` });
+      : page(200, { failure: `${error}: ${url.searchParams.get('error_description') ?? ''}` });
   }
   if (method === 'POST' && isCallback) {
     const code = (await form()).get('code') ?? '';
     return page(200, { result: await redeemAndList(code, settings) });
   }
-  return page(404, { refused: 'There is no page here.' });
+  return page(404, { failure: 'This page does not exist.' });
 }
 
 function page(status: number, content: Parameters<typeof renderPage>[0]) {

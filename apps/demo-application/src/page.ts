@@ -1,10 +1,10 @@
 interface PageContent {
   readonly code?: string;
-  readonly refused?: string;
+  readonly failure?: string;
   readonly result?: string;
 }
 
-export function renderPage({ code, refused, result }: PageContent): string {
+export function renderPage({ code, failure, result }: PageContent): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -21,15 +21,15 @@ pre { overflow-x: auto; padding: 1rem; border: 1px solid; border-radius: 0.5rem;
 <body>
 <h1>Demo application</h1>
 ${code === undefined ? '' : redeemForm(code)}
-${refused === undefined ? '' : `<p>The sign-in did not succeed: ${escapeHtml(refused)}</p>`}
-${result === undefined ? '' : `<p>The code was redeemed and the gateway answered for you:</p><pre>${escapeHtml(result)}</pre>`}
+${failure === undefined ? '' : `<p>The sign-in failed: ${escapeHtml(failure)}</p>`}
+${result === undefined ? '' : `<p>The application redeemed the code. The gateway returned your devices:</p><pre>${escapeHtml(result)}</pre>`}
 </body>
 </html>
 `;
 }
 
 function redeemForm(code: string): string {
-  return `<p>You are back from the sign-in, with an authorization code that is good for one use:</p>
+  return `<p>The sign-in succeeded and returned this authorization code, which works once:</p>
 <pre>${escapeHtml(code)}</pre>
 <form method="post"><input type="hidden" name="code" value="${escapeHtml(code)}">
 <button type="submit">Redeem it and list my devices</button></form>`;

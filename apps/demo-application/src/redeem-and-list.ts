@@ -6,7 +6,11 @@ export interface SignInSettings {
   readonly gatewayUrl: string;
 }
 
-/** RFC 6749 §4.1.3, then one call with the token: what the answers were, for a person to read. */
+/**
+ * Redeems the code (RFC 6749 §4.1.3) and calls the gateway with the access token.
+ *
+ * @returns the replies as text for the user
+ */
 export async function redeemAndList(code: string, settings: SignInSettings): Promise<string> {
   const { clientId, secureKey, redirectUri, authorizationServerUrl, gatewayUrl } = settings;
   const credentials = [clientId, secureKey].map(encodeURIComponent).join(':');
@@ -22,7 +26,7 @@ export async function redeemAndList(code: string, settings: SignInSettings): Pro
   });
   const token = (await reply.json()) as Record<string, unknown>;
   if (!reply.ok) {
-    return `The code was not accepted: ${token.error} (${token.error_description})`;
+    return `The authorization server rejected the code: ${token.error} (${token.error_description})`;
   }
   const devices = await fetch(`${gatewayUrl}/api/device`, {
     headers: { Authorization: `Bearer ${token.access_token}` },
