@@ -9,7 +9,7 @@ import {
   storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { storedRequestLimits } from '../apps/authorization-server/src/provider/patches/limit-stored-requests.ts';
+import { storedRequestLimits } from '../apps/authorization-server/src/provider/adapters/stored-request-budget.ts';
 import { MAXIMUM_PARAMETER_BYTES } from '../apps/authorization-server/src/provider/policy/parameter-limit.ts';
 import { readDocument, tableRows } from './documents.ts';
 

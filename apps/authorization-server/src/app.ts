@@ -6,23 +6,20 @@ import type { RequestListener } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
 import {
   createRegisteredOrigins,
-  defaultSigningKeyPolicy,
   type Identity,
-  keepSigningKeys,
   type MasterKey,
   type SigningKeyPolicy,
 } from '@gatehouse/identity';
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
 import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-page.ts';
-import { thisServer } from './audit/request-origin.ts';
 import { createSignInAudit } from './audit/sign-in-audit.ts';
 import { defaultParameters } from './authorize/default-parameters.ts';
 import { redirectPostedRequest } from './authorize/form-post.ts';
 import { answerClientEndpointErrors } from './client-endpoints/answer-errors.ts';
 import { auditedEndpoint } from './client-endpoints/audited-endpoint.ts';
 import { serveMachineTokens } from './client-endpoints/serve-machine-tokens.ts';
-import { clientEndpoint } from './client-endpoints/transport.ts';
+import { clientEndpoint, writeRefusal } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
@@ -30,10 +27,11 @@ import { createMachineTokenIssuer } from './grants/machine-token-issuer.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import type { OperationName } from './http/operation-names.ts';
 import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
-import { providerRoutes as at, clientEndpointPaths } from './http/provider-routes.ts';
+import { clientEndpointPaths, providerRoutes as routes } from './http/provider-routes.ts';
 import { refuseCrossSite } from './http/refuse-cross-site.ts';
 import { withSealedCookies } from './http/sealed-cookies.ts';
 import type { ThrottledLimit } from './metrics/authorization-server-metrics.ts';
+import { openProvider } from './open-provider.ts';
 import { serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
 import { createCsrfTokens } from './pages/csrf-token.ts';
 import { handlePageError, sendErrorPage } from './pages/error-page.ts';
@@ -43,16 +41,16 @@ import {
   PLATFORM_TOKEN_PATH,
   platformEndpoint,
 } from './platform/platform-endpoint.ts';
-import { createProvider } from './provider/create-provider.ts';
+import type { Provider } from './provider/create-provider.ts';
 import { withAccountClient } from './provider/policy/account-client.ts';
-import { type BrowserState, cookieOptions, createBrowserState } from './provider/policy/cookies.ts';
+import { cookieOptions, createBrowserState } from './provider/policy/cookies.ts';
 import type { SecurityProfile } from './provider/policy/grant-types.ts';
 import { isUserAllowed } from './provider/policy/interaction-policy.ts';
 import { createDeviceCookies } from './sign-in/device-cookie.ts';
 import { createSignInRoutes, type SignInDependencies } from './sign-in/sign-in-routes.ts';
-import { createEndpointLimits } from './throttle/endpoint-limits.ts';
+import { createEndpointLimits, type EndpointLimits } from './throttle/endpoint-limits.ts';
 import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
-import { createSignIn, type SignIn } from './throttle/sign-in-throttle.ts';
+import { createSignIn } from './throttle/sign-in-throttle.ts';
 
 export interface AppDependencies {
   readonly identity: Identity;
@@ -60,24 +58,23 @@ export interface AppDependencies {
   readonly issuer: string;
   readonly cookieKeys: readonly string[];
   readonly securityProfile: SecurityProfile;
-  /** Addresses and CIDR ranges whose X-Forwarded-For is believed; none by default. */
+  /** Addresses and CIDR ranges whose X-Forwarded-For is trusted; none by default. */
   readonly trustedProxies?: readonly string[];
-  /** From one address group, to the client endpoints; as many again to introspection. */
+  /** From one address group, to the client endpoints. Introspection has the same limit of its own. */
   readonly clientRequestsPerMinute?: number;
   /** From one address group, to the pages. */
   readonly pageRequestsPerMinute?: number;
   readonly signingKeyPolicy?: SigningKeyPolicy;
-  /** Hears of what is refused because a limit was reached, for metrics. */
+  /** Called for each request that a limit rejects, for metrics. */
   readonly onThrottled?: (limit: ThrottledLimit) => void;
   /** Of the signing keys. Epoch milliseconds. */
   readonly now?: () => number;
 }
 
-/** @throws StoreUnavailable when the signing key cannot be read or made */
+/** @throws StoreUnavailable when the signing key cannot be read or created */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
-  const { issuer } = dependencies;
+  const { issuer, masterKey, onThrottled } = dependencies;
   const identity = withAccountClient(dependencies.identity, issuer);
-  const { audit } = identity;
   const signIn = createSignIn({
     ...identity,
     isAllowed: (user, clientId) => isUserAllowed(user.orgId, clientId, identity),
@@ -85,36 +82,62 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   });
   const failedSecrets = createFailedSecrets({
     ...identity,
-    onRefused: () => dependencies.onThrottled?.('client_secrets'),
+    onLimited: () => onThrottled?.('client_secrets'),
   });
-  const browserState = createBrowserState(dependencies.masterKey, issuer.startsWith('https:'));
-  const provider = await openProvider(
-    { ...dependencies, identity, browserState },
-    { signIn, failedSecrets },
-  );
-  const callback = provider.callback();
-  const serve: RequestHandler = (request, response) => callback(request, response);
-
-  const app = createExactRouting(dependencies.trustedProxies ?? []);
-  app.use(fixOrigin(issuer), noSniff);
-
-  const origins = createRegisteredOrigins(identity.clients);
-  const forClients = auditedEndpoint(audit, clientEndpoint);
-  const browserForm = allowRegisteredOrigins(origins, 'POST');
-  app.get('/.well-known/openid-configuration', operation('discovery'), serve);
-  app.get('/.well-known/oauth-authorization-server', operation('discovery'), serve);
-  app.get(at.jwks, operation('jwks'), serve);
+  const secure = issuer.startsWith('https:');
+  const browserState = createBrowserState(masterKey, secure);
+  const services = { ...dependencies, identity, browserState, signIn, failedSecrets };
+  const provider = await openProvider(services);
   const limits = createEndpointLimits(identity.store, {
     ...dependencies,
-    onRefused: () => dependencies.onThrottled?.('requests'),
+    onLimited: () => onThrottled?.('requests'),
+    replies: { client: rejectLimitedClient, page: showTooManyRequests },
   });
+  const app = createExactRouting(dependencies.trustedProxies ?? []);
+  app.use(fixOrigin(issuer), noSniff);
+  const serve = serveWith(provider);
+  addClientEndpoints(app, serve, { provider, identity, limits, failedSecrets });
+  addPages(app, serve, {
+    limit: limits.pages,
+    provider,
+    identity,
+    signIn,
+    issuer,
+    browserState,
+    csrfTokens: createCsrfTokens(masterKey),
+    cookie: cookieOptions(secure),
+    deviceCookies: createDeviceCookies({ provider, identity, secure }),
+  });
+  return app;
+}
+
+interface ClientEndpointDependencies {
+  readonly provider: Provider;
+  readonly identity: Identity;
+  readonly limits: EndpointLimits;
+  readonly failedSecrets: FailedSecrets;
+}
+
+/** The endpoints that clients call. Their replies are JSON. */
+function addClientEndpoints(
+  app: Express,
+  serve: RequestHandler,
+  dependencies: ClientEndpointDependencies,
+): void {
+  const { provider, identity, limits, failedSecrets } = dependencies;
+  const { audit, clients } = identity;
+  const origins = createRegisteredOrigins(clients);
+  const postFromBrowser = allowRegisteredOrigins(origins, 'POST');
+  const readFromBrowser = allowRegisteredOrigins(origins, 'GET, POST');
   const limit = limits.clientEndpoints;
-  const issue = createMachineTokenIssuer(provider, {
-    failedSecrets,
-    clients: identity.clients,
-  });
-  const short = serveMachineTokens(issue, audit);
-  app.all(at.token, operation('token'), browserForm, limit, forClients, short, serve);
+  const endpoint = auditedEndpoint(audit, clientEndpoint);
+  const issue = createMachineTokenIssuer(provider, { failedSecrets, clients });
+  const machineTokens = serveMachineTokens(issue, audit);
+
+  app.get('/.well-known/openid-configuration', operation('discovery'), serve);
+  app.get('/.well-known/oauth-authorization-server', operation('discovery'), serve);
+  app.get(routes.jwks, operation('jwks'), serve);
+  app.all(routes.token, operation('token'), postFromBrowser, limit, endpoint, machineTokens, serve);
   app.all(
     PLATFORM_TOKEN_PATH,
     operation('platform-token'),
@@ -123,60 +146,58 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     auditedEndpoint(audit, platformEndpoint),
     serve,
   );
-  app.all(at.revocation, operation('revoke'), browserForm, limit, forClients, serve);
-  app.all(at.introspection, operation('introspect'), limits.introspection, forClients, serve);
-  app.all(at.pushed_authorization_request, operation('par'), limit, forClients, serve);
-  app.all(at.device_authorization, operation('device-authorization'), limit, forClients, serve);
-  const browserRead = allowRegisteredOrigins(origins, 'GET, POST');
-  app.all(at.userinfo, operation('userinfo'), browserRead, userinfoEndpoint, serve);
-
-  const csrfTokens = createCsrfTokens(dependencies.masterKey);
-  const secure = issuer.startsWith('https:');
-  const cookie = cookieOptions(secure);
-  const deviceCookies = createDeviceCookies({ provider, identity, secure });
-  const common = { provider, identity, csrfTokens, signIn, issuer };
-  const pages = { ...common, deviceCookies, cookie, browserState };
-  addPages(app, serve, limits.pages, pages);
-  return app;
+  app.all(routes.revocation, operation('revoke'), postFromBrowser, limit, endpoint, serve);
+  app.all(routes.introspection, operation('introspect'), limits.introspection, endpoint, serve);
+  app.all(routes.pushed_authorization_request, operation('par'), limit, endpoint, serve);
+  app.all(routes.device_authorization, operation('device-authorization'), limit, endpoint, serve);
+  app.all(routes.userinfo, operation('userinfo'), readFromBrowser, userinfoEndpoint, serve);
 }
 
-/** What people look at: each of them closed, kept nowhere, and an error among them a page, too. */
+/** The pages. Browsers store none of them, and their errors are pages as well. */
 function addPages(
   app: Express,
   serve: RequestHandler,
-  limit: RequestHandler,
-  pages: AccountDependencies & SignInDependencies,
+  pages: AccountDependencies & SignInDependencies & { readonly limit: RequestHandler },
 ): void {
   app.use(pageHeaders);
   app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
   app.get(SIGN_IN_LINK_SCRIPT_PATH, operation('script'), serveSignInLinkScript);
   app.use(noStore, withSealedCookies);
-  const formRefused = refuseCrossSite((request, response) =>
+  const rejectForeignForm = refuseCrossSite((request, response) =>
     sendErrorPage(request, response, 403, 'formRefused'),
   );
   app.get('/', operation('welcome'), serveWelcomePage);
   const form = express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 100 });
-  app.post(at.authorization, operation('authorize'), form, redirectPostedRequest);
-  const limited = (name: OperationName) => [operation(name), limit];
+  app.post(routes.authorization, operation('authorize'), form, redirectPostedRequest);
+  const limited = (name: OperationName) => [operation(name), pages.limit];
   app.get(
-    at.authorization,
+    routes.authorization,
     limited('authorize'),
     asPage,
     defaultParameters(pages.identity.clients),
     serve,
   );
-  app.get(`${at.authorization}/:interaction`, limited('authorize-resume'), asPage, serve);
-  app.use('/sign-in', limited('sign-in'), formRefused, createSignInRoutes(pages));
-  app.use('/account', limited('account'), formRefused, createAccountRoutes(pages));
-  app.get(at.code_verification, limited('device'), asPage, linkWithCode, serve);
-  app.post(at.code_verification, limited('device'), formRefused, asPage, serve);
-  app.get(`${at.code_verification}/:interaction`, limited('device-resume'), asPage, serve);
-  app.get(at.end_session, limited('logout'), asPage, serve);
-  app.post(at.end_session, operation('logout'), form, redirectPostedRequest);
-  app.post(`${at.end_session}/confirm`, limited('logout-confirm'), formRefused, asPage, serve);
-  app.get(`${at.end_session}/success`, operation('logged-out'), asPage, serve);
+  app.get(`${routes.authorization}/:interaction`, limited('authorize-resume'), asPage, serve);
+  app.use('/sign-in', limited('sign-in'), rejectForeignForm, createSignInRoutes(pages));
+  app.use('/account', limited('account'), rejectForeignForm, createAccountRoutes(pages));
+  app.get(routes.code_verification, limited('device'), asPage, linkWithCode, serve);
+  app.post(routes.code_verification, limited('device'), rejectForeignForm, asPage, serve);
+  app.get(`${routes.code_verification}/:interaction`, limited('device-resume'), asPage, serve);
+  app.get(routes.end_session, limited('logout'), asPage, serve);
+  app.post(routes.end_session, operation('logout'), form, redirectPostedRequest);
+  app.post(
+    `${routes.end_session}/confirm`,
+    limited('logout-confirm'),
+    rejectForeignForm,
+    asPage,
+    serve,
+  );
+  app.get(`${routes.end_session}/success`, operation('logged-out'), asPage, serve);
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
-  app.use([...clientEndpointPaths, PLATFORM_TOKEN_PATH, at.userinfo], answerClientEndpointErrors);
+  app.use(
+    [...clientEndpointPaths, PLATFORM_TOKEN_PATH, routes.userinfo],
+    answerClientEndpointErrors,
+  );
   app.use(handlePageError);
 }
 
@@ -190,32 +211,9 @@ function createExactRouting(trustedProxies: readonly string[]): Express {
   return app;
 }
 
-async function openProvider(
-  dependencies: AppDependencies & { readonly browserState: BrowserState },
-  throttles: { readonly signIn: SignIn; readonly failedSecrets: FailedSecrets },
-): Promise<ReturnType<typeof createProvider>> {
-  const { identity, issuer, masterKey, cookieKeys, securityProfile, browserState } = dependencies;
-  const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
-    ...identity,
-    now: dependencies.now ?? Date.now,
-    policy: dependencies.signingKeyPolicy ?? defaultSigningKeyPolicy,
-    onMade: (kid) =>
-      identity.audit.record(
-        { event: 'signing_key_made', purpose: 'authorization-server', kid },
-        thisServer,
-      ),
-  });
-  return createProvider(issuer, {
-    identity,
-    masterKey,
-    keptSigningKeys,
-    signingKeys: await keptSigningKeys.load(),
-    cookieKeys,
-    secureCookies: issuer.startsWith('https:'),
-    securityProfile,
-    browserState,
-    ...throttles,
-  });
+function serveWith(provider: Provider): RequestHandler {
+  const callback = provider.callback();
+  return (request, response) => callback(request, response);
 }
 
 /** The request's name in log and metrics. */
@@ -226,8 +224,17 @@ function operation(name: OperationName): RequestHandler {
   };
 }
 
-/** A person looks at this: errors are pages, whatever `Accept` says. */
+/** Errors are pages, whatever `Accept` says. */
 const asPage: RequestHandler = (request, _response, next) => {
   request.headers.accept = 'text/html';
   next();
 };
+
+function rejectLimitedClient(request: Request, response: Response): void {
+  const description = 'Too many requests from this address. Try again later.';
+  writeRefusal(request, response, { status: 429, error: 'too_many_requests', description });
+}
+
+function showTooManyRequests(request: Request, response: Response): void {
+  sendErrorPage(request, response, 429, 'tooManyRequests');
+}

@@ -7,7 +7,7 @@ import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/tes
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { accountLimit, clientLimit } from '../src/throttle/limits.ts';
 import { createSignIn } from '../src/throttle/sign-in-throttle.ts';
-import { TooManyAttempts } from '../src/throttle/too-many-attempts.ts';
+import { TooManyAttemptsError } from '../src/throttle/too-many-attempts-error.ts';
 
 const RIGHT = 'the right password';
 const user: User = {
@@ -132,7 +132,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
         Array.from({ length: 100 }, () => store.increment(key, clientLimit.windowSeconds)),
       );
     }
-    await expect(signIn(attempt(RIGHT, client))).rejects.toThrow(TooManyAttempts);
+    await expect(signIn(attempt(RIGHT, client))).rejects.toThrow(TooManyAttemptsError);
     expect(await signIn(attempt(RIGHT))).toBe(user);
   });
 

@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { listStoredKeys, storeEngines } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { storedRequestLimits } from '../src/provider/patches/limit-stored-requests.ts';
+import { storedRequestLimits } from '../src/provider/adapters/stored-request-budget.ts';
 import { createFailedSecrets } from '../src/throttle/failed-secrets.ts';
 import { basic, web } from './fixtures.ts';
 import { type GrantsSystem, startGrantsSystem } from './grants-fixtures.ts';

@@ -37,7 +37,7 @@ export type PasswordOutcome =
  * Changes a password for who knows the current one. All that was issued until now ends with the old one. Whoever
  * sits at an open session has no more guesses than at the sign-in page: they are the same (PW-06).
  *
- * @throws TooManyAttempts, PasswordHashingBusy as a sign-in does
+ * @throws TooManyAttemptsError, PasswordHashingBusy as a sign-in does
  */
 export function createChangePassword(signIn: SignIn, endEverything: EndEverything) {
   return async (

@@ -1,7 +1,7 @@
 import type { Identity } from '@gatehouse/identity';
 import type { Request, Response, Router } from 'express';
 import { requestOrigin } from '../audit/request-origin.ts';
-import { clientAddress } from '../http/client-address.ts';
+import { addressGroupOf } from '../http/address-group-of.ts';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
 import { formField, parseForm } from '../pages/form-field.ts';
 import { pageLanguage } from '../pages/language.ts';
@@ -57,7 +57,7 @@ export function addPasswordRoutes(
         repeated: formField(request, 'repeated'),
       };
       const device = await deviceCookies.read(request, response);
-      const origin = { address: clientAddress(request), device, request };
+      const origin = { address: addressGroupOf(request), device, request };
       const outcome = await changePassword(who.user, change, origin);
       const { userId } = who.user;
       if (outcome.kind === 'changed') {

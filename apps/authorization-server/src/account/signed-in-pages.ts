@@ -2,8 +2,8 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
 import { sendErrorPage } from '../pages/error-page.ts';
 import { formField } from '../pages/form-field.ts';
-import { accountSignInAddress } from '../provider/policy/account-client.ts';
 import type { AccountSessions, SignedIn } from './account-session.ts';
+import { accountSignInAddress } from './sign-in-address.ts';
 
 export type SignedInHandler = (
   request: Request,

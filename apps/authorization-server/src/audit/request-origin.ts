@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { observedRequest } from '@gatehouse/http-server';
 import type { AuditOrigin, RecordedOrigin } from '@gatehouse/identity';
-import { clientAddress } from '../http/client-address.ts';
+import { addressGroupOf } from '../http/address-group-of.ts';
 
 /** What the server does by itself, without a request. */
 export const thisServer: AuditOrigin = { actor: 'authorization-server' };
@@ -17,7 +17,7 @@ export function requestOrigin(
   return {
     ...thisServer,
     address: address?.replace(/^::ffff:(?=\d+\.)/, ''),
-    addressGroup: clientAddress(request),
+    addressGroup: addressGroupOf(request),
     requestId: observedRequest(request).id,
   };
 }

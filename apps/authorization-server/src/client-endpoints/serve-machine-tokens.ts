@@ -13,7 +13,7 @@ import type { AuditTrail } from '@gatehouse/identity';
 import type { RequestHandler } from 'express';
 import { requestOrigin } from '../audit/request-origin.ts';
 import type { MachineTokenIssuer } from '../grants/machine-token-issuer.ts';
-import { clientAddress } from '../http/client-address.ts';
+import { addressGroupOf } from '../http/address-group-of.ts';
 import { readDeclaredBody } from '../http/request-body.ts';
 import { mayBePlain, readPlainTokenRequest } from './plain-token-request.ts';
 import { replaceBody } from './replace-body.ts';
@@ -30,7 +30,7 @@ export function serveMachineTokens(
     }
     const body = await readDeclaredBody(request);
     const plain = readPlainTokenRequest(request.headers.authorization, body.toString('latin1'));
-    const reply = plain && (await issue(plain, clientAddress(request)));
+    const reply = plain && (await issue(plain, addressGroupOf(request)));
     if (plain === undefined || reply === undefined) {
       replaceBody(request, body);
       next();

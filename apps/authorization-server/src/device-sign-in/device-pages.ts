@@ -3,7 +3,7 @@
  * theirs, and goes on to the ordinary sign-in and consent. The provider owns the flow and calls these for markup.
  * The way: /device → confirm → /sign-in/{interaction} → /device/{interaction} → done. Nothing runs a script, and a
  * link with the code in it (`verification_uri_complete`) fills in the form and no more.
- * Not here: polling and races (provider/patches/device-codes.ts).
+ * Not here: polling and races (provider/adapters/device-codes.ts).
  */
 import { observedRequest } from '@gatehouse/http-server';
 import type { Identity } from '@gatehouse/identity';

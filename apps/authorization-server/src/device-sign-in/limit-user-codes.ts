@@ -1,7 +1,7 @@
 import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
+import { addressGroupOf } from '../http/address-group-of.ts';
 import { type AttemptLimit, createAttemptLimit } from '../http/attempt-limit.ts';
-import { clientAddress } from '../http/client-address.ts';
 import { providerRoutes } from '../http/provider-routes.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
@@ -45,7 +45,7 @@ export function limitUserCodes(provider: Provider, identity: Identity): Provider
 
   async function boundsOf(context: Parameters<ProviderMiddleware>[0]): Promise<readonly Bound[]> {
     const message = 'deviceTooMany';
-    const byAddress: Bound = { limit: addresses, party: clientAddress(context.req), message };
+    const byAddress: Bound = { limit: addresses, party: addressGroupOf(context.req), message };
     const session = await provider.Session.get(context);
     const user = await identity.users.find(session.accountId ?? '');
     return [

@@ -1,11 +1,16 @@
 import type { ClientRegistry } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { type Client, errors } from 'oidc-provider';
-import type { PlainTokenRequest } from '../client-endpoints/plain-token-request.ts';
-import { TemporarilyUnavailable } from '../provider/adapters/unavailable-adapter.ts';
-import type { TokenOfSecureKey } from '../provider/patches/secure-key-of-tokens.ts';
+import { TemporarilyUnavailableError } from '../provider/adapters/temporarily-unavailable-error.ts';
+import type { TokenOfSecureKey } from '../provider/patches/secure-keys-of-tokens.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import { type ClientCredentialsReply, machineScope, saveToken } from './client-credentials.ts';
+
+export interface MachineTokenRequest {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scope: string | undefined;
+}
 
 /**
  * The reply to a client_credentials request that is good in every respect. Undefined otherwise, for whatever
@@ -14,7 +19,7 @@ import { type ClientCredentialsReply, machineScope, saveToken } from './client-c
  * @throws StoreUnavailable
  */
 export type MachineTokenIssuer = (
-  request: PlainTokenRequest,
+  request: MachineTokenRequest,
   address: string,
 ) => Promise<ClientCredentialsReply | undefined>;
 
@@ -32,7 +37,7 @@ export function createMachineTokenIssuer(
   { failedSecrets, clients }: MachineTokenIssuerDependencies,
 ): MachineTokenIssuer {
   async function authenticate(
-    { clientId, clientSecret }: PlainTokenRequest,
+    { clientId, clientSecret }: MachineTokenRequest,
     address: string,
   ): Promise<AuthenticatedClient | undefined> {
     if (!(await failedSecrets.mayTry(clientId, address))) {
@@ -60,7 +65,7 @@ export function createMachineTokenIssuer(
       if (error instanceof errors.InvalidScope) {
         return undefined;
       }
-      throw error instanceof TemporarilyUnavailable ? error.cause : error;
+      throw error instanceof TemporarilyUnavailableError ? error.cause : error;
     }
   };
 }

@@ -9,7 +9,7 @@ import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { type Client, errors, type KoaContextWithOIDC, type RefreshToken } from 'oidc-provider';
 import { isPlatformRequest } from '../http/platform-requests.ts';
-import { wrapGrantType } from '../provider/patches/wrap-grant-type.ts';
+import { wrapRefreshTokenGrant } from '../provider/patches/refresh-token-grant.ts';
 
 const MACHINE = 'client_credentials';
 
@@ -27,7 +27,7 @@ export async function issueMachineTokens(
 
 /** At the platform endpoint, a machine's refresh token is redeemed here and everybody else's by the library. */
 export function registerMachineRefresh(provider: Provider, identity: Identity): void {
-  wrapGrantType(provider, 'refresh_token', async (context, handler) => {
+  wrapRefreshTokenGrant(provider, async (context, handler) => {
     if (!isPlatformRequest(context.req)) {
       // A machine's has no account, so that the library refuses it at /token.
       return handler(context);

@@ -1,7 +1,7 @@
 import { MAXIMUM_PASSWORD_BYTES, type User } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
-import { clientAddress } from '../http/client-address.ts';
+import { addressGroupOf } from '../http/address-group-of.ts';
 import { resolveScope } from '../provider/policy/resolve-scope.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 
@@ -44,7 +44,7 @@ async function signInByPassword(
     method: 'password_grant',
     username,
     password,
-    address: clientAddress(context.req),
+    address: addressGroupOf(context.req),
     clientId: client.clientId,
     request: context.req,
   });

@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http';
 export const MAXIMUM_BODY_BYTES = 56 * 1024;
 
 /** Thrown into the provider's reading of a body without Content-Length; it arrives as its error's cause. */
-export class BodyTooLarge extends Error {
+export class BodyTooLargeError extends Error {
   constructor() {
     super('The body is too large.');
-    this.name = 'BodyTooLarge';
+    this.name = 'BodyTooLargeError';
   }
 }
 
@@ -25,7 +25,7 @@ async function* countBytes(chunks: AsyncIterable<Buffer>): NodeJS.AsyncIterator<
   for await (const chunk of chunks) {
     received += chunk.length;
     if (received > MAXIMUM_BODY_BYTES) {
-      throw new BodyTooLarge();
+      throw new BodyTooLargeError();
     }
     yield chunk;
   }

@@ -1,5 +1,5 @@
 /**
- * OpenID Connect RP-Initiated Logout: /logout asks, its form ends the session (provider/policy/sessions.ts: with all it
+ * OpenID Connect RP-Initiated Logout: /logout asks, its form ends the session (provider/patches/session-end.ts: with all it
  * gave), and the person goes back to the application or to the last page. A GET changes nothing for somebody who is
  * signed in; who is not goes straight on.
  */

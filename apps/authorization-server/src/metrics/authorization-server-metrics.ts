@@ -11,15 +11,11 @@ import {
   type RequestObserver,
 } from '@gatehouse/http-server';
 import { type AuditEvent, auditEvents, passwordHashingLoad } from '@gatehouse/identity';
+import { clientCredentialKinds } from '../http/client-credential-kinds.ts';
 import { operationNames } from '../http/operation-names.ts';
 import { errorMessages } from '../pages/error-page.ts';
 import { allGrantTypes } from '../provider/policy/grant-types.ts';
 import { oauthErrorCodes } from './oauth-error-codes.ts';
-
-/** How a client, or somebody with its token, showed who it is. */
-const clientCredentialKinds = ['basic', 'body', 'bearer'] as const;
-
-export type ClientCredentialKind = (typeof clientCredentialKinds)[number];
 
 const throttledLimits = ['requests', 'client_secrets', 'sign_ins'] as const;
 

@@ -3,9 +3,9 @@ import { PasswordHashingBusy } from '@gatehouse/identity';
 import { StoreUnavailable } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { TooManyAttempts } from '../throttle/too-many-attempts.ts';
+import { TooManyAttemptsError } from '../throttle/too-many-attempts-error.ts';
 import { errorView } from './error-view.ts';
-import { InteractionExpired } from './interaction-expired.ts';
+import { InteractionExpiredError } from './interaction-expired-error.ts';
 import { pageLanguage } from './language.ts';
 import { renderPage } from './layout.ts';
 import type { Texts } from './texts.ts';
@@ -52,10 +52,10 @@ export const handlePageError: ErrorRequestHandler = (error, request, response, n
   if (status >= 500) {
     notes.err = error;
   }
-  if (error instanceof TooManyAttempts) {
+  if (error instanceof TooManyAttemptsError) {
     response.set('Retry-After', String(error.retryAfterSeconds));
   }
-  const startAgain = error instanceof InteractionExpired ? error.startAgain : undefined;
+  const startAgain = error instanceof InteractionExpiredError ? error.startAddress : undefined;
   sendErrorPage(request, response, status, pick, startAgain);
 };
 
@@ -100,7 +100,7 @@ export const errorMessages = [
 type ErrorMessage = (typeof errorMessages)[number];
 
 function classify(error: unknown): { status: number; pick: ErrorMessage } {
-  if (error instanceof TooManyAttempts) {
+  if (error instanceof TooManyAttemptsError) {
     return { status: 429, pick: 'tooManyAttempts' };
   }
   if (isAway(error) || isStatus(error, 503)) {

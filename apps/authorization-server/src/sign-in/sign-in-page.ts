@@ -8,7 +8,7 @@ import type { CsrfTokens } from '../pages/csrf-token.ts';
 import { plainName } from '../pages/foreign-name.ts';
 import { formTargets } from '../pages/form-targets.ts';
 import type { Html } from '../pages/html.ts';
-import { InteractionExpired, startAddress } from '../pages/interaction-expired.ts';
+import { InteractionExpiredError } from '../pages/interaction-expired-error.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import { fill } from '../pages/texts.ts';
@@ -18,6 +18,7 @@ import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { consentView } from './consent-view.ts';
 import type { DeviceCookies } from './device-cookie.ts';
 import { signInView } from './sign-in-view.ts';
+import { startAddress } from './start-address.ts';
 
 export interface SignInDependencies {
   readonly provider: Provider;
@@ -40,7 +41,7 @@ export async function findInteraction(
   const interaction = await provider.interactionDetails(request, response).catch((error) => {
     const record = browserState.interactions.read(uid);
     throw error instanceof errors.SessionNotFound && record !== undefined
-      ? new InteractionExpired(startAddress(JSON.parse(record)))
+      ? new InteractionExpiredError(startAddress(JSON.parse(record)))
       : error;
   });
   if (interaction.uid !== uid) {

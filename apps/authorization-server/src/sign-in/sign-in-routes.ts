@@ -8,7 +8,7 @@
 
 import { type Request, type Response, Router } from 'express';
 import type { InteractionResults } from 'oidc-provider';
-import { clientAddress } from '../http/client-address.ts';
+import { addressGroupOf } from '../http/address-group-of.ts';
 import { sendErrorPage } from '../pages/error-page.ts';
 import { formField as field, parseForm } from '../pages/form-field.ts';
 import { leaveFormerAccount } from './leave-former-account.ts';
@@ -54,7 +54,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
       method: interaction.deviceCode === undefined ? 'page' : 'device_code',
       username,
       password: field(request, 'password'),
-      address: clientAddress(request),
+      address: addressGroupOf(request),
       device: await deviceCookies.read(request, response),
       clientId: String(interaction.params.client_id),
       request,

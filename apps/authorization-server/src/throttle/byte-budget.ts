@@ -1,5 +1,5 @@
 import type { Store } from '@gatehouse/store';
-import { TooManyAttempts } from './too-many-attempts.ts';
+import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 
 /** How many bytes a party may have stored within a window. */
 export interface ByteBudget {
@@ -9,10 +9,10 @@ export interface ByteBudget {
 }
 
 /** Refused before anything is stored. */
-export class BudgetExhausted extends TooManyAttempts {
+export class BudgetExhaustedError extends TooManyAttemptsError {
   constructor(resetsAt: number, now: number) {
     super(resetsAt, now);
-    this.name = 'BudgetExhausted';
+    this.name = 'BudgetExhaustedError';
     this.message = 'Too much is stored for this address, this client, or all public clients.';
   }
 }
@@ -22,7 +22,7 @@ export class BudgetExhausted extends TooManyAttempts {
  * that is over its own budget must not use up those that it shares with others. A window does not slide, so within one
  * lifetime up to twice the budget can be alive.
  *
- * @throws BudgetExhausted
+ * @throws BudgetExhaustedError
  */
 export async function chargeBudgets(
   store: Store,
@@ -37,7 +37,7 @@ export async function chargeBudgets(
     const key = `stored-bytes:${charge.name}:${budget.party}`;
     const { count, resetsAt } = await store.increment(key, charge.windowSeconds, charge.bytes);
     if (count > budget.bytes) {
-      throw new BudgetExhausted(resetsAt, Date.now());
+      throw new BudgetExhaustedError(resetsAt, Date.now());
     }
   }
 }

@@ -1,7 +1,5 @@
 import type { Store } from '@gatehouse/store';
 import type { Request, RequestHandler, Response } from 'express';
-import { writeRefusal } from '../client-endpoints/transport.ts';
-import { sendErrorPage } from '../pages/error-page.ts';
 import { type LimitedEndpoints, limitRequests } from './limit-requests.ts';
 import { DEFAULT_CLIENT_REQUESTS_PER_MINUTE, DEFAULT_PAGE_REQUESTS_PER_MINUTE } from './limits.ts';
 
@@ -16,9 +14,13 @@ export interface EndpointLimitSettings {
   readonly clientRequestsPerMinute?: number;
   /** From one address group, to the pages. */
   readonly pageRequestsPerMinute?: number;
-  /** Called for each request that a limit refuses. */
-  readonly onRefused: () => void;
+  /** Called for each request over a limit, before its reply. */
+  readonly onLimited: () => void;
+  /** Write the 429. */
+  readonly replies: { readonly client: LimitReply; readonly page: LimitReply };
 }
+
+type LimitReply = (request: Request, response: Response) => void;
 
 /** Limits every endpoint that can write by address group, so that anonymous traffic cannot fill the store. */
 export function createEndpointLimits(
@@ -28,30 +30,20 @@ export function createEndpointLimits(
   const {
     clientRequestsPerMinute = DEFAULT_CLIENT_REQUESTS_PER_MINUTE,
     pageRequestsPerMinute = DEFAULT_PAGE_REQUESTS_PER_MINUTE,
+    replies,
   } = settings;
-  const limitOf = (
-    name: LimitedEndpoints,
-    requestsPerMinute: number,
-    refuse: (request: Request, response: Response) => void,
-  ) =>
+  const limitOf = (name: LimitedEndpoints, requestsPerMinute: number, reply: LimitReply) =>
     limitRequests(store, {
       name,
       requestsPerMinute,
-      refuse(request, response) {
-        settings.onRefused();
-        refuse(request, response);
+      reply(request, response) {
+        settings.onLimited();
+        reply(request, response);
       },
     });
   return {
-    clientEndpoints: limitOf('client-endpoints', clientRequestsPerMinute, refuseClient),
-    introspection: limitOf('introspection', clientRequestsPerMinute, refuseClient),
-    pages: limitOf('pages', pageRequestsPerMinute, (request, response) =>
-      sendErrorPage(request, response, 429, 'tooManyRequests'),
-    ),
+    clientEndpoints: limitOf('client-endpoints', clientRequestsPerMinute, replies.client),
+    introspection: limitOf('introspection', clientRequestsPerMinute, replies.client),
+    pages: limitOf('pages', pageRequestsPerMinute, replies.page),
   };
-}
-
-function refuseClient(request: Request, response: Response): void {
-  const description = 'Too many requests from this address. Try again later.';
-  writeRefusal(request, response, { status: 429, error: 'too_many_requests', description });
 }

@@ -2,13 +2,13 @@ import type { CredentialHash } from '@gatehouse/identity';
 import type { Counter, Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
 import { failedSecretLimit } from './limits.ts';
-import { TooManyAttempts } from './too-many-attempts.ts';
+import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 
 /** Wrong client secrets, counted for (client, address): a guesser must not lock out the client itself. */
 export interface FailedSecrets {
   /** Whether `assertMayTry` would let the attempt be made. */
   mayTry(clientId: string, address: string): Promise<boolean>;
-  /** @throws TooManyAttempts when this address guessed too often for this client */
+  /** @throws TooManyAttemptsError when this address guessed too often for this client */
   assertMayTry(clientId: string, address: string): Promise<void>;
   record(clientId: string, address: string): Promise<void>;
 }
@@ -27,11 +27,11 @@ const LONGEST_REMEMBERED = 256;
 export function createFailedSecrets(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
-  /** Hears of every attempt that may not be made. */
-  readonly onRefused?: () => void;
+  /** Called for every attempt that the limit rejects. */
+  readonly onLimited?: () => void;
   readonly now?: () => number;
 }): FailedSecrets {
-  const { store, credentialHash, onRefused, now = Date.now } = dependencies;
+  const { store, credentialHash, onLimited, now = Date.now } = dependencies;
   const remembered = new LRUCache<string, Counter & { readonly readAt: number }>({
     max: MAXIMUM_REMEMBERED,
   });
@@ -66,8 +66,8 @@ export function createFailedSecrets(dependencies: {
     async assertMayTry(clientId, address) {
       const counter = await read(partyOf(clientId, address));
       if (isOver(counter)) {
-        onRefused?.();
-        throw new TooManyAttempts(counter.resetsAt, now());
+        onLimited?.();
+        throw new TooManyAttemptsError(counter.resetsAt, now());
       }
     },
     async record(clientId, address) {

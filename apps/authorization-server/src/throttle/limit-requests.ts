@@ -2,7 +2,7 @@ import { observedRequest } from '@gatehouse/http-server';
 import { createRateLimiter, type RateLimiter, type Store } from '@gatehouse/store';
 import type { Request, RequestHandler, Response } from 'express';
 import { type Store as RateLimitStore, rateLimit } from 'express-rate-limit';
-import { clientAddress } from '../http/client-address.ts';
+import { addressGroupOf } from '../http/address-group-of.ts';
 import { REQUEST_WINDOW_SECONDS } from './limits.ts';
 
 /** Endpoints that count together. */
@@ -18,8 +18,8 @@ export function limitRequests(
   settings: {
     readonly name: LimitedEndpoints;
     readonly requestsPerMinute: number;
-    /** Writes the 429; `Retry-After` and the RateLimit headers are set already. */
-    readonly refuse: (request: Request, response: Response) => void;
+    /** Writes the 429. `Retry-After` and the RateLimit headers are already set. */
+    readonly reply: (request: Request, response: Response) => void;
   },
 ): RequestHandler {
   const limit = { requests: settings.requestsPerMinute, windowSeconds: REQUEST_WINDOW_SECONDS };
@@ -29,12 +29,12 @@ export function limitRequests(
     standardHeaders: 'draft-8',
     legacyHeaders: false,
     identifier: 'address',
-    keyGenerator: clientAddress,
+    keyGenerator: addressGroupOf,
     store: countWithLeases(createRateLimiter(settings.name, limit, { store, now: Date.now })),
     passOnStoreError: false,
     handler(request, response) {
       observedRequest(request).notes.code = 'too_many_requests';
-      settings.refuse(request, response);
+      settings.reply(request, response);
     },
   });
 }

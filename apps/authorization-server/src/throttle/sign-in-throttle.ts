@@ -23,7 +23,7 @@ import {
 } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import { accountLimit, addressLimit, clientLimit, type Limit } from './limits.ts';
-import { TooManyAttempts } from './too-many-attempts.ts';
+import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 
 /** A browser in which this user has signed in before. */
 export interface KnownDevice {
@@ -36,7 +36,7 @@ export interface SignInAttempt {
   readonly method: SignInMethod;
   readonly username: string;
   readonly password: string;
-  /** From `clientAddress`. */
+  /** From `addressGroupOf`. */
   readonly address: string;
   /** The device that the request comes from, where its cookie names one. */
   readonly device?: KnownDevice | undefined;
@@ -58,7 +58,7 @@ export interface SignInObserver {
  * The user who signed in, or undefined: one answer for unknown, wrong, locked, disabled and not allowed here, and
  * one timing.
  *
- * @throws TooManyAttempts when the address or the client tries too often
+ * @throws TooManyAttemptsError when the address or the client tries too often
  * @throws PasswordHashingBusy when too many sign in at this moment
  */
 export type SignIn = (attempt: SignInAttempt) => Promise<User | undefined>;
@@ -81,7 +81,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
   const deviceKey = ({ deviceId }: KnownDevice) => `sign-ins:device:${credentialHash(deviceId)}`;
   const clientKey = (clientId: string) => `sign-ins:client:${clientId}`;
 
-  /** @throws TooManyAttempts */
+  /** @throws TooManyAttemptsError */
   async function countOrigin(attempt: SignInAttempt): Promise<void> {
     const { address } = attempt;
     const clientId = limitedClient(attempt);
@@ -95,7 +95,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
       const { count, resetsAt } = await store.increment(key, limit.windowSeconds);
       if (count > limit.attempts) {
         observer?.failed(attempt, 'throttled');
-        throw new TooManyAttempts(resetsAt, now());
+        throw new TooManyAttemptsError(resetsAt, now());
       }
     }
   }

@@ -3,6 +3,7 @@ import type { Store } from '@gatehouse/store';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { SealedCookies } from '../../http/sealed-cookies.ts';
 import { lifetimes } from '../policy/lifetimes.ts';
+import { wrapAdapter } from './wrap-adapter.ts';
 
 export interface InteractionAdapterDependencies {
   readonly store: Store;
@@ -24,7 +25,7 @@ export function keepInteractionsInBrowser(
   { store, credentialHash, findLiveHolder, cookies }: InteractionAdapterDependencies,
 ): Adapter {
   const endedKey = (id: string) => `interaction-ended:${credentialHash(id)}`;
-  return {
+  return wrapAdapter(stored, {
     async upsert(id: string, payload: AdapterPayload, expiresIn: number) {
       if (payload.result === undefined) {
         cookies.write(id, JSON.stringify(payload), expiresIn + EXPIRED_SECONDS);
@@ -55,9 +56,5 @@ export function keepInteractionsInBrowser(
       await stored.destroy(id);
       cookies.clear(id);
     },
-    findByUid: (uid) => stored.findByUid(uid),
-    findByUserCode: (userCode) => stored.findByUserCode(userCode),
-    consume: (id) => stored.consume(id),
-    revokeByGrantId: (grantId) => stored.revokeByGrantId(grantId),
-  };
+  });
 }

@@ -11,7 +11,7 @@ import {
 } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
-import type { TokenOfSecureKey } from '../patches/secure-key-of-tokens.ts';
+import type { TokenOfSecureKey } from '../patches/secure-keys-of-tokens.ts';
 import { lifetimes } from '../policy/lifetimes.ts';
 import { endedSessionKey } from '../policy/sessions.ts';
 import { GRANT, recordKey } from './record-key.ts';

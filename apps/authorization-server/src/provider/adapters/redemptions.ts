@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Store } from '@gatehouse/store';
-import Provider from 'oidc-provider';
+import { currentContext } from '../patches/current-context.ts';
 import { claimKey, MARGIN_SECONDS, receivedAt, type SingleUse } from './single-use.ts';
 
 /**
@@ -20,8 +20,8 @@ export function createRedemptions(store: Store): Redemptions {
     async claim({ key }, secondsToLive) {
       const owner = randomBytes(16).toString('base64url');
       const holder = await store.claim(claimKey(key), owner, secondsToLive + MARGIN_SECONDS);
-      if (holder === owner && Provider.ctx !== undefined) {
-        const { req } = Provider.ctx;
+      const { req } = currentContext() ?? {};
+      if (holder === owner && req !== undefined) {
         won.set(req, (won.get(req) ?? new Map()).set(key, secondsToLive));
       }
       return holder === owner;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Store } from '@gatehouse/store';
-import type { RefreshSuccessor } from '../patches/refresh-successor.ts';
+import type { RefreshSuccessor } from '../patches/refresh-token-values.ts';
 import { claimKey, MARGIN_SECONDS, receivedAt, type SingleUse } from './single-use.ts';
 
 /**

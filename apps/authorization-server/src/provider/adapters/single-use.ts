@@ -1,5 +1,5 @@
 import { observedRequest } from '@gatehouse/http-server';
-import Provider from 'oidc-provider';
+import { currentContext } from '../patches/current-context.ts';
 
 /** A code or token that is redeemed once: its value, and the key its record is kept under. */
 export interface Redeemable {
@@ -28,5 +28,6 @@ export const MARGIN_SECONDS = 60;
 
 /** Epoch milliseconds at which the request at hand came; undefined outside a request. */
 export function receivedAt(): number | undefined {
-  return Provider.ctx && observedRequest(Provider.ctx.req).receivedAt;
+  const context = currentContext();
+  return context && observedRequest(context.req).receivedAt;
 }

@@ -1,6 +1,6 @@
 import type { KeptSigningKeys, SigningKeys } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
-import { installSigningKeys } from '../patches/install-signing-keys.ts';
+import { installSigningKeys } from '../patches/signing-keys.ts';
 import type { ProviderMiddleware } from './provider-middleware.ts';
 
 /** Brings rotated signing keys into the running provider. A second provider would lose its registered grants. */

@@ -1,32 +1,44 @@
-import Provider, { errors } from 'oidc-provider';
+import { errors } from 'oidc-provider';
 import { isPlatformRequest, platformGrantTypes } from '../../http/platform-requests.ts';
+import { currentContext } from './current-context.ts';
+import { methodJoint, type Patch } from './patch.ts';
 
-/**
- * What a registered client may not do is `unauthorized_client` (RFC 6749 §4.1.2.1, §5.2); the library says
- * `invalid_request`. Both checks run after the client is known, so the right code can be thrown from them.
- */
-export function refuseUnauthorizedClients(provider: Provider): void {
-  const client = provider.Client.prototype;
-  const { responseTypeAllowed, grantTypeAllowed } = client;
+const prototypeOf: Parameters<typeof methodJoint>[1] = (provider) => provider.Client.prototype;
 
-  client.responseTypeAllowed = function responseTypeAllowedOrThrow(type) {
-    if (!responseTypeAllowed.call(this, type)) {
-      throw new errors.UnauthorizedClient('this client may not use the response_type');
-    }
-    return true;
-  };
+/** Both methods run after the client is known, so they can throw the right error. */
+export const clientPermissions: Patch = {
+  name: 'client-permissions',
+  reason:
+    'A response type or grant type that a client is not registered for is unauthorized_client ' +
+    '(RFC 6749 §4.1.2.1, §5.2). The library reports invalid_request.',
+  upstream: 'lib/models/client.js',
+  joints: [
+    methodJoint('Client.prototype', prototypeOf, 'responseTypeAllowed', 1),
+    methodJoint('Client.prototype', prototypeOf, 'grantTypeAllowed', 1),
+  ],
+  apply(provider) {
+    const client = provider.Client.prototype;
+    const { responseTypeAllowed, grantTypeAllowed } = client;
 
-  // Elsewhere the library asks to decide, not to check: only the token request's own grant is refused.
-  client.grantTypeAllowed = function grantTypeAllowedOrThrow(type) {
-    const allowed = grantTypeAllowed.call(this, type);
-    const { oidc, req } = Provider.ctx ?? {};
-    const isTheRequested = oidc?.route === 'token' && oidc.params?.grant_type === type;
-    if (isTheRequested && req && isPlatformRequest(req) && !platformGrantTypes.has(type)) {
-      throw new errors.UnsupportedGrantType();
-    }
-    if (!allowed && isTheRequested) {
-      throw new errors.UnauthorizedClient('this client may not use the grant_type');
-    }
-    return allowed;
-  };
-}
+    client.responseTypeAllowed = function responseTypeAllowedOrThrow(type) {
+      if (!responseTypeAllowed.call(this, type)) {
+        throw new errors.UnauthorizedClient('this client may not use the response_type');
+      }
+      return true;
+    };
+
+    // Elsewhere the library calls this to decide, not to validate: only the grant type of the token request is rejected.
+    client.grantTypeAllowed = function grantTypeAllowedOrThrow(type) {
+      const allowed = grantTypeAllowed.call(this, type);
+      const { oidc, req } = currentContext() ?? {};
+      const isRequested = oidc?.route === 'token' && oidc.params?.grant_type === type;
+      if (isRequested && req && isPlatformRequest(req) && !platformGrantTypes.has(type)) {
+        throw new errors.UnsupportedGrantType();
+      }
+      if (!allowed && isRequested) {
+        throw new errors.UnauthorizedClient('this client may not use the grant_type');
+      }
+      return allowed;
+    };
+  },
+};

@@ -1,4 +1,4 @@
-/** What enable-implicit.ts, keep-jwks-current.ts and wrap-grant-type.ts reach for; nothing else may. */
+/** The part of the library's private state that library-internals.ts makes available to the patches. */
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   import type Provider from 'oidc-provider';
   import type { KoaContextWithOIDC } from 'oidc-provider';

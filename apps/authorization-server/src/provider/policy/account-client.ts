@@ -1,13 +1,11 @@
-import { hash, randomBytes } from 'node:crypto';
 import type { Client, Identity } from '@gatehouse/identity';
-import { providerRoutes } from '../../http/provider-routes.ts';
 
 export const ACCOUNT_CLIENT_ID = 'gatehouse:account';
 export const SIGNED_IN_PATH = '/account/signed-in';
 
 /**
- * The account page as a client of this server: it signs people in through the ordinary flow, throttle and session
- * included. It is built in, so that there is nothing to register, to disable or to lose.
+ * The account page is a built-in client of this server. Users sign in to it through the ordinary flow, with its
+ * throttle and session, and an operator cannot disable or delete it.
  */
 export function withAccountClient(identity: Identity, issuer: string): Identity {
   const { clients, findLiveHolder } = identity;
@@ -40,25 +38,8 @@ export function withAccountClient(identity: Identity, issuer: string): Identity 
       ...clients,
       find: async (clientId) => (clientId === ACCOUNT_CLIENT_ID ? account : clients.find(clientId)),
     },
-    // It has no record that could be revoked: what it was given lives as long as its user.
+    // It has no record that could be revoked, so its credentials live as long as their user.
     findLiveHolder: ({ clientId, ...credential }) =>
       findLiveHolder(clientId === ACCOUNT_CLIENT_ID ? credential : { ...credential, clientId }),
   };
-}
-
-/**
- * Where the account page sends somebody who is not signed in. What counts afterwards is the session; the code is
- * never redeemed, and its verifier is thrown away here, so that nobody can (RFC 7636).
- */
-export function accountSignInAddress(issuer: string): string {
-  const verifier = randomBytes(32).toString('base64url');
-  const query = new URLSearchParams({
-    response_type: 'code',
-    client_id: ACCOUNT_CLIENT_ID,
-    redirect_uri: issuer + SIGNED_IN_PATH,
-    scope: 'openid',
-    code_challenge: hash('sha256', verifier, 'base64url'),
-    code_challenge_method: 'S256',
-  });
-  return `${providerRoutes.authorization}?${query}`;
 }

@@ -1,22 +1,22 @@
 import { observedRequest } from '@gatehouse/http-server';
 import { StoreUnavailable } from '@gatehouse/store';
 import { renderErrorPage } from '../../pages/error-page.ts';
-import { TemporarilyUnavailable } from '../adapters/unavailable-adapter.ts';
+import { TemporarilyUnavailableError } from '../adapters/temporarily-unavailable-error.ts';
 import type { ProviderMiddleware } from './provider-middleware.ts';
 
 /**
  * The outermost step: what escapes the library would be answered by Koa, without our headers and with the
  * error on stderr. A store that is away is 503 here as everywhere.
  */
-export const answerUnexpectedErrors: ProviderMiddleware = async (context, next) => {
+export const handleUnexpectedErrors: ProviderMiddleware = async (context, next) => {
   try {
     await next();
   } catch (error) {
     const unavailable =
-      error instanceof StoreUnavailable || error instanceof TemporarilyUnavailable;
+      error instanceof StoreUnavailable || error instanceof TemporarilyUnavailableError;
     const { notes } = observedRequest(context.req);
     notes.code = unavailable ? 'temporarily_unavailable' : 'server_error';
-    notes.err = error instanceof TemporarilyUnavailable ? error.cause : error;
+    notes.err = error instanceof TemporarilyUnavailableError ? error.cause : error;
     context.status = unavailable ? 503 : 500;
     const answer = { error: notes.code, error_description: 'Try again shortly.' };
     if (unavailable) {

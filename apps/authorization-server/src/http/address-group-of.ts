@@ -7,7 +7,7 @@ import type { Request } from 'express';
  * The address group that a request counts for. X-Forwarded-For counts as far as `trust proxy` names the proxies that
  * wrote it. If one of them passed on something that is not an address, the proxy itself is counted.
  */
-export function clientAddress(request: IncomingMessage): string {
+export function addressGroupOf(request: IncomingMessage): string {
   const { ip } = request as Partial<Request>;
   const peer = request.socket.remoteAddress ?? '';
   return addressGroup(ip !== undefined && isIP(ip) !== 0 ? ip : peer);

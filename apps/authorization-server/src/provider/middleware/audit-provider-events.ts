@@ -1,23 +1,24 @@
-import type { IncomingMessage } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
 import type { AuditEvent, Identity } from '@gatehouse/identity';
-import Provider, {
-  type AccessToken,
-  type ClientCredentials,
-  type errors,
-  type KoaContextWithOIDC,
-  type RefreshToken,
+import type Provider from 'oidc-provider';
+import type {
+  AccessToken,
+  ClientCredentials,
+  errors,
+  KoaContextWithOIDC,
+  RefreshToken,
 } from 'oidc-provider';
 import { requestOrigin } from '../../audit/request-origin.ts';
 import { TOO_MANY_CODE_ATTEMPTS } from '../adapters/code-attempts.ts';
+import { credentialHolderOf } from '../adapters/credential-holders.ts';
+import { currentContext } from '../patches/current-context.ts';
 import { presentedClientId } from './presented-client-id.ts';
 
 /**
  * What the provider does, in the audit trail: each event once, ids only. Sign-ins are audited where they
  * happen, in sign-in/ and grants/.
  */
-export function auditEvents(provider: Provider, { audit, clients }: Identity): void {
-  const holders = rememberHolders(provider);
+export function auditProviderEvents(provider: Provider, { audit, clients }: Identity): void {
   const record = (context: KoaContextWithOIDC, event: AuditEvent) =>
     audit.record(event, requestOrigin(context.req));
 
@@ -51,7 +52,7 @@ export function auditEvents(provider: Provider, { audit, clients }: Identity): v
       record(context, {
         event: label === 'refresh token' ? 'refresh_token_replayed' : 'code_replayed',
         clientId: context.oidc.client?.clientId,
-        userId: holders.get(context.req),
+        userId: credentialHolderOf(context.req),
       });
     }
     if (error.error_detail === TOO_MANY_CODE_ATTEMPTS) {
@@ -85,7 +86,7 @@ function auditRevocations(
   record: (context: KoaContextWithOIDC, event: AuditEvent) => void,
 ): void {
   const auditToken = (token: AccessToken | RefreshToken | ClientCredentials) => {
-    const context = Provider.ctx;
+    const context = currentContext();
     if (context?.oidc?.route === 'revocation') {
       const { kind, clientId } = token;
       const userId = 'accountId' in token ? token.accountId : undefined;
@@ -104,24 +105,4 @@ function auditRevocations(
       record(context, { event: 'sign_out', userId, clientId, everywhere: false });
     }
   });
-}
-
-/** A replayed code is gone with its grant when the event comes: whose it was is noted when it is found. */
-function rememberHolders(provider: Provider): WeakMap<IncomingMessage, string> {
-  const holders = new WeakMap<IncomingMessage, string>();
-  for (const model of [provider.AuthorizationCode, provider.RefreshToken, provider.DeviceCode]) {
-    const find = model.find.bind(model) as (
-      ...parameters: Parameters<typeof model.find>
-    ) => Promise<{ accountId?: string } | undefined>;
-    Object.assign(model, {
-      async find(...parameters: Parameters<typeof model.find>) {
-        const found = await find(...parameters);
-        if (found?.accountId !== undefined && Provider.ctx !== undefined) {
-          holders.set(Provider.ctx.req, found.accountId);
-        }
-        return found;
-      },
-    });
-  }
-  return holders;
 }

@@ -1,21 +1,21 @@
 import { observedRequest } from '@gatehouse/http-server';
 import type Provider from 'oidc-provider';
 import type { errors, KoaContextWithOIDC } from 'oidc-provider';
-import { BodyTooLarge } from '../../http/request-body.ts';
-import type { ClientCredentialKind } from '../../metrics/authorization-server-metrics.ts';
-import { TemporarilyUnavailable } from '../adapters/unavailable-adapter.ts';
-import { answerRefusal, toRefusal } from './answer-refusals.ts';
+import type { ClientCredentialKind } from '../../http/client-credential-kinds.ts';
+import { BodyTooLargeError } from '../../http/request-body.ts';
+import { TemporarilyUnavailableError } from '../adapters/temporarily-unavailable-error.ts';
 import type { ProviderMiddleware } from './provider-middleware.ts';
+import { answerRefusal, toRefusal } from './write-limit-error.ts';
 
 /** Puts the provider's outcomes into the request's one log line: codes and client ids, never values. */
-export function noteOutcomes(provider: Provider): void {
+export function logOutcomes(provider: Provider): void {
   const noteError = (context: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     const { notes } = observedRequest(context.req);
     notes.code = error.error;
-    if (error instanceof TemporarilyUnavailable) {
+    if (error instanceof TemporarilyUnavailableError) {
       notes.err = error.cause;
     }
-    if (error.cause instanceof BodyTooLarge) {
+    if (error.cause instanceof BodyTooLargeError) {
       context.status = 413;
     }
   };

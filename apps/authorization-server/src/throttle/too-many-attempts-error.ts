@@ -1,11 +1,11 @@
 /** Refused before anything was looked at. Whoever throws it says nothing about the account or client. */
-export class TooManyAttempts extends Error {
+export class TooManyAttemptsError extends Error {
   /** For `Retry-After`. */
   readonly retryAfterSeconds: number;
 
   constructor(resetsAt: number, now: number) {
     super('Too many attempts.');
-    this.name = 'TooManyAttempts';
+    this.name = 'TooManyAttemptsError';
     this.retryAfterSeconds = Math.max(1, Math.ceil((resetsAt - now) / 1000));
   }
 }

@@ -2,7 +2,7 @@ import { PasswordHashingBusy } from '@gatehouse/identity';
 import { StoreUnavailable } from '@gatehouse/store';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { renderErrorPage } from '../../pages/error-page.ts';
-import { TooManyAttempts } from '../../throttle/too-many-attempts.ts';
+import { TooManyAttemptsError } from '../../throttle/too-many-attempts-error.ts';
 
 interface Refusal {
   readonly status: 429 | 503;
@@ -13,7 +13,7 @@ interface Refusal {
 
 /** What our own parts throw into the library, which knows it as `server_error` 500 only; undefined for all else. */
 export function toRefusal(thrown: unknown): Refusal | undefined {
-  if (thrown instanceof TooManyAttempts) {
+  if (thrown instanceof TooManyAttemptsError) {
     return {
       status: 429,
       error: 'too_many_requests',

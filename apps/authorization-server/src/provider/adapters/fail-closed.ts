@@ -1,18 +1,8 @@
 import { StoreUnavailable } from '@gatehouse/store';
-import { type Adapter, errors } from 'oidc-provider';
+import type { Adapter } from 'oidc-provider';
+import { TemporarilyUnavailableError } from './temporarily-unavailable-error.ts';
 
-/** RFC 6749 §4.1.2.1 names the code; the status tells proxies and clients to try again. */
-export class TemporarilyUnavailable extends errors.OIDCProviderError {
-  override error_description = 'The store is unavailable. Try again shortly.';
-  override expose = true;
-  override allow_redirect = false;
-
-  constructor(cause: StoreUnavailable) {
-    super(503, 'temporarily_unavailable', { cause });
-  }
-}
-
-/** The library answers an unknown error with 500 and would log it raw: a store that is away is 503. */
+/** The library would turn an unavailable store into a 500 and log the raw error. */
 export function failClosed(adapter: Adapter): Adapter {
   return {
     upsert: (id, payload, expiresIn) => translate(adapter.upsert(id, payload, expiresIn)),
@@ -29,6 +19,6 @@ async function translate<Result>(answer: Promise<Result>): Promise<Result> {
   try {
     return await answer;
   } catch (error) {
-    throw error instanceof StoreUnavailable ? new TemporarilyUnavailable(error) : error;
+    throw error instanceof StoreUnavailable ? new TemporarilyUnavailableError(error) : error;
   }
 }

@@ -1,0 +1,97 @@
+/** Composes the provider: its own folder, and the parts that the folders of pages, endpoints and grants own. */
+import {
+  defaultSigningKeyPolicy,
+  type Identity,
+  keepSigningKeys,
+  type MasterKey,
+  type SigningKeyPolicy,
+} from '@gatehouse/identity';
+import { thisServer } from './audit/request-origin.ts';
+import { redirectReply } from './authorize/redirect-reply.ts';
+import { clientEndpointReply } from './client-endpoints/reply.ts';
+import { forgetForeignOrigin, removeForeignOrigins } from './cors/registered-origins.ts';
+import { deviceFlow } from './device-sign-in/device-pages.ts';
+import { limitUserCodes } from './device-sign-in/limit-user-codes.ts';
+import { registerClientCredentials } from './grants/client-credentials.ts';
+import { registerMachineRefresh } from './grants/machine-tokens.ts';
+import { registerPassword } from './grants/password.ts';
+import { clientEndpointPaths } from './http/provider-routes.ts';
+import { logout } from './logout/logout-pages.ts';
+import { skipLogoutQuestion } from './logout/skip-logout-question.ts';
+import { platformReply } from './platform/platform-reply.ts';
+import {
+  createProvider,
+  type Provider,
+  type ProviderExtensions,
+} from './provider/create-provider.ts';
+import type { BrowserState } from './provider/policy/cookies.ts';
+import type { SecurityProfile } from './provider/policy/grant-types.ts';
+import type { FailedSecrets } from './throttle/failed-secrets.ts';
+import type { SignIn } from './throttle/sign-in-throttle.ts';
+
+export interface OpenProviderDependencies {
+  readonly issuer: string;
+  readonly identity: Identity;
+  readonly masterKey: MasterKey;
+  readonly cookieKeys: readonly string[];
+  readonly securityProfile: SecurityProfile;
+  readonly signingKeyPolicy?: SigningKeyPolicy;
+  /** Of the signing keys. Epoch milliseconds. */
+  readonly now?: () => number;
+  readonly browserState: BrowserState;
+  readonly signIn: SignIn;
+  readonly failedSecrets: FailedSecrets;
+}
+
+/** @throws StoreUnavailable when the signing key cannot be read or created */
+export async function openProvider(dependencies: OpenProviderDependencies): Promise<Provider> {
+  const { issuer, identity, signingKeyPolicy = defaultSigningKeyPolicy } = dependencies;
+  const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
+    ...identity,
+    now: dependencies.now ?? Date.now,
+    policy: signingKeyPolicy,
+    onMade: (kid) =>
+      identity.audit.record(
+        { event: 'signing_key_made', purpose: 'authorization-server', kid },
+        thisServer,
+      ),
+  });
+  const signingKeys = await keptSigningKeys.load();
+  const secureCookies = issuer.startsWith('https:');
+  const provider = createProvider(
+    issuer,
+    { ...dependencies, keptSigningKeys, signingKeys, secureCookies },
+    extensionsOf(identity),
+  );
+  registerGrants(provider, dependencies);
+  return provider;
+}
+
+function extensionsOf(identity: Identity): ProviderExtensions {
+  return {
+    configuration: {
+      deviceFlow: deviceFlow(identity),
+      rpInitiatedLogout: logout(identity),
+      clientBasedCORS: (context, origin, client) =>
+        forgetForeignOrigin(context, origin, client.corsOrigins),
+    },
+    replySteps: [
+      redirectReply,
+      removeForeignOrigins,
+      clientEndpointReply(clientEndpointPaths),
+      platformReply,
+    ],
+    endpointSteps: (provider) => [limitUserCodes(provider, identity), skipLogoutQuestion],
+  };
+}
+
+function registerGrants(
+  provider: Provider,
+  { identity, securityProfile, signIn }: OpenProviderDependencies,
+): void {
+  registerClientCredentials(provider);
+  registerMachineRefresh(provider, identity);
+  if (securityProfile === 'compatible') {
+    registerPassword(provider, signIn);
+  }
+}

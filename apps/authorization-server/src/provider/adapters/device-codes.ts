@@ -1,0 +1,74 @@
+/**
+ * The parts of RFC 8628 that the library leaves to its adapter: a request without a scope, the bytes that a request
+ * may store, a device that polls too fast, and two browsers that decide about one code at the same moment.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Identity } from '@gatehouse/identity';
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { currentContext } from '../patches/current-context.ts';
+import { lifetimes } from '../policy/lifetimes.ts';
+import { resolveScope } from '../policy/resolve-scope.ts';
+import { chargeStoredRequest } from './stored-request-budget.ts';
+import { wrapAdapter } from './wrap-adapter.ts';
+
+/** RFC 8628 §3.2: the polling interval that a device is told. */
+export const POLLING_INTERVAL_SECONDS = 5;
+/** One second less, so that network jitter does not make a correct device too fast. */
+const POLLING_WINDOW_SECONDS = POLLING_INTERVAL_SECONDS - 1;
+
+export function completeDeviceCodes(
+  stored: Adapter,
+  { store, credentialHash }: Pick<Identity, 'store' | 'credentialHash'>,
+): Adapter {
+  /** Of two browsers that confirm, allow or deny the same code, one wins and the other gets an error. */
+  async function claimStage(id: string, stage: 'confirmed' | 'decided'): Promise<void> {
+    const owner = randomBytes(16).toString('base64url');
+    const key = `device-code:${stage}:${credentialHash(id)}`;
+    if ((await store.claim(key, owner, lifetimes.DeviceCode)) !== owner) {
+      throw new errors.InvalidGrant('another browser was faster');
+    }
+  }
+
+  return wrapAdapter(stored, {
+    async upsert(id, payload, expiresIn) {
+      const stage = stageOf(payload);
+      if (stage !== 'new') {
+        await claimStage(id, stage);
+        return stored.upsert(id, payload, expiresIn);
+      }
+      const params = withScope(payload.params);
+      await chargeStoredRequest(store, 'device', params);
+      return stored.upsert(id, { ...payload, params }, expiresIn);
+    },
+    async find(id) {
+      const code = await stored.find(id);
+      if (code !== undefined && isPolled(code) && stageOf(code) !== 'decided') {
+        const key = `device-poll:${credentialHash(id)}`;
+        const { count } = await store.increment(key, POLLING_WINDOW_SECONDS);
+        if (count > 1) {
+          throw new errors.SlowDown();
+        }
+      }
+      return code;
+    },
+  });
+}
+
+function withScope(params: AdapterPayload['params']): NonNullable<AdapterPayload['params']> {
+  const registered = currentContext()?.oidc.client?.scope;
+  const scope = resolveScope({ requested: params?.scope, registered, excluded: [] });
+  return { ...params, scope };
+}
+
+function isPolled({ clientId, exp = 0 }: AdapterPayload): boolean {
+  const { oidc } = currentContext() ?? {};
+  const isExpired = exp <= Math.floor(Date.now() / 1000);
+  return oidc?.route === 'token' && oidc.client?.clientId === clientId && !isExpired;
+}
+
+function stageOf(code: AdapterPayload): 'new' | 'confirmed' | 'decided' {
+  if (code.accountId !== undefined || code.error !== undefined) {
+    return 'decided';
+  }
+  return code.inFlight === true ? 'confirmed' : 'new';
+}

@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http';
+import type { Client as RegisteredClient } from '@gatehouse/identity';
+import type Provider from 'oidc-provider';
+import { addressGroupOf } from '../../http/address-group-of.ts';
+import { clientEndpointPaths } from '../../http/provider-routes.ts';
+import { currentContext } from './current-context.ts';
+import { methodJoint, type Patch } from './patch.ts';
+
+const presentedClients = new WeakMap<IncomingMessage, string>();
+
+/** The client id that a request to a client endpoint authenticated with, whether it was registered or not. */
+export const presentedClientOf = (request: IncomingMessage) => presentedClients.get(request);
+
+export const clientLookups: Patch = {
+  name: 'client-lookups',
+  reason:
+    'The limit of failed secrets must apply before a client is looked up, so that known and unknown ' +
+    'clients get the same reply. The library also describes and hashes a client at every lookup to find the ' +
+    'object that it built before; remembering it by registry record costs one map access.',
+  upstream: 'lib/models/client.js',
+  joints: [methodJoint('Client', (provider) => provider.Client, 'find', 1)],
+  apply(provider, { failedSecrets, identity: { clients } }) {
+    const built = new WeakMap<RegisteredClient, InstanceType<Provider['Client']>>();
+    const build = provider.Client.find.bind(provider.Client);
+
+    async function assertMayAuthenticate(clientId: string): Promise<void> {
+      const context = currentContext();
+      // Only the first lookup of a request is for the client that authenticates.
+      if (
+        context !== undefined &&
+        clientEndpointPaths.includes(context.path) &&
+        !presentedClients.has(context.req)
+      ) {
+        presentedClients.set(context.req, clientId);
+        await failedSecrets.assertMayTry(clientId, addressGroupOf(context.req));
+      }
+    }
+
+    provider.Client.find = async (clientId) => {
+      await assertMayAuthenticate(clientId);
+      const record = await clients.find(clientId);
+      const known = record === undefined ? undefined : built.get(record);
+      if (known !== undefined) {
+        return known;
+      }
+      const client = await build(clientId);
+      if (record !== undefined && client !== undefined) {
+        built.set(record, client);
+      }
+      return client;
+    };
+  },
+};

@@ -1,0 +1,30 @@
+import { libraryInternals, requireInternals } from './library-internals.ts';
+import { type Patch, propertyJoint } from './patch.ts';
+
+const configurationOf: Parameters<typeof propertyJoint>[1] = (provider) =>
+  libraryInternals(provider)?.configuration;
+
+/** Applied before the first client is looked up: the library validates clients against these sets. */
+export const implicitResponseType: Patch = {
+  name: 'implicit-response-type',
+  reason:
+    'The specification requires response_type=token (RFC 6749 §4.2). The library rejects it in its ' +
+    'configuration but still implements it (docs/decisions/0017-implicit-inside-the-library.md).',
+  upstream: 'lib/helpers/configuration.js',
+  joints: [
+    propertyJoint('configuration', configurationOf, 'responseTypes', Array.isArray),
+    propertyJoint(
+      'configuration',
+      configurationOf,
+      'grantTypes',
+      (value) => value instanceof Set && value.has('authorization_code'),
+    ),
+  ],
+  apply(provider, { securityProfile }) {
+    if (securityProfile === 'compatible') {
+      const { configuration } = requireInternals(provider);
+      configuration.responseTypes.push('token');
+      configuration.grantTypes.add('implicit');
+    }
+  },
+};

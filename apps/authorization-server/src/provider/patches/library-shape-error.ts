@@ -1,0 +1,13 @@
+import type { Joint, Patch } from './patch.ts';
+
+/** The installed oidc-provider does not have the shape that a patch needs. */
+export class LibraryShapeError extends Error {
+  constructor(patch: Patch, joint: Joint) {
+    super(
+      `oidc-provider has changed: the patch "${patch.name}" needs ${joint.name}, which is missing or different ` +
+        `in the installed version. Install the version that package.json names, or compare ${patch.upstream} of the ` +
+        'library and adapt the patch (docs/decisions/0048-upgrade-oidc-provider.md).',
+    );
+    this.name = 'LibraryShapeError';
+  }
+}

@@ -1,0 +1,69 @@
+/** Every patch of oidc-provider notices at start when the library no longer has the shape that it needs. */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import Provider from 'oidc-provider';
+import { applyPatches, patches } from '../src/provider/patches/index.ts';
+import { LibraryShapeError } from '../src/provider/patches/library-shape-error.ts';
+import type { Joint, PatchDependencies } from '../src/provider/patches/patch.ts';
+import { startInProcess } from './in-process-server.ts';
+
+const library = new URL('../', import.meta.resolve('oidc-provider'));
+const joints = patches.flatMap((patch) =>
+  patch.joints.map((joint) => [patch.name, joint.name, joint] as const),
+);
+
+describe('a patch of oidc-provider', () => {
+  it.each(patches.map((patch) => [patch.name, patch] as const))(
+    '%s gives its reason, its joints and an existing file of the library',
+    (_name, { reason, joints: needed, upstream }) => {
+      expect(reason).not.toBe('');
+      expect(needed).not.toHaveLength(0);
+      expect(existsSync(fileURLToPath(new URL(upstream, library)))).toBe(true);
+    },
+  );
+
+  it('has a name of its own', () => {
+    expect(new Set(patches.map(({ name }) => name)).size).toBe(patches.length);
+  });
+
+  it.each(joints)('%s rejects a library without %s', (patchName, jointName, joint) => {
+    const provider = new Provider('http://localhost');
+    const restore = breakJoint(provider, joint);
+    try {
+      const apply = () => applyPatches(provider, {} as PatchDependencies);
+      expect(apply).toThrow(LibraryShapeError);
+      expect(apply).toThrow(`the patch "${patchName}" needs ${jointName}`);
+    } finally {
+      restore();
+    }
+  });
+
+  it('ends the start with a message that names the patch, the joint and the instructions', async () => {
+    const restore = breakJoint(undefined, joints[0]?.[2]);
+    try {
+      await expect(startInProcess()).rejects.toThrow(
+        /oidc-provider has changed: .*current-context.*Provider\.ctx.*0048-upgrade-oidc-provider\.md/s,
+      );
+    } finally {
+      restore();
+    }
+  });
+});
+
+/** Removes the member from the object that has it. */
+function breakJoint(provider: Provider | undefined, joint: Joint | undefined): () => void {
+  const holder = joint?.holderOf(provider as Provider);
+  if (joint === undefined || holder === undefined) {
+    throw new Error('The joint does not exist in the installed version.');
+  }
+  const { member } = joint;
+  const descriptor = Object.getOwnPropertyDescriptor(holder, member);
+  Object.defineProperty(holder, member, { value: undefined, configurable: true });
+  return () => {
+    Reflect.deleteProperty(holder, member);
+    if (descriptor !== undefined) {
+      Object.defineProperty(holder, member, descriptor);
+    }
+  };
+}
