@@ -202,7 +202,8 @@ function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, U
   const { routing, logger } = dependencies;
   const open = (name: string, { url, health }: RoutedUpstream) =>
     createUpstream({
-      ...{ url, health },
+      url,
+      health,
       onCircuitChange: (state) =>
         logger.warn({ upstream: name, state }, `upstream circuit ${state}`),
       connections: dependencies.upstreamConnections ?? UPSTREAM_CONNECTIONS,
@@ -220,7 +221,11 @@ function claimReplies(dependencies: GatewayDependencies) {
   const { identity, signatureToleranceMilliseconds } = dependencies;
   return async (signature: string, timestamp: number, { clientId }: Signer) => {
     await identity.replayGuard.bind({
-      ...{ clientId, signature, method: 'reply', target: '', repeatable: false },
+      clientId,
+      signature,
+      method: 'reply',
+      target: '',
+      repeatable: false,
       liveUntil: timestamp + signatureToleranceMilliseconds,
     });
   };

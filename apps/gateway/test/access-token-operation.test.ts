@@ -32,8 +32,12 @@ describe('POST /api/v1/token', () => {
 
     expect(reply.status).toBe(200);
     expect(reply.json).toEqual({
-      ...{ status: 200, code: 'success', message: 'success', expires: 600 },
-      ...{ result: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/), timestamp: calls.now },
+      status: 200,
+      code: 'success',
+      message: 'success',
+      expires: 600,
+      result: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+      timestamp: calls.now,
     });
     calls.booted.keepSecret(reply.json.result);
     const { 'x-sign': sign, 'x-timestamp': timestamp } = reply.headers;
@@ -59,10 +63,25 @@ describe('POST /api/v1/token', () => {
   });
 
   it.each([
-    ...['{"expires":1.5}', '{"expires":"7200"}', '{"expires":null}', '{"expires":true}'],
-    ...['{"expires":[]}', '{"expires":{}}', '{"expires":1e999}', '[]', 'null', '7200', '""', ''],
-    ...['{"expires":60,"scope":"x"}', '{"Expires":60}', '{"expires":60,"expires":7200}'],
-    ...['{"\\u0065xpires":60}', '{"expires":60}x', '{"__proto__":{}}', '{"expires":NaN}'],
+    '{"expires":1.5}',
+    '{"expires":"7200"}',
+    '{"expires":null}',
+    '{"expires":true}',
+    '{"expires":[]}',
+    '{"expires":{}}',
+    '{"expires":1e999}',
+    '[]',
+    'null',
+    '7200',
+    '""',
+    '',
+    '{"expires":60,"scope":"x"}',
+    '{"Expires":60}',
+    '{"expires":60,"expires":7200}',
+    '{"\\u0065xpires":60}',
+    '{"expires":60}x',
+    '{"__proto__":{}}',
+    '{"expires":NaN}',
     '{"status":200,"code":"success","expires":60}',
   ])('AT-01 refuses the body %s', async (body) => {
     const reply = await ask(body);

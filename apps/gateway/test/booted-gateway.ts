@@ -108,13 +108,12 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
     ...overrides,
   });
   const server = await serve(gateway.listener, {
-    ...{ host: '127.0.0.1', port: 0 },
-    ...{
-      answersContinue: true,
-      readsAnnouncedBodiesOnly: true,
-      maximumConnections: options.maximumConnections ?? 2048,
-      upgrades: gateway.upgrades,
-    },
+    host: '127.0.0.1',
+    port: 0,
+    answersContinue: true,
+    readsAnnouncedBodiesOnly: true,
+    maximumConnections: options.maximumConnections ?? 2048,
+    upgrades: gateway.upgrades,
   });
   const secureKey = generateSecureKey();
   const secrets = new Set([secureKey]);

@@ -9,8 +9,12 @@ import { startRecordingUpstream } from './recording-upstream.ts';
 it('a caller who left while its internal token was made has nothing forwarded', async () => {
   const service = await startRecordingUpstream();
   const upstream = createUpstream({
-    ...{ health: undefined, onCircuitChange: () => {} },
-    ...{ url: service.url, connections: 1, streamConnections: 1, maximumRequests: 1 },
+    health: undefined,
+    onCircuitChange: () => {},
+    url: service.url,
+    connections: 1,
+    streamConnections: 1,
+    maximumRequests: 1,
   });
   const made = Promise.withResolvers<string>();
   const forward = createForwarder({
@@ -29,11 +33,18 @@ it('a caller who left while its internal token was made has nothing forwarded', 
   }
   const observed = { id: 'request-1', receivedAt: 0, notes: {}, dependent: undefined };
   const principal = {
-    ...{ clientId: 'c', orgId: 'o', userId: undefined, subject: 'c' },
+    clientId: 'c',
+    orgId: 'o',
+    userId: undefined,
+    subject: 'c',
     scopes: new Set<string>(),
   };
   const forwarded = forward({
-    ...{ message, response, observed, route, upstream: 'device-service' },
+    message,
+    response,
+    observed,
+    route,
+    upstream: 'device-service',
     caller: {
       kind: 'bearer',
       principal,
@@ -43,7 +54,8 @@ it('a caller who left while its internal token was made has nothing forwarded', 
       query: '',
       body: undefined,
     },
-    ...{ path: '/api/device', clientAddress: '127.0.0.1' },
+    path: '/api/device',
+    clientAddress: '127.0.0.1',
   });
   response.destroy();
   made.resolve('token');

@@ -32,8 +32,12 @@ afterEach(async () => {
 function open({ connections }: { connections: number }): void {
   const { port } = service.address() as { port: number };
   upstream = createUpstream({
-    ...{ url: `http://127.0.0.1:${port}`, health: undefined, onCircuitChange: () => {} },
-    ...{ connections, streamConnections: 16, maximumRequests: 64 },
+    url: `http://127.0.0.1:${port}`,
+    health: undefined,
+    onCircuitChange: () => {},
+    connections,
+    streamConnections: 16,
+    maximumRequests: 64,
   });
 }
 
@@ -55,7 +59,8 @@ function stalledUpload(): Promise<unknown> {
 
 const handshake = () =>
   upstream.upgrade({
-    ...{ ...shared, method: 'GET' },
+    ...shared,
+    method: 'GET',
     headers: ['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version', '13'],
   });
 

@@ -35,7 +35,8 @@ function reflect(reply: Received, port = booted.port) {
   return send(port, '/device-instance', {
     method: 'POST',
     headers: {
-      ...{ 'X-Client-Id': 'demo', 'X-Timestamp': String(reply.headers['x-timestamp']) },
+      'X-Client-Id': 'demo',
+      'X-Timestamp': String(reply.headers['x-timestamp']),
       'X-Sign': String(reply.headers['x-sign']),
     },
     body: reply.body,
@@ -47,7 +48,9 @@ describe('SG-33 the signature of a reply of version 1', () => {
     'is used up for a gateway whose clock differs by %d ms',
     async (difference) => {
       const skewed = await bootGateway({
-        ...{ storeUrl: redis.url, masterKey, now: () => clock + difference },
+        storeUrl: redis.url,
+        masterKey,
+        now: () => clock + difference,
       });
       await skewed.saveClient({}, booted.secureKey);
       answerWith(() => undefined);

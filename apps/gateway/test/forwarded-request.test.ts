@@ -124,7 +124,8 @@ describe('what the service sees', () => {
     const typed = await send(booted.port, '/device-instance', {
       method: 'POST',
       headers: {
-        ...{ ...booted.signed({ body: '{"b":3}' }), 'Content-Type': 'application/json' },
+        ...booted.signed({ body: '{"b":3}' }),
+        'Content-Type': 'application/json',
         Connection: 'close, Content-Type',
       },
       body: '{"b":3}',

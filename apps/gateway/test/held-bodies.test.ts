@@ -48,8 +48,10 @@ function begin(address: string, kibibytes: number, clientId = 'demo', version = 
     'X-Forwarded-For': address,
   };
   const body = sendSlowBody({
-    ...{ port: booted.port, headers },
-    ...{ announcedBytes: 1000 * KIBIBYTE, bytes: kibibytes * KIBIBYTE },
+    port: booted.port,
+    headers,
+    announcedBytes: 1000 * KIBIBYTE,
+    bytes: kibibytes * KIBIBYTE,
   });
   slow.push(body);
   return body;

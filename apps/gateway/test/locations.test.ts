@@ -5,7 +5,9 @@ import { send } from './http-client.ts';
 
 describe('the public location', () => {
   const at = (upstreamUrl: string, publicUrl = 'https://gateway.example') => ({
-    ...{ upstreamUrl, publicUrl, target: '/api/device?pageSize=20' },
+    upstreamUrl,
+    publicUrl,
+    target: '/api/device?pageSize=20',
   });
   const plain = at('http://devices:8850');
   const deep = at('http://devices:8850/base/v1');
@@ -95,8 +97,10 @@ describe('what a service says about other places', () => {
     async (status) => {
       const { url } = booted.upstream;
       const reply = await get(status, [
-        ...['Location', `${url}/device/instance/1?a=b`],
-        ...['Content-Location', `${url}/api/device`],
+        'Location',
+        `${url}/device/instance/1?a=b`,
+        'Content-Location',
+        `${url}/api/device`,
       ]);
 
       expect(reply.status).toBe(status);
@@ -135,8 +139,10 @@ describe('what a service says about other places', () => {
 
   it('never reaches the caller in Refresh or Link', async () => {
     const reply = await get(200, [
-      ...['Refresh', '0; url=https://evil.example/'],
-      ...['Link', '<https://evil.example/x.css>; rel=stylesheet'],
+      'Refresh',
+      '0; url=https://evil.example/',
+      'Link',
+      '<https://evil.example/x.css>; rel=stylesheet',
     ]);
 
     expect(reply.status).toBe(200);

@@ -78,7 +78,10 @@ function listen(): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     get(
       {
-        ...{ host: '127.0.0.1', port: booted.port, path: '/events', agent: false },
+        host: '127.0.0.1',
+        port: booted.port,
+        path: '/events',
+        agent: false,
         headers: { Authorization: `Bearer ${token}`, Accept: 'text/event-stream' },
       },
       resolve,
@@ -182,7 +185,10 @@ describe('an upgrade', () => {
   function handshake(path: string, headers: Record<string, string>) {
     return new Promise<{ status: number; headers: unknown; socket?: Duplex }>((resolve, reject) => {
       const outgoing = sendRequest({
-        ...{ host: '127.0.0.1', port, path, agent: false },
+        host: '127.0.0.1',
+        port,
+        path,
+        agent: false,
         headers: {
           Connection: 'Upgrade',
           Upgrade: 'websocket',

@@ -89,14 +89,19 @@ const captures: Readonly<Record<string, (booted: BootedGateway) => Promise<Captu
   'the reply 403 of the gateway': replyTo(403, '/device-instance/d1/log', '[]'),
   'the reply with an X-Access-Token': replyTo(200, '/api/v1/token', '{"expires":60}'),
   'a JSON request': request('/device-instance', '{"id":"d1","name":"a=b"}', {
-    ...{ method: 'POST', headers: json },
+    method: 'POST',
+    headers: json,
     body: '{"id":"d1","name":"a=b"}',
   }),
   'an empty JSON request': request('/device-instance', '{}', {
-    ...{ method: 'POST', headers: json, body: '{}' },
+    method: 'POST',
+    headers: json,
+    body: '{}',
   }),
   'a form request': request('/device-instance', 'a=1', {
-    ...{ method: 'POST', headers: form, body: 'a=1' },
+    method: 'POST',
+    headers: form,
+    body: 'a=1',
   }),
   'a request without a body': request('/device-instance/d1/_deploy', '', { method: 'POST' }),
   'a query': request('/api/device?a=1', 'a=1', {}),

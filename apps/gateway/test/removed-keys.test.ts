@@ -42,8 +42,12 @@ describe.each(storeEngines)('a secure key that is removed, at the gateway on %s'
     }),
     'version 2': (key: string) =>
       booted.signedV2({
-        ...{ clientId, secureKey: key, body, contentType: 'application/json' },
-        ...{ method: 'POST', path: '/api/v1/token' },
+        clientId,
+        secureKey: key,
+        body,
+        contentType: 'application/json',
+        method: 'POST',
+        path: '/api/v1/token',
       }),
   } as const;
 

@@ -73,7 +73,8 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     await new Promise<void>((resolve) => service.listen(0, 'localhost', resolve));
     const { port } = service.address() as { port: number };
     pool = new ConnectionPool({
-      ...{ url: new URL(`${scheme}://localhost:${port}`), connections: 1 },
+      url: new URL(`${scheme}://localhost:${port}`),
+      connections: 1,
       connectTimeoutMilliseconds: 2000,
     });
   });

@@ -42,7 +42,8 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
   const { port } = service.address() as { port: number };
   pool = new ConnectionPool({
-    ...{ url: new URL(`http://127.0.0.1:${port}`), connections: 1 },
+    url: new URL(`http://127.0.0.1:${port}`),
+    connections: 1,
     connectTimeoutMilliseconds: 2000,
   });
 });

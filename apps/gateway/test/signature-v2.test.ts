@@ -143,8 +143,11 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
 
   it('AT-07 SG-19 gets a token once, which works', async () => {
     const signing = {
-      ...{ method: 'POST', path: '/api/v1/token', body: '{"expires":600}' },
-      ...{ contentType: 'application/json', clientId: 'modern' },
+      method: 'POST',
+      path: '/api/v1/token',
+      body: '{"expires":600}',
+      contentType: 'application/json',
+      clientId: 'modern',
     };
     const headers = booted.signedV2(signing);
     const reply = await sendSigned(headers, signing);

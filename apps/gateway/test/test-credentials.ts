@@ -62,8 +62,11 @@ export function createTestCredentials(dependencies: {
       secrets.add(token);
       const issuedAt = Math.floor(now() / 1000);
       const stored = {
-        ...{ kind: 'AccessToken', clientId: 'demo', scope: 'device:read device:write' },
-        ...{ iat: issuedAt, exp: issuedAt + 7200 },
+        kind: 'AccessToken',
+        clientId: 'demo',
+        scope: 'device:read device:write',
+        iat: issuedAt,
+        exp: issuedAt + 7200,
         ...change,
       };
       const key = accessTokenKey(identity.credentialHash(token));
@@ -86,12 +89,21 @@ export function createTestCredentials(dependencies: {
       const { method = 'GET', path = '/api/device', query = '' } = signing;
       const sign = hmacLines(
         signing.secureKey ?? secureKey,
-        ...['GATEHOUSE-V2', method, path, query, contentType ?? '', digest('SHA-256', body)],
-        ...[clientId, timestamp, nonce],
+        'GATEHOUSE-V2',
+        method,
+        path,
+        query,
+        contentType ?? '',
+        digest('SHA-256', body),
+        clientId,
+        timestamp,
+        nonce,
       );
       secrets.add(sign).add(nonce);
       return {
-        ...{ 'X-Client-Id': clientId, 'X-Timestamp': timestamp, 'X-Nonce': nonce },
+        'X-Client-Id': clientId,
+        'X-Timestamp': timestamp,
+        'X-Nonce': nonce,
         'X-Sign-V2': sign,
         ...(contentType === undefined ? {} : { 'Content-Type': contentType }),
       };

@@ -67,8 +67,12 @@ describe('the time of a refusal', () => {
         const started = process.hrtime.bigint();
         const outgoing = request(
           {
-            ...{ host: '127.0.0.1', port: booted.port, path: '/device-instance', method: 'POST' },
-            ...{ agent, headers: { ...headers, 'Content-Length': body.length } },
+            host: '127.0.0.1',
+            port: booted.port,
+            path: '/device-instance',
+            method: 'POST',
+            agent,
+            headers: { ...headers, 'Content-Length': body.length },
           },
           (response) => {
             expect(response.statusCode).toBe(401);

@@ -153,7 +153,8 @@ describe('a service that fails', () => {
     const { method, path } = request;
     const body = 'body' in request ? { body: request.body } : {};
     const reply = await send(booted.port, path, {
-      ...{ method, ...body },
+      method,
+      ...body,
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     });
 

@@ -37,8 +37,13 @@ type CredentialHeaders = Record<Kind, string | undefined>;
 /** Most headers need no closer look. */
 const lengths: ReadonlySet<number> = new Set(
   [
-    ...['x-sign', 'x-sign-v2', 'x-nonce', 'x-client-id', 'x-timestamp'],
-    ...['x-access-token', 'authorization'],
+    'x-sign',
+    'x-sign-v2',
+    'x-nonce',
+    'x-client-id',
+    'x-timestamp',
+    'x-access-token',
+    'authorization',
   ].map((name) => name.length),
 );
 

@@ -32,7 +32,9 @@ export const signatureVersion2: SignatureScheme = {
         query: target.query,
         contentType: message.headers['content-type'] ?? '',
         body: bytes,
-        ...{ clientId, timestamp, nonce },
+        clientId,
+        timestamp,
+        nonce,
       },
       nodeDigest,
     );

@@ -46,9 +46,12 @@ export function createCrossOrigin(dependencies: {
       return {
         status: 204,
         headers: [
-          ...['Access-Control-Allow-Methods', ALLOWED_METHODS],
-          ...['Access-Control-Allow-Headers', ALLOWED_HEADERS],
-          ...['Access-Control-Max-Age', PREFLIGHT_SECONDS],
+          'Access-Control-Allow-Methods',
+          ALLOWED_METHODS,
+          'Access-Control-Allow-Headers',
+          ALLOWED_HEADERS,
+          'Access-Control-Max-Age',
+          PREFLIGHT_SECONDS,
         ],
         body: undefined,
       };
@@ -58,9 +61,12 @@ export function createCrossOrigin(dependencies: {
       const isReadable = await isReadableFor(origin, clientId).catch(() => false);
       return isReadable
         ? [
-            ...['Access-Control-Allow-Origin', origin],
-            ...['Access-Control-Expose-Headers', EXPOSED_HEADERS],
-            ...['Vary', 'Origin'],
+            'Access-Control-Allow-Origin',
+            origin,
+            'Access-Control-Expose-Headers',
+            EXPOSED_HEADERS,
+            'Vary',
+            'Origin',
           ]
         : ['Vary', 'Origin'];
     },

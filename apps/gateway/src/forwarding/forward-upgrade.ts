@@ -74,7 +74,10 @@ export function createUpgradeForwarder(dependencies: {
 /** Name, value, …: the head of the 101 for the caller. */
 export function switchingHeaders({ headers }: UpgradedConnection): string[] {
   return [
-    ...['Connection', 'Upgrade', 'Upgrade', 'websocket'],
+    'Connection',
+    'Upgrade',
+    'Upgrade',
+    'websocket',
     ...acceptHeaders.flatMap((name) => {
       const value = headers[name];
       return typeof value === 'string' ? [name, value] : [];

@@ -78,8 +78,13 @@ async function open(
     const { id: requestId } = observedRequest(message);
     const { clientAddress } = exchange;
     const connection = await dependencies.forwardUpgrade({
-      ...{ message, requestId, route, caller, clientAddress },
-      ...{ upstream: route.upstream, path: target.path },
+      message,
+      requestId,
+      route,
+      caller,
+      clientAddress,
+      upstream: route.upstream,
+      path: target.path,
     });
     if (socket.destroyed) {
       connection.socket.destroy();

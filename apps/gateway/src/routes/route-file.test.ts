@@ -95,9 +95,16 @@ describe('loadRouting', () => {
     });
     const text = problems.join('\n');
     for (const place of [
-      ...['upstreams.Bad', 'routes.0.method', 'routes.0.path', 'routes.0.scope'],
-      ...['routes.0.timeoutSeconds', 'routes.1.path', 'routes.1.credentials', 'typo'],
-      ...['routes.2.path', 'routes.2.rateLimit.requests'],
+      'upstreams.Bad',
+      'routes.0.method',
+      'routes.0.path',
+      'routes.0.scope',
+      'routes.0.timeoutSeconds',
+      'routes.1.path',
+      'routes.1.credentials',
+      'typo',
+      'routes.2.path',
+      'routes.2.rateLimit.requests',
     ]) {
       expect(text).toContain(place);
     }

@@ -13,7 +13,9 @@ const DEADLINE_MILLISECONDS = 2500;
 /** On a connection of its own: those for requests may all be taken. */
 export function createHealthProbe(upstreamUrl: URL, path: string): HealthProbe {
   const pool = new ConnectionPool({
-    ...{ url: upstreamUrl, connections: 1, connectTimeoutMilliseconds: DEADLINE_MILLISECONDS },
+    url: upstreamUrl,
+    connections: 1,
+    connectTimeoutMilliseconds: DEADLINE_MILLISECONDS,
   });
   const headers = ['user-agent', 'gatehouse-gateway', 'accept', '*/*'];
   return {

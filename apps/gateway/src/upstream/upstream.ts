@@ -201,7 +201,9 @@ function openPools({ url: text, connections, streamConnections }: UpstreamOption
   const prefix = url.pathname === '/' ? '' : url.pathname;
   const open = (limit: number) =>
     new ConnectionPool({
-      ...{ url, connections: limit, connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS },
+      url,
+      connections: limit,
+      connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS,
     });
   const brief = open(connections);
   const lasting = open(streamConnections);

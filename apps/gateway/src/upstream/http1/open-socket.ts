@@ -25,7 +25,9 @@ export function createSocketOpener({ protocol, hostname, port }: URL): OpenSocke
   let session: Buffer | undefined;
   return (onRead) => {
     const socket = connectTls({
-      ...{ ...common, port: Number(port || 443), session },
+      ...common,
+      port: Number(port || 443),
+      session,
       servername: isIP(host) === 0 ? host : '',
       ALPNProtocols: ['http/1.1'],
     });
