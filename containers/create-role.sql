@@ -1,6 +1,6 @@
 -- Runs once, at the end of PostgreSQL's first start: the device service's own role, which owns its database and can do
--- nothing else. Run again it gives that role the password of today (docs/operations.md), and makes what is missing where
--- the first start was cut short.
+-- nothing else. Run again, it sets the current password of that role (docs/operations/secure.md) and creates what is missing if
+-- the first start was interrupted.
 -- The server is given a SCRAM verifier; the password itself is known to the device service alone.
 set log_statement = 'none';
 set log_min_error_statement = 'panic';

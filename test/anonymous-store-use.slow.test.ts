@@ -1,5 +1,5 @@
 // requires: redis-server redis-cli
-/** The table of docs/operations.md against what anonymous requests really write. */
+/** The table of docs/operations/reference.md against what anonymous requests really write. */
 import {
   type Constellation,
   createPageVisitor,
@@ -48,7 +48,7 @@ interface Row {
 }
 
 const rows: readonly Row[] = tableRows(
-  readDocument('docs/operations.md'),
+  readDocument('docs/operations/reference.md'),
   'What anonymous requests can store',
 ).map(({ cells }) => {
   const [, key = '', bytes, records, , group, hundred] = cells;

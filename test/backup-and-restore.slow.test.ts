@@ -1,5 +1,5 @@
 // requires: redis-server redis-cli postgresql sqlite3
-/** The commands of docs/operations.md, in its order: backup, loss of everything, restore. */
+/** The commands of docs/operations/back-up-and-restore.md, in its order: backup, loss of everything, restore. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -142,14 +142,14 @@ describe.each(engines)('an installation on %s', (engine) => {
   let revoked = '';
 
   it('gets its first client and its first user by the commands of the guide', async () => {
-    const shown = runCommands(commandsUnder('First client, first user', 0), environment);
+    const shown = runCommands(commandsUnder('Create the first client and user', 0), environment);
     secureKey = /Secure key \(shown once\): (\S+)/.exec(shown)?.[1] ?? '';
     alice.password = /Password \(shown once\): (\S+)/.exec(shown)?.[1] ?? '';
     kept = await issueToken();
     revoked = await issueToken();
     expect((await call(kept)).status).toBe(200);
     expect(await signIn()).not.toBe('');
-    const look = runCommands(commandsUnder('First client, first user', 1), environment);
+    const look = runCommands(commandsUnder('Create the first client and user', 1), environment);
     expect(look).toContain('dashboard');
     expect(look).toContain('user_changed');
     expect(look).not.toContain(secureKey);

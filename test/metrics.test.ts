@@ -31,7 +31,7 @@ const bootstrap = {
   ],
   users: [{ username: 'alice', password: 'correct horse battery', name: 'Alice', orgId: 'org-1' }],
 };
-const guide = readDocument('docs/operations.md');
+const guide = readDocument('docs/operations/reference.md');
 const headings = {
   'authorization-server': [
     'Metrics of every app',
@@ -139,13 +139,13 @@ async function useEverything(): Promise<void> {
 describe.each(apps)('%s', (app) => {
   const rows = headings[app].flatMap((heading) => tableRows(guide, heading));
 
-  it('exports what docs/operations.md lists, with the type it says, and nothing else', async () => {
+  it('exports what docs/operations/reference.md lists, with the type it says, and nothing else', async () => {
     const families = await exported(app);
     const actual = [...families.values()].map(({ name, type }) => `${name} ${type}`);
     expect(rows.map((row) => `${firstName(row)} ${row.cells[1]}`).sort()).toEqual(actual.sort());
   });
 
-  it('exports the labels that docs/operations.md lists, and no others', async () => {
+  it('exports the labels that docs/operations/reference.md lists, and no others', async () => {
     const wrong = [...(await exported(app)).values()].flatMap((family) => {
       const cell = rows.find((row) => firstName(row) === family.name)?.cells[2] ?? '';
       const listed = [...cell.matchAll(/`([a-z_]+)`/g)].map(([, label]) => label).sort();

@@ -1,25 +1,44 @@
 import { execFileSync } from 'node:child_process';
 import { dirname } from 'node:path';
-import { codeBlock, readDocument } from './documents.ts';
+import { codeBlock, type Document, readDocuments, section } from './documents.ts';
 import { root } from './source-tree.ts';
 
-/** The commands of docs/operations.md that stand in a block of this name: what follows `sh` at its beginning. */
-export function commandsNamed(name: string): string {
-  return codeBlock(readDocument('docs/operations.md'), `sh ${name}`);
+/** The pages of the operators' guide. */
+export function readOperationsPages(): readonly Document[] {
+  return readDocuments().filter(({ path }) => path.startsWith('docs/operations/'));
 }
 
-/** The commands of the n-th unnamed block after a heading. */
+/** The names of the blocks of commands that have one: the text after `sh` at the start of the block. */
+export function namesOfCommands(): readonly string[] {
+  return readOperationsPages().flatMap(({ text }) =>
+    [...text.matchAll(/^```sh (.+)$/gm)].map(([, name = '']) => name),
+  );
+}
+
+/** The commands of the block that has this name. */
+export function commandsNamed(name: string): string {
+  return codeBlock(pageWith(`\`\`\`sh ${name}\n`), `sh ${name}`);
+}
+
+/** The commands of the n-th unnamed block under a heading. */
 export function commandsUnder(heading: string, index: number): string {
-  const { text } = readDocument('docs/operations.md');
-  const blocks = text.slice(text.indexOf(`## ${heading}\n`)).matchAll(/```sh\n([\s\S]*?)```/g);
-  const found = [...blocks][index]?.[1];
+  const text = section(pageWith(`\n## ${heading}\n`), heading);
+  const found = [...text.matchAll(/```sh\n([\s\S]*?)```/g)][index]?.[1];
   if (found === undefined) {
-    throw new Error(`docs/operations.md has no such block under ${heading}.`);
+    throw new Error(`docs/operations/ has no such block under ${heading}.`);
   }
   return found;
 }
 
-/** Runs them as an operator does, in the root of this repository; resolves to what they print. */
+function pageWith(text: string): Document {
+  const found = readOperationsPages().find((page) => page.text.includes(text));
+  if (found === undefined) {
+    throw new Error(`No page in docs/operations/ contains ${text.trim()}.`);
+  }
+  return found;
+}
+
+/** Runs the commands as an operator does, in the root of this repository; resolves to their output. */
 export function runCommands(commands: string, environment: Readonly<NodeJS.ProcessEnv>): string {
   const PATH = `${dirname(process.execPath)}:${process.env.PATH}`;
   return execFileSync('bash', ['-eu', '-o', 'pipefail', '-c', commands], {

@@ -1,6 +1,6 @@
 // requires: redis-server
 /**
- * A minute without the store leaves nothing behind. The heap is bounded as docs/operations.md advises: without a bound, V8
+ * A minute without the store leaves nothing behind. The heap is bounded as docs/operations/deploy.md advises: without a bound, V8
  * collects the garbage of requests that waited so late that it hides whether anything else holds memory.
  */
 import { readFileSync } from 'node:fs';

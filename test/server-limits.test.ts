@@ -1,4 +1,4 @@
-/** docs/operations.md states the limits that the servers have: no other, and none is left out. */
+/** docs/operations/reference.md states the limits that the servers have: no other, and none is left out. */
 import { serverLimits } from '@gatehouse/http-server';
 import { expect, it } from '@jest/globals';
 import { readConfiguration } from '../apps/device-service/src/config.ts';
@@ -6,8 +6,8 @@ import { firstName, readDocument, tableRows } from './documents.ts';
 
 const units: Readonly<Record<string, number>> = { s: 1000, KiB: 1024 };
 
-it('docs/operations.md has every limit of the servers with its value', () => {
-  const stated = tableRows(readDocument('docs/operations.md'), 'Limits of the servers').map(
+it('docs/operations/reference.md has every limit of the servers with its value', () => {
+  const stated = tableRows(readDocument('docs/operations/reference.md'), 'Server limits').map(
     (row) => {
       const [, amount, unit] = /^(\d+)(?: (\w+))?$/.exec(row.cells[1] ?? '') ?? [];
       return [firstName(row), Number(amount) * (unit === undefined ? 1 : (units[unit] ?? NaN))];

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Certificate } from '@gatehouse/testing';
 import { readDocument } from './documents.ts';
 
-/** Where the examples of docs/operations.md are to run in place of where they say. */
+/** Where the examples of docs/operations/deploy.md are to run in place of where they say. */
 export interface ProxyPlace {
   readonly directory: string;
   readonly port: number;
@@ -58,10 +58,10 @@ export function startCaddy(place: ProxyPlace): Promise<RunningProxy> {
 }
 
 function exampleOf(language: string, place: ProxyPlace): string {
-  const { text } = readDocument('docs/operations.md');
+  const { text } = readDocument('docs/operations/deploy.md');
   const example = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(text)?.[1];
   if (example === undefined) {
-    throw new Error(`docs/operations.md has no example in ${language}.`);
+    throw new Error(`docs/operations/deploy.md has no example in ${language}.`);
   }
   return example
     .replaceAll('127.0.0.1:9000', `127.0.0.1:${place.authorizationServerPort}`)

@@ -43,7 +43,7 @@ const bootstrap = {
 describe.each([
   ['nginx', startNginx, NGINX_ADDRESS],
   ['Caddy', startCaddy, '127.0.0.1'],
-] as const)('the example of %s in docs/operations.md', (name, startProxy, proxyAddress) => {
+] as const)('the example of %s in docs/operations/deploy.md', (name, startProxy, proxyAddress) => {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-proxy-'));
   const certificate = makeCertificate(directory, ['auth.example', 'gateway.example']);
   const { authority } = certificate;

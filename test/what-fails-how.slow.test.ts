@@ -1,5 +1,5 @@
 // requires: redis-server postgresql
-/** The table of docs/operations.md against processes from which each part is taken away in turn. */
+/** The table of docs/operations/troubleshoot.md against processes from which each part is taken away in turn. */
 import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -67,7 +67,7 @@ async function describeReadiness(): Promise<string> {
   const missing = states
     .filter(([, state]) => state.startsWith('503 '))
     .map(([app, state]) => `\`${app}\`: \`${state.slice(4)}\``);
-  return missing.length === 0 ? 'nobody' : missing.join('<br>');
+  return missing.length === 0 ? 'none' : missing.join('<br>');
 }
 
 interface Failure {
@@ -87,7 +87,10 @@ const wrongly = (app: AppName, environment: Record<string, string>): Failure => 
 });
 
 const failures: Readonly<Record<string, Failure>> = {
-  'Redis is away': { begin: () => platform.redis.kill(), end: () => platform.redis.restart() },
+  'Redis is unavailable': {
+    begin: () => platform.redis.kill(),
+    end: () => platform.redis.restart(),
+  },
   'Redis does not answer': {
     begin: async () => platform.redis.freeze(),
     end: () => platform.redis.thaw(),
@@ -98,11 +101,11 @@ const failures: Readonly<Record<string, Failure>> = {
     // Every signature is written down; a token needs no write while the lease of a limit lasts.
     call: () => withClockOffBy(0),
   },
-  'The authorization server is away': {
+  'The authorization server is down': {
     begin: () => platform.process('authorization-server').kill(),
     end: () => platform.restart('authorization-server'),
   },
-  'The device service is away': {
+  'The device service is down': {
     begin: () => platform.process('device-service').kill(),
     end: () => platform.restart('device-service'),
   },
@@ -110,7 +113,7 @@ const failures: Readonly<Record<string, Failure>> = {
     begin: async () => signal('device-service', 'SIGSTOP'),
     end: () => signal('device-service', 'SIGCONT'),
   },
-  'PostgreSQL is away': {
+  'PostgreSQL is unavailable': {
     begin: () => platform.postgres.kill(),
     end: () => platform.postgres.restart(),
   },
@@ -131,14 +134,15 @@ const failures: Readonly<Record<string, Failure>> = {
   },
 };
 
-const rows = tableRows(readDocument('docs/operations.md'), 'What fails how').map(
-  ({ cells: [what = '', server, gateway, ready, log = ''] }) => ({
-    what: what.replace("'", '’'),
-    states: { server, gateway },
-    ready: ready?.split(':')[0] === 'nobody' ? 'nobody' : ready,
-    log: [...log.matchAll(/`([^`]+)`/g)].map(([, words = '']) => words),
-  }),
-);
+const rows = tableRows(
+  readDocument('docs/operations/troubleshoot.md'),
+  'Failures and their symptoms',
+).map(({ cells: [what = '', server, gateway, ready, log = ''] }) => ({
+  what: what.replace("'", '’'),
+  states: { server, gateway },
+  ready: ready?.split(':')[0] === 'none' ? 'none' : ready,
+  log: [...log.matchAll(/`([^`]+)`/g)].map(([, words = '']) => words),
+}));
 const refusal = 'Another master key';
 
 it('the table has every failure that is tested, and no other', () => {
@@ -150,7 +154,7 @@ async function untilWhole(): Promise<void> {
   for (;;) {
     const states = [await describeReply(askForToken()), await describeReply(withToken())];
     const ready = await describeReadiness();
-    if (states.every((state) => state === 'works') && ready === 'nobody') {
+    if (states.every((state) => state === 'works') && ready === 'none') {
       return;
     }
     if (Date.now() > deadline) {
@@ -161,7 +165,7 @@ async function untilWhole(): Promise<void> {
 }
 
 describe.each(rows.filter(({ what }) => what in failures))('$what', ({ what, ...stated }) => {
-  it('is answered as docs/operations.md says, and heals', async () => {
+  it('is answered as docs/operations/troubleshoot.md says, and heals', async () => {
     await untilWhole();
     const logs = apps.map((app) => platform.process(app));
     const before = logs.map((each) => each.output().length);

@@ -1,4 +1,4 @@
-/** The commands of docs/operations.md for containers, in its order: backup, loss of every volume, restore, new secrets. */
+/** The commands of docs/operations/back-up-and-restore.md for containers, in its order: backup, loss of every volume, restore, new secrets. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -38,7 +38,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => tier.remove(), 60_000);
 
-/** As docs/operations.md says: a new container for each, one after the other, each waited for. */
+/** As docs/operations/upgrade.md describes: a new container for each, one after the other, each waited for. */
 async function restartAllInTurn(): Promise<void> {
   for (const service of replicas) {
     const words = ['--detach', '--wait', '--no-deps', '--no-build', '--force-recreate'];

@@ -2,7 +2,7 @@ const SECOND = 1000;
 const KIB = 1024;
 
 /**
- * Every limit of a server, set deliberately and not left to Node's defaults. docs/operations.md gives the reason
+ * Every limit of a server, set deliberately and not left to Node's defaults. docs/operations/reference.md gives the reason
  * of each; a test compares. Times are milliseconds, sizes bytes.
  */
 export const serverLimits = {

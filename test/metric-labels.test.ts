@@ -1,0 +1,98 @@
+/** The reference lists every value that a label of a metric can have, and no other. */
+import type { Server } from 'node:http';
+import { createMetricsRegistry, type MetricsRegistry } from '@gatehouse/http-server';
+import { storeOperations } from '@gatehouse/store';
+import { expect, it } from '@jest/globals';
+import { createAuthorizationServerMetrics } from '../apps/authorization-server/src/metrics/authorization-server-metrics.ts';
+import { createDeviceServiceMetrics } from '../apps/device-service/src/metrics/device-service-metrics.ts';
+import { createGatewayMetrics } from '../apps/gateway/src/metrics/gateway-metrics.ts';
+import { createUpstream } from '../apps/gateway/src/upstream/upstream.ts';
+import { createStoreMetrics } from '../packages/http-server/src/operations/store-metrics.ts';
+import type { Connections } from '../packages/http-server/src/server/connections.ts';
+import { addServerMetrics } from '../packages/http-server/src/server/server-metrics.ts';
+import { readDocument, tableRows } from './documents.ts';
+
+type App = 'authorization-server' | 'gateway' | 'device-service';
+const apps: readonly App[] = ['authorization-server', 'gateway', 'device-service'];
+
+/** Labels with lists of names that other pages have, or with versions. */
+const NAMES = new Set(['operation', 'event', 'upstream', 'app', 'version', 'node']);
+
+const inBackticks = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+
+function listedValues(): readonly string[] {
+  const rows = tableRows(readDocument('docs/operations/reference.md'), 'Label values');
+  return rows.flatMap(({ cells: [label, metrics, where = '', values] }) => {
+    const named = where === 'every app' ? apps : inBackticks(where);
+    return named.flatMap((app) =>
+      inBackticks(metrics).flatMap((metric) =>
+        inBackticks(values).map((value) => `${app} ${metric} ${inBackticks(label)}=${value}`),
+      ),
+    );
+  });
+}
+
+/** A registry that records the label values that each metric declares or exports. */
+function recordValues(app: App, into: Set<string>): MetricsRegistry {
+  const add = (metric: string, labels: Readonly<Record<string, readonly string[]>> = {}) => {
+    for (const [label, values] of Object.entries(labels)) {
+      const isErrorCode = metric === 'gatehouse_requests_total' && label === 'code';
+      for (const value of NAMES.has(label) || isErrorCode ? [] : values) {
+        into.add(`${app} ${metric} ${label}=${value}`);
+      }
+    }
+  };
+  const registry = createMetricsRegistry();
+  return {
+    counter(definition) {
+      add(definition.name, definition.labels);
+      return registry.counter(definition);
+    },
+    histogram(definition) {
+      add(definition.name, definition.labels);
+      return registry.histogram(definition);
+    },
+    collect({ name, read }) {
+      const samples = read();
+      for (const { labels = {} } of typeof samples === 'number' ? [] : samples) {
+        add(name, Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, [value]])));
+      }
+    },
+    text: () => registry.text(),
+  };
+}
+
+async function producedValues(): Promise<ReadonlySet<string>> {
+  const values = new Set<string>();
+  const load = () => ({ connections: 0, requests: 0 });
+  for (const app of apps) {
+    const server = { on: () => server } as unknown as Server;
+    addServerMetrics(recordValues(app, values), server, { load } as unknown as Connections);
+  }
+  for (const app of apps.slice(0, 2)) {
+    for (const engine of ['sqlite', 'redis']) {
+      createStoreMetrics(recordValues(app, values), { engine, operations: storeOperations });
+    }
+  }
+  createAuthorizationServerMetrics(recordValues('authorization-server', values));
+  for (const engine of ['sqlite', 'postgres'] as const) {
+    const registry = recordValues('device-service', values);
+    createDeviceServiceMetrics(registry, { engine }).observeRequests([]);
+  }
+  const upstream = createUpstream({
+    url: 'http://127.0.0.1:1',
+    health: undefined,
+    onCircuitChange: () => {},
+    connections: 1,
+    streamConnections: 1,
+    maximumRequests: 1,
+  });
+  const gateway = createGatewayMetrics(recordValues('gateway', values), { routes: [] });
+  gateway.watchUpstreams(new Map([['devices', upstream]]));
+  await upstream.close();
+  return values;
+}
+
+it('lists the values of every label, both ways', async () => {
+  expect([...listedValues()].sort()).toEqual([...(await producedValues())].sort());
+});
