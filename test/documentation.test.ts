@@ -163,6 +163,11 @@ describe('docs/decisions', () => {
     expect(incomplete.map(({ path }) => path)).toEqual([]);
   });
 
+  it('each have a date and a status', () => {
+    const status = /^# \d+\. .+\n\nDate: \d{4}-\d\d-\d\d\n\nStatus: (?:accepted|superseded)\b/;
+    expect(pages.filter(({ text }) => !status.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
   it('have a row for each of the 46 defaults of oidc-provider', () => {
     const rows = tableRows(
       readDocument('docs/decisions/0010-oidc-provider-defaults.md'),
