@@ -38,6 +38,7 @@ export {
 } from './requests/observed-request.ts';
 export { createRequestMetrics, type RequestObserver } from './requests/request-metrics.ts';
 export { sendContinue } from './server/continue.ts';
+export { lingerBeforeClose } from './server/linger-before-close.ts';
 export {
   type ListenOptions,
   type RunningServer,

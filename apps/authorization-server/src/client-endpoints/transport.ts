@@ -141,7 +141,7 @@ export function writeRefusal(request: Request, response: Response, refusal: Refu
   }
   const failure = { error, error_description: description };
   const body = isPlatformRequest(request) ? failureBody(status, failure, Date.now()) : failure;
-  endAfterRequest(request, response, JSON.stringify(body));
+  void endAfterRequest(request, response, JSON.stringify(body));
 }
 
 function countHeader(request: Request, name: string): number {

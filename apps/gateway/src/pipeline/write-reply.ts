@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { lingerBeforeClose } from '@gatehouse/http-server';
 import type { Reply } from '../http/reply.ts';
 import { hasBody } from '../http/request-body.ts';
 import type { StreamedBody } from '../http/streamed-body.ts';
-import { lingerBeforeClose } from './linger.ts';
 
 /** A body up to here goes out in one write with its head: as text, since Node joins no Buffer to a head. */
 const JOINED_BYTES = 16 * 1024;

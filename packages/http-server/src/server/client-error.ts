@@ -1,9 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connections } from './connections.ts';
-
-/** How long a refused peer may take to read the answer. Closed at once, a reset could overtake it. */
-const LINGER_MILLISECONDS = 1000;
+import { LINGER_MILLISECONDS } from './linger-before-close.ts';
 
 /** As the error catalogue of the platform API has them. */
 export const CLIENT_ERROR_CODES = [
