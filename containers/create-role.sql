@@ -1,7 +1,7 @@
--- Runs once, at the end of PostgreSQL's first start: the device service's own role, which owns its database and can do
--- nothing else. Run again, it sets the current password of that role (docs/operations/secure.md) and creates what is missing if
--- the first start was interrupted.
--- The server is given a SCRAM verifier; the password itself is known to the device service alone.
+-- Runs at the end of PostgreSQL's first start. Creates the role of the device service, which owns
+-- its database and has no other rights. Run again, it sets the current password of that role
+-- (docs/operations/secure.md) and creates what is missing if the first start was interrupted.
+-- PostgreSQL receives a SCRAM verifier. Only the device service knows the password.
 set log_statement = 'none';
 set log_min_error_statement = 'panic';
 \set verifier `cat /run/gatehouse/role-verifier`
@@ -15,5 +15,5 @@ alter role gatehouse_devices login
 alter database devices owner to gatehouse_devices;
 revoke all on database devices from public;
 revoke connect on database postgres, template1 from public;
--- Nobody signs in as the superuser over the network: the password of the first start ends here.
+-- Removes the password of the first start, so that the superuser cannot sign in over the network.
 alter role postgres password null;
