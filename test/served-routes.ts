@@ -28,7 +28,7 @@ export function isServed(named: string, routes: readonly ServedRoute[]): boolean
 export async function readServedRoutes(): Promise<readonly ServedRoute[]> {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
   const operations = read('packages/http-server/src/operations/operations-server.ts');
-  const ofGateway = read('apps/gateway/src/listen.ts');
+  const ofGateway = read('apps/gateway/src/main.ts');
   const ofDemo = read('packages/identity/src/bootstrap/demo.ts');
   return [
     ...(await authorizationServerRoutes()),

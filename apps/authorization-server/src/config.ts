@@ -9,6 +9,8 @@ import {
   type Environment,
   inspectFileAccess,
   isLoopbackUrl,
+  operationsPortOf,
+  operationsPortRule,
   port,
   readOn,
   readOrCreateSecretFile,
@@ -36,17 +38,19 @@ const requestsPerMinute = z
   .regex(/^[1-9]\d{0,6}$/, 'must be a whole number from 1 to 9999999')
   .transform(Number);
 
-const variables = z.object({
-  ...commonVariables,
-  ...identityVariables,
-  AUTHORIZATION_SERVER_SOCKET: socketPath.optional(),
-  AUTHORIZATION_SERVER_PORT: port.default(9000),
-  AUTHORIZATION_SERVER_URL: baseUrl.optional(),
-  COOKIE_KEYS_FILE: z.string().optional(),
-  TRUSTED_PROXIES: addressList.optional(),
-  CLIENT_REQUESTS_PER_MINUTE: requestsPerMinute.default(DEFAULT_CLIENT_REQUESTS_PER_MINUTE),
-  PAGE_REQUESTS_PER_MINUTE: requestsPerMinute.default(DEFAULT_PAGE_REQUESTS_PER_MINUTE),
-});
+const variables = z
+  .object({
+    ...commonVariables,
+    ...identityVariables,
+    AUTHORIZATION_SERVER_SOCKET: socketPath.optional(),
+    AUTHORIZATION_SERVER_PORT: port.default(9000),
+    AUTHORIZATION_SERVER_URL: baseUrl.optional(),
+    COOKIE_KEYS_FILE: z.string().optional(),
+    TRUSTED_PROXIES: addressList.optional(),
+    CLIENT_REQUESTS_PER_MINUTE: requestsPerMinute.default(DEFAULT_CLIENT_REQUESTS_PER_MINUTE),
+    PAGE_REQUESTS_PER_MINUTE: requestsPerMinute.default(DEFAULT_PAGE_REQUESTS_PER_MINUTE),
+  })
+  .refine(...operationsPortRule('AUTHORIZATION_SERVER_PORT'));
 
 /** They decide whether this is the embedded demo, and where it makes its files. */
 const indispensable = [
@@ -130,7 +134,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     host: read.HOST,
     port: read.AUTHORIZATION_SERVER_PORT,
     socketPath: read.AUTHORIZATION_SERVER_SOCKET,
-    operationsPort: read.OPERATIONS_PORT ?? read.AUTHORIZATION_SERVER_PORT + 100,
+    operationsPort: read.OPERATIONS_PORT ?? operationsPortOf(read.AUTHORIZATION_SERVER_PORT),
     dataDirectory,
     logLevel: read.LOG_LEVEL,
     shutdownDelayMilliseconds: read.SHUTDOWN_DELAY_SECONDS * 1000,

@@ -93,7 +93,7 @@ describe('a public address', () => {
     const names = words
       .split('\n')
       .slice(1)
-      .map((line) => line.split(': ')[0]);
+      .map((line) => line.trim().split(': ')[0]);
     expect(names.filter(Boolean).sort()).toEqual([
       'AUTHORIZATION_SERVER_URL',
       'BOOTSTRAP_FILE clients.0.secureKey',
@@ -118,13 +118,15 @@ describe('a public address', () => {
       LOG_LEVEL: 'shouting',
     });
     expect(code).toBe(1);
-    expect(words).toContain('\nSECURTY_PROFILE: is no variable of Gatehouse, SECURITY_PROFILE is');
-    expect(words).toContain('\nTRUSTED_PROXY: is no variable of Gatehouse, TRUSTED_PROXIES is');
     expect(words).toContain(
-      '\nADDRESS_RATE_LIMITS: is no variable of Gatehouse, ADDRESS_RATE_LIMIT',
+      '\n  SECURTY_PROFILE: is no variable of Gatehouse, SECURITY_PROFILE is',
     );
-    expect(words).toContain('\nLOG_LEVEL: must be');
-    expect(words).toContain('\nCOOKIE_KEYS_FILE: the file is missing');
+    expect(words).toContain('\n  TRUSTED_PROXY: is no variable of Gatehouse, TRUSTED_PROXIES is');
+    expect(words).toContain(
+      '\n  ADDRESS_RATE_LIMITS: is no variable of Gatehouse, ADDRESS_RATE_LIMIT',
+    );
+    expect(words).toContain('\n  LOG_LEVEL: must be');
+    expect(words).toContain('\n  COOKIE_KEYS_FILE: the file is missing');
     expect(words).not.toMatch(/marker|10\.9|17\/23|shouting/);
   });
 
@@ -141,8 +143,8 @@ describe('a public address', () => {
       ...{ [name]: value, LOG_LEVEL: 'shouting' },
     });
     expect(code).toBe(1);
-    expect(words).toContain(`\n${name}: is no variable of Gatehouse`);
-    expect(words).toContain('\nLOG_LEVEL: must be');
+    expect(words).toContain(`\n  ${name}: is no variable of Gatehouse`);
+    expect(words).toContain('\n  LOG_LEVEL: must be');
     expect(words).not.toContain(value);
     expect(readdirSync(directory)).toEqual([]);
   });
@@ -237,7 +239,9 @@ describe('files with secrets that other users can reach', () => {
     const { code, words } = await run({ ...environment, LOG_LEVEL: 'shouting' });
     expect(code).toBe(1);
     const lines = words.split('\n').slice(1).filter(Boolean);
-    expect(lines.map((line) => line.split(': ')[0]).sort()).toEqual([...names, 'LOG_LEVEL'].sort());
+    expect(lines.map((line) => line.trim().split(': ')[0]).sort()).toEqual(
+      [...names, 'LOG_LEVEL'].sort(),
+    );
     expect(words).toContain(
       `MASTER_KEY_FILE: names a file with secrets that every user of this machine can read (mode 0644). Run: chmod 600 ${join(directory, 'master.key')}\n`,
     );

@@ -5,6 +5,8 @@ import {
   createProblemCollector,
   type Environment,
   inspectFileAccess,
+  operationsPortOf,
+  operationsPortRule,
   port,
   readOn,
   secretFilesOf,
@@ -12,9 +14,6 @@ import {
 import { z } from 'zod';
 import { type DatabaseLocation, parseDatabaseUrl } from './database/database-url.ts';
 
-/** The operations port of an app, unless set, is its port and this. */
-const OPERATIONS_PORT_OFFSET = 100;
-const HIGHEST_PORT = 65_535;
 const MAX_LOG_RETENTION_DAYS = 3650;
 const LOG_RETENTION_PROBLEM = `must be a number of days, 1 to ${MAX_LOG_RETENTION_DAYS}`;
 
@@ -56,16 +55,8 @@ const variables = z
       .default(30),
     BOOTSTRAP_FILE: z.string().optional(),
   })
-  .refine((set) => set.OPERATIONS_PORT !== undefined || hasRoom(set.DEVICE_SERVICE_PORT), {
-    path: ['OPERATIONS_PORT'],
-    message: `must be set, because DEVICE_SERVICE_PORT + ${OPERATIONS_PORT_OFFSET} is no port`,
-    when: () => true,
-  })
-  .refine((set) => set.GATEWAY_JWKS_URL !== undefined || hasRoom(set.GATEWAY_PORT), {
-    path: ['GATEWAY_JWKS_URL'],
-    message: `must be set, because GATEWAY_PORT + ${OPERATIONS_PORT_OFFSET} is no port`,
-    when: () => true,
-  });
+  .refine(...operationsPortRule('DEVICE_SERVICE_PORT'))
+  .refine(...operationsPortRule('GATEWAY_PORT', 'GATEWAY_JWKS_URL'));
 
 /** They decide which rules apply, and where it makes its files. */
 const indispensable = ['GATEWAY_URL', 'DATABASE_URL', 'DATA_DIR'];
@@ -98,15 +89,6 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
     demo: set.DATABASE_URL === undefined && set.BOOTSTRAP_FILE === undefined,
     warnings,
   };
-}
-
-/** Port 0 asks for any free one, and so does its operations port. */
-function operationsPortOf(appPort: number): number {
-  return appPort === 0 ? 0 : appPort + OPERATIONS_PORT_OFFSET;
-}
-
-function hasRoom(appPort: unknown): boolean {
-  return typeof appPort !== 'number' || operationsPortOf(appPort) <= HIGHEST_PORT;
 }
 
 function toDatabaseLocation(url: string, context: z.RefinementCtx): DatabaseLocation {

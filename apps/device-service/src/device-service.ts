@@ -3,8 +3,7 @@ import {
   createMetricsRegistry,
   type Logger,
   type RunningApp,
-  serve,
-  serveOperations,
+  serveApp,
 } from '@gatehouse/http-server';
 import { createApp } from './app.ts';
 import type { DeviceServiceConfiguration } from './config.ts';
@@ -26,7 +25,7 @@ export async function startDeviceService(
   configuration: DeviceServiceConfiguration,
   logger: Logger,
 ): Promise<RunningApp> {
-  const { host, gatewayUrl, gatewayJwksUrl } = configuration;
+  const { gatewayUrl, gatewayJwksUrl } = configuration;
   const { engine } = configuration.database;
   const registry = createMetricsRegistry();
   const metrics = createDeviceServiceMetrics(registry, { engine });
@@ -49,14 +48,6 @@ export async function startDeviceService(
     logger,
     metrics,
   });
-  const server = await serve(app, {
-    host,
-    port: configuration.port,
-    logger,
-    metrics: registry,
-    maximumConnections: configuration.maximumConnections,
-    shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
-  });
   const expiry = startLogExpiry({
     database: database.tables,
     engine,
@@ -64,23 +55,17 @@ export async function startDeviceService(
     now: Date.now,
     onFailure: (err) => logger.warn({ err }, 'expired log records were not deleted'),
   });
-  const operations = await serveOperations({
-    host,
-    port: configuration.operationsPort,
+  return serveApp({
+    listener: app,
+    configuration,
+    logger,
     metrics: registry,
     checks: { database: database.ping, 'database-writes': database.assertWritable },
     // The service is ready without the gateway, which may start later.
     peers: { 'gateway-keys': tokens.haveKeys },
-  });
-  logger.info({ port: server.port, operationsPort: operations.port }, 'listening');
-  return {
-    // The operations port closes after the drain, so that a liveness probe does not interrupt it.
-    close: async () => {
-      operations.startDraining();
-      await server.close();
-      await operations.close();
+    async release() {
       await expiry.close();
       await database.close();
     },
-  };
+  });
 }

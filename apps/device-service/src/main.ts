@@ -1,35 +1,12 @@
-import { ConfigurationError } from '@gatehouse/configuration';
-import {
-  createLogger,
-  exitOnUnhandledErrors,
-  type RunningApp,
-  runProcess,
-} from '@gatehouse/http-server';
+import { describeStartFailure } from '@gatehouse/configuration';
+import { runProcess, startLog } from '@gatehouse/http-server';
 import { readConfiguration } from './config.ts';
 import { startDeviceService } from './device-service.ts';
 
-await runProcess(start, describeStartFailure);
+await runProcess(start, (error) => describeStartFailure('device-service', error));
 
-async function start(): Promise<RunningApp> {
+async function start() {
   const configuration = readConfiguration(process.env);
-  const logger = createLogger({
-    app: 'device-service',
-    level: configuration.logLevel,
-    pretty: process.stdout.isTTY === true,
-  });
-  exitOnUnhandledErrors(logger);
-  for (const warning of configuration.warnings) {
-    logger.warn(warning);
-  }
+  const logger = startLog('device-service', configuration, { buffered: false });
   return startDeviceService(configuration, logger);
-}
-
-function describeStartFailure(error: unknown): string {
-  if (error instanceof ConfigurationError) {
-    const lines = error.problems.map(({ name, message }) => `  ${name}: ${message}`);
-    return ['device-service did not start, because of its configuration:', ...lines].join('\n');
-  }
-  const { message, cause } = error instanceof Error ? error : new Error('unknown reason');
-  const reason = cause instanceof Error ? `${message} (${cause.message})` : message;
-  return `device-service did not start: ${reason}`;
 }

@@ -6,6 +6,8 @@ import {
   type Environment,
   inspectFileAccess,
   isLoopbackUrl,
+  operationsPortOf,
+  operationsPortRule,
   port,
   readOn,
   socketPath,
@@ -23,10 +25,6 @@ import {
 import type { RateLimit } from '@gatehouse/store';
 import { z } from 'zod';
 import { loadRouting, type Routing } from './routes/route-file.ts';
-
-/** The operations port of an app, unless set, is its port and this. */
-const OPERATIONS_PORT_OFFSET = 100;
-const HIGHEST_PORT = 65_535;
 
 const seconds = (least: number, most: number) =>
   z.coerce
@@ -62,11 +60,7 @@ const variables = z
     TRUSTED_PROXIES: addressList.default([]),
     SIGNATURE_TOLERANCE_SECONDS: seconds(1, 3600).default(300),
   })
-  .refine((set) => set.OPERATIONS_PORT !== undefined || hasRoom(set.GATEWAY_PORT), {
-    path: ['OPERATIONS_PORT'],
-    message: `must be set, because GATEWAY_PORT + ${OPERATIONS_PORT_OFFSET} is no port`,
-    when: () => true,
-  });
+  .refine(...operationsPortRule('GATEWAY_PORT'));
 
 /** They decide whether this is the embedded demo, and where it makes its files. */
 const indispensable = ['GATEWAY_URL', 'STORE_URL', 'DATA_DIR', 'BOOTSTRAP_FILE', 'MASTER_KEY_FILE'];
@@ -153,15 +147,6 @@ function debuggingProblems(publicUrl: string, { NODE_OPTIONS = '' }: Environment
     ? undefined
     : debuggerProblem([...process.execArgv, NODE_OPTIONS]);
   return message === undefined ? [] : [{ name: 'NODE_OPTIONS', message }];
-}
-
-/** Port 0 asks for any free one, and so does its operations port. */
-function operationsPortOf(appPort: number): number {
-  return appPort === 0 ? 0 : appPort + OPERATIONS_PORT_OFFSET;
-}
-
-function hasRoom(appPort: unknown): boolean {
-  return typeof appPort !== 'number' || operationsPortOf(appPort) <= HIGHEST_PORT;
 }
 
 /** Credentials cross no network in the clear. */

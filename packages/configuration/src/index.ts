@@ -3,6 +3,7 @@ export {
   ConfigurationError,
   type ConfigurationProblem,
 } from './environment/configuration-error.ts';
+export { describeStartFailure } from './environment/describe-start-failure.ts';
 export {
   addressList,
   baseUrl,
@@ -17,6 +18,7 @@ export {
 export { knownVariables } from './environment/known-variables.ts';
 export { isLoopbackUrl } from './environment/loopback-url.ts';
 export { findMisspeltVariables, type MisspeltVariable } from './environment/misspelt-variables.ts';
+export { operationsPortOf, operationsPortRule } from './environment/operations-port.ts';
 export { createProblemCollector, type ProblemCollector } from './environment/problem-collector.ts';
 export { readOn } from './environment/read-on.ts';
 export type { SecretFile } from './secret-files/exposed-file.ts';

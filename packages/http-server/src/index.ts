@@ -16,12 +16,15 @@ export {
 } from './operations/operations-server.ts';
 export { type StoreSignals, storeSignals } from './operations/store-signals.ts';
 export { debuggerProblem } from './process/deny-debugging.ts';
+export { type RetriedStart, retryStart } from './process/retry-start.ts';
 export {
   exitOnUnhandledErrors,
   type RunningApp,
   type RunOptions,
   runProcess,
 } from './process/run-process.ts';
+export { type ServedApp, serveApp } from './process/serve-app.ts';
+export { startLog } from './process/start-log.ts';
 export { addressGroup } from './requests/address-group.ts';
 export {
   type AddressMatcher,

@@ -235,7 +235,7 @@ describe('a deferred listener', () => {
     expect(early.headers.get('retry-after')).toBe('1');
     expect(early.headers.get('cache-control')).toBe('no-store');
     expect(await early.json()).toMatchObject({ error: 'temporarily_unavailable' });
-    await expect(deferred.ready()).rejects.toThrow('not built yet');
+    await expect(deferred.ready()).rejects.toThrow('not complete yet');
     const [line] = written.map((text) => JSON.parse(text));
     expect(line).toMatchObject({ level: 'info', operation: 'unmatched', status: 503 });
     expect(line.code).toBe('temporarily_unavailable');

@@ -30,9 +30,11 @@ export {
 } from './bootstrap/demo.ts';
 export type { Client, SignatureAlgorithm } from './clients/client.ts';
 export type { RemovalOptions, RotatedKey, SecureKeyDescription } from './clients/client-keys.ts';
+export { MAXIMUM_ACTIVE_KEYS } from './clients/client-keys.ts';
 export type { ClientRegistry, NewClient } from './clients/clients.ts';
 export { createRegisteredOrigins, type RegisteredOrigins } from './clients/registered-origins.ts';
 export { deviceScopes, identityScopes, knownScopes, type Scope } from './clients/scopes.ts';
+export { type ConnectedIdentity, connectIdentity } from './connect-identity.ts';
 export {
   type PasswordProblem,
   passwordProblem,
@@ -47,6 +49,7 @@ export {
 export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export type { Organization, OrganizationRegistry } from './organizations/organizations.ts';
+export { isStoreUnavailable, prepareStore } from './prepare-store.ts';
 export {
   demoProblems,
   type ProductionSubject,

@@ -4,6 +4,7 @@ import {
   type ClientRegistry,
   clientPrincipal,
   generateSecureKey,
+  MAXIMUM_ACTIVE_KEYS,
   type ReplayGuard,
 } from '@gatehouse/identity';
 import { AmbiguousText, isTimely, parseTimestamp } from '@gatehouse/request-signature';
@@ -16,8 +17,6 @@ import type { PresentedSignature } from './presented-credentials.ts';
 import type { SignatureScheme } from './signature-scheme.ts';
 import { createSignatureVersion1 } from './signature-version-1.ts';
 import { signatureVersion2 } from './signature-version-2.ts';
-
-const MAXIMUM_ACTIVE_KEYS = 2;
 
 export interface SignedRequestDependencies {
   readonly clients: ClientRegistry;

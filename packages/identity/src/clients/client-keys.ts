@@ -6,7 +6,7 @@ import { findMatchingSecret } from '../secrets/secret-comparison.ts';
 import { generateSecureKey } from '../secrets/secure-key.ts';
 import type { Client } from './client.ts';
 
-const MAXIMUM_ACTIVE_KEYS = 2;
+export const MAXIMUM_ACTIVE_KEYS = 2;
 const KEY_ID_LENGTH = 12;
 
 /** A secureKey without itself: enough to tell two apart. */

@@ -1,0 +1,59 @@
+import {
+  createStore,
+  parseStoreUrl,
+  type Store,
+  type StoreOptions,
+  type StoreReadiness,
+  storeOperations,
+  storeReadiness,
+} from '@gatehouse/store';
+import type { AuditEvent } from './audit/audit-event.ts';
+import type { IdentitySettings } from './identity-settings.ts';
+import { type Identity, openIdentity } from './open-identity.ts';
+
+export interface ConnectedIdentity {
+  readonly identity: Identity;
+  readonly store: Store;
+  /** The readiness check of the store. */
+  checkStore(): Promise<StoreReadiness>;
+  /** Writes the audit entries that are still in memory, and closes the store. */
+  close(): Promise<void>;
+}
+
+/** Opens the store and the identity records for a server process. An unavailable store is not an error. */
+export async function connectIdentity(
+  settings: Pick<IdentitySettings, 'storeUrl' | 'masterKey' | 'auditRetentionDays'>,
+  reports: {
+    /** Where the store reports its state, durations and room. */
+    readonly signals: (store: {
+      readonly engine: string;
+      readonly operations: readonly string[];
+    }) => StoreOptions;
+    readonly logger: { error(details: object, message: string): void };
+    readonly onAuditEvent: (event: AuditEvent) => void;
+  },
+): Promise<ConnectedIdentity> {
+  const { signals, logger, onAuditEvent } = reports;
+  const { engine } = parseStoreUrl(settings.storeUrl);
+  const store = createStore(settings.storeUrl, signals({ engine, operations: storeOperations }));
+  const identity = openIdentity({
+    store,
+    masterKey: settings.masterKey,
+    auditRetentionDays: settings.auditRetentionDays,
+    onAuditLost: (entries, err) =>
+      logger.error({ err, audit: entries }, 'audit entries not stored'),
+    onAuditEvent,
+    onDamagedRecord: (record, advice) => logger.error({ record, advice }, 'damaged record'),
+  });
+  // Connected before the process listens: a load balancer sends requests as soon as it does (CF-02).
+  await store.ping().catch(() => undefined);
+  return {
+    identity,
+    store,
+    checkStore: () => storeReadiness(store),
+    async close() {
+      await identity.audit.flush();
+      await store.close();
+    },
+  };
+}

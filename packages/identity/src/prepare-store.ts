@@ -1,0 +1,36 @@
+import { ConfigurationError, isLoopbackUrl } from '@gatehouse/configuration';
+import { StoreUnavailable } from '@gatehouse/store';
+import { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
+import type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
+import { assertMasterKeyFits } from './master-key-check.ts';
+import type { Identity } from './open-identity.ts';
+import { demoProblems } from './production-problems.ts';
+
+/**
+ * Prepares the store for a server: checks that the master key is the one of this store, applies the bootstrap
+ * definition, and refuses to serve the demo from a public address (SL-07). Idempotent.
+ *
+ * @throws ConfigurationError when the key or the definition does not fit the store, or the demo is public
+ * @throws StoreUnavailable
+ */
+export async function prepareStore(
+  identity: Identity,
+  {
+    bootstrap,
+    publicUrl,
+  }: { readonly bootstrap: BootstrapDefinition | undefined; readonly publicUrl: string },
+): Promise<void> {
+  await assertMasterKeyFits(identity);
+  if (bootstrap !== undefined) {
+    await applyBootstrap(bootstrap, identity);
+  }
+  const problems = isLoopbackUrl(publicUrl) ? [] : await demoProblems(identity);
+  if (problems.length > 0) {
+    throw new ConfigurationError(problems);
+  }
+}
+
+/** Whether it is worth preparing the store again. */
+export function isStoreUnavailable(error: unknown): boolean {
+  return error instanceof StoreUnavailable;
+}
