@@ -1,24 +1,28 @@
 /** What a page names, the code has; and what a page promises to list, it lists whole. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorCatalogue } from '@gatehouse/api-envelope';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { errors } from 'oidc-provider';
 import { bootstrapSchema } from '../packages/identity/src/bootstrap/bootstrap-schema.ts';
 import {
   firstName,
+  headingAnchors,
   namedNpmScripts,
   namedPaths,
   namedRoutes,
   readDocument,
   readDocuments,
+  relativeAnchors,
   relativeLinks,
   section,
   tableRows,
 } from './documents.ts';
+import { foldersOfLayout, foldersOfSource } from './layout.ts';
+import { oauthErrors, ownOauthErrors } from './oauth-errors.ts';
+import { namesOfCommands } from './operators-commands.ts';
 import { variablesOfApps, variablesOfContainers, variablesOfScripts } from './read-variables.ts';
 import { isServed, readServedRoutes, type ServedRoute } from './served-routes.ts';
-import { readSourceTree, readWorkspaces, root } from './source-tree.ts';
+import { readSourceTree, root } from './source-tree.ts';
 
 /** test/cases.test.ts checks the paths of docs/cases.md, which a script writes. */
 const unchecked = ['CHANGELOG.md', 'docs/cases.md'];
@@ -39,6 +43,14 @@ describe.each(documents.map((document) => [document.path, document] as const))(
       const broken = relativeLinks(document).filter(
         (target) => !existsSync(join(root, dirname(path), target)),
       );
+      expect(broken).toEqual([]);
+    });
+
+    it('links to headings that exist', () => {
+      const broken = relativeAnchors(document).filter(({ target, anchor }) => {
+        const page = target === '' ? path : join(dirname(path), target);
+        return page.endsWith('.md') && !headingAnchors(readDocument(page)).has(anchor);
+      });
       expect(broken).toEqual([]);
     });
 
@@ -75,12 +87,17 @@ describe('docs/architecture.md', () => {
     expect(missing).toEqual([]);
   });
 
-  it('has every workspace and every folder of an app in its layout', () => {
-    const layout = section(architecture, 'Layout');
-    const missing = [...readWorkspaces().keys()].filter(
-      (path) =>
-        !layout.includes(path.startsWith('apps/') ? `${path}/src/` : `${path.split('/')[1]}/`),
-    );
+  it('has every folder in its layout, and no other', () => {
+    expect([...foldersOfLayout()].sort()).toEqual([...foldersOfSource()].sort());
+  });
+
+  it('has every folder inside the source of a package on the line of the package', () => {
+    const lines = section(architecture, 'Layout').split('\n');
+    const missing = globSync('packages/*/src/*/', { cwd: root }).filter((path) => {
+      const [, name, , folder] = path.split('/');
+      const line = lines.find((each) => each.startsWith(`  ${name}/ `)) ?? '';
+      return !line.includes(`${folder}/`);
+    });
     expect(missing).toEqual([]);
   });
 });
@@ -143,6 +160,16 @@ describe('docs/configuration.md', () => {
   });
 });
 
+describe('docs/operations', () => {
+  it('has no named block of commands that no test runs', () => {
+    const tests = readSourceTree()
+      .filter(({ isTest }) => isTest)
+      .map(({ code }) => code)
+      .join('\n');
+    expect(namesOfCommands().filter((name) => !tests.includes(`'${name}'`))).toEqual([]);
+  });
+});
+
 describe('docs/decisions', () => {
   const pages = documents.filter(({ path }) => /^docs\/decisions\/\d/.test(path));
 
@@ -187,39 +214,3 @@ describe('docs/decisions', () => {
     expect(missing).toEqual([]);
   });
 });
-
-/** What the authorization server throws by the library's classes, or writes itself. */
-function ownOauthErrors(): readonly string[] {
-  const code = readSourceTree()
-    .filter((file) => file.workspace === 'apps/authorization-server' && !file.isTest)
-    .map((file) => file.code)
-    .join('\n');
-  const thrown = [...code.matchAll(/new errors\.([A-Z]\w+)\(/g)].map(([, name = '']) => {
-    const Failure = Reflect.get(errors, name) as new (text: string) => { error: string };
-    return new Failure('text').error;
-  });
-  const written = [...code.matchAll(/(?:error: |super\(\d+, |\? |: )'([a-z]+_[a-z_]+)'/g)].map(
-    ([, error = '']) => error,
-  );
-  const known = oauthErrors();
-  return [...new Set([...thrown, ...written.filter((error) => known.has(error))])];
-}
-
-/** Error → its statuses: the library's, and those that we make of a store that is away or a fault. */
-function oauthErrors(): ReadonlyMap<string, ReadonlySet<string>> {
-  const found = new Map<string, Set<string>>([
-    ['temporarily_unavailable', new Set(['503'])],
-    ['server_error', new Set(['500'])],
-    ['too_many_requests', new Set(['429'])],
-  ]);
-  for (const Failure of Object.values(errors) as unknown as (new (
-    text: string,
-  ) => object)[]) {
-    const failure = new Failure('text') as { error?: string; statusCode?: number };
-    if (typeof failure.error === 'string') {
-      const statuses = found.get(failure.error) ?? new Set();
-      found.set(failure.error, statuses.add(String(failure.statusCode)));
-    }
-  }
-  return found;
-}

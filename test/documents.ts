@@ -65,6 +65,28 @@ export function relativeLinks({ text }: Document): readonly string[] {
     .filter((target) => target !== '' && !/^[a-z]+:/.test(target));
 }
 
+/** Relative links with an anchor; the target is empty for a link within the page. */
+export function relativeAnchors({
+  text,
+}: Document): readonly { readonly target: string; readonly anchor: string }[] {
+  return [...text.matchAll(/\]\(([^)\s:#]*)#([^)\s]+)\)/g)].map(([, target = '', anchor = '']) => ({
+    target,
+    anchor,
+  }));
+}
+
+/** The anchors that GitHub gives to the headings of a page. */
+export function headingAnchors({ text }: Document): ReadonlySet<string> {
+  return new Set(
+    [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
 /** Paths from the root that stand in backticks. */
 export function namedPaths({ text }: Document): readonly string[] {
   return [...text.matchAll(/`((?:apps|packages|scripts|test|docs)\/[^`\s*{}]*)`/g)].map(
