@@ -14,17 +14,17 @@ import { readConfiguration } from '../apps/device-service/src/config.ts';
 import { deviceSubject } from '../apps/device-service/src/devices/device-subject.ts';
 import { logSubject } from '../apps/device-service/src/logs/log-subject.ts';
 import {
-  MAX_RECORD_AGE_MS,
-  MAX_RECORD_LEAD_MS,
+  MAXIMUM_RECORD_AGE_MILLISECONDS,
+  MAXIMUM_RECORD_LEAD_MILLISECONDS,
 } from '../apps/device-service/src/logs/report-log.ts';
 import { productSubject } from '../apps/device-service/src/products/product-subject.ts';
 import { findOperator } from '../apps/device-service/src/query-grammar/comparison.ts';
 import {
-  MAX_PAGE_SIZE,
+  MAXIMUM_PAGE_SIZE,
   type QuerySubject,
 } from '../apps/device-service/src/query-grammar/query.ts';
 import { parseQueryBody } from '../apps/device-service/src/query-grammar/query-body.ts';
-import { COUNT_LIMIT, MAX_OFFSET } from '../apps/device-service/src/query-grammar/read-page.ts';
+import { COUNT_LIMIT, MAXIMUM_OFFSET } from '../apps/device-service/src/query-grammar/read-page.ts';
 import { parseWhere } from '../apps/device-service/src/query-grammar/where-text.ts';
 import { deviceRoutes } from '../apps/gateway/src/routes/device-routes.ts';
 import { firstName, readDocument, section, tableRows } from './documents.ts';
@@ -108,12 +108,12 @@ describe('docs/devices.md, the members', () => {
   it.each([
     ['The reply', `stops at ${COUNT_LIMIT}.`],
     ['Many at once, and changes', `up to ${MAXIMUM_BATCH_DEVICES} devices`],
-    ['Queries', `More than ${MAX_PAGE_SIZE} means ${MAX_PAGE_SIZE}.`],
-    ['Queries', `first ${MAX_OFFSET} records`],
+    ['Queries', `More than ${MAXIMUM_PAGE_SIZE} means ${MAXIMUM_PAGE_SIZE}.`],
+    ['Queries', `first ${MAXIMUM_OFFSET} records`],
     ['Tags', `has at most ${MAXIMUM_TAGS} tags`],
     ['Logs', `up to ${MAXIMUM_RECORDS}.`],
-    ['Logs', `More than ${MAX_RECORD_AGE_MS / 86_400_000} days ago`],
-    ['Logs', `or ${MAX_RECORD_LEAD_MS / 60_000} minutes ahead`],
+    ['Logs', `More than ${MAXIMUM_RECORD_AGE_MILLISECONDS / 86_400_000} days ago`],
+    ['Logs', `or ${MAXIMUM_RECORD_LEAD_MILLISECONDS / 60_000} minutes ahead`],
     ['Logs', `deleted ${readConfiguration({}).logRetentionDays} days after`],
   ])('%s: “%s”', (heading, words) => {
     expect(textOf(heading).replace(/\s+/g, ' ')).toContain(words);

@@ -14,26 +14,25 @@ import {
 import { z } from 'zod';
 import { type DatabaseLocation, parseDatabaseUrl } from './database/database-url.ts';
 
-const MAX_LOG_RETENTION_DAYS = 3650;
-const LOG_RETENTION_PROBLEM = `must be a number of days, 1 to ${MAX_LOG_RETENTION_DAYS}`;
+const MAXIMUM_LOG_RETENTION_DAYS = 3650;
+const LOG_RETENTION_PROBLEM = `must be a number of days, 1 to ${MAXIMUM_LOG_RETENTION_DAYS}`;
 
 export interface DeviceServiceConfiguration {
   readonly host: string;
   readonly port: number;
   readonly operationsPort: number;
   readonly logLevel: string;
-  /** How long it still accepts connections after it said that it is no longer ready. */
+  /** How long the service accepts connections after it reports that it is not ready. */
   readonly shutdownDelayMilliseconds: number;
   readonly maximumConnections: number;
   readonly database: DatabaseLocation;
-  /** How long a log record is kept after it was stored. */
+  /** Log records expire this long after they are stored. */
   readonly logRetentionDays: number;
-  /** The issuer of the internal tokens, which is the gateway's own address. */
+  /** The issuer of the internal tokens. */
   readonly gatewayUrl: string;
   readonly gatewayJwksUrl: string;
-  /** Embedded: nobody configured a database or a bootstrap file, so a new database gets a demo device. */
+  /** Without DATABASE_URL and BOOTSTRAP_FILE, a new database gets a demo device. */
   readonly demo: boolean;
-  /** For the log. */
   readonly warnings: readonly string[];
 }
 
@@ -51,17 +50,17 @@ const variables = z
       .number(LOG_RETENTION_PROBLEM)
       .int(LOG_RETENTION_PROBLEM)
       .min(1, LOG_RETENTION_PROBLEM)
-      .max(MAX_LOG_RETENTION_DAYS, LOG_RETENTION_PROBLEM)
+      .max(MAXIMUM_LOG_RETENTION_DAYS, LOG_RETENTION_PROBLEM)
       .default(30),
     BOOTSTRAP_FILE: z.string().optional(),
   })
   .refine(...operationsPortRule('DEVICE_SERVICE_PORT'))
   .refine(...operationsPortRule('GATEWAY_PORT', 'GATEWAY_JWKS_URL'));
 
-/** They decide which rules apply, and where it makes its files. */
+/** They decide which rules apply, and where the service creates its files. */
 const indispensable = ['GATEWAY_URL', 'DATABASE_URL', 'DATA_DIR'];
 
-/** @throws ConfigurationError naming every wrong variable at once */
+/** @throws ConfigurationError that lists every problem */
 export function readConfiguration(environment: Environment): DeviceServiceConfiguration {
   const problems = createProblemCollector();
   const set = readOn(variables, environment, problems, indispensable);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { DatabaseUnavailable } from '../src/database/database-unavailable.ts';
+import { DatabaseUnavailableError } from '../src/database/database-unavailable-error.ts';
 import { openDatabase } from '../src/database/open-database.ts';
 import type { NewDevice } from '../src/devices/device.ts';
 import { deviceSubject } from '../src/devices/device-subject.ts';
@@ -152,7 +152,7 @@ describe('opening a database', () => {
     writeFileSync(file, 'this is not a database '.repeat(1000));
 
     await expect(openDatabase({ engine: 'sqlite', path: file })).rejects.toThrow(
-      DatabaseUnavailable,
+      DatabaseUnavailableError,
     );
   });
 

@@ -26,14 +26,14 @@ interface CallOptions {
 }
 
 const ALL_SCOPES = 'device:read device:write device:log device:report';
-const TOKEN_LIFE_MS = 30_000;
+const TOKEN_LIFE_MILLISECONDS = 30_000;
 
 /** The operations as a caller of any organisation, without the gateway in between. */
 export function createDeviceClient({ url, gateway }: Pick<BootedApp, 'url' | 'gateway'>) {
   const tokens = new Map<string, { readonly token: Promise<string>; readonly madeAt: number }>();
   const tokenOf = (org: string): Promise<string> => {
     const known = tokens.get(org);
-    if (known !== undefined && Date.now() - known.madeAt < TOKEN_LIFE_MS) {
+    if (known !== undefined && Date.now() - known.madeAt < TOKEN_LIFE_MILLISECONDS) {
       return known.token;
     }
     const token = gateway.token({ org, scope: ALL_SCOPES });

@@ -1,18 +1,16 @@
 import { readPostgresServers } from './postgres-servers.ts';
 
-/** Where the devices are kept. */
 export type DatabaseLocation =
   | { readonly engine: 'sqlite'; readonly path: string }
-  /** The address carries a password: it is never logged. */
+  /** The URL contains a password, so it is never logged. */
   | { readonly engine: 'postgres'; readonly url: string };
 
 const SQLITE_URL = /^sqlite:(?:\/\/(?=\/))?(?<path>[^?#]+)$/;
 
 /**
- * Reads `DATABASE_URL`: `postgres://user:password@host:5432/database` (what libpq calls a connection URI, also one
- * with several hosts), or
- * `sqlite:` and a path, relative to the working directory or absolute (`sqlite:/var/lib/devices.sqlite` and
- * `sqlite:///var/lib/devices.sqlite` are the same file).
+ * Reads `DATABASE_URL`. It is a connection URI of libpq, also with several hosts, such as
+ * `postgres://user:password@host:5432/database`. Or it is `sqlite:` and a relative or absolute path:
+ * `sqlite:/var/lib/devices.sqlite` and `sqlite:///var/lib/devices.sqlite` are the same file.
  */
 export function parseDatabaseUrl(url: string): DatabaseLocation | { readonly problem: string } {
   return /^postgres/i.test(url) ? parsePostgresUrl(url) : parseSqliteUrl(url);

@@ -4,8 +4,8 @@ import { isRolledBackForOthers } from './postgres-errors.ts';
 const ATTEMPTS = 3;
 
 /**
- * Runs the work atomically: in a transaction of its own, or as part of the one that is already open. Work
- * that a deadlock undid runs again, so it must do nothing but queries.
+ * Runs the work in a new transaction, or in the one that is already open. The work runs again after a
+ * deadlock, so it must only run queries.
  */
 export async function inTransaction<Result>(
   database: OrganizationDatabase,
@@ -18,7 +18,7 @@ export async function inTransaction<Result>(
     try {
       return await database
         .transaction()
-        // A transaction keeps the scope of the database it was opened on.
+        // A transaction has the scope of its database.
         .execute((transaction) => work(transaction as unknown as OrganizationDatabase));
     } catch (error) {
       if (attempt === ATTEMPTS || !isRolledBackForOthers(error)) {

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import type { DatabaseEngine, DeviceDatabase } from '../tables/tables.ts';
-import { DatabaseUnavailable } from './database-unavailable.ts';
+import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 import * as productsAndDevices from './migrations/0001-products-and-devices.ts';
 import { tagsAndLogs } from './migrations/0002-tags-and-logs.ts';
 import { deviceCounts } from './migrations/0003-device-counts.ts';
 
-/** In the order they run, which is the order of their names. A published one never changes. */
+/** Migrations run in the order of their names. A published migration never changes. */
 function migrationsFor(engine: DatabaseEngine): Readonly<Record<string, Migration>> {
   return {
     '0001-products-and-devices': productsAndDevices,
@@ -15,23 +15,22 @@ function migrationsFor(engine: DatabaseEngine): Readonly<Record<string, Migratio
   };
 }
 
-/** One lock for all processes of this service on one database. */
+/** All processes of this service use this lock. */
 const MIGRATION_LOCK = 0x4761_7465n;
 
-/** Runs in the transaction that makes the tables: a database never exists half-filled. */
-export type NewDatabaseHook = (tables: DeviceDatabase) => Promise<void>;
+/** Runs in the transaction that creates the tables, so a database is never filled in part. */
+export type NewDatabaseCallback = (tables: DeviceDatabase) => Promise<void>;
 
 /**
- * Brings the tables up to this version, forward only. All of it is one transaction that holds the write
- * lock (SQLite) or an advisory lock (PostgreSQL), so processes that start at once wait for each other and
- * only one of them migrates.
+ * Migrates the tables forward in one transaction. It holds the write lock (SQLite) or an advisory lock
+ * (PostgreSQL), so that only one of several starting processes migrates.
  *
- * @param target the last migration to run; all of them by default
+ * @param target the last migration to run. Default: all.
  */
 export async function migrateDatabase(
   tables: DeviceDatabase,
   engine: DatabaseEngine,
-  whenNew: NewDatabaseHook,
+  onNewDatabase: NewDatabaseCallback,
   target?: string,
 ): Promise<void> {
   await tables.transaction().execute(async (transaction) => {
@@ -46,12 +45,12 @@ export async function migrateDatabase(
     const { error } =
       target === undefined ? await migrator.migrateToLatest() : await migrator.migrateTo(target);
     if (error !== undefined) {
-      throw error instanceof DatabaseUnavailable
+      throw error instanceof DatabaseUnavailableError
         ? error
-        : new Error('The tables cannot be brought up to this version.', { cause: error });
+        : new Error('Cannot migrate the tables to this version.', { cause: error });
     }
     if (isNew) {
-      await whenNew(transaction);
+      await onNewDatabase(transaction);
     }
   });
 }

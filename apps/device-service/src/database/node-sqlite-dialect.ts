@@ -12,7 +12,7 @@ import {
 } from 'kysely';
 import { translateSqliteErrors } from './sqlite-errors.ts';
 
-/** Kysely over Node's own SQLite, which it has no dialect for. One connection, one process. */
+/** A dialect for `node:sqlite`, which Kysely does not include. It uses one connection. */
 export function createNodeSqliteDialect(database: DatabaseSync): Dialect {
   return {
     createDriver: () => new ImmediateSqliteDriver(database),
@@ -22,7 +22,7 @@ export function createNodeSqliteDialect(database: DatabaseSync): Dialect {
   };
 }
 
-/** SQLite rolls back CREATE TABLE like anything else, so migrations may run inside one transaction. */
+/** SQLite can roll back CREATE TABLE, so migrations can run in one transaction. */
 class TransactionalSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -37,12 +37,12 @@ class ImmediateSqliteDriver extends SqliteDriver {
     this.#database = database;
   }
 
-  /** Takes the write lock first: a transaction that reads and then writes could otherwise not wait for it. */
+  /** Takes the write lock first. SQLite does not wait for it if the transaction has already read. */
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));
   }
 
-  /** A full disk makes SQLite roll back by itself; a second rollback would hide the reason. */
+  /** SQLite rolls back itself if the disk is full. A second rollback would hide the reason. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     if (this.#database.isTransaction) {
       await super.rollbackTransaction(connection);
@@ -66,7 +66,7 @@ function toKyselyStatement(statement: StatementSync): SqliteStatement {
   };
 }
 
-/** Kysely knows parameters as unknown; node:sqlite itself throws for what it cannot bind. */
+/** Kysely types parameters as unknown. node:sqlite throws for values that it cannot bind. */
 function toInputs(parameters: readonly unknown[]): SQLInputValue[] {
   return parameters as SQLInputValue[];
 }

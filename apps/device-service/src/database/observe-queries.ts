@@ -1,8 +1,8 @@
 import type { Logger } from 'kysely';
-import { DatabaseUnavailable } from './database-unavailable.ts';
+import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 import type { WriteWatch } from './watch-writes.ts';
 
-/** Kinds of statement, by the names of Kysely's nodes. */
+/** By the kind of Kysely's query node. */
 const statements: Readonly<Record<string, StatementKind>> = {
   SelectQueryNode: 'select',
   InsertQueryNode: 'insert',
@@ -14,16 +14,16 @@ export const statementKinds = ['select', 'insert', 'update', 'delete', 'raw'] as
 
 export type StatementKind = (typeof statementKinds)[number];
 
-/** Hears how the database does, for metrics. Must not throw. */
+/** Collects metrics. Must not throw. */
 export interface DatabaseObserver {
   queried(statement: StatementKind, seconds: number, failed: boolean): void;
-  /** Whether the database answered, also when only a connection was asked for. */
+  /** Also called when the service only opened a connection. */
   answered(isAvailable: boolean): void;
-  /** Whether it accepts writes, when that changes. */
+  /** Called when the database starts or stops accepting writes. */
   writable(isWritable: boolean): void;
 }
 
-/** For Kysely's `log`: it tells the duration of every query. */
+/** For Kysely's `log`, which receives the duration of every query. */
 export function observeQueries(
   observer: DatabaseObserver | undefined,
   writes: Pick<WriteWatch, 'failed'>,
@@ -38,6 +38,6 @@ export function observeQueries(
       event.queryDurationMillis / 1000,
       failed,
     );
-    observer?.answered(!(failed && event.error instanceof DatabaseUnavailable));
+    observer?.answered(!(failed && event.error instanceof DatabaseUnavailableError));
   };
 }

@@ -11,7 +11,7 @@
  */
 import type { DatabaseEngine, DeviceDatabase } from '../tables/tables.ts';
 import type { DatabaseLocation } from './database-url.ts';
-import type { NewDatabaseHook } from './migrate-database.ts';
+import type { NewDatabaseCallback } from './migrate-database.ts';
 import type { DatabaseObserver } from './observe-queries.ts';
 import { openPostgres } from './open-postgres.ts';
 import { openSqlite } from './open-sqlite.ts';
@@ -19,24 +19,24 @@ import { openSqlite } from './open-sqlite.ts';
 export interface OpenDatabase {
   readonly engine: DatabaseEngine;
   readonly tables: DeviceDatabase;
-  /** Resolves when the database answers. */
+  /** Rejects if the database does not answer. */
   ping(): Promise<void>;
-  /** Resolves when it accepts writes, as far as is known: see watch-writes.ts. */
+  /** Rejects if the database is known to reject writes (watch-writes.ts). */
   assertWritable(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Opens the database and brings its tables up to date.
+ * Opens the database and migrates its tables.
  *
- * @throws DatabaseUnavailable when it cannot be reached, read or locked
+ * @throws DatabaseUnavailableError if it is unreachable, unreadable or locked
  */
 export function openDatabase(
   location: DatabaseLocation,
-  whenNew: NewDatabaseHook = async () => undefined,
+  onNewDatabase: NewDatabaseCallback = async () => undefined,
   observer?: DatabaseObserver,
 ): Promise<OpenDatabase> {
   return location.engine === 'postgres'
-    ? openPostgres(location.url, whenNew, observer)
-    : openSqlite(location.path, whenNew, observer);
+    ? openPostgres(location.url, onNewDatabase, observer)
+    : openSqlite(location.path, onNewDatabase, observer);
 }

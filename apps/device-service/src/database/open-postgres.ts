@@ -1,29 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { DeviceDatabase, Tables } from '../tables/tables.ts';
-import { DatabaseUnavailable } from './database-unavailable.ts';
-import { migrateDatabase, type NewDatabaseHook } from './migrate-database.ts';
+import { DatabaseUnavailableError } from './database-unavailable-error.ts';
+import { migrateDatabase, type NewDatabaseCallback } from './migrate-database.ts';
 import { type DatabaseObserver, observeQueries } from './observe-queries.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { createPostgresPool } from './postgres-pool.ts';
 import { probeWrite, watchWrites } from './watch-writes.ts';
 
 const CONNECTIONS = 10;
-/** A query on a column without index reads all devices of an organisation: a million take about one second. */
+/** A query on a column without an index reads a million devices in about one second. */
 const STATEMENT_TIMEOUT_SECONDS = 5;
 
-/** A database that starts together with this process may come up a little later. */
-const START_TIMEOUT_MS = 30_000;
-const RETRY_DELAY_MS = 250;
-/** Shorter than the two seconds that `/ready` waits for a check. */
-const READ_ONLY_DEADLINE_MS = 1000;
+/** The database may start at the same time as this process. */
+const START_TIMEOUT_MILLISECONDS = 30_000;
+const RETRY_DELAY_MILLISECONDS = 250;
+/** `/ready` waits two seconds for a check. */
+const READ_ONLY_DEADLINE_MILLISECONDS = 1000;
 
 export async function openPostgres(
   url: string,
-  whenNew: NewDatabaseHook,
+  onNewDatabase: NewDatabaseCallback,
   observer?: DatabaseObserver,
 ): Promise<OpenDatabase> {
-  await migrateWhenUp(url, whenNew);
+  await migrateWhenUp(url, onNewDatabase);
   const pool = createPostgresPool({
     url,
     connections: CONNECTIONS,
@@ -45,10 +45,10 @@ export async function openPostgres(
       await sql`select 1`.execute(tables);
     },
     assertWritable: async () => {
-      // A server that stays silent has refused nothing: that is for `ping` to report.
+      // `ping` reports a server that does not answer.
       await Promise.race([
-        readOnlyRefusal(tables).then(writes.failed, writes.failed),
-        sleep(READ_ONLY_DEADLINE_MS, undefined, { ref: false }),
+        readOnlyError(tables).then(writes.failed, writes.failed),
+        sleep(READ_ONLY_DEADLINE_MILLISECONDS, undefined, { ref: false }),
       ]);
       writes.assertWritable();
     },
@@ -59,34 +59,38 @@ export async function openPostgres(
   };
 }
 
-/** A standby and a primary that an operator made read-only are seen before the first write fails. */
-async function readOnlyRefusal(tables: DeviceDatabase): Promise<DatabaseUnavailable | undefined> {
+/** Detects a standby or a read-only primary before the first write fails. */
+async function readOnlyError(
+  tables: DeviceDatabase,
+): Promise<DatabaseUnavailableError | undefined> {
   const { rows } = await sql<{
     readonly transaction_read_only: string;
   }>`show transaction_read_only`.execute(tables);
   return rows[0]?.transaction_read_only === 'off'
     ? undefined
-    : new DatabaseUnavailable(new Error('The database is read-only.'), { refusesWrites: true });
+    : new DatabaseUnavailableError(new Error('The database is read-only.'), {
+        refusesWrites: true,
+      });
 }
 
-/** On a connection of its own that nothing times out: making an index over a million rows takes a while. */
-async function migrateWhenUp(url: string, whenNew: NewDatabaseHook): Promise<void> {
+/** Uses a connection without timeouts: creating an index over a million rows takes a while. */
+async function migrateWhenUp(url: string, onNewDatabase: NewDatabaseCallback): Promise<void> {
   const pool = createPostgresPool({ url, connections: 1, statementTimeoutSeconds: undefined });
   const tables = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-  const deadline = performance.now() + START_TIMEOUT_MS;
+  const deadline = performance.now() + START_TIMEOUT_MILLISECONDS;
   try {
     for (;;) {
       try {
         await sql`select 1`.execute(tables);
         break;
       } catch (error) {
-        if (!(error instanceof DatabaseUnavailable) || performance.now() > deadline) {
+        if (!(error instanceof DatabaseUnavailableError) || performance.now() > deadline) {
           throw error;
         }
-        await sleep(RETRY_DELAY_MS);
+        await sleep(RETRY_DELAY_MILLISECONDS);
       }
     }
-    await migrateDatabase(tables, 'postgres', whenNew);
+    await migrateDatabase(tables, 'postgres', onNewDatabase);
   } finally {
     await tables.destroy();
   }

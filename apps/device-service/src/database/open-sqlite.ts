@@ -4,22 +4,22 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, sql } from 'kysely';
 import type { DeviceDatabase, Tables } from '../tables/tables.ts';
-import { migrateDatabase, type NewDatabaseHook } from './migrate-database.ts';
+import { migrateDatabase, type NewDatabaseCallback } from './migrate-database.ts';
 import { createNodeSqliteDialect } from './node-sqlite-dialect.ts';
 import { type DatabaseObserver, observeQueries } from './observe-queries.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { isLocked, translateSqliteErrors } from './sqlite-errors.ts';
 import { probeWrite, watchWrites } from './watch-writes.ts';
 
-/** Starting may wait for another process that migrates; a request may not: waiting blocks every other one. */
-const START_LOCK_TIMEOUT_MS = 10_000;
-const REQUEST_LOCK_TIMEOUT_MS = 250;
-const RETRY_DELAY_MS = 20;
+/** A start can wait for the migration of another process. A waiting request blocks all others. */
+const START_LOCK_TIMEOUT_MILLISECONDS = 10_000;
+const REQUEST_LOCK_TIMEOUT_MILLISECONDS = 250;
+const RETRY_DELAY_MILLISECONDS = 20;
 
-/** Opens the file, creating it where there is none. */
+/** Opens the file, or creates it. */
 export async function openSqlite(
   path: string,
-  whenNew: NewDatabaseHook,
+  onNewDatabase: NewDatabaseCallback,
   observer?: DatabaseObserver,
 ): Promise<OpenDatabase> {
   const connection = connect(path);
@@ -33,8 +33,8 @@ export async function openSqlite(
   });
   try {
     await configure(connection);
-    await migrateDatabase(tables, 'sqlite', whenNew);
-    connection.exec(`pragma busy_timeout = ${REQUEST_LOCK_TIMEOUT_MS}`);
+    await migrateDatabase(tables, 'sqlite', onNewDatabase);
+    connection.exec(`pragma busy_timeout = ${REQUEST_LOCK_TIMEOUT_MILLISECONDS}`);
   } catch (error) {
     connection.close();
     throw error;
@@ -57,29 +57,29 @@ function connect(path: string): DatabaseSync {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   createPrivately(path);
   return translateSqliteErrors(
-    () => new DatabaseSync(path, { timeout: START_LOCK_TIMEOUT_MS, defensive: true }),
+    () => new DatabaseSync(path, { timeout: START_LOCK_TIMEOUT_MILLISECONDS, defensive: true }),
   );
 }
 
-/** SQLite would make it readable for every user, and its `-wal` and `-shm` get the same mode. */
+/** SQLite would create a file that every user can read. Its `-wal` and `-shm` get the same mode. */
 function createPrivately(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
   } catch {
-    // It exists, or SQLite is about to say why it cannot.
+    // The file exists, or SQLite will report the reason.
   }
 }
 
-/** FULL: a commit is on the disk before the reply that acknowledges it, also when the power fails. */
+/** FULL: a commit is on the disk before the reply, and survives a power failure. */
 async function configure(connection: DatabaseSync): Promise<void> {
   await retryWhileLocked(() => connection.exec('pragma journal_mode = wal'));
   connection.exec('pragma synchronous = full');
   connection.exec('pragma foreign_keys = on');
 }
 
-/** Two processes that switch a new file to WAL at once do not wait for each other: SQLite fails one. */
+/** If two processes switch a new file to WAL at the same time, SQLite fails one of them. */
 async function retryWhileLocked(operation: () => void): Promise<void> {
-  const deadline = performance.now() + START_LOCK_TIMEOUT_MS;
+  const deadline = performance.now() + START_LOCK_TIMEOUT_MILLISECONDS;
   for (;;) {
     try {
       translateSqliteErrors(operation);
@@ -88,7 +88,7 @@ async function retryWhileLocked(operation: () => void): Promise<void> {
       if (!isLocked(error) || performance.now() > deadline) {
         throw error;
       }
-      await sleep(RETRY_DELAY_MS);
+      await sleep(RETRY_DELAY_MILLISECONDS);
     }
   }
 }

@@ -26,15 +26,15 @@ import type { DeviceDatabase } from '../tables/tables.ts';
 
 declare const scoped: unique symbol;
 
-/** One organisation's rows of every table: whoever holds this cannot read or write another's. */
+/** Limited to the rows of one organization. It cannot read or write the rows of another. */
 export type OrganizationDatabase = DeviceDatabase & { readonly [scoped]: true };
 
 const ORGANIZATION_COLUMN = 'org_id';
 
 /**
- * The one place where queries are scoped. Every table that a query reads, changes or joins gets
- * `org_id = <organisation>`, every row it inserts gets the column, and what cannot be scoped is refused:
- * a forgotten `where` shows too little of the own organisation, never anything of another.
+ * Adds `org_id = <organization>` for every table that a query reads, changes or joins, and the column to
+ * every inserted row. Rejects statements that it cannot scope. Without this, one forgotten `where` would
+ * expose the devices of another organization.
  */
 export function scopeToOrganization(
   database: DeviceDatabase,
@@ -52,7 +52,7 @@ class OrganizationScope implements KyselyPlugin {
 
   transformQuery({ node, queryId }: Parameters<KyselyPlugin['transformQuery']>[0]) {
     if (!scopedStatements.has(node.kind)) {
-      throw new Error(`A ${node.kind} cannot be scoped to an organisation.`);
+      throw new Error(`A ${node.kind} cannot be scoped to an organization.`);
     }
     return this.#transformer.transformNode(node, queryId);
   }
@@ -62,7 +62,7 @@ class OrganizationScope implements KyselyPlugin {
   }
 }
 
-/** Raw text and schema changes are not among them: what they touch cannot be seen here. */
+/** Not raw SQL and schema changes, whose tables are unknown here. */
 const scopedStatements: ReadonlySet<string> = new Set([
   'SelectQueryNode',
   'InsertQueryNode',
@@ -98,7 +98,7 @@ class ScopeTransformer extends OperationNodeTransformer {
   override transformInsertQuery(node: InsertQueryNode, queryId?: QueryId): InsertQueryNode {
     const query = super.transformInsertQuery(node, queryId);
     if (query.columns === undefined || query.values === undefined || !ValuesNode.is(query.values)) {
-      throw new Error('An insert without plain values cannot be scoped to an organisation.');
+      throw new Error('An insert without plain values cannot be scoped to an organization.');
     }
     const values = query.values.values.map((row) =>
       PrimitiveValueListNode.is(row)
@@ -109,7 +109,7 @@ class ScopeTransformer extends OperationNodeTransformer {
     return { ...query, columns, values: ValuesNode.create(values) };
   }
 
-  /** In the ON clause, so that a left join stays one. */
+  /** In the ON clause, because a condition in WHERE would turn a left join into an inner join. */
   override transformJoin(node: JoinNode, queryId?: QueryId): JoinNode {
     const join = super.transformJoin(node, queryId);
     const [condition] = this.#conditionsOn([join.table]);
@@ -146,7 +146,7 @@ class ScopeTransformer extends OperationNodeTransformer {
         return [];
       }
       if (!TableNode.is(inner)) {
-        throw new Error(`A ${inner.kind} cannot be scoped to an organisation.`);
+        throw new Error(`A ${inner.kind} cannot be scoped to an organization.`);
       }
       const column = ReferenceNode.create(
         ColumnNode.create(ORGANIZATION_COLUMN),
@@ -168,13 +168,13 @@ function nameOf(source: OperationNode, table: TableNode): string {
     return table.table.identifier.name;
   }
   if (source.alias.kind !== 'IdentifierNode' || !('name' in source.alias)) {
-    throw new Error('A computed alias cannot be scoped to an organisation.');
+    throw new Error('A computed alias cannot be scoped to an organization.');
   }
   return String(source.alias.name);
 }
 
 function assertPlain(furtherTables: unknown): void {
   if (furtherTables !== undefined) {
-    throw new Error('A change that reads further tables cannot be scoped to an organisation.');
+    throw new Error('A change that reads further tables cannot be scoped to an organization.');
   }
 }

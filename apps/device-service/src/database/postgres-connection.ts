@@ -1,9 +1,9 @@
 import pg from 'pg';
 
-/** Which of several servers new connections go to: the first until it fails, then the next. */
+/** The server for new connections: the first one until it fails, then the next. */
 export interface ServerChoice {
   current(): string;
-  /** The server failed or accepts no writes. Connections that fail together move on once. */
+  /** The server failed or accepts no writes. Several calls for one server advance only once. */
   leave(url: string): void;
 }
 
@@ -19,17 +19,16 @@ export function chooseServer(urls: readonly string[]): ServerChoice {
   };
 }
 
-/** How long a server may take to answer the end of a connection. A silent one never does. */
-const GOODBYE_MILLISECONDS = 1000;
+/** How long the client waits for the server when it closes a connection. */
+const CLOSE_TIMEOUT_MILLISECONDS = 1000;
 
-/** A connection of the pool, which knows its server. */
 export interface ServerConnection extends pg.PoolClient {
   readonly url: string;
 }
 
 /**
- * The class of the pool's connections: each goes to the server that is current when it is made, and does not count
- * as connected before the server has said that it accepts writes.
+ * Creates the class for connections of the pool. A connection goes to the current server. It is connected
+ * only after the server has reported that it accepts writes.
  */
 export function connectionClass(choice: ServerChoice, onlyWritable: boolean): typeof pg.Client {
   return class PostgresConnection extends pg.Client {
@@ -39,11 +38,11 @@ export function connectionClass(choice: ServerChoice, onlyWritable: boolean): ty
       const url = choice.current();
       super({ ...config, connectionString: url });
       this.url = url;
-      // The pool listens only while the connection is idle. The query that a break interrupts reports it.
+      // The pool listens only while the connection is idle. Otherwise the interrupted query reports the error.
       this.on('error', () => undefined);
     }
 
-    /** The pool calls it with a callback, and ends a connection that takes too long. */
+    /** The pool passes a callback, and closes a connection that takes too long. */
     override connect(): Promise<this>;
     override connect(callback: (error: Error) => void): void;
     override connect(callback?: (error: Error) => void): Promise<this> | undefined {
@@ -68,12 +67,12 @@ export function connectionClass(choice: ServerChoice, onlyWritable: boolean): ty
     override end(): Promise<void>;
     override end(callback: (error: Error) => void): void;
     override end(callback?: (error: Error) => void): Promise<void> | undefined {
-      const timer = setTimeout(() => this.connection.stream.destroy(), GOODBYE_MILLISECONDS);
+      const timer = setTimeout(() => this.connection.stream.destroy(), CLOSE_TIMEOUT_MILLISECONDS);
       this.once('end', () => clearTimeout(timer));
       return callback === undefined ? super.end() : (super.end(callback) as undefined);
     }
 
-    /** What libpq asks of a server older than version 14; a standby answers `on`, too. */
+    /** libpq uses this query for servers older than version 14. A standby also returns `on`. */
     async #assertWritable(): Promise<void> {
       const { rows } = await this.query('show transaction_read_only');
       if (rows[0]?.transaction_read_only !== 'off') {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { DatabaseUnavailable } from './database-unavailable.ts';
+import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 import { isRolledBackForOthers, translatePostgresError } from './postgres-errors.ts';
 
 const failure = (code?: string) => Object.assign(new Error('said by PostgreSQL'), { code });
@@ -18,7 +18,7 @@ describe('an error of PostgreSQL', () => {
     'EPIPE',
     undefined,
   ])('%s means that the database is unavailable', (code) => {
-    expect(translatePostgresError(failure(code))).toBeInstanceOf(DatabaseUnavailable);
+    expect(translatePostgresError(failure(code))).toBeInstanceOf(DatabaseUnavailableError);
   });
 
   test.each(['23505', '42601', '22P02'])('%s is about the query', (code) => {

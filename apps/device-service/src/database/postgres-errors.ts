@@ -1,11 +1,11 @@
-import { DatabaseUnavailable } from './database-unavailable.ts';
+import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 
-/** No class of PostgreSQL starts with E, but names of system errors do: EPIPE has five letters, too. */
+/** No class of PostgreSQL starts with E, unlike names of system errors such as EPIPE. */
 const SQLSTATE = /^(?!E)[0-9A-Z]{5}$/;
 const READ_ONLY = '25006';
 const DISK_FULL = '53100';
 
-/** Classes (first two characters) and codes that say something about the database, not about the query. */
+/** Classes (first two characters) and codes that the database causes, not the query. */
 const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set([
   '08', // connection exception
   '40', // transaction rollback: deadlock, serialization failure
@@ -25,9 +25,9 @@ const UNAVAILABLE_CODES: ReadonlySet<string> = new Set([
 const ROLLED_BACK_CODES: ReadonlySet<string> = new Set(['40001', '40P01']);
 
 /**
- * What PostgreSQL says, or the driver about its connection, as `DatabaseUnavailable` where the query could
- * not be carried out. An error without SQLSTATE is the connection's: refused, reset, timed out;
- * but for a mistake of ours in calling the driver.
+ * Turns an error of PostgreSQL or its driver into `DatabaseUnavailableError` if the database caused it. An
+ * error without SQLSTATE comes from the connection, except for a TypeError or RangeError: this service
+ * called the driver incorrectly.
  */
 export function translatePostgresError(error: unknown): unknown {
   if (error instanceof TypeError || error instanceof RangeError) {
@@ -40,23 +40,26 @@ export function translatePostgresError(error: unknown): unknown {
     UNAVAILABLE_CLASSES.has(code.slice(0, 2)) ||
     UNAVAILABLE_CODES.has(code);
   return isAboutDatabase
-    ? new DatabaseUnavailable(error, { refusesWrites: code === DISK_FULL || code === READ_ONLY })
+    ? new DatabaseUnavailableError(error, {
+        refusesWrites: code === DISK_FULL || code === READ_ONLY,
+      })
     : error;
 }
 
-/** Whether the failure is the connection's: PostgreSQL itself said nothing. */
+/** The connection failed, without an error from PostgreSQL. */
 export function isConnectionLost(error: unknown): boolean {
-  return error instanceof DatabaseUnavailable && !SQLSTATE.test(codeOf(error.cause) ?? '');
+  return error instanceof DatabaseUnavailableError && !SQLSTATE.test(codeOf(error.cause) ?? '');
 }
 
 export function isReadOnly(error: unknown): boolean {
-  return error instanceof DatabaseUnavailable && codeOf(error.cause) === READ_ONLY;
+  return error instanceof DatabaseUnavailableError && codeOf(error.cause) === READ_ONLY;
 }
 
-/** Whether PostgreSQL undid the whole transaction so that others could go on: it may simply run again. */
+/** PostgreSQL rolled back the transaction to let others continue, so it can run again. */
 export function isRolledBackForOthers(error: unknown): boolean {
   return (
-    error instanceof DatabaseUnavailable && ROLLED_BACK_CODES.has(codeOf(error.cause) ?? 'none')
+    error instanceof DatabaseUnavailableError &&
+    ROLLED_BACK_CODES.has(codeOf(error.cause) ?? 'none')
   );
 }
 

@@ -10,18 +10,18 @@ const INT8 = 20;
 export interface PostgresPoolOptions {
   readonly url: string;
   readonly connections: number;
-  /** For how long one statement may run; the gateway gives up on a request after 15 s. */
+  /** Time limit of a statement. The gateway cancels a request after 15 s. */
   readonly statementTimeoutSeconds: number | undefined;
-  /** Hears whether there was a connection to be had. */
+  /** Called after each attempt to get a connection. */
   readonly onConnect?: ((succeeded: boolean) => void) | undefined;
 }
 
 /**
- * A pool whose failures are `DatabaseUnavailable` where the database is at fault. The server's own limits
- * end a statement first; the driver's, a little later, ends one on a connection that went silent.
+ * Creates a pool that throws `DatabaseUnavailableError` for failures of the database. The time limit of the
+ * server ends a statement first. The limit of the driver follows later, for a connection without a reply.
  *
- * One connection that broke, went silent or became read-only says something about all of them, so the whole pool is
- * replaced: ten idle connections to a server that is gone would otherwise fail ten requests, one after another.
+ * If one connection breaks, stops answering or becomes read-only, the whole pool is replaced. Otherwise ten
+ * idle connections to a dead server would fail ten requests.
  */
 export function createPostgresPool(options: PostgresPoolOptions): PostgresPool {
   const servers = readPostgresServers(options.url);
@@ -43,7 +43,7 @@ export function createPostgresPool(options: PostgresPoolOptions): PostgresPool {
     }
   }
 
-  /** Tries each server once. A pool that is merely busy fails without having left its server. */
+  /** Tries each server once. A busy pool fails without changing the server. */
   async function connect(): Promise<PostgresPoolClient> {
     for (let attempt = 1; ; attempt += 1) {
       const tried = { pool, url: choice.current() };
@@ -61,7 +61,7 @@ export function createPostgresPool(options: PostgresPoolOptions): PostgresPool {
     }
   }
 
-  /** A connection that failed is never used again, not even for the rollback that would wait as long once more. */
+  /** Never uses a failed connection again, because its rollback would also wait for the time limit. */
   function guard(client: ServerConnection, from: pg.Pool): PostgresPoolClient {
     let failure: unknown;
     const query = async (text: string, parameters?: readonly unknown[]) => {
@@ -117,11 +117,11 @@ function openPool(options: PostgresPoolOptions, Client: typeof pg.Client): pg.Po
           query_timeout: (statementTimeoutSeconds + 1) * SECOND,
         }),
   });
-  // An idle connection that breaks is replaced at the next use; without a listener it ends the process.
+  // The pool replaces a broken idle connection. Without a listener, the error would end the process.
   pool.on('error', () => undefined);
   return pool;
 }
 
-/** Times and counts are 64-bit in the tables and safe integers in the code; `pg` would read texts. */
+/** Times and counts are 64-bit columns and safe integers. Without this, `pg` returns them as strings. */
 const typeParser = ((oid: number, format: 'text') =>
   oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser;

@@ -1,8 +1,8 @@
-/** The servers that a connection URI names, as libpq reads it. */
+/** The servers of a connection URI. */
 export interface PostgresServers {
-  /** One URI for each server, with the user, password, database and parameters of the whole. */
+  /** One URI per server, each with the user, password, database and parameters. */
   readonly urls: readonly string[];
-  /** Whether a server that accepts no writes, such as a standby, is skipped. */
+  /** Skips servers that accept no writes, such as a standby. */
   readonly onlyWritable: boolean;
 }
 
@@ -12,16 +12,18 @@ const SYNTAX = 'must be postgres://<user>:<password>@<host>:<port>/<database>';
 const SESSIONS: ReadonlySet<string> = new Set(['read-write', 'primary']);
 
 /**
- * Reads `postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write`. The `pg` driver
- * knows one server, so the list is taken apart here. The service writes, so with several servers it always wants
- * the writable one, and it refuses a `target_session_attrs` that asks for anything else.
+ * Reads `postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write`. The `pg`
+ * driver supports one server, so this function splits the list. The service writes, so it always uses the
+ * writable server and rejects any other `target_session_attrs`.
  */
 export function readPostgresServers(url: string): PostgresServers | { readonly problem: string } {
   const { scheme, user = '', hosts, path, query = '' } = CONNECTION_URI.exec(url)?.groups ?? {};
   const parameters = new URLSearchParams(query);
   const session = parameters.get('target_session_attrs');
   if (session !== null && !SESSIONS.has(session)) {
-    return { problem: 'must have target_session_attrs=read-write: the device service writes' };
+    return {
+      problem: 'must have target_session_attrs=read-write, because the device service writes',
+    };
   }
   if (parameters.get('host')?.includes(',')) {
     return { problem: 'must name several hosts before the database, not in ?host=' };
@@ -34,7 +36,7 @@ export function readPostgresServers(url: string): PostgresServers | { readonly p
     : { problem: SYNTAX };
 }
 
-/** The driver would send it to the server, which does not know it. */
+/** The driver would send the parameter to the server, which does not support it. */
 function withoutSession(query: string): string {
   const rest = query
     .slice(1)

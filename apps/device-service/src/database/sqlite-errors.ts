@@ -1,10 +1,10 @@
-import { DatabaseUnavailable } from './database-unavailable.ts';
+import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 
 const BUSY = 5;
 const READ_ONLY = 8;
 const FULL = 13;
 
-/** Primary result codes that say something about the database and nothing about the query. */
+/** Primary result codes that the database causes, not the query. */
 const UNAVAILABLE_CODES: ReadonlySet<number> = new Set([
   BUSY,
   6, // LOCKED
@@ -18,21 +18,21 @@ const UNAVAILABLE_CODES: ReadonlySet<number> = new Set([
   26, // NOTADB
 ]);
 
-/** @throws DatabaseUnavailable in place of what SQLite says when it cannot work */
+/** @throws DatabaseUnavailableError instead of an error that the database caused */
 export function translateSqliteErrors<Result>(operation: () => Result): Result {
   try {
     return operation();
   } catch (error) {
     const code = primaryResultCode(error);
     throw code !== undefined && UNAVAILABLE_CODES.has(code)
-      ? new DatabaseUnavailable(error, { refusesWrites: code === FULL || code === READ_ONLY })
+      ? new DatabaseUnavailableError(error, { refusesWrites: code === FULL || code === READ_ONLY })
       : error;
   }
 }
 
-/** Whether another connection holds what this one needs, so that waiting may help. */
+/** Another connection holds the lock, so a later attempt may succeed. */
 export function isLocked(error: unknown): boolean {
-  return error instanceof DatabaseUnavailable && primaryResultCode(error.cause) === BUSY;
+  return error instanceof DatabaseUnavailableError && primaryResultCode(error.cause) === BUSY;
 }
 
 function primaryResultCode(error: unknown): number | undefined {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { DatabaseEngine, DeviceDatabase } from '../tables/tables.ts';
-import { DatabaseUnavailable } from './database-unavailable.ts';
+import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 
-/** Knows whether the database accepts writes: from the last one that it refused, until a probe succeeds. */
+/** Reports the database as not writable after a rejected write, until a probe succeeds. */
 export interface WriteWatch {
-  /** To be told every error of a statement. */
+  /** Call it with every error of a statement. */
   failed(error: unknown): void;
-  /** @throws DatabaseUnavailable while the database refuses writes */
+  /** @throws DatabaseUnavailableError while the database refuses writes */
   assertWritable(): void;
   close(): Promise<void>;
 }
@@ -19,9 +19,9 @@ export interface WriteWatchOptions {
 
 const PROBE_INTERVAL_MILLISECONDS = 1000;
 
-/** A service that is taken out of rotation gets no writes that could show the recovery, so it probes. */
+/** A service that is not ready gets no requests that could show the recovery, so it probes. */
 export function watchWrites({ probe, onChange }: WriteWatchOptions): WriteWatch {
-  let refusal: DatabaseUnavailable | undefined;
+  let refusal: DatabaseUnavailableError | undefined;
   let timer: NodeJS.Timeout | undefined;
   let probing: Promise<void> | undefined;
 
@@ -43,7 +43,11 @@ export function watchWrites({ probe, onChange }: WriteWatchOptions): WriteWatch 
 
   return {
     failed(error) {
-      if (error instanceof DatabaseUnavailable && error.refusesWrites && refusal === undefined) {
+      if (
+        error instanceof DatabaseUnavailableError &&
+        error.refusesWrites &&
+        refusal === undefined
+      ) {
         refusal = error;
         onChange(false);
         schedule();
@@ -62,12 +66,12 @@ export function watchWrites({ probe, onChange }: WriteWatchOptions): WriteWatch 
   };
 }
 
-/** More than SQLite keeps in memory before it writes to the disk (2 MB), and more than one request writes. */
+/** More than the 2 MB that SQLite buffers in memory, and more than one request writes. */
 const PROBE_BYTES = 4 * 1024 * 1024;
 
-/** Writes a table that needs room on the disk, and takes it back. */
+/** Writes a table that needs disk space, then rolls back. */
 export async function probeWrite(tables: DeviceDatabase, engine: DatabaseEngine): Promise<void> {
-  // Unlogged: on a full disk the probe must not fill the write-ahead log, without which PostgreSQL stops.
+  // Unlogged, because PostgreSQL stops if the probe fills the disk of the write-ahead log.
   const create = engine === 'postgres' ? 'create unlogged table' : 'create table';
   const bytes = engine === 'postgres' ? 'bytea' : 'blob';
   const transaction = await tables.startTransaction().execute();

@@ -4,22 +4,22 @@ import { NEW_PRODUCT } from '../products/product.ts';
 import type { NewDevice } from './device.ts';
 import type { AddOutcome } from './devices.ts';
 
-/** Sixteen parameters a row: below the 32,766 of SQLite and the 65,535 of PostgreSQL. */
+/** With 16 parameters per row, below the limits of SQLite (32,766) and PostgreSQL (65,535). */
 const ROWS_PER_STATEMENT = 1000;
 
 const NEVER = 0;
 const NEVER_CONNECTED_ADDRESS = '/';
-const MAX_INCARNATION = 2 ** 48 - 1;
+const MAXIMUM_INCARNATION = 2 ** 48 - 1;
 
 /**
- * Inserts what can be inserted, and the products that are new; resolves to the outcome of each. Rows go in
- * the order of their ids, so that two batches that share some wait for each other instead of locking up.
+ * Inserts devices and their new products, and resolves to the outcome of each device. Rows are sorted by id,
+ * so that two batches with common ids cannot deadlock.
  */
 export async function addDevices(
   transaction: OrganizationDatabase,
   devices: readonly NewDevice[],
 ): Promise<readonly AddOutcome[]> {
-  const { known, wanted } = await sortOutProducts(transaction, devices);
+  const { known, wanted } = await findProducts(transaction, devices);
   const firsts = firstOfEachId(devices.filter(({ productId }) => known.has(productId)));
   const added = await addProducts(transaction, wanted);
   const candidates = [...firsts.values()];
@@ -50,8 +50,8 @@ function firstOfEachId(devices: readonly NewDevice[]): ReadonlyMap<string, NewDe
   return firsts;
 }
 
-/** Which products there will be, and which of them are to be made: by the first device that names each. */
-async function sortOutProducts(transaction: OrganizationDatabase, devices: readonly NewDevice[]) {
+/** Finds existing products. The first device that names a missing product defines it. */
+async function findProducts(transaction: OrganizationDatabase, devices: readonly NewDevice[]) {
   const known = new Set<string>();
   const mentioned = [...new Set(devices.map(({ productId }) => productId))].sort();
   for (const ids of chunks(mentioned)) {
@@ -118,7 +118,7 @@ async function insertDevices(
   return created;
 }
 
-/** A product is made with its first device; where that was refused, it is not made. */
+/** Removes a new product again if none of its devices could be inserted. */
 async function removeProducts(
   transaction: OrganizationDatabase,
   ids: readonly string[],
@@ -131,7 +131,7 @@ async function removeProducts(
 function toRow(device: NewDevice) {
   return {
     id: device.id,
-    incarnation: randomInt(MAX_INCARNATION),
+    incarnation: randomInt(MAXIMUM_INCARNATION),
     product_id: device.productId,
     name: device.name,
     state: 'notActive',

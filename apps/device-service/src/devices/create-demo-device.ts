@@ -1,7 +1,7 @@
 import { createDevice } from './create-device.ts';
 import type { Devices } from './devices.ts';
 
-/** The device that the commands printed at the first start find. */
+/** The commands that `npm start` prints return this device. */
 export async function createDemoDevice(devices: Devices, now: () => number): Promise<void> {
   const demoDevice = {
     id: 'demo-device-1',

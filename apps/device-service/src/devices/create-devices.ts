@@ -10,18 +10,18 @@ import { type CreateDeviceDependencies, toNewDevice } from './create-device.ts';
 import type { NewDevice } from './device.ts';
 import type { AddOutcome } from './devices.ts';
 
-/** Of a refusal: enough to mend a batch, and not as large as the batch. */
-const MAX_REPORTED_PROBLEMS = 100;
+/** Limits the size of a reply that reports problems. */
+const MAXIMUM_REPORTED_PROBLEMS = 100;
 
 type Item = { readonly device: NewDevice } | { readonly problems: readonly IllegalArgument[] };
 
 /**
- * Creates up to 10,000 devices in one atomic step. Items that cannot be created are reported and the others
- * created; with `allOrNothing`, one such item refuses the batch and nothing is created.
+ * Creates up to 10,000 devices in one atomic step. Reports devices that cannot be created, and creates the
+ * others. With `allOrNothing`, one such device rejects the whole batch.
  *
- * @param body an array of creation payloads, or `{"allOrNothing": true, "devices": […]}`: signed requests
- *   have no query to carry the parameter
- * @throws ApiError `illegal_argument`, `duplicate_key` where ids that exist are all that is wrong
+ * @param body an array of devices, or `{"allOrNothing": true, "devices": […]}` for signed requests, which
+ *   have no query
+ * @throws ApiError `illegal_argument`; `duplicate_key` if existing ids are the only problem
  */
 export async function createDevices(
   body: unknown,
@@ -32,7 +32,7 @@ export async function createDevices(
   const items = payloads.map((payload) => readItem(payload, dependencies));
   const devices = items.flatMap((item) => ('device' in item ? [item.device] : []));
   if (allOrNothing && devices.length < items.length) {
-    throw refuse(items.map((item, index) => describeItem(item, index, undefined)));
+    throw batchError(items.map((item, index) => describeItem(item, index, undefined)));
   }
   const outcomes = await dependencies.devices.addAll(devices, allOrNothing);
   let position = 0;
@@ -41,7 +41,7 @@ export async function createDevices(
   );
   const failed = results.filter(({ status }) => status !== 200).length;
   if (allOrNothing && failed > 0) {
-    throw refuse(results);
+    throw batchError(results);
   }
   return { total: items.length, created: items.length - failed, failed, items: results };
 }
@@ -93,19 +93,19 @@ function describeItem(item: Item, index: number, outcome: AddOutcome | undefined
   }
 }
 
-/** Names the items that are wrong, as `[3].name`. */
-function refuse(results: readonly BatchItemResult[]): ApiError {
+/** Names invalid members as `[3].name`. */
+function batchError(results: readonly BatchItemResult[]): ApiError {
   const wrong = results.filter(({ status }) => status !== 200);
   const problems = wrong.flatMap(({ index, code, problems: ofItem = [] }) =>
     code === 'duplicate_key'
-      ? [{ property: `[${index}].id`, message: 'exists already' }]
+      ? [{ property: `[${index}].id`, message: 'already exists' }]
       : ofItem.map(({ property, message }) => ({ property: `[${index}].${property}`, message })),
   );
   return new ApiError(
     wrong.every(({ code }) => code === 'duplicate_key') ? 'duplicate_key' : 'illegal_argument',
     {
-      message: `Nothing was created: ${wrong.length} of ${results.length} devices cannot be.`,
-      result: problems.slice(0, MAX_REPORTED_PROBLEMS),
+      message: `Nothing was created, because ${wrong.length} of ${results.length} devices are invalid.`,
+      result: problems.slice(0, MAXIMUM_REPORTED_PROBLEMS),
     },
   );
 }

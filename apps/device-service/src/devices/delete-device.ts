@@ -2,7 +2,7 @@ import { ApiError, illegalArgument } from '@gatehouse/api-envelope';
 import { deviceIdPattern } from '@gatehouse/device-api';
 import type { Devices } from './devices.ts';
 
-/** @throws ApiError `not_found`; `illegal_argument` while the device is not `notActive` */
+/** @throws ApiError `not_found`; `illegal_argument` unless the device is `notActive` */
 export async function deleteDevice(
   id: string,
   { devices }: { readonly devices: Devices },

@@ -10,7 +10,7 @@ const stateLabels: Labels<DeviceState> = {
   online: { en: 'Online', zh: '在线' },
 };
 
-/** An item of a device list. Clients in the wild read either name of the registration time. */
+/** An item of a device list. */
 export function describeSummary(
   device: DeviceSummary,
   language: LabelLanguage,
@@ -23,7 +23,7 @@ export function describeSummary(
   };
 }
 
-/** The whole record (specification: "Device detail record"). */
+/** The complete record (specification: "Device detail record"). */
 export function describeDevice(device: Device, language: LabelLanguage): DeviceRecord {
   return {
     id: device.id,

@@ -3,7 +3,7 @@ import type { ColumnExpressions } from '../query-grammar/compile-condition.ts';
 import type { Ordering } from '../query-grammar/orderings.ts';
 import type { deviceQueryColumns } from './device-subject.ts';
 
-/** Fast on any number of devices: id, name, createTime, state, productId, and state with productId. */
+/** Indexes cover id, name, createTime, state, productId, and state with productId. */
 export const deviceOrdering: Ordering = {
   defaultSorts: [{ column: 'createTime', descending: true }],
   tieBreak: 'opposite',
@@ -27,7 +27,7 @@ export const deviceColumns: ColumnExpressions = {
   registryTime: sql.ref('devices.register_time'),
 } satisfies Record<keyof typeof deviceQueryColumns, unknown>;
 
-/** Columns that are the product's, or may be: only they need the products to be read before the page is cut. */
+/** A query on one of these columns has to join the products before it selects the page. */
 export const productColumns: ReadonlySet<string> = new Set([
   'productName',
   'protocol',

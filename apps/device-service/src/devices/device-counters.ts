@@ -1,13 +1,13 @@
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
 import { type Condition, comparisonsOf } from '../query-grammar/condition.ts';
 
-/** Which kept counts add up to the number of devices that a condition finds. Undefined: every one. */
+/** The maintained counts that add up to the result of a condition. Undefined: no restriction. */
 export interface CounterSelection {
   readonly productIds: readonly string[] | undefined;
   readonly states: readonly string[] | undefined;
 }
 
-/** The selection for a condition on product and state only; undefined where devices must be counted. */
+/** Undefined if the condition has other columns, so that the devices have to be counted. */
 export function counterSelection(condition: Condition | undefined): CounterSelection | undefined {
   if (condition === undefined) {
     return { productIds: undefined, states: undefined };
@@ -17,7 +17,7 @@ export function counterSelection(condition: Condition | undefined): CounterSelec
     condition.kind === 'comparison' ||
     (condition.kind === 'all' && condition.of.every(({ kind }) => kind === 'comparison'));
   const columns = comparisons.map(({ column }) => column);
-  const isKept =
+  const isMaintained =
     isConjunction &&
     new Set(columns).size === columns.length &&
     comparisons.every(
@@ -26,10 +26,12 @@ export function counterSelection(condition: Condition | undefined): CounterSelec
     );
   const valuesOf = (column: string) =>
     comparisons.find((comparison) => comparison.column === column)?.values.map(String);
-  return isKept ? { productIds: valuesOf('productId'), states: valuesOf('state') } : undefined;
+  return isMaintained
+    ? { productIds: valuesOf('productId'), states: valuesOf('state') }
+    : undefined;
 }
 
-/** Costs the same for any number of devices. */
+/** The cost does not depend on the number of devices. */
 export async function readCounters(
   database: OrganizationDatabase,
   { productIds, states }: CounterSelection,

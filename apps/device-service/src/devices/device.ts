@@ -1,16 +1,16 @@
 /**
- * Owns what a device is, and the operations on devices, one a file.
+ * Owns devices and their operations, one per file.
  *
- *   http/ ─▶ create-device(s), query-devices, get-device-detail, update-, deploy-, delete-device
- *               └▶ Devices (port) ◀─ sql-devices (adapter): add-devices, device-query, device-counters
- *            describe-device: the record as a caller sees it, with labels
+ *   http/ ─▶ create-device(s), get-device-detail, update-, deploy-, delete-device
+ *               └▶ Devices (port) ◀─ sql-devices (adapter): add-devices, read-devices, device-counters
+ *            device-subject: what a query can name; describe-device: the record in a reply
  *
- * Who is calling and in what syntax is not here: an operation gets the `Devices` of one organisation.
+ * HTTP and authentication are not here. An operation gets the `Devices` of one organization.
  */
 import type { DeviceState, DeviceType } from '@gatehouse/device-api';
 import type { Tag } from '../tags/tag.ts';
 
-/** What a list shows of a device. Times are epoch milliseconds, 0 for never. */
+/** The members in a list. Times are epoch milliseconds; 0 means never. */
 export interface DeviceSummary {
   readonly id: string;
   readonly name: string;
@@ -29,33 +29,33 @@ export interface DeviceSummary {
 }
 
 export interface Device extends DeviceSummary {
-  /** The thing model, serialised. */
+  /** The thing model as JSON text. */
   readonly metadata: string;
   readonly configuration: Readonly<Record<string, string>>;
   readonly tags: readonly Tag[];
 }
 
-/** What a device says in place of its product; null, the product's. */
-export interface OwnModel {
+/** Members that a device can override. Null: the value of the product applies. */
+export interface ModelOverrides {
   readonly protocol: string | null;
   readonly transport: string | null;
   readonly metadata: string | null;
 }
 
-/** What the creator of a device says about it. Everything else is the server's. */
-export interface NewDevice extends OwnModel {
+/** The members that the client supplies. The server sets the others. */
+export interface NewDevice extends ModelOverrides {
   readonly id: string;
   readonly name: string;
   readonly productId: string;
-  /** Needed when the product does not exist yet; a product that exists keeps its own name. */
+  /** Required if the product does not exist. An existing product keeps its name. */
   readonly productName: string | undefined;
   readonly configuration: Readonly<Record<string, string>>;
   readonly createTime: number;
 }
 
-/** What is not there stays as it is. */
-export interface DeviceChanges extends Partial<OwnModel> {
+/** Absent members do not change. */
+export interface DeviceChanges extends Partial<ModelOverrides> {
   readonly name?: string;
-  /** Merged into what there is; null removes the key. */
+  /** Merged into the existing configuration. Null removes a key. */
   readonly configuration?: Readonly<Record<string, string | null>>;
 }

@@ -2,7 +2,7 @@ import { findByDeviceId } from '../input/find-by-device-id.ts';
 import type { Device } from './device.ts';
 import type { Devices } from './devices.ts';
 
-/** @throws ApiError `not_found`, alike for a device that does not exist and one of another organisation */
+/** @throws ApiError `not_found`, also for a device of another organization */
 export function getDeviceDetail(
   id: string,
   { devices }: { readonly devices: Devices },

@@ -40,7 +40,7 @@ export async function countDevices(
     : readCounters(database, selection);
 }
 
-/** The page is cut before the products are looked up: what is skipped costs no look-up. */
+/** Selects the page before it joins the products, so that skipped rows cost no join. */
 async function readRows(
   database: OrganizationDatabase,
   { condition, sorts }: Query,

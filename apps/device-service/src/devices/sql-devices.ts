@@ -10,7 +10,6 @@ import { findDevice } from './device-rows.ts';
 import type { AddOutcome, Devices } from './devices.ts';
 import { countDevices, readDevicePage } from './read-devices.ts';
 
-/** Devices in SQL. Every query goes through the organisation's database, so none of them names it. */
 export function createSqlDevices(database: OrganizationDatabase, engine: DatabaseEngine): Devices {
   const change = (id: string, work: (transaction: OrganizationDatabase) => Promise<unknown>) =>
     inTransaction(database, async (transaction) => {
@@ -64,8 +63,8 @@ async function addDevice(transaction: OrganizationDatabase, device: NewDevice): 
   return added;
 }
 
-/** Thrown to undo the transaction; carries out what would have become of each. */
-class NothingAdded extends Error {
+/** Rolls back the transaction, and carries the outcomes out of it. */
+class NothingAddedError extends Error {
   readonly outcomes: readonly AddOutcome[];
 
   constructor(outcomes: readonly AddOutcome[]) {
@@ -83,12 +82,12 @@ async function addAll(
     return await inTransaction(database, async (transaction) => {
       const outcomes = await addDevices(transaction, devices);
       if (allOrNothing && outcomes.some((outcome) => outcome !== 'created')) {
-        throw new NothingAdded(outcomes);
+        throw new NothingAddedError(outcomes);
       }
       return outcomes;
     });
   } catch (error) {
-    if (error instanceof NothingAdded) {
+    if (error instanceof NothingAddedError) {
       return error.outcomes;
     }
     throw error;
@@ -105,7 +104,7 @@ async function updateDevice(
     .selectFrom('devices')
     .select('configuration')
     .where('id', '=', id)
-    // SQLite's transaction holds the lock already.
+    // In SQLite, the transaction already holds the lock.
     .$if(engine === 'postgres', (query) => query.forUpdate())
     .executeTakeFirst();
   if (current === undefined) {
@@ -122,7 +121,7 @@ async function updateDevice(
   }
 }
 
-/** RFC 7396: a key that is null goes, every other one is set. */
+/** RFC 7396: null removes a key, every other value sets it. */
 function merge(current: string, changes: Readonly<Record<string, string | null>>): string {
   const merged = { ...(JSON.parse(current) as Record<string, string>), ...changes };
   const entries = Object.entries(merged).filter(([, value]) => value !== null);

@@ -7,7 +7,7 @@ import type { Device, DeviceChanges } from './device.ts';
 import type { Devices } from './devices.ts';
 
 /**
- * Changes what the body names and nothing else; the configuration is merged (RFC 7396).
+ * Changes only the members of the body. Merges the configuration (RFC 7396).
  *
  * @throws ApiError `not_found`, `illegal_argument`
  */

@@ -8,8 +8,8 @@ import type { IdentifyCaller } from './verified-token-cache.ts';
 const callers = new WeakMap<IncomingMessage, Caller>();
 
 /**
- * Stands before every route, so that an unknown one does not say so to a stranger. The gateway's token is
- * the only credential: whoever reaches this port without it, past the gateway, is nobody.
+ * Precedes every route, so that a caller without a token learns nothing about routes. The internal token of
+ * the gateway is the only credential: a caller that bypasses the gateway cannot authenticate.
  */
 export function authenticate(identifyCaller: IdentifyCaller): RequestHandler {
   return async (request, _response, next) => {
@@ -20,16 +20,15 @@ export function authenticate(identifyCaller: IdentifyCaller): RequestHandler {
   };
 }
 
-/** The caller of a request that came through `authenticate`. */
 export function callerOf(request: IncomingMessage): Caller {
   const caller = callers.get(request);
   if (caller === undefined) {
-    throw new Error('This request did not come through authenticate.');
+    throw new Error('authenticate did not handle this request.');
   }
   return caller;
 }
 
-/** @throws ApiError `access_denied`: the gateway checked already, and this is the second lock */
+/** The gateway checks the scope too. This is a second check. @throws ApiError `access_denied` */
 export function assertScope(caller: Caller, scope: string): void {
   if (!caller.scopes.has(scope)) {
     throw new ApiError('access_denied', {
@@ -38,7 +37,7 @@ export function assertScope(caller: Caller, scope: string): void {
   }
 }
 
-/** Node keeps the first of two Authorization headers and forgets the second: both are refused here. */
+/** Node silently ignores a second Authorization header, so this function rejects both. */
 function readBearerToken(request: IncomingMessage): string {
   const sent = request.headersDistinct.authorization ?? [];
   const token = /^Bearer +([A-Za-z0-9_.-]+)$/i.exec(sent[0] ?? '')?.[1];

@@ -23,7 +23,7 @@ export interface DeviceHandlerDependencies {
   readonly now: () => number;
 }
 
-/** Operation 2: an array, as the specification says, with the count beside it. */
+/** Operation 2 returns an array, with the count in a header. */
 export function handleListDevices({ inventoryOf }: DeviceHandlerDependencies): Handler {
   return async (request, caller) => {
     const query = readParameterQuery(request, deviceSubject);
@@ -36,7 +36,7 @@ export function handleListDevices({ inventoryOf }: DeviceHandlerDependencies): H
   };
 }
 
-/** Operation 6, and its GET form. */
+/** Operation 6. */
 export function handleQueryDevices({ inventoryOf }: DeviceHandlerDependencies): Handler {
   return async (request, caller) => {
     const query = await readBodyQuery(request, deviceSubject);
@@ -46,7 +46,6 @@ export function handleQueryDevices({ inventoryOf }: DeviceHandlerDependencies): 
   };
 }
 
-/** The number of devices a query finds, exactly. */
 export function handleCountDevices({ inventoryOf }: DeviceHandlerDependencies): Handler {
   return async (request, caller) => {
     const { condition } = await readBodyQuery(request, deviceSubject);
@@ -59,7 +58,7 @@ export function handleGetDeviceDetail(dependencies: DeviceHandlerDependencies): 
   return answerDevice(dependencies, (id, devices) => getDeviceDetail(id, { devices }));
 }
 
-/** Operation 3: the result is the stored entity. */
+/** Operation 3 returns the stored device. */
 export function handleCreateDevice(dependencies: DeviceHandlerDependencies): Handler {
   const { inventoryOf, generateId, now } = dependencies;
   return async (request, caller) => {
@@ -107,7 +106,7 @@ export function handleDeleteDevice({ inventoryOf }: DeviceHandlerDependencies): 
   };
 }
 
-/** For what is done to one device and answers the device as it is then. */
+/** Runs an operation on a device and returns the resulting device. */
 function answerDevice(
   { inventoryOf }: DeviceHandlerDependencies,
   operation: (id: string, devices: Devices, readBody: () => Promise<unknown>) => Promise<Device>,

@@ -1,7 +1,7 @@
 import { ApiError, serviceUnavailable } from '@gatehouse/api-envelope';
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 
-/** Who a verified internal token speaks for. */
+/** The claims of a verified internal token. */
 export interface Caller {
   readonly subject: string;
   readonly clientId: string;
@@ -15,12 +15,12 @@ export interface VerifiedToken {
   readonly expiresAt: number;
 }
 
-/** @throws ApiError `unauthorized`; `service_unavailable` while the gateway's keys cannot be had */
+/** @throws ApiError `unauthorized`; `service_unavailable` if the keys of the gateway are unavailable */
 export type VerifyInternalToken = (token: string) => Promise<VerifiedToken>;
 
 export interface InternalTokenVerifier {
   readonly verify: VerifyInternalToken;
-  /** Rejects while the gateway's keys were never had: a readiness check. */
+  /** A readiness check. Rejects until the keys of the gateway have been fetched. */
   haveKeys(): Promise<void>;
 }
 
@@ -34,24 +34,24 @@ const SECOND = 1000;
 const AUDIENCE = 'device-service';
 const ALGORITHM = 'EdDSA';
 const TOKEN_TYPE = 'at+jwt';
-const MAX_LIFETIME_SECONDS = 60;
-/** Between the clock of the gateway's machine and ours. */
+const MAXIMUM_LIFETIME_SECONDS = 60;
+/** For differences between the clocks of the gateway and this service. */
 const CLOCK_TOLERANCE_SECONDS = 5;
 
-const JWKS_TIMEOUT_MS = SECOND;
-/** How often a token with an unknown key may make us ask the gateway again. */
-const JWKS_COOLDOWN_MS = 2 * SECOND;
+const JWKS_TIMEOUT_MILLISECONDS = SECOND;
+/** The minimum time between two fetches because of tokens with unknown keys. */
+const JWKS_COOLDOWN_MILLISECONDS = 2 * SECOND;
 
 /**
- * Verifies the gateway's internal tokens (RFC 9068 `at+jwt`; checks by RFC 8725: algorithm, type, issuer
- * and audience are all pinned). The keys are fetched at the first token, so start order does not matter.
+ * Verifies internal tokens of the gateway (RFC 9068 `at+jwt`), with fixed algorithm, type, issuer and audience
+ * (RFC 8725). The first token fetches the keys, so the gateway can start later.
  */
 export function createInternalTokenVerifier(options: InternalTokenOptions): InternalTokenVerifier {
   const remote = createRemoteJWKSet(new URL(options.jwksUrl), {
-    timeoutDuration: JWKS_TIMEOUT_MS,
-    cooldownDuration: JWKS_COOLDOWN_MS,
+    timeoutDuration: JWKS_TIMEOUT_MILLISECONDS,
+    cooldownDuration: JWKS_COOLDOWN_MILLISECONDS,
   });
-  const resolveKey = tellFailuresApart(remote);
+  const resolveKey = separateFailures(remote);
   return {
     async verify(token) {
       const payload = await verifySignatureAndClaims(token, resolveKey, options.issuer);
@@ -65,8 +65,8 @@ export function createInternalTokenVerifier(options: InternalTokenOptions): Inte
   };
 }
 
-/** The gateway being away must never look like a bad token, so its failures are told apart here. */
-function tellFailuresApart(remote: JWTVerifyGetKey): JWTVerifyGetKey {
+/** An unavailable gateway is 503, not an invalid token. */
+function separateFailures(remote: JWTVerifyGetKey): JWTVerifyGetKey {
   return async (header, token) => {
     try {
       return await remote(header, token);
@@ -90,7 +90,7 @@ async function verifySignatureAndClaims(
       typ: TOKEN_TYPE,
       issuer,
       audience: AUDIENCE,
-      maxTokenAge: MAX_LIFETIME_SECONDS,
+      maxTokenAge: MAXIMUM_LIFETIME_SECONDS,
       clockTolerance: CLOCK_TOLERANCE_SECONDS,
       requiredClaims: ['exp', 'sub', 'jti', 'client_id', 'org', 'scope'],
     });
@@ -103,14 +103,14 @@ async function verifySignatureAndClaims(
 function toVerifiedToken(payload: JWTPayload): VerifiedToken {
   const { exp = Number.POSITIVE_INFINITY, iat = 0, sub, jti, client_id, org, scope } = payload;
   if (
-    exp - iat > MAX_LIFETIME_SECONDS ||
+    exp - iat > MAXIMUM_LIFETIME_SECONDS ||
     !isFilledText(sub) ||
     !isFilledText(jti) ||
     !isFilledText(client_id) ||
     !isFilledText(org) ||
     typeof scope !== 'string'
   ) {
-    throw invalidToken(new Error('A claim of the internal token has the wrong form.'));
+    throw invalidToken(new Error('A claim of the internal token is invalid.'));
   }
   const scopes = new Set(scope.split(' ').filter((token) => token !== ''));
   return {

@@ -7,7 +7,7 @@ import { readBody } from './read-body.ts';
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?;?$/i;
 
 /**
- * Reads the body of a request as JSON: one media type, no compression, UTF-8, one meaning.
+ * Reads a body as uncompressed UTF-8 JSON that every reader understands the same way.
  *
  * @throws ApiError `unsupported_media_type`, `payload_too_large`, `illegal_argument`
  */

@@ -20,7 +20,7 @@ export interface LogHandlerDependencies {
   readonly now: () => number;
 }
 
-/** Operation 1: an array, with the count beside it. */
+/** Operation 1 returns an array, with the count in a header. */
 export function handleListLog(dependencies: LogHandlerDependencies): Handler {
   return async (request, caller) => {
     const { page, query } = await findPage(request, caller, dependencies);
@@ -40,7 +40,7 @@ export function handleQueryLog(dependencies: LogHandlerDependencies): Handler {
   };
 }
 
-/** The result is what was stored: one record for one, an array for an array. */
+/** Returns the stored record, or an array for an array. */
 export function handleReportLog({ inventoryOf, now }: LogHandlerDependencies): Handler {
   return async (request, caller) => {
     const { logs } = inventoryOf(caller.organizationId);

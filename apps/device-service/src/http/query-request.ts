@@ -9,7 +9,7 @@ export function readParameterQuery(request: Request, subject: QuerySubject): Que
   return parseQueryParameters(queryOf(request), subject);
 }
 
-/** A GET has its query in parameters, a POST in its body. */
+/** Reads parameters of a GET, or the body of a POST. */
 export async function readBodyQuery(request: Request, subject: QuerySubject): Promise<Query> {
   return request.method === 'POST'
     ? parseQueryBody(await readJsonBody(request), subject)

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 
-/** How much of a body that is too large is read and thrown away, so that its sender gets to read the 413. */
-const MAX_DISCARDED_BYTES = 8 * 1024 * 1024;
+/** The service discards this much of a large body, so that the client can read the 413. */
+const MAXIMUM_DISCARDED_BYTES = 8 * 1024 * 1024;
 
 /**
- * Collects the body, keeping at most `limitBytes` of it in memory, whatever its Content-Length says.
+ * Collects the body. Keeps at most `limitBytes` in memory, whatever the Content-Length is.
  *
  * @throws ApiError `payload_too_large`, which also closes the connection
  */
@@ -17,12 +17,12 @@ export async function readBody(request: IncomingMessage, limitBytes: number): Pr
       length += chunk.length;
       if (length <= limitBytes) {
         chunks.push(chunk);
-      } else if (length > limitBytes + MAX_DISCARDED_BYTES) {
+      } else if (length > limitBytes + MAXIMUM_DISCARDED_BYTES) {
         break;
       }
     }
   } catch (cause) {
-    throw new ApiError('illegal_argument', { message: 'The body was cut off.', cause });
+    throw new ApiError('illegal_argument', { message: 'The body is incomplete.', cause });
   }
   if (length > limitBytes) {
     throw new ApiError('payload_too_large', { headers: { Connection: 'close' } });

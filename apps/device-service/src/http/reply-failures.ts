@@ -1,16 +1,16 @@
 import { ApiError, failureEnvelope, serviceUnavailable, toApiError } from '@gatehouse/api-envelope';
 import { observedRequest } from '@gatehouse/http-server';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
-import { DatabaseUnavailable } from '../database/database-unavailable.ts';
+import { DatabaseUnavailableError } from '../database/database-unavailable-error.ts';
 
 export const rejectUnknownRoute: RequestHandler = () => {
   throw new ApiError('not_found');
 };
 
-/** The one place that answers a failure. The caller gets the catalogue's words, the log gets the cause. */
+/** Writes every error reply. The reply has the message of the error catalog; the log has the cause. */
 export function replyFailures(now: () => number): ErrorRequestHandler {
   return (thrown, request, response, _next) => {
-    const error = toCatalogue(thrown);
+    const error = asApiError(thrown);
     const { notes } = observedRequest(request);
     notes.code = error.code;
     if (error.status >= 500) {
@@ -24,11 +24,11 @@ export function replyFailures(now: () => number): ErrorRequestHandler {
   };
 }
 
-function toCatalogue(thrown: unknown): ApiError {
-  if (thrown instanceof DatabaseUnavailable) {
+function asApiError(thrown: unknown): ApiError {
+  if (thrown instanceof DatabaseUnavailableError) {
     return serviceUnavailable(thrown);
   }
-  // The router's own complaint about a path that cannot be percent-decoded.
+  // The router throws it for a path that cannot be percent-decoded.
   if (thrown instanceof URIError) {
     return new ApiError('illegal_argument', { message: 'The path is not valid.', cause: thrown });
   }

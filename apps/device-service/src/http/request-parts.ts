@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import type { LabelLanguage } from '../labels/label.ts';
 
-/** The query as it came, repeated parameters included; Express's own parsers guess. */
+/** The raw query with repeated parameters. The parsers of Express interpret values. */
 export function queryOf(request: Request): URLSearchParams {
   return new URLSearchParams(request.url.split('?').slice(1).join('?'));
 }
@@ -10,7 +10,7 @@ export function languageOf(request: Request): LabelLanguage {
   return request.acceptsLanguages('en', 'zh') === 'zh' ? 'zh' : 'en';
 }
 
-/** A segment of the path, decoded once by the router. */
+/** A path segment, which the router has decoded. */
 export function pathPart(request: Request, name: string): string {
   return String(request.params[name]);
 }

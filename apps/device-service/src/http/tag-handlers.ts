@@ -21,7 +21,7 @@ export function handleListTags({ inventoryOf }: TagHandlerDependencies): Handler
   };
 }
 
-/** The result is all tags of the device then. */
+/** Returns all tags of the device. */
 export function handleSetTags({ inventoryOf, now }: TagHandlerDependencies): Handler {
   return async (request, caller) => {
     const { tags } = inventoryOf(caller.organizationId);
@@ -31,7 +31,7 @@ export function handleSetTags({ inventoryOf, now }: TagHandlerDependencies): Han
   };
 }
 
-/** By its id, which names device and key, or by its key alone. */
+/** Accepts the id of a tag, which consists of device and key, or the key. */
 export function handleRemoveTag({ inventoryOf }: TagHandlerDependencies): Handler {
   return async (request, caller) => {
     const { tags } = inventoryOf(caller.organizationId);

@@ -6,12 +6,12 @@ export interface VerifiedTokenCacheOptions {
   readonly now: () => number;
 }
 
-/** @throws like `VerifyInternalToken` */
+/** @throws the errors of `VerifyInternalToken` */
 export type IdentifyCaller = (token: string) => Promise<Caller>;
 
 /**
- * The gateway sends one token many times within its minute, so what was verified is remembered until it
- * expires. Only good tokens are kept: random ones cannot push them out or fill the memory.
+ * Caches verified tokens until they expire, because the gateway sends each token many times. Invalid tokens
+ * are not cached, so an attacker cannot evict entries or fill the memory.
  */
 export function rememberVerifiedTokens(
   verify: VerifyInternalToken,

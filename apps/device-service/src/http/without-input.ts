@@ -4,23 +4,23 @@ import type { Request } from 'express';
 import type { Handler } from './mount-routes.ts';
 import { queryOf } from './request-parts.ts';
 
-/** For an operation without a body: ignoring one would accept a signed text that was made for something else. */
+/** Rejects a body. Ignoring it would accept a signature that was created for another request. */
 export function withoutBody(handle: Handler): Handler {
   return async (request, caller) => {
-    refuse(bodyProblems(request));
+    assertNone(bodyProblems(request));
     return handle(request, caller);
   };
 }
 
-/** For an operation with neither a body nor parameters, for the same reason. */
+/** Rejects a body and parameters, for the same reason. */
 export function withoutInput(handle: Handler): Handler {
   return async (request, caller) => {
-    refuse([...bodyProblems(request), ...queryProblems(request)]);
+    assertNone([...bodyProblems(request), ...queryProblems(request)]);
     return handle(request, caller);
   };
 }
 
-function refuse(problems: readonly IllegalArgument[]): void {
+function assertNone(problems: readonly IllegalArgument[]): void {
   if (problems.length > 0) {
     throw illegalArgument(problems);
   }

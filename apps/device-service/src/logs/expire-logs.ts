@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { DatabaseUnavailable } from '../database/database-unavailable.ts';
+import { DatabaseUnavailableError } from '../database/database-unavailable-error.ts';
 import type { DatabaseEngine, DeviceDatabase } from '../tables/tables.ts';
 
 const SECOND = 1000;
 const DAY = 24 * 60 * 60 * SECOND;
 
-/** A step locks what it deletes, and on SQLite the whole database, so it is short. */
+/** A step is small because it locks the deleted rows, or on SQLite the whole database. */
 const RECORDS_PER_STEP = 500;
-const PAUSE_BETWEEN_STEPS_MS = 50;
-const SWEEP_EVERY_MS = 60 * SECOND;
+const PAUSE_BETWEEN_STEPS_MILLISECONDS = 50;
+const SWEEP_EVERY_MILLISECONDS = 60 * SECOND;
 
 export interface LogExpiryOptions {
   readonly database: DeviceDatabase;
@@ -21,15 +21,15 @@ export interface LogExpiryOptions {
 }
 
 export interface LogExpiry {
-  /** Resolves when the step that runs, if one does, is done. */
+  /** Resolves after the current step. */
   close(): Promise<void>;
 }
 
 /**
- * Deletes one step of the records that were stored before a time, of every organisation, oldest first by an
- * index: it reads what it deletes and nothing else. Several processes may do it at once.
+ * Deletes up to `limit` of the oldest records of all organizations that were stored before a time. An index
+ * limits what it reads. Several processes can run it at the same time.
  *
- * @returns how many were deleted; less than a step: nothing is left for now
+ * @returns the number of deleted records. Fewer than `limit`: there are no more.
  */
 export async function expireLogStep(
   database: DeviceDatabase,
@@ -47,7 +47,7 @@ export async function expireLogStep(
   return Number(result.numAffectedRows ?? 0);
 }
 
-/** Sweeps now and every minute, step by step with pauses, until it is closed. */
+/** Deletes expired records now and every minute, in small steps, until it is closed. */
 export function startLogExpiry(options: LogExpiryOptions): LogExpiry {
   const { database, engine, retentionDays, now, onFailure } = options;
   const stop = new AbortController();
@@ -57,7 +57,7 @@ export function startLogExpiry(options: LogExpiryOptions): LogExpiry {
     let deleted = RECORDS_PER_STEP;
     while (deleted === RECORDS_PER_STEP && !stop.signal.aborted) {
       deleted = await expireLogStep(database, engine, storedBefore);
-      await pause(PAUSE_BETWEEN_STEPS_MS);
+      await pause(PAUSE_BETWEEN_STEPS_MILLISECONDS);
     }
   }
 
@@ -66,10 +66,10 @@ export function startLogExpiry(options: LogExpiryOptions): LogExpiry {
       try {
         await sweep();
       } catch (error) {
-        // A database that is away comes back; anything else is worth a line in the log as well.
-        onFailure(error instanceof DatabaseUnavailable ? error.cause : error);
+        // The next sweep tries again. Log the underlying error of an unavailable database.
+        onFailure(error instanceof DatabaseUnavailableError ? error.cause : error);
       }
-      await pause(SWEEP_EVERY_MS);
+      await pause(SWEEP_EVERY_MILLISECONDS);
     }
   }
 

@@ -9,16 +9,16 @@ const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
 /**
- * A device may have kept records while it was offline, and its clock may be a little fast. What lies outside
- * is refused, not bent: a time that nobody measured must not look like one. A device without a clock leaves
- * the timestamp out.
+ * A device can store records while it is offline, and its clock can be slightly ahead. Other timestamps are
+ * rejected instead of corrected, because a corrected time would look measured. A device without a clock
+ * omits the timestamp.
  */
-export const MAX_RECORD_AGE_MS = 30 * DAY;
-export const MAX_RECORD_LEAD_MS = 5 * MINUTE;
+export const MAXIMUM_RECORD_AGE_MILLISECONDS = 30 * DAY;
+export const MAXIMUM_RECORD_LEAD_MILLISECONDS = 5 * MINUTE;
 
 /**
- * Adds one record, or those of an array, to a device's log. Records of type `online` and `offline` also move
- * the state of the device, by the time they happened.
+ * Adds a record or an array of records to the log of a device. Records of type `online` and `offline` also
+ * change the state of the device.
  *
  * @throws ApiError `not_found`, `illegal_argument`
  */
@@ -45,8 +45,8 @@ export async function reportLog(
 }
 
 function assertPlausible(records: readonly NewLogRecord[], now: number, isArray: boolean): void {
-  const earliest = now - MAX_RECORD_AGE_MS;
-  const latest = now + MAX_RECORD_LEAD_MS;
+  const earliest = now - MAXIMUM_RECORD_AGE_MILLISECONDS;
+  const latest = now + MAXIMUM_RECORD_LEAD_MILLISECONDS;
   const problems = records.flatMap(({ timestamp }, index) =>
     timestamp >= earliest && timestamp <= latest
       ? []

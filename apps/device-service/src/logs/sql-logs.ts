@@ -136,15 +136,15 @@ async function insertRecords(
   return stored;
 }
 
-/** Sorts by time of arrival and place in the report, which decides between records of one timestamp. */
+/** Ids sort by arrival and position in the report. This orders records with the same timestamp. */
 function createLogId(now: number, index: number): string {
   const arrival = now.toString(16).padStart(12, '0');
   return `${arrival}${index.toString(16).padStart(4, '0')}${randomBytes(8).toString('hex')}`;
 }
 
 /**
- * Only news counts: a record that was kept while the device was away must not undo what happened since. A
- * device that is not activated stays so, but is known to be connected.
+ * Ignores a transition that is older than the last one, such as a record that an offline device stored. A
+ * device that is not activated keeps its state, and only its connection changes.
  */
 async function applyTransition(
   transaction: OrganizationDatabase,

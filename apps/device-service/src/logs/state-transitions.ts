@@ -8,8 +8,8 @@ export interface Transition {
 }
 
 /**
- * What a report says about the connection: its last `online` and its last `offline`, in the order they
- * happened. A timestamp ahead of our clock counts as now, or a fast clock would keep later news out.
+ * Returns the last `online` and the last `offline` of a report, in order. A timestamp in the future counts as
+ * now, because otherwise a fast clock would block later transitions.
  */
 export function transitionsOf(
   records: readonly NewLogRecord[],

@@ -1,6 +1,6 @@
 /**
- * What the device service counts and measures, beside what every server does. Labels are names of the route table
- * and of our own lists: nothing that a caller chooses (SL-08).
+ * The metrics of the device service, in addition to those of every server. Label values come from fixed lists
+ * and never from a caller (SL-08).
  *
  *   observeRequests ─▶ requested      observe-verification ─▶ verified      database/observe-queries ─▶ database
  */
@@ -16,7 +16,7 @@ import type { DatabaseEngine } from '../tables/tables.ts';
 import type { Verification } from './observe-verification.ts';
 
 export interface DeviceServiceMetrics {
-  /** Once, with the names of the route table. */
+  /** Call it once, with the names of all operations. */
   observeRequests(operations: readonly string[]): RequestObserver;
   readonly verified: (verification: Verification) => void;
   readonly database: DatabaseObserver;
@@ -32,7 +32,7 @@ export function createDeviceServiceMetrics(
   addProcessMetrics(registry, { app: 'device-service' });
   const verifications = registry.histogram({
     name: 'gatehouse_verification_duration_seconds',
-    help: 'How long an internal token took to verify that was not known yet.',
+    help: 'Duration of verifying an internal token that was not cached.',
     labels: { credential: ['internal-token'], result: ['accepted', 'refused', 'unavailable'] },
     buckets: VERIFICATION_BUCKETS_SECONDS,
   });
@@ -55,7 +55,7 @@ function createDatabaseObserver(
   const labels = { engine: [engine], statement: statementKinds };
   const durations = registry.histogram({
     name: 'gatehouse_database_duration_seconds',
-    help: 'How long a statement took, failed ones included.',
+    help: 'Duration of a statement, including failed ones.',
     labels,
     buckets: QUERY_BUCKETS_SECONDS,
   });
@@ -67,14 +67,14 @@ function createDatabaseObserver(
   let up = 1;
   registry.collect({
     name: 'gatehouse_database_up',
-    help: '1 if the database answered when it was last asked, 0 if it did not.',
+    help: '1 if the database answered the last statement, otherwise 0.',
     type: 'gauge',
     read: () => up,
   });
   let writable = 1;
   registry.collect({
     name: 'gatehouse_database_writable',
-    help: '1 if the database accepts writes, 0 from a write that it refused until a probe succeeds.',
+    help: '0 after the database rejected a write, until a probe succeeds. Otherwise 1.',
     type: 'gauge',
     read: () => writable,
   });

@@ -1,10 +1,10 @@
 /**
- * Owns products: what many devices have in common. A product comes into being with its first device and is
- * edited afterwards; a device takes from it what it does not say itself.
+ * Owns products, which many devices share. The first device of a product creates it. A device inherits the
+ * members that it does not set.
  *
  *   http/ ─▶ update-product, queries ─▶ Products (port) ◀─ sql-products (adapter)
  *
- * Making products is not here: devices/add-devices does, in the step that adds the device.
+ * devices/add-devices creates products, in the step that adds the device.
  */
 import type { DeviceType } from '@gatehouse/device-api';
 import type { LabelLanguage } from '../labels/label.ts';
@@ -19,7 +19,7 @@ export interface Product {
   readonly deviceType: DeviceType;
   readonly protocol: string;
   readonly transport: string;
-  /** The thing model, serialised. */
+  /** The thing model as JSON text. */
   readonly metadata: string;
   readonly createTime: number;
 }
@@ -30,16 +30,16 @@ export type ProductChanges = Partial<
   Pick<Product, 'name' | 'deviceType' | 'protocol' | 'transport' | 'metadata'>
 >;
 
-/** The products of one organisation. */
+/** The products of one organization. */
 export interface Products {
   find(id: string): Promise<Product | undefined>;
-  /** Newest first, then by id, unless the query says otherwise. */
+  /** Newest first, then by id, unless the query has sorts. */
   page(query: Query): Promise<Page<ProductSummary>>;
-  /** Resolves to the product as it is then, or undefined where there is none. */
+  /** Resolves to the changed product, or undefined if it does not exist. */
   update(id: string, changes: ProductChanges): Promise<Product | undefined>;
 }
 
-/** What a product is until somebody says otherwise. */
+/** The initial values of a product. */
 export const NEW_PRODUCT = {
   device_type: 'device',
   protocol: '',

@@ -5,7 +5,7 @@ import { withoutUndefined } from '../input/without-undefined.ts';
 import type { Product, ProductChanges, Products } from './product.ts';
 
 /**
- * Changes what the body names, for the product and every device that does not say it itself.
+ * Changes the members of the body, for the product and the devices that inherit them.
  *
  * @throws ApiError `not_found`, `illegal_argument`
  */
@@ -26,7 +26,7 @@ export async function getProduct(
   return found(isPossibleId(id) ? await products.find(id) : undefined);
 }
 
-/** PostgreSQL has no NUL in a text, so it cannot even be asked. */
+/** PostgreSQL rejects NUL in text. */
 function isPossibleId(id: string): boolean {
   return !id.includes('\0');
 }

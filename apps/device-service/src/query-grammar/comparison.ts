@@ -1,9 +1,9 @@
 import type { Comparison, Operator } from './condition.ts';
 import type { QueryColumn, QuerySubject } from './query.ts';
 
-/** Where a comparison stands in the request: `refuse` throws, naming the part of it that is wrong. */
+/** The position of a comparison in the request. `reject` throws an error that names the invalid part. */
 export interface Place {
-  refuse(part: 'column' | 'termType' | 'value', message: string): never;
+  reject(part: 'column' | 'termType' | 'value', message: string): never;
 }
 
 export interface WrittenComparison {
@@ -38,9 +38,9 @@ const operators: Readonly<Record<string, Operator>> = {
 const valueless: ReadonlySet<Operator> = new Set(['empty', 'nempty', 'isnull', 'notnull']);
 const ordering: ReadonlySet<Operator> = new Set(['gt', 'gte', 'lt', 'lte', 'btw', 'nbtw']);
 
-const MAX_TEXT_LENGTH = 1024;
+const MAXIMUM_TEXT_LENGTH = 1024;
 
-/** The operator a term type names, whatever its case. */
+/** Ignores case. */
 export function findOperator(termType: string): Operator | undefined {
   const name = termType.toLowerCase();
   return Object.hasOwn(operators, name) ? operators[name] : undefined;
@@ -50,7 +50,7 @@ export function takesNoValue(operator: Operator): boolean {
   return valueless.has(operator);
 }
 
-/** Checks what was written against what can be asked. Nothing is ever left out: that would find more. */
+/** Checks a comparison. An unknown part is an error, because ignoring it would return more records. */
 export function createComparison(
   written: WrittenComparison,
   subject: QuerySubject,
@@ -64,17 +64,17 @@ export function createComparison(
 
   function readValues(): readonly (string | number)[] {
     if (takesNoValue(operator)) {
-      // Empty is no text, and for a time, as everywhere in the platform, 0.
+      // Empty means the empty string, or 0 for a time.
       return column.kind === 'integer' ? [0] : [''];
     }
     if (written.value === undefined || written.value === null) {
-      place.refuse('value', 'is required');
+      place.reject('value', 'is required');
     }
     const isList = operator === 'in' || operator === 'nin';
     const isRange = operator === 'btw' || operator === 'nbtw';
     const raw = isList || isRange ? toList(written.value) : [written.value];
     if (raw.length === 0 || (isRange && raw.length !== 2)) {
-      place.refuse('value', isRange ? 'must be two values' : 'must be at least one value');
+      place.reject('value', isRange ? 'must be two values' : 'must be at least one value');
     }
     const values = raw.map((value) => readValue(value, column, place));
     if (operator === 'like' || operator === 'nlike') {
@@ -86,11 +86,11 @@ export function createComparison(
 
 function splitColumn(column: unknown, place: Place): readonly [string, string | undefined] {
   if (typeof column !== 'string' || column === '') {
-    place.refuse('column', 'is required');
+    place.reject('column', 'is required');
   }
   const [name = '', ...types] = column.split('$');
   if (types.length > 1) {
-    place.refuse('column', 'has more than one "$"');
+    place.reject('column', 'has more than one "$"');
   }
   return [name, types[0]];
 }
@@ -99,22 +99,22 @@ function findColumn(name: string, subject: QuerySubject, place: Place): QueryCol
   const column = Object.hasOwn(subject.columns, name) ? subject.columns[name] : undefined;
   return (
     column ??
-    place.refuse('column', `must be one of ${Object.keys(subject.columns).sort().join(', ')}`)
+    place.reject('column', `must be one of ${Object.keys(subject.columns).sort().join(', ')}`)
   );
 }
 
 function readOperator(termType: unknown, embedded: string | undefined, place: Place): Operator {
   if (termType !== undefined && termType !== null && typeof termType !== 'string') {
-    place.refuse('termType', 'must be a string');
+    place.reject('termType', 'must be a string');
   }
   const part = embedded === undefined ? 'termType' : 'column';
   const operator = findOperator(embedded ?? termType ?? 'eq');
   if (operator === undefined) {
-    place.refuse(part, `has an unknown term type: use ${Object.keys(operators).join(', ')}`);
+    place.reject(part, `has an unknown term type. Use one of ${Object.keys(operators).join(', ')}`);
   }
   if (embedded !== undefined && typeof termType === 'string') {
     if (findOperator(termType) !== operator) {
-      place.refuse('termType', 'contradicts the one in the column');
+      place.reject('termType', 'contradicts the one in the column');
     }
   }
   return operator;
@@ -122,10 +122,10 @@ function readOperator(termType: unknown, embedded: string | undefined, place: Pl
 
 function assertSuits(operator: Operator, column: QueryColumn, place: Place): void {
   if ((operator === 'like' || operator === 'nlike') && column.kind !== 'text') {
-    place.refuse('termType', 'needs a column of texts');
+    place.reject('termType', 'requires a text column');
   }
   if (ordering.has(operator) && column.kind === 'enum') {
-    place.refuse('termType', 'needs a column that has an order');
+    place.reject('termType', 'requires a text or integer column');
   }
 }
 
@@ -140,14 +140,14 @@ function toList(value: unknown): readonly unknown[] {
 function readValue(value: unknown, column: QueryColumn, place: Place): string | number {
   switch (column.kind) {
     case 'integer':
-      return readInteger(value) ?? place.refuse('value', 'must be an integer');
+      return readInteger(value) ?? place.reject('value', 'must be an integer');
     case 'enum': {
-      // As replies show it: {text, value}.
+      // Replies show it as {text, value}.
       const plain =
         typeof value === 'object' && value !== null && 'value' in value ? value.value : value;
       return typeof plain === 'string' && column.values.includes(plain)
         ? plain
-        : place.refuse('value', `must be one of ${column.values.join(', ')}`);
+        : place.reject('value', `must be one of ${column.values.join(', ')}`);
     }
     case 'text':
       return readText(value, place);
@@ -163,21 +163,21 @@ function readInteger(value: unknown): number | undefined {
 function readText(value: unknown, place: Place): string {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string') {
-    place.refuse('value', 'must be a string');
+    place.reject('value', 'must be a string');
   }
-  if (text.length > MAX_TEXT_LENGTH) {
-    place.refuse('value', `must have at most ${MAX_TEXT_LENGTH} characters`);
+  if (text.length > MAXIMUM_TEXT_LENGTH) {
+    place.reject('value', `must have at most ${MAXIMUM_TEXT_LENGTH} characters`);
   }
-  // PostgreSQL has no NUL in a text, and no half characters.
+  // PostgreSQL rejects NUL and lone surrogates.
   if (text.includes('\0') || !text.isWellFormed()) {
-    place.refuse('value', 'must not contain NUL or broken Unicode');
+    place.reject('value', 'must not contain NUL or broken Unicode');
   }
   return text;
 }
 
-/** `%` is any text, `_` one character, `\` takes the meaning from what follows it. */
+/** `%` matches any text and `_` one character. `\` escapes the next character. */
 function assertPattern(pattern: string, place: Place): void {
   if (/^(?:[^\\]|\\.)*\\$/s.test(pattern)) {
-    place.refuse('value', 'must not end with a single "\\"');
+    place.reject('value', 'must not end with a single "\\"');
   }
 }

@@ -2,10 +2,10 @@ import { type Expression, type SqlBool, sql } from 'kysely';
 import type { DatabaseEngine } from '../tables/tables.ts';
 import type { Comparison, Condition } from './condition.ts';
 
-/** What each column of the grammar is in SQL. */
+/** The SQL of each column. */
 export type ColumnExpressions = Readonly<Record<string, Expression<unknown>>>;
 
-/** The condition as SQL, in which every value is a parameter and every column one of ours. */
+/** Compiles a condition to SQL. Every value is a parameter and every column is known. */
 export function compileCondition(
   condition: Condition,
   columns: ColumnExpressions,
@@ -21,12 +21,12 @@ export function compileCondition(
 export function columnOf(name: string, columns: ColumnExpressions): Expression<unknown> {
   const column = columns[name];
   if (column === undefined) {
-    throw new Error(`The column ${name} can be asked for but has no SQL.`);
+    throw new Error(`The column ${name} has no SQL.`);
   }
   return column;
 }
 
-/** No column is ever null (what has no value is empty, or 0), so each negation finds what the other does not. */
+/** No column is null, so a negation finds exactly the other records. A missing value is empty or 0. */
 function compileComparison(
   { operator, values }: Comparison,
   column: Expression<unknown>,
@@ -68,7 +68,7 @@ function compileComparison(
       return sql`${column} <> ${first}`;
   }
 
-  /** Case counts, on both engines; SQLite's own LIKE ignores it, its GLOB does not. */
+  /** Case-sensitive on both engines. LIKE of SQLite ignores case, GLOB does not. */
   function like(negation: Expression<unknown>): Expression<SqlBool> {
     return engine === 'sqlite'
       ? sql`${column} ${negation} glob ${toGlob(String(first))}`

@@ -30,20 +30,20 @@ export interface Group {
   readonly of: readonly Condition[];
 }
 
-/** The syntax tree that every form of a filter becomes. */
+/** The syntax tree of a filter, whatever its form was. */
 export type Condition = Comparison | Group;
 
-/** A condition and how it is tied to the one before it. */
+/** A condition, and how it connects to the previous one. */
 export interface Link {
   readonly connector: 'and' | 'or';
   readonly condition: Condition;
 }
 
-export const MAX_CONDITION_DEPTH = 8;
-const MAX_COMPARISONS = 100;
-const MAX_VALUES = 2000;
+export const MAXIMUM_CONDITION_DEPTH = 8;
+const MAXIMUM_COMPARISONS = 100;
+const MAXIMUM_VALUES = 2000;
 
-/** `a and b or c` is `(a and b) or c`, as in SQL. The connector of the first one means nothing. */
+/** `a and b or c` is `(a and b) or c`, as in SQL. The connector of the first condition is ignored. */
 export function combine(links: readonly Link[]): Condition | undefined {
   const alternatives: Condition[][] = [];
   for (const { connector, condition } of links) {
@@ -64,15 +64,15 @@ export function group(kind: Group['kind'], of: readonly Condition[]): Condition 
   return of.length > 1 ? { kind, of } : of[0];
 }
 
-/** @throws ApiError `illegal_argument` for more than a database should be asked at once */
+/** @throws ApiError `illegal_argument` for too many terms or values */
 export function assertBounded(condition: Condition, property: string): void {
   const comparisons = comparisonsOf(condition);
   const values = comparisons.reduce((sum, comparison) => sum + comparison.values.length, 0);
-  if (comparisons.length > MAX_COMPARISONS) {
-    throw illegalArgument([{ property, message: `has more than ${MAX_COMPARISONS} terms` }]);
+  if (comparisons.length > MAXIMUM_COMPARISONS) {
+    throw illegalArgument([{ property, message: `has more than ${MAXIMUM_COMPARISONS} terms` }]);
   }
-  if (values > MAX_VALUES) {
-    throw illegalArgument([{ property, message: `has more than ${MAX_VALUES} values` }]);
+  if (values > MAXIMUM_VALUES) {
+    throw illegalArgument([{ property, message: `has more than ${MAXIMUM_VALUES} values` }]);
   }
 }
 

@@ -2,8 +2,8 @@ import type { Query } from './query.ts';
 import type { Page } from './read-page.ts';
 
 /**
- * A page as operation 6 answers it. `totalIsExact: false` is there where counting stopped early: then there
- * are at least `total` records.
+ * A page in the form of operation 6. `totalIsExact: false` means that counting stopped early: there are at
+ * least `total` records.
  */
 export function describePage<Row, Item extends object>(
   page: Page<Row>,
@@ -19,7 +19,7 @@ export function describePage<Row, Item extends object>(
   };
 }
 
-/** The items alone, for operations 1 and 2, which answer an array. */
+/** Only the items, for operations 1 and 2, which return an array. */
 export function describeItems<Row, Item extends object>(
   page: Page<Row>,
   { fields }: Query,
@@ -29,7 +29,7 @@ export function describeItems<Row, Item extends object>(
   return fields === undefined ? items : items.map((item) => pick(item, fields));
 }
 
-/** The count beside such an array. */
+/** The count, for operations that return an array. */
 export function countHeaders(page: Page<unknown>): Readonly<Record<string, string>> {
   return {
     'X-Total-Count': String(page.total),

@@ -2,14 +2,14 @@ import { type Expression, type RawBuilder, sql } from 'kysely';
 import { type ColumnExpressions, columnOf } from './compile-condition.ts';
 import type { Sort } from './query.ts';
 
-/** How one kind of record is ordered, so that pages neither repeat nor miss any. */
+/** A total order, so that pages neither repeat nor miss records. */
 export interface Ordering {
   readonly defaultSorts: readonly Sort[];
-  /** Direction of the id, which decides between equals, relative to the last column: as the indexes have it. */
+  /** The direction of the id relative to the last column, as in the indexes. */
   readonly tieBreak: 'same' | 'opposite';
 }
 
-/** The columns to order by, each with its direction, ending with the id. */
+/** The columns with their directions. The id is the last one. */
 export function orderings(
   sorts: readonly Sort[],
   columns: ColumnExpressions,

@@ -1,6 +1,6 @@
 import { type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
 import { assertBounded, group } from './condition.ts';
-import { MAX_PAGE_SIZE, type Query, type QuerySubject } from './query.ts';
+import { MAXIMUM_PAGE_SIZE, type Query, type QuerySubject } from './query.ts';
 import { parseSorts } from './sorts.ts';
 import { parseTerms } from './terms.ts';
 import { parseWhere } from './where-text.ts';
@@ -8,9 +8,9 @@ import { parseWhere } from './where-text.ts';
 const DEFAULT_PAGE_SIZE = 25;
 
 /**
- * Reads a query in its JSON form. Unknown members are ignored; everything else is understood or refused.
+ * Reads a query in its JSON form. Ignores unknown members and rejects invalid ones.
  *
- * @throws ApiError `illegal_argument` with the place of the mistake
+ * @throws ApiError `illegal_argument` that names the invalid member
  */
 export function parseQueryBody(body: unknown, subject: QuerySubject): Query {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -41,7 +41,7 @@ function readPaging(written: Readonly<Record<string, unknown>>) {
   };
   const firstPageIndex = read('firstPageIndex', 0, 0);
   const pageIndex = read('pageIndex', firstPageIndex, firstPageIndex);
-  const pageSize = Math.min(read('pageSize', DEFAULT_PAGE_SIZE, 1), MAX_PAGE_SIZE);
+  const pageSize = Math.min(read('pageSize', DEFAULT_PAGE_SIZE, 1), MAXIMUM_PAGE_SIZE);
   const knownTotal = read('total', undefined, 0);
   const paging = written.paging ?? true;
   if (typeof paging !== 'boolean') {
@@ -54,12 +54,12 @@ function readPaging(written: Readonly<Record<string, unknown>>) {
   return { pageIndex, pageSize, offset, paging: paging !== false, knownTotal };
 }
 
-/** Only plain decimal digits, so that no two readers disagree about `1e3`, `0x10` or ` 5`. */
+/** Only decimal digits, because readers disagree about `1e3`, `0x10` and ` 5`. */
 function parseDigits(text: string): number | undefined {
   return /^\d{1,16}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Given both, `terms` and `where` must both hold. */
+/** If both are present, `terms` and `where` must both match. */
 function readCondition(written: Readonly<Record<string, unknown>>, subject: QuerySubject) {
   const terms = parseTerms(written.terms, subject);
   const where = parseWhere(written.where, subject);

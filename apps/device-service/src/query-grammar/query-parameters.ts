@@ -25,10 +25,11 @@ interface Items {
 }
 
 /**
- * Reads a query in its GET form: `pageIndex=0&terms[0].column=state&terms[0].value=online`. It becomes the
- * JSON form, so that both mean the same; a parameter is named where JSON would name a path.
+ * Reads a query in its GET form: `pageIndex=0&terms[0].column=state&terms[0].value=online`. Converts it to the
+ * JSON form, so that both have the same meaning.
  *
- * @throws ApiError `illegal_argument`, also for a misspelt `terms[…` or `sorts[…`: ignored, it would find more
+ * @throws ApiError `illegal_argument`, also for a misspelled `terms[…` or `sorts[…`, because ignoring it would
+ *   return more records
  */
 export function parseQueryParameters(parameters: URLSearchParams, subject: QuerySubject): Query {
   const body: Record<string, unknown> = {};
@@ -91,7 +92,7 @@ function itemAt(list: Items, index: number): Record<string, unknown> {
   return item;
 }
 
-/** A hole in the numbering keeps its place, so that a mistake is reported under the caller's own number. */
+/** Keeps gaps in the numbering, so that an error names the number that the client sent. */
 function toArrays(indexed: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(indexed).map(([name, value]) => [name, isItems(name) ? toArray(value) : value]),

@@ -1,26 +1,25 @@
 /**
- * Owns what a caller may ask of a list: which records, in which order, which page, which fields.
+ * Owns list queries: conditions, sorts, pages and fields.
  *
  *   query-parameters (GET) ─▶ query-body (JSON) ─▶ Query ─┬▶ compile-condition ─▶ SQL with parameters
  *            where-text, terms ─▶ comparison ─▶ Condition ┘   read-page: rows and total, within bounds
  *
- * Whatever the form, a condition becomes one syntax tree that holds only known columns and checked values;
- * a mistake is refused with its place. No text of a caller ever becomes SQL. Which tables are read, and for
- * whom, is not here.
+ * Every form of a condition becomes the same syntax tree, with known columns and checked values. An error
+ * names its position. SQL never contains text from a request. Tables and organizations are not here.
  */
 import type { Condition } from './condition.ts';
 
-/** `enum` names its values; texts sort by byte; integers are counts or epoch milliseconds. */
+/** Text sorts by byte. Integers are counts or epoch milliseconds. */
 export type QueryColumn =
   | { readonly kind: 'text' }
   | { readonly kind: 'integer' }
   | { readonly kind: 'enum'; readonly values: readonly string[] };
 
-/** What can be asked of one kind of record. */
+/** What a query of a resource can name. */
 export interface QuerySubject {
-  /** What terms and sorts may name. */
+  /** For terms and sorts. */
   readonly columns: Readonly<Record<string, QueryColumn>>;
-  /** What includes and excludes may name. */
+  /** For includes and excludes. */
   readonly fields: readonly string[];
 }
 
@@ -30,14 +29,14 @@ export interface Sort {
 }
 
 export interface Query {
-  /** As asked: counted from 0, or from the caller's `firstPageIndex`. */
+  /** As requested: counted from 0, or from `firstPageIndex`. */
   readonly pageIndex: number;
   readonly pageSize: number;
-  /** How many records come before the page. */
+  /** The number of records before the page. */
   readonly offset: number;
-  /** False: everything in one reply. */
+  /** False: all records in one reply. */
   readonly paging: boolean;
-  /** The caller knows the total from an earlier page and spares the count. */
+  /** The total of an earlier page, which saves the count. */
   readonly knownTotal: number | undefined;
   readonly condition: Condition | undefined;
   readonly sorts: readonly Sort[];
@@ -45,4 +44,4 @@ export interface Query {
   readonly fields: ReadonlySet<string> | undefined;
 }
 
-export const MAX_PAGE_SIZE = 1000;
+export const MAXIMUM_PAGE_SIZE = 1000;

@@ -1,5 +1,5 @@
 import { illegalArgument } from '@gatehouse/api-envelope';
-import { MAX_PAGE_SIZE, type Query } from './query.ts';
+import { MAXIMUM_PAGE_SIZE, type Query } from './query.ts';
 
 export interface Count {
   readonly total: number;
@@ -17,22 +17,21 @@ export interface PageSource<Row> {
 }
 
 /**
- * How many records may come before a page. A database walks over each of them, so a page costs in proportion
- * to what comes before it; who wants everything asks for what follows the last record seen
- * (`where: id > <last>`, `orderBy: id`), which costs the same on every page.
+ * The maximum number of records before a page. The database reads each of them. To read all records, a client
+ * queries those after the last one (`where: id > <last>`, `orderBy: id`), which costs the same for every page.
  */
-export const MAX_OFFSET = 100_000;
+export const MAXIMUM_OFFSET = 100_000;
 
-/** Counting stops here: what is counted is read. What a counter is kept for is counted to the end. */
+/** Counting stops here, because it reads every record. Maintained counts have no limit. */
 export const COUNT_LIMIT = 10_000;
 
-/** @throws ApiError `illegal_argument` for a page that exists and is too deep */
+/** @throws ApiError `illegal_argument` for an existing page beyond the maximum offset */
 export async function readPage<Row>(query: Query, source: PageSource<Row>): Promise<Page<Row>> {
   if (!query.paging) {
     return readEverything(source);
   }
-  if (query.offset > MAX_OFFSET) {
-    return refuseDeepPage(query.offset, source);
+  if (query.offset > MAXIMUM_OFFSET) {
+    return rejectDeepPage(query.offset, source);
   }
   const rows = await source.rows(query.pageSize, query.offset);
   const isLast = rows.length < query.pageSize && (rows.length > 0 || query.offset === 0);
@@ -46,21 +45,21 @@ export async function readPage<Row>(query: Query, source: PageSource<Row>): Prom
   return { ...count, rows };
 }
 
-/** A page past the end is empty, however far past it is. */
-async function refuseDeepPage<Row>(offset: number, source: PageSource<Row>): Promise<Page<Row>> {
+/** A page past the end is empty at any offset. */
+async function rejectDeepPage<Row>(offset: number, source: PageSource<Row>): Promise<Page<Row>> {
   const count = await source.count();
   if (!count.isExact || count.total > offset) {
-    const message = `pages reach the first ${MAX_OFFSET} records; narrow the query, or ask for what follows the last record seen`;
+    const message = `pages cover the first ${MAXIMUM_OFFSET} records: restrict the query, or query the records after the last one`;
     throw illegalArgument([{ property: 'pageIndex', message }]);
   }
   return { ...count, rows: [] };
 }
 
-/** Nothing is left out silently: more than one reply may hold is refused. */
+/** Rejects a result that is too large instead of truncating it. */
 async function readEverything<Row>(source: PageSource<Row>): Promise<Page<Row>> {
-  const rows = await source.rows(MAX_PAGE_SIZE + 1, 0);
-  if (rows.length > MAX_PAGE_SIZE) {
-    const message = `there are more than ${MAX_PAGE_SIZE} records: read them by pages`;
+  const rows = await source.rows(MAXIMUM_PAGE_SIZE + 1, 0);
+  if (rows.length > MAXIMUM_PAGE_SIZE) {
+    const message = `there are more than ${MAXIMUM_PAGE_SIZE} records: use pages`;
     throw illegalArgument([{ property: 'paging', message }]);
   }
   return { rows, total: rows.length, isExact: true };

@@ -1,18 +1,18 @@
 import { illegalArgument } from '@gatehouse/api-envelope';
 import type { QuerySubject, Sort } from './query.ts';
 
-const MAX_SORTS = 8;
+const MAXIMUM_SORTS = 8;
 
-/** Reads `sorts:[{name,order}]` and `orderBy:"a asc,b desc"`; given both, `orderBy` comes second. */
+/** Reads `sorts:[{name,order}]` and `orderBy:"a asc,b desc"`; if both are present, `orderBy` comes second. */
 export function parseSorts(
   { sorts, orderBy }: { readonly sorts?: unknown; readonly orderBy?: unknown },
   subject: QuerySubject,
 ): readonly Sort[] {
   const all = [...readSorts(sorts, subject), ...readOrderBy(orderBy, subject)];
-  if (all.length > MAX_SORTS) {
-    throw refusal(
+  if (all.length > MAXIMUM_SORTS) {
+    throw argumentError(
       orderBy === undefined ? 'sorts' : 'orderBy',
-      `has more than ${MAX_SORTS} columns`,
+      `has more than ${MAXIMUM_SORTS} columns`,
     );
   }
   return all;
@@ -23,12 +23,12 @@ function readSorts(sorts: unknown, subject: QuerySubject): readonly Sort[] {
     return [];
   }
   if (!Array.isArray(sorts)) {
-    throw refusal('sorts', 'must be an array');
+    throw argumentError('sorts', 'must be an array');
   }
   return sorts.flatMap((sort: unknown, index) => {
     const path = `sorts[${index}]`;
     if (typeof sort !== 'object' || sort === null) {
-      throw refusal(path, 'must be an object');
+      throw argumentError(path, 'must be an object');
     }
     const { name, order } = sort as { readonly name?: unknown; readonly order?: unknown };
     return {
@@ -43,7 +43,7 @@ function readOrderBy(orderBy: unknown, subject: QuerySubject): readonly Sort[] {
     return [];
   }
   if (typeof orderBy !== 'string') {
-    throw refusal('orderBy', 'must be a string');
+    throw argumentError('orderBy', 'must be a string');
   }
   let position = 1;
   return orderBy.split(',').map((part) => {
@@ -51,7 +51,7 @@ function readOrderBy(orderBy: unknown, subject: QuerySubject): readonly Sort[] {
     position += part.length + 1;
     const [name, order, ...rest] = part.trim().split(/\s+/);
     if (rest.length > 0) {
-      throw refusal('orderBy', `${at}expected a column and asc or desc`);
+      throw argumentError('orderBy', `${at}expected a column and asc or desc`);
     }
     return {
       column: readColumn(name, subject, 'orderBy', at),
@@ -63,7 +63,7 @@ function readOrderBy(orderBy: unknown, subject: QuerySubject): readonly Sort[] {
 function readColumn(name: unknown, subject: QuerySubject, property: string, at: string): string {
   if (typeof name !== 'string' || !Object.hasOwn(subject.columns, name)) {
     const known = Object.keys(subject.columns).sort().join(', ');
-    throw refusal(property, `${at}the column must be one of ${known}`);
+    throw argumentError(property, `${at}the column must be one of ${known}`);
   }
   return name;
 }
@@ -71,11 +71,11 @@ function readColumn(name: unknown, subject: QuerySubject, property: string, at: 
 function isDescending(order: unknown, property: string, at: string): boolean {
   const word = typeof order === 'string' ? order.toLowerCase() : (order ?? 'asc');
   if (word !== 'asc' && word !== 'desc') {
-    throw refusal(property, `${at}the order must be asc or desc`);
+    throw argumentError(property, `${at}the order must be asc or desc`);
   }
   return word === 'desc';
 }
 
-function refusal(property: string, message: string) {
+function argumentError(property: string, message: string) {
   return illegalArgument([{ property, message }]);
 }

@@ -1,6 +1,6 @@
 import { illegalArgument } from '@gatehouse/api-envelope';
 import { createComparison, type Place } from './comparison.ts';
-import { type Condition, combine, group, type Link, MAX_CONDITION_DEPTH } from './condition.ts';
+import { type Condition, combine, group, type Link, MAXIMUM_CONDITION_DEPTH } from './condition.ts';
 import type { QuerySubject } from './query.ts';
 
 /** Reads `terms`: an array of terms, each with a comparison, nested terms, or both. */
@@ -18,19 +18,19 @@ function readLinks(
     return [];
   }
   if (!Array.isArray(terms)) {
-    throw refusal(path, 'must be an array');
+    throw argumentError(path, 'must be an array');
   }
-  if (depth > MAX_CONDITION_DEPTH) {
-    throw refusal(path, `is nested deeper than ${MAX_CONDITION_DEPTH}`);
+  if (depth > MAXIMUM_CONDITION_DEPTH) {
+    throw argumentError(path, `is nested deeper than ${MAXIMUM_CONDITION_DEPTH}`);
   }
-  // flatMap passes over the holes that the GET form's own numbering may leave.
+  // flatMap skips the gaps that the numbering of the GET form can have.
   return terms.flatMap((term, index) => [readTerm(term, `${path}[${index}]`, depth, subject)]);
 }
 
-/** A term with both means `(own <type of the first nested> (nested))`, as the platform's own clients do. */
+/** A term with both means `(own <type of the first nested> (nested))`, as existing clients expect. */
 function readTerm(term: unknown, path: string, depth: number, subject: QuerySubject): Link {
   if (typeof term !== 'object' || term === null || Array.isArray(term)) {
-    throw refusal(path, 'must be an object');
+    throw argumentError(path, 'must be an object');
   }
   const { column, value, termType, type, options, terms } = term as Record<string, unknown>;
   assertNoOptions(options, path);
@@ -49,30 +49,30 @@ function readTerm(term: unknown, path: string, depth: number, subject: QuerySubj
 function readConnector(type: unknown, path: string): Link['connector'] {
   const connector = typeof type === 'string' ? type.toLowerCase() : (type ?? 'and');
   if (connector !== 'and' && connector !== 'or') {
-    throw refusal(`${path}.type`, 'must be and or or');
+    throw argumentError(`${path}.type`, 'must be and or or');
   }
   return connector;
 }
 
-/** None is known here, and one that changes the meaning must not be passed over. */
+/** No option is supported. Ignoring one could change the meaning. */
 function assertNoOptions(options: unknown, path: string): void {
   if (
     options !== undefined &&
     options !== null &&
     (!Array.isArray(options) || options.length > 0)
   ) {
-    throw refusal(`${path}.options`, 'must be empty');
+    throw argumentError(`${path}.options`, 'must be empty');
   }
 }
 
 function placeAt(path: string): Place {
   return {
-    refuse: (part, message) => {
-      throw refusal(`${path}.${part}`, message);
+    reject: (part, message) => {
+      throw argumentError(`${path}.${part}`, message);
     },
   };
 }
 
-function refusal(property: string, message: string) {
+function argumentError(property: string, message: string) {
   return illegalArgument([{ property, message }]);
 }

@@ -1,10 +1,15 @@
 import { illegalArgument } from '@gatehouse/api-envelope';
 import { createComparison, findOperator, type Place, takesNoValue } from './comparison.ts';
-import { type Condition, combine, type Link, MAX_CONDITION_DEPTH } from './condition.ts';
+import { type Condition, combine, type Link, MAXIMUM_CONDITION_DEPTH } from './condition.ts';
 import type { QuerySubject } from './query.ts';
-import { createWhereReader, refuseAt, type WhereReader, type WhereToken } from './where-tokens.ts';
+import {
+  createWhereReader,
+  type WhereReader,
+  type WhereToken,
+  whereErrorAt,
+} from './where-tokens.ts';
 
-const MAX_LENGTH = 8192;
+const MAXIMUM_LENGTH = 8192;
 
 const symbols: Readonly<Record<string, string>> = {
   '=': 'eq',
@@ -22,14 +27,14 @@ const symbols: Readonly<Record<string, string>> = {
  *   condition  = "(" conditions ")" | column operator [ value ]
  *   value      = word | quoted | "(" (word | quoted) … ")"       for in, nin, btw, nbtw
  *
- * Words end at a blank or a parenthesis; a value with one of them, or named `and` or `or`, is quoted.
+ * Words end at a space or a parenthesis. Quote a value that contains one of them, or is `and` or `or`.
  */
 export function parseWhere(where: unknown, subject: QuerySubject): Condition | undefined {
   if (where === undefined || where === null) {
     return undefined;
   }
-  if (typeof where !== 'string' || where.length > MAX_LENGTH) {
-    const message = `must be a string of at most ${MAX_LENGTH} characters`;
+  if (typeof where !== 'string' || where.length > MAXIMUM_LENGTH) {
+    const message = `must be a string of at most ${MAXIMUM_LENGTH} characters`;
     throw illegalArgument([{ property: 'where', message }]);
   }
   const reader = createWhereReader(where);
@@ -39,7 +44,7 @@ export function parseWhere(where: unknown, subject: QuerySubject): Condition | u
   const condition = readConditions(reader, subject, 1);
   const rest = reader.take();
   if (rest.kind !== 'end') {
-    throw refuseAt(rest, 'expected and, or, or the end');
+    throw whereErrorAt(rest, 'expected and, or, or the end');
   }
   return condition;
 }
@@ -65,13 +70,13 @@ function readCondition(reader: WhereReader, subject: QuerySubject, depth: number
     return readComparison(reader, subject);
   }
   const open = reader.take();
-  if (depth >= MAX_CONDITION_DEPTH) {
-    throw refuseAt(open, `nested deeper than ${MAX_CONDITION_DEPTH}`);
+  if (depth >= MAXIMUM_CONDITION_DEPTH) {
+    throw whereErrorAt(open, `nested deeper than ${MAXIMUM_CONDITION_DEPTH}`);
   }
   const condition = readConditions(reader, subject, depth + 1);
   const close = reader.take();
   if (close.kind !== 'close') {
-    throw refuseAt(close, 'expected and, or, or ")"');
+    throw whereErrorAt(close, 'expected and, or, or ")"');
   }
   return condition;
 }
@@ -79,12 +84,12 @@ function readCondition(reader: WhereReader, subject: QuerySubject, depth: number
 function readComparison(reader: WhereReader, subject: QuerySubject): Condition {
   const column = reader.takeColumn();
   if (column.kind !== 'word' || connectorOf(column) !== undefined) {
-    throw refuseAt(column, 'expected a column or "("');
+    throw whereErrorAt(column, 'expected a column or "("');
   }
   const written = reader.take();
   const termType = written.kind === 'symbol' ? symbols[written.text] : written.text;
   if ((written.kind !== 'word' && written.kind !== 'symbol') || termType === undefined) {
-    throw refuseAt(written, 'expected an operator');
+    throw whereErrorAt(written, 'expected an operator');
   }
   const operator = findOperator(termType);
   const next = reader.peek();
@@ -92,8 +97,8 @@ function readComparison(reader: WhereReader, subject: QuerySubject): Condition {
     operator !== undefined && takesNoValue(operator) ? undefined : readValue(reader, operator);
   const tokens = { column, termType: written, value: next };
   const place: Place = {
-    refuse: (part, message) => {
-      throw refuseAt(tokens[part], `the ${part} ${message}`);
+    reject: (part, message) => {
+      throw whereErrorAt(tokens[part], `the ${part} ${message}`);
     },
   };
   return createComparison({ column: column.text, termType, value }, subject, place);
@@ -106,11 +111,11 @@ function readValue(reader: WhereReader, operator: string | undefined): unknown {
   }
   const isValue = first.kind === 'word' || first.kind === 'quoted';
   if (operator === undefined) {
-    // The operator is what is wrong, and what comparison.ts will say.
+    // comparison.ts reports the unknown operator.
     return undefined;
   }
   if (!isValue || connectorOf(first) !== undefined) {
-    throw refuseAt(first, 'expected a value');
+    throw whereErrorAt(first, 'expected a value');
   }
   return reader.take().text;
 }
@@ -131,7 +136,7 @@ function readList(reader: WhereReader): readonly string[] {
         values.push(...token.text.split(',').filter((part) => part !== ''));
         break;
       default:
-        throw refuseAt(token.kind === 'end' ? open : token, 'a list is not closed');
+        throw whereErrorAt(token.kind === 'end' ? open : token, 'a list is not closed');
     }
   }
 }

@@ -2,9 +2,9 @@ import { illegalArgument } from '@gatehouse/api-envelope';
 
 export interface WhereToken {
   readonly kind: 'word' | 'quoted' | 'symbol' | 'open' | 'close' | 'comma' | 'end';
-  /** Of a quoted one: without quotes and escapes. */
+  /** Without quotes and escapes. */
   readonly text: string;
-  /** Of its first character, counted from 1. */
+  /** Position of the first character, counted from 1. */
   readonly position: number;
 }
 
@@ -13,8 +13,8 @@ const TOKEN =
 const COLUMN = /^[^\s()=!<>]+/u;
 
 /**
- * Cuts a where text into tokens. A word runs to the next blank or parenthesis, so that `%a=b%` is one value;
- * only where a column is expected, an operator ends it too (`state=online`).
+ * Splits a where text into tokens. A word ends at a space or parenthesis, so that `%a=b%` is one value. A
+ * column name also ends at an operator (`state=online`).
  */
 export function createWhereReader(text: string) {
   let position = 0;
@@ -32,7 +32,7 @@ export function createWhereReader(text: string) {
     return token;
   }
 
-  /** The next token, cut short where an operator begins. */
+  /** Takes the next token, up to an operator. */
   function takeColumn(): WhereToken {
     const token = peek();
     const name = token.kind === 'word' ? COLUMN.exec(token.text)?.[0] : undefined;
@@ -58,7 +58,7 @@ export function createWhereReader(text: string) {
         ? { kind: 'end', text: '', position: position + 1 }
         : { kind: kind as WhereToken['kind'], text: written, position: position + 1 };
     if (token.kind === 'word' && /^['"]/.test(token.text)) {
-      throw refuseAt(token, 'a quote is not closed');
+      throw whereErrorAt(token, 'a quote is not closed');
     }
     const unquoted = token.kind === 'quoted' ? { ...token, text: unquote(token.text) } : token;
     return { token: unquoted, next: position + (written?.length ?? 0) };
@@ -69,11 +69,11 @@ export function createWhereReader(text: string) {
 
 export type WhereReader = ReturnType<typeof createWhereReader>;
 
-export function refuseAt({ position }: WhereToken, message: string) {
+export function whereErrorAt({ position }: WhereToken, message: string) {
   return illegalArgument([{ property: 'where', message: `at character ${position}: ${message}` }]);
 }
 
-/** `''` inside is a quote; a backslash stays, but for a quote: patterns use it themselves. */
+/** `''` is an escaped quote. Other backslashes stay, because patterns use them. */
 function unquote(quoted: string): string {
   const quote = quoted.charAt(0);
   return quoted.slice(1, -1).replaceAll(`${quote}${quote}`, quote).replaceAll(`\\${quote}`, quote);

@@ -5,7 +5,7 @@ import { parsePayload } from '../input/parse-payload.ts';
 import type { Tag, Tags } from './tag.ts';
 
 /**
- * Sets one tag, or those of an array; resolves to all tags of the device then.
+ * Sets one tag or an array of tags, and resolves to all tags of the device.
  *
  * @throws ApiError `not_found`, `illegal_argument`
  */
@@ -21,7 +21,7 @@ export async function setTags(
     written.some((w, j) => j < i && w.key === key),
   );
   if (repeated >= 0) {
-    throw illegalArgument([{ property: `[${repeated}].key`, message: 'is there twice' }]);
+    throw illegalArgument([{ property: `[${repeated}].key`, message: 'must be unique' }]);
   }
   const wanted = written.map(({ key, name, value, type, description }) => ({
     key,

@@ -12,7 +12,7 @@ export function createSqlTags(database: OrganizationDatabase, engine: DatabaseEn
       (await deviceExists(database, deviceId)) ? readTags(database, deviceId) : undefined,
     set: (deviceId, tags, now) =>
       inTransaction(database, async (transaction) => {
-        // One caller at a time a device, so that together they cannot pass the maximum.
+        // Locks the device, so that concurrent requests cannot exceed the maximum.
         if (!(await deviceExists(transaction, deviceId, engine === 'postgres'))) {
           return undefined;
         }

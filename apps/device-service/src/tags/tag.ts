@@ -1,9 +1,9 @@
 /**
- * Owns the tags of devices: a key with a value, at most one a key and device.
+ * Owns the tags of devices. A tag is a key with a value.
  *
  *   http/ ─▶ set-tags, list, remove ─▶ Tags (port) ◀─ sql-tags (adapter)
  *
- * What a tag means is not here; a device that goes takes its tags along.
+ * The service does not interpret tags. Deleting a device deletes its tags.
  */
 import type { TagRecord } from '@gatehouse/device-api';
 
@@ -16,12 +16,11 @@ export interface NewTag {
   readonly key: string;
   readonly name: string;
   readonly value: string;
-  /** The data type of the value, as its makers call it. */
+  /** The name of the data type, which the client chooses. */
   readonly type: string;
   readonly description: string;
 }
 
-/** Made of what makes a tag unique, so that it can be said without asking. */
 export function tagId({ deviceId, key }: Pick<Tag, 'deviceId' | 'key'>): string {
   return `${deviceId}:${key}`;
 }
@@ -40,17 +39,17 @@ export function describeTag(tag: Tag): TagRecord {
   };
 }
 
-/** The tags of one organisation's devices. Undefined: no such device. */
+/** The tags of one organization. Undefined: the device does not exist. */
 export interface Tags {
   list(deviceId: string): Promise<readonly Tag[] | undefined>;
 
   /**
-   * Sets each: a key that is there gets the new value and keeps its `createTime`.
+   * Sets each tag. An existing key gets the new value and keeps its `createTime`.
    *
-   * @throws ApiError `illegal_argument` where the device would have more than 100
+   * @throws ApiError `illegal_argument` if the device would have more than 100 tags
    */
   set(deviceId: string, tags: readonly NewTag[], now: number): Promise<readonly Tag[] | undefined>;
 
-  /** Whether there was one. */
+  /** Resolves to whether the tag existed. */
   remove(deviceId: string, key: string): Promise<boolean>;
 }

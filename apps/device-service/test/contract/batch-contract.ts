@@ -112,7 +112,7 @@ export function batchContract(appOf: () => BootedApp): void {
       expect(duplicate.status).toBe(400);
       expect(duplicate.body).toMatchObject({
         code: 'duplicate_key',
-        result: [{ property: '[1].id', message: 'exists already' }],
+        result: [{ property: '[1].id', message: 'already exists' }],
       });
       expect(wrong.body).toMatchObject({
         code: 'illegal_argument',

@@ -45,7 +45,10 @@ export function listDevicesContract(appOf: () => BootedApp): void {
     });
 
     test('GW-39 answers an empty page past the end and clamps a page size above 1000', async () => {
-      const past = await client.list(`?pageIndex=${Number.MAX_SAFE_INTEGER}&pageSize=1000`, org);
+      const past = await client.list(
+        `?pageIndex=${Number.MAX_SAFE_INTEGER}&pageSize=1000`,
+        org,
+      );
       const clamped = await client.list('?pageSize=1000000000', org);
 
       expect(past.body.result).toEqual([]);

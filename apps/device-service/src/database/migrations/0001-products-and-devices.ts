@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** Every key starts with the organisation: ids are unique in one, and say nothing about another's. */
+/** Every key starts with the organization, so ids are unique only within an organization. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('products')

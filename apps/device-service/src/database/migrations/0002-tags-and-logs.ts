@@ -3,8 +3,8 @@ import type { Migration } from 'kysely/migration';
 import type { DatabaseEngine } from '../../tables/tables.ts';
 
 /**
- * What a product says for its devices and a device for itself, tags, logs. PostgreSQL compares and sorts
- * texts by byte from here on, as SQLite does: ids sort alike everywhere, and indexes serve LIKE 'abc%'.
+ * Adds tags, logs, and the members that a device inherits from its product. From here on, PostgreSQL compares
+ * text by byte, as SQLite does. Ids sort the same on both, and indexes support LIKE 'abc%'.
  */
 export function tagsAndLogs(engine: DatabaseEngine): Migration {
   const text = engine === 'postgres' ? sql`text collate "C"` : sql`text`;
@@ -80,7 +80,7 @@ async function createTags(db: Kysely<unknown>, text: TextType): Promise<void> {
     .execute();
 }
 
-/** No reference to the device: what a deleted device leaves is unreachable and expires like the rest. */
+/** Without a foreign key: the log of a deleted device is unreachable and expires like other logs. */
 async function createLogs(db: Kysely<unknown>, text: TextType): Promise<void> {
   await db.schema
     .createTable('device_logs')

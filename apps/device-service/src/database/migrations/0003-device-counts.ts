@@ -3,8 +3,8 @@ import type { Migration } from 'kysely/migration';
 import type { DatabaseEngine } from '../../tables/tables.ts';
 
 /**
- * Counting a million devices takes as long as reading them, so their number by product and state is kept,
- * in the transaction of each change, by triggers. Also: an index for each first page that must be fast.
+ * Counting a million devices takes as long as reading them. Therefore triggers maintain the number by product
+ * and state in the transaction of each change. Also adds an index for each first page that must be fast.
  */
 export function deviceCounts(engine: DatabaseEngine): Migration {
   return {
@@ -20,7 +20,7 @@ export function deviceCounts(engine: DatabaseEngine): Migration {
 
 async function createCounts(db: Kysely<unknown>, engine: DatabaseEngine): Promise<void> {
   const text = engine === 'postgres' ? sql`text collate "C"` : sql`text`;
-  // Counts change all the time: free room in each page keeps PostgreSQL's updates in place.
+  // Counts change often. Free space in each page lets PostgreSQL update them in place.
   const storage = engine === 'postgres' ? sql`with (fillfactor = 20)` : sql``;
   await sql`create table device_counts (
     org_id ${text} not null,
@@ -57,10 +57,10 @@ async function createIndexes(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Writers of one count wait for each other until they commit; eight rows for it make that rare. */
+/** Writers of the same row wait for each other. Eight rows per count make this rare. */
 const SLOTS = 8;
 
-/** Once per statement, in the order of the key, so that two statements cannot lock each other out. */
+/** Runs once per statement, in the order of the key, so that two statements cannot deadlock. */
 function postgresTriggers(): readonly string[] {
   const added = 'select org_id, product_id, state, 1 as change from added';
   const removed = 'select org_id, product_id, state, -1 as change from removed';
