@@ -173,7 +173,7 @@ describe('docs/devices.md, what can be asked', () => {
       parseQueryBody({ terms: [term] }, deviceSubject);
     } catch (error) {
       const [problem] = (error as ApiError).result as readonly { readonly message: string }[];
-      return problem?.message.replace(/^.*: use /, '').split(', ') ?? [];
+      return problem?.message.replace(/^.*: use one of /, '').split(', ') ?? [];
     }
     throw new Error('The term was taken.');
   }

@@ -18,7 +18,7 @@ function problemsOf(environment: Record<string, string>): string[] {
 }
 
 describe('readConfiguration', () => {
-  test('needs nothing', () => {
+  test('has defaults for every variable', () => {
     expect(readConfiguration({})).toEqual({
       host: '127.0.0.1',
       port: 8850,
@@ -31,7 +31,7 @@ describe('readConfiguration', () => {
       gatewayUrl: 'http://localhost:8844',
       gatewayJwksUrl: 'http://127.0.0.1:8944/.well-known/jwks.json',
       demo: true,
-      // The folder in which the tests run may have a ./data.
+      // The working directory of the tests may contain ./data.
       warnings: expect.any(Array),
     });
   });
@@ -43,7 +43,7 @@ describe('readConfiguration', () => {
     expect(gatewayJwksUrl).toBe('http://127.0.0.1:7100/.well-known/jwks.json');
   });
 
-  test('takes what is set', () => {
+  test('reads every variable', () => {
     const set = readConfiguration({
       HOST: '0.0.0.0',
       DEVICE_SERVICE_PORT: '1',
@@ -58,11 +58,11 @@ describe('readConfiguration', () => {
     expect(set.gatewayUrl).toBe('https://api.example');
   });
 
-  test('is no demo where a bootstrap file says what there is', () => {
+  test('creates no demo if BOOTSTRAP_FILE is set', () => {
     expect(readConfiguration({ BOOTSTRAP_FILE: '/x.json' }).demo).toBe(false);
   });
 
-  test('CF-07 names every wrong variable at once', () => {
+  test('CF-07 reports every invalid variable', () => {
     expect(
       problemsOf({
         DEVICE_SERVICE_PORT: '65500',
@@ -86,14 +86,14 @@ describe('readConfiguration', () => {
     ]);
   });
 
-  describe('the file of a database’s URL that other users can read', () => {
+  describe('a DATABASE_URL_FILE that other users can read', () => {
     const directory = mkdtempSync(join(tmpdir(), 'device-configuration-'));
     const DATABASE_URL_FILE = join(directory, 'database-url');
     writeFileSync(DATABASE_URL_FILE, 'postgres://a:b@localhost/devices');
     chmodSync(DATABASE_URL_FILE, 0o644);
     afterAll(() => rmSync(directory, { recursive: true }));
 
-    test('is a problem with all others where the gateway has a public address', () => {
+    test('is an error if the gateway has a public address', () => {
       const GATEWAY_URL = 'https://gateway.example';
       expect(problemsOf({ DATABASE_URL_FILE, GATEWAY_URL, LOG_LEVEL: 'loud' })).toEqual([
         'DATABASE_URL_FILE',
@@ -101,7 +101,7 @@ describe('readConfiguration', () => {
       ]);
     });
 
-    test('is a warning where it has none', () => {
+    test('is a warning if it has none', () => {
       expect(readConfiguration({ DATABASE_URL_FILE }).warnings).toEqual([
         expect.stringMatching(/^DATABASE_URL_FILE: .*Run: chmod 600 /),
       ]);

@@ -12,7 +12,7 @@ import { createSqlInventoryOf } from '../src/inventory/sql-inventory.ts';
 import { createDeviceServiceMetrics } from '../src/metrics/device-service-metrics.ts';
 import { type GatewayDouble, startGatewayDouble } from './gateway-double.ts';
 
-/** The real app on a free port, over a real database in a directory of its own. */
+/** The app on a free port, with a database in a temporary folder. */
 export interface BootedApp {
   readonly url: string;
   readonly port: number;
@@ -22,15 +22,15 @@ export interface BootedApp {
   close(): Promise<void>;
 }
 
-/** Over a new SQLite file, unless told where. */
+/** Uses a new SQLite file by default. */
 export async function bootApp(
-  elsewhere?: DatabaseLocation,
+  location?: DatabaseLocation,
   now: () => number = Date.now,
 ): Promise<BootedApp> {
   const gateway = await startGatewayDouble();
   const directory = mkdtempSync(join(tmpdir(), 'device-service-'));
   const databasePath = join(directory, 'devices.sqlite');
-  const database = await openDatabase(elsewhere ?? { engine: 'sqlite', path: databasePath });
+  const database = await openDatabase(location ?? { engine: 'sqlite', path: databasePath });
   const app = createApp({
     inventoryOf: createSqlInventoryOf(database),
     identifyCaller: rememberVerifiedTokens(
@@ -52,7 +52,7 @@ export async function bootApp(
     close: async () => {
       await server.close();
       await database.close();
-      await gateway.goAway();
+      await gateway.stop();
       rmSync(directory, { recursive: true });
     },
   };

@@ -4,18 +4,17 @@ import { join } from 'node:path';
 import { type PostgresServer, startPostgresServer } from '@gatehouse/testing';
 import type { DatabaseLocation } from '../src/database/database-url.ts';
 
-/** Both, always: `describe.each(databaseEngines)`. */
 export const databaseEngines = ['sqlite', 'postgres'] as const;
 
 export type DatabaseEngineName = (typeof databaseEngines)[number];
 
-/** An empty database of one suite: a file, or a PostgreSQL server. */
+/** An empty database: a file, or a PostgreSQL server. */
 export interface DatabaseEngineForTest {
   readonly location: DatabaseLocation;
   /** For `DATABASE_URL`. */
   readonly url: string;
   readonly postgres: PostgresServer | undefined;
-  /** A further empty database beside it. */
+  /** Creates another empty database. */
   createDatabase(name: string): Promise<DatabaseLocation>;
   stop(): Promise<void>;
 }

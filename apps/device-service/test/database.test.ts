@@ -13,7 +13,7 @@ import { parseQueryBody } from '../src/query-grammar/query-body.ts';
 import { type BootedApp, bootApp } from './booted-app.ts';
 import { camera, createDeviceClient } from './device-client.ts';
 
-describe('a database that cannot write', () => {
+describe('a database that rejects writes', () => {
   let app: BootedApp;
 
   beforeEach(async () => {
@@ -22,7 +22,7 @@ describe('a database that cannot write', () => {
 
   afterEach(() => app.close());
 
-  test('because another process holds the lock is 503 for creates, while reads go on', async () => {
+  test('gives 503 for creates while another process holds the lock, and reads work', async () => {
     const client = createDeviceClient(app);
     await client.create({ id: 'before', ...camera });
     const other = new DatabaseSync(app.databasePath);
@@ -41,7 +41,7 @@ describe('a database that cannot write', () => {
     expect((await client.create({ id: 'during', ...camera })).status).toBe(200);
   });
 
-  test('because it is full is 503, and works again when there is room', async () => {
+  test('gives 503 while it is full, and accepts writes when there is space', async () => {
     const client = createDeviceClient(app);
     const configuration = Object.fromEntries(
       Array.from({ length: 100 }, (_, i) => [`key-${i}`, 'x'.repeat(4000)]),
@@ -82,7 +82,7 @@ describe('opening a database', () => {
     createTime: 1,
   };
 
-  test('again keeps its data and does not migrate again', async () => {
+  test('keeps the data of an existing one, and does not migrate again', async () => {
     let created = 0;
     for (const id of ['first', 'second']) {
       const database = await openDatabase({ engine: 'sqlite', path }, async () => {
@@ -101,7 +101,7 @@ describe('opening a database', () => {
     expect(created).toBe(1);
   });
 
-  test('is all or nothing: what fails while it is new leaves it new', async () => {
+  test('changes nothing if filling a new one fails', async () => {
     const failing = openDatabase({ engine: 'sqlite', path }, async () => {
       throw new Error('no demo');
     });
@@ -115,7 +115,7 @@ describe('opening a database', () => {
     expect(isNew).toBe(true);
   });
 
-  test('is durable against power loss: write-ahead log, every commit synchronised', async () => {
+  test('uses a write-ahead log and synchronizes every commit', async () => {
     const { tables, close } = await openDatabase({ engine: 'sqlite', path });
     const journal = await sql<{ journal_mode: string }>`pragma journal_mode`.execute(tables);
     const synchronous = await sql<{ synchronous: number }>`pragma synchronous`.execute(tables);
@@ -127,7 +127,7 @@ describe('opening a database', () => {
     expect(foreignKeys.rows).toEqual([{ foreign_keys: 1 }]);
   });
 
-  test('DL-05 with a torn last record keeps everything before it', async () => {
+  test('DL-05 recovers everything before an incomplete last record', async () => {
     const database = await openDatabase({ engine: 'sqlite', path });
     const devices = createSqlInventoryOf(database)('org-1').devices;
     for (const id of ['a', 'b', 'c']) {
@@ -147,7 +147,7 @@ describe('opening a database', () => {
     await recovered.close();
   });
 
-  test('DL-05 that is no database is refused', async () => {
+  test('DL-05 rejects a file that is not a database', async () => {
     const file = join(directory, 'not-a-database');
     writeFileSync(file, 'this is not a database '.repeat(1000));
 
@@ -156,14 +156,14 @@ describe('opening a database', () => {
     );
   });
 
-  test('of a later version is refused and left as it is', async () => {
+  test('rejects and does not change a database of a later version', async () => {
     const database = await openDatabase({ engine: 'sqlite', path });
     await sql`insert into kysely_migration (name, timestamp)
       values ('9999-from-the-future', '2999-01-01T00:00:00.000Z')`.execute(database.tables);
     await database.close();
 
     await expect(openDatabase({ engine: 'sqlite', path })).rejects.toThrow(
-      'The tables cannot be brought up to this version.',
+      'Cannot migrate the tables to this version.',
     );
   });
 });

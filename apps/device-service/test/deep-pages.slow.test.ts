@@ -37,7 +37,7 @@ describe.each(databaseEngines)('with 100,500 devices on %s', (name) => {
     await engine.stop();
   });
 
-  test('the kept counts are exact', async () => {
+  test('the maintained counts are exact', async () => {
     const list = await client.list('?pageSize=1');
     const offline = await client.query({ pageSize: 1, where: 'state = offline and productId = p' });
 
@@ -47,7 +47,7 @@ describe.each(databaseEngines)('with 100,500 devices on %s', (name) => {
     expect(offline.body.result).not.toHaveProperty('totalIsExact');
   });
 
-  test('other counts stop at 10,000 and say so, but for _count', async () => {
+  test('other counts stop at 10,000 and report it, except for _count', async () => {
     const where = 'name like Number%';
     const page = await client.query({ pageSize: 1, where });
     const array = await client.list(`?pageSize=1&where=${encodeURIComponent(where)}`);
@@ -61,7 +61,7 @@ describe.each(databaseEngines)('with 100,500 devices on %s', (name) => {
     expect(count.body.result).toBe(DEVICES - 1);
   });
 
-  test('pages reach the first 100,000 records, and a query by the last id reaches the rest', async () => {
+  test('pages cover the first 100,000 records, and a query by the last id returns the others', async () => {
     const last = await client.list('?pageIndex=100&pageSize=1000');
     const tooDeep = await client.list('?pageIndex=100001&pageSize=1');
     const beyond = await client.list('?pageIndex=101&pageSize=1000');

@@ -2,7 +2,7 @@ import type { DeviceRecord, DeviceSummaryRecord } from '@gatehouse/device-api';
 import { assertFitsDeviceApi } from './assert-fits-device-api.ts';
 import type { BootedApp } from './booted-app.ts';
 
-/** A creation body that is good once it has an id. */
+/** A valid body for the creation of a device. */
 export const camera = { name: 'Camera', productId: 'cameras', productName: 'Cameras' };
 
 export interface JsonReply<Result> {
@@ -11,7 +11,7 @@ export interface JsonReply<Result> {
   readonly body: { readonly code: string; readonly timestamp: number; readonly result: Result };
 }
 
-/** A page as operation 6 answers it. */
+/** The result of operation 6. */
 export interface PageResult<Item = Readonly<Record<string, unknown>>> {
   readonly pageIndex: number;
   readonly pageSize: number;
@@ -28,7 +28,7 @@ interface CallOptions {
 const ALL_SCOPES = 'device:read device:write device:log device:report';
 const TOKEN_LIFE_MILLISECONDS = 30_000;
 
-/** The operations as a caller of any organisation, without the gateway in between. */
+/** Calls operations directly, for any organization. */
 export function createDeviceClient({ url, gateway }: Pick<BootedApp, 'url' | 'gateway'>) {
   const tokens = new Map<string, { readonly token: Promise<string>; readonly madeAt: number }>();
   const tokenOf = (org: string): Promise<string> => {
@@ -41,8 +41,8 @@ export function createDeviceClient({ url, gateway }: Pick<BootedApp, 'url' | 'ga
     return token;
   };
 
-  /** Any operation: a body that is no text is sent as JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: what a test looks into is what it expects there
+  /** Sends a string as it is, and other bodies as JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: each test knows the shape that it expects
   const call = async <Result = any>(
     method: string,
     path: string,

@@ -34,11 +34,11 @@ afterEach(async () => {
   for (const stop of stops.reverse()) {
     await stop();
   }
-  await gateway.goAway();
+  await gateway.stop();
   rmSync(directory, { recursive: true });
 });
 
-/** A device that takes about 100 KiB, so that a small disk is soon full. */
+/** A device of about 100 KiB, so that a small disk is full soon. */
 const largeDevice = (id: string) => ({
   id,
   name: id,
@@ -49,7 +49,7 @@ const largeDevice = (id: string) => ({
   ),
 });
 
-/** Creates until the disk is full; what was acknowledged until then, and the refusal. */
+/** Creates devices until one is rejected. */
 async function fillDisk(client: DeviceClient, limit: number) {
   const acknowledged: string[] = [];
   for (let i = 0; i < limit; i += 1) {
@@ -59,7 +59,7 @@ async function fillDisk(client: DeviceClient, limit: number) {
     }
     acknowledged.push(`d-${i}`);
   }
-  throw new Error('The disk does not fill up.');
+  throw new Error('The disk is not full.');
 }
 
 async function readiness({ operationsUrl }: ServiceProcess) {
@@ -89,7 +89,7 @@ async function expectFullAndRecovered(
   expect([...during.ids].sort()).toEqual([...acknowledged].sort());
   const full = { answers: 'ok', writes: 'unavailable', writable: 0 };
   expect(await readiness(service)).toEqual(full);
-  // Longer than the probe that looks whether there is room again.
+  // Longer than the interval of the write probe.
   await sleep(2500);
   expect(await readiness(service)).toEqual(full);
 
@@ -107,7 +107,7 @@ async function expectFullAndRecovered(
 }
 
 describe('a full disk', () => {
-  test('under SQLite is 503 for what writes, reads go on, and room makes it work again', async () => {
+  test('under SQLite gives 503 for writes, serves reads, and accepts writes when there is space', async () => {
     const service = await startServiceProcess(environment, {
       smallDisk: { folder: directory, megabytes: 16 },
     });
@@ -118,7 +118,7 @@ describe('a full disk', () => {
     await expectFullAndRecovered(service, () => rmSync(filler));
   });
 
-  test('under PostgreSQL is 503 for what writes, reads go on, and room makes it work again', async () => {
+  test('under PostgreSQL gives 503 for writes, serves reads, and accepts writes when there is space', async () => {
     const postgres = await startPostgresServer({ smallDiskMegabytes: 24 });
     stops.push(postgres.stop);
     await postgres.sql(`create tablespace small location '${postgres.smallDisk.path}'`);

@@ -2,18 +2,18 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
 
-/** The gateway's side of the internal token: a key, its JWKS over HTTP, and tokens. */
+/** Issues internal tokens and serves their key set, like a gateway. */
 export interface GatewayDouble {
   readonly issuer: string;
   readonly jwksUrl: string;
   readonly publicJwk: JWK;
-  /** How often the key set was fetched. */
+  /** The number of fetches of the key set. */
   fetches(): number;
-  /** A good token for `org-1`, but for what is given; `undefined` removes a claim. */
+  /** A valid token for `org-1`. `claims` overrides claims; `undefined` removes one. */
   token(claims?: JWTPayload, header?: Readonly<Record<string, unknown>>): Promise<string>;
-  /** Takes the JWKS away, and brings it back on the same port. */
-  goAway(): Promise<void>;
-  comeBack(): Promise<void>;
+  stop(): Promise<void>;
+  /** Serves the key set again, on the same port. */
+  restart(): Promise<void>;
 }
 
 export async function startGatewayDouble(): Promise<GatewayDouble> {
@@ -39,17 +39,17 @@ export async function startGatewayDouble(): Promise<GatewayDouble> {
     publicJwk,
     fetches: () => fetches,
     token: (claims = {}, header = {}) =>
-      new SignJWT({ ...goodClaims(issuer), ...claims })
+      new SignJWT({ ...validClaims(issuer), ...claims })
         .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: 'key-1', ...header })
         .sign(privateKey),
-    goAway: () => close(server),
-    comeBack: async () => {
+    stop: () => close(server),
+    restart: async () => {
       server = await open(port);
     },
   };
 }
 
-export function goodClaims(issuer: string): JWTPayload {
+export function validClaims(issuer: string): JWTPayload {
   const now = Math.floor(Date.now() / 1000);
   return {
     iss: issuer,

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import request from 'supertest';
 import { type BootedApp, bootApp } from './booted-app.ts';
-import { goodClaims } from './gateway-double.ts';
+import { validClaims } from './gateway-double.ts';
 
 let app: BootedApp;
 
@@ -16,8 +16,8 @@ async function callWith(token: string, path = '/api/device') {
   return request(app.url).get(path).set('Authorization', `Bearer ${token}`);
 }
 
-describe('UP-10 past the gateway', () => {
-  test('a call without a token is refused, before it learns whether the route exists', async () => {
+describe('UP-10 a request that bypasses the gateway', () => {
+  test('is rejected without a token, before the service looks for the route', async () => {
     for (const path of ['/api/device', '/no/such/route']) {
       const reply = await request(app.url).get(path);
 
@@ -44,7 +44,7 @@ describe('UP-10 past the gateway', () => {
     ['with an org that is no text', { org: ['org-1'] }],
     ['without scope', { scope: undefined }],
     ['with a scope that is no text', { scope: ['device:read'] }],
-  ])('a token %s is refused', async (_what, claims) => {
+  ])('is rejected with a token %s', async (_what, claims) => {
     const reply = await callWith(await app.gateway.token(claims as Record<string, string>));
 
     expect(reply.status).toBe(401);
@@ -59,10 +59,10 @@ describe('UP-10 past the gateway', () => {
     },
   );
 
-  test('a token of an unknown key is refused, whatever key it names', async () => {
+  test('is rejected with a token of an unknown key, whatever its key id', async () => {
     const { privateKey } = await generateKeyPair('EdDSA');
     for (const kid of ['key-1', 'key-2', undefined]) {
-      const forged = await new SignJWT(goodClaims(app.gateway.issuer))
+      const forged = await new SignJWT(validClaims(app.gateway.issuer))
         .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', ...(kid && { kid }) })
         .sign(privateKey);
 
@@ -70,9 +70,9 @@ describe('UP-10 past the gateway', () => {
     }
   });
 
-  test('a token that brings its own key is refused', async () => {
+  test('is rejected with a token that contains its key', async () => {
     const { privateKey, publicKey } = await generateKeyPair('EdDSA', { extractable: true });
-    const forged = await new SignJWT(goodClaims(app.gateway.issuer))
+    const forged = await new SignJWT(validClaims(app.gateway.issuer))
       .setProtectedHeader({
         alg: 'EdDSA',
         typ: 'at+jwt',
@@ -84,8 +84,8 @@ describe('UP-10 past the gateway', () => {
     expect((await callWith(forged)).status).toBe(401);
   });
 
-  test('a token without a signature is refused', async () => {
-    const [, payload] = new UnsecuredJWT(goodClaims(app.gateway.issuer)).encode().split('.');
+  test('is rejected with a token without a signature', async () => {
+    const [, payload] = new UnsecuredJWT(validClaims(app.gateway.issuer)).encode().split('.');
     for (const alg of ['none', 'None', 'EdDSA']) {
       const header = Buffer.from(JSON.stringify({ alg, typ: 'at+jwt' })).toString('base64url');
 
@@ -93,21 +93,21 @@ describe('UP-10 past the gateway', () => {
     }
   });
 
-  test('a token signed by HMAC with the public key as its secret is refused', async () => {
+  test('is rejected with an HMAC token whose secret is the public key', async () => {
     const { x = '' } = app.gateway.publicJwk;
     const secret = Buffer.from(x, 'base64url');
-    const forged = await new SignJWT(goodClaims(app.gateway.issuer))
+    const forged = await new SignJWT(validClaims(app.gateway.issuer))
       .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: 'key-1' })
       .sign(secret);
 
     expect((await callWith(forged)).status).toBe(401);
   });
 
-  test('a good token whose payload was changed is refused', async () => {
+  test('is rejected with a token whose payload was changed', async () => {
     const token = await app.gateway.token();
     const [header, , signature] = token.split('.');
     const payload = Buffer.from(
-      JSON.stringify({ ...goodClaims(app.gateway.issuer), org: 'org-2' }),
+      JSON.stringify({ ...validClaims(app.gateway.issuer), org: 'org-2' }),
     ).toString('base64url');
 
     expect((await callWith(token)).status).toBe(200);
@@ -119,13 +119,13 @@ describe('UP-10 past the gateway', () => {
     ['nothing after the scheme', 'Bearer'],
     ['text that is no token', 'Bearer null'],
     ['a comma list', 'Bearer a.b.c, Bearer d.e.f'],
-  ])('%s is refused', async (_what, authorization) => {
+  ])('is rejected with %s', async (_what, authorization) => {
     const reply = await request(app.url).get('/api/device').set('Authorization', authorization);
 
     expect(reply.status).toBe(401);
   });
 
-  test('two Authorization headers are refused, although the first is good', async () => {
+  test('is rejected with two Authorization headers, even if the first is valid', async () => {
     const token = await app.gateway.token();
     const reply = await request(app.url)
       .get('/api/device')
@@ -134,7 +134,7 @@ describe('UP-10 past the gateway', () => {
     expect(reply.status).toBe(401);
   });
 
-  test('identity headers and tokens in other places mean nothing', async () => {
+  test('is rejected with identity headers, or tokens in other places', async () => {
     const token = await app.gateway.token();
     const reply = await request(app.url)
       .get(`/api/device?access_token=${token}`)
@@ -145,7 +145,7 @@ describe('UP-10 past the gateway', () => {
 });
 
 describe('the scope', () => {
-  test('is checked here too', async () => {
+  test('is also checked by the service', async () => {
     const reader = await app.gateway.token({ scope: 'device:read' });
     const writer = await app.gateway.token({ scope: 'device:write' });
     const nobody = await app.gateway.token({ scope: '' });
@@ -167,7 +167,7 @@ describe('the scope', () => {
 });
 
 describe('the key set', () => {
-  test('is fetched at the first token and not again', async () => {
+  test('is fetched once, for the first token', async () => {
     expect(app.gateway.fetches()).toBe(0);
     for (let i = 0; i < 5; i += 1) {
       expect((await callWith(await app.gateway.token())).status).toBe(200);
@@ -175,19 +175,19 @@ describe('the key set', () => {
     expect(app.gateway.fetches()).toBe(1);
   });
 
-  test('is not fetched for every forged token that names an unknown key', async () => {
+  test('is not fetched for every forged token with an unknown key id', async () => {
     await callWith(await app.gateway.token());
     for (let i = 0; i < 20; i += 1) {
       expect((await callWith(await app.gateway.token({}, { kid: `key-${i + 2}` }))).status).toBe(
         401,
       );
     }
-    // Once, and once more for each cooldown that a slow machine lets pass.
+    // Once, and again after each cooldown, on a slow machine.
     expect(app.gateway.fetches()).toBeLessThan(5);
   });
 
-  test('being away is 503, never 401 or 200, until it is back', async () => {
-    await app.gateway.goAway();
+  test('gives 503 while it is unavailable, never 401 or 200', async () => {
+    await app.gateway.stop();
     const token = await app.gateway.token();
 
     const away = await callWith(token);
@@ -195,7 +195,7 @@ describe('the key set', () => {
     expect(away.body.code).toBe('service_unavailable');
     expect(away.headers['retry-after']).toBe('1');
 
-    await app.gateway.comeBack();
+    await app.gateway.restart();
     expect((await callWith(token)).status).toBe(200);
   });
 });

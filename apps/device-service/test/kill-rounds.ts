@@ -7,7 +7,7 @@ export interface KillRoundsOptions {
   readonly environment: Readonly<Record<string, string>>;
   readonly gateway: GatewayDouble;
   readonly rounds: number;
-  /** Acknowledged creates over all rounds. */
+  /** The number of acknowledged creates in all rounds. */
   readonly creates: number;
   readonly organization: string;
 }
@@ -15,8 +15,9 @@ export interface KillRoundsOptions {
 const WRITERS = 8;
 
 /**
- * Creates devices over many connections and kills the service with SIGKILL in the middle of it, again and
- * again. Resolves to the ids it acknowledged; the last service is gone as well.
+ * Creates devices over many connections while it repeatedly kills the service with SIGKILL.
+ *
+ * @returns the ids that the service acknowledged
  */
 export async function createUnderKills(options: KillRoundsOptions): Promise<readonly string[]> {
   const { environment, gateway, rounds, creates, organization } = options;
@@ -29,7 +30,7 @@ export async function createUnderKills(options: KillRoundsOptions): Promise<read
     const writers = Array.from({ length: WRITERS }, async (_, writer) => {
       for (let i = 0; !killed; i += 1) {
         const id = `r${round}-w${writer}-${i}`;
-        // A call that the kill cuts off was not acknowledged.
+        // An interrupted call was not acknowledged.
         const reply = await client
           .create({ id, name: id, productId: 'p', productName: 'P' }, organization)
           .catch(() => undefined);
@@ -48,7 +49,7 @@ export async function createUnderKills(options: KillRoundsOptions): Promise<read
   return acknowledged;
 }
 
-/** The ids that a service of a new process shows, and the number it says there are. */
+/** The ids and the total that a new process returns. */
 export async function readAll(
   client: DeviceClient,
   organization: string,

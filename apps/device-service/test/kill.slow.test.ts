@@ -38,7 +38,7 @@ describe.each(databaseEngines)('a device service on %s', (name) => {
       const client = createDeviceClient({ url: service.url, gateway });
       const { ids, total } = await readAll(client, organization);
       await service.end('SIGTERM');
-      await gateway.goAway();
+      await gateway.stop();
       await engine.stop();
       rmSync(directory, { recursive: true });
       expect(acknowledged.length).toBeGreaterThanOrEqual(10_000);

@@ -43,7 +43,7 @@ describe.each(databaseEngines)('log records on %s', (name) => {
   const expire = (storedBefore: number, limit: number) =>
     expireLogStep(app.database.tables, app.database.engine, storedBefore, limit);
 
-  test('expire by when they were stored, a step at a time, whatever the device says', async () => {
+  test('expire by the time of storage, in steps, whatever the device reported', async () => {
     const start = clock;
     await report('org-1', 30);
     await report('org-2', 10);
@@ -61,7 +61,7 @@ describe.each(databaseEngines)('log records on %s', (name) => {
     expect(await left('org-2')).toBe(0);
   });
 
-  test('are found by an index: a step reads what it deletes', async () => {
+  test('are found by an index, so that a step reads only what it deletes', async () => {
     const { tables } = app.database;
     const query = sql`select 1 from device_logs where create_time < ${1}
       order by create_time limit 500`;
@@ -69,13 +69,13 @@ describe.each(databaseEngines)('log records on %s', (name) => {
       name === 'sqlite'
         ? await sql`explain query plan ${query}`.execute(tables)
         : await sql`explain (costs off) ${query}`.execute(tables);
-    // PostgreSQL reads a table of one page as it is; the bench shows the plan on two million.
+    // PostgreSQL scans a table of one page. The benchmark checks the plan with two million records.
     expect(JSON.stringify(plan.rows)).toMatch(
       name === 'sqlite' ? /USING (COVERING )?INDEX device_logs_oldest_first/ : /Limit/,
     );
   });
 
-  test('are swept in the background until nothing is left that is too old', async () => {
+  test('are deleted in the background until no expired record is left', async () => {
     await report('org-1', 1000);
     await report('org-2', 700);
     const failures: unknown[] = [];

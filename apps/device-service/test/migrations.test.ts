@@ -44,11 +44,11 @@ describe.each(databaseEngines)('migrations on %s', (name) => {
 
   afterAll(() => engine.stop());
 
-  test('bring an empty database to this version, once, however many start at that moment', async () => {
+  test('migrate an empty database once, although several connections open it at the same time', async () => {
     const location = await engine.createDatabase('empty');
     let created = 0;
     const databases = await Promise.all(
-      // Within one process SQLite cannot wait for itself: recovery.slow.test.ts starts several processes.
+      // SQLite cannot wait within one process. recovery.slow.test.ts starts several processes.
       Array.from({ length: name === 'postgres' ? 4 : 1 }, () =>
         openDatabase(location, async () => {
           created += 1;
@@ -59,7 +59,7 @@ describe.each(databaseEngines)('migrations on %s', (name) => {
     expect(created).toBe(1);
     const [first] = databases;
     const applied = await sql<{ name: string }>`select name from kysely_migration order by name`
-      // biome-ignore lint/style/noNonNullAssertion: at least one was opened
+      // biome-ignore lint/style/noNonNullAssertion: at least one database was opened
       .execute(first!.tables);
     expect(applied.rows.map(({ name: migration }) => migration)).toEqual([
       FIRST_VERSION,
@@ -71,7 +71,7 @@ describe.each(databaseEngines)('migrations on %s', (name) => {
     }
   });
 
-  test('take the previous version along: every device stays, and is counted', async () => {
+  test('migrate the previous version: every device remains and is counted', async () => {
     const location = await engine.createDatabase('previous');
     const old = connect(location);
     await migrateDatabase(old, location.engine, noHook, FIRST_VERSION);
@@ -122,7 +122,7 @@ describe.each(databaseEngines)('migrations on %s', (name) => {
     await database.close();
   });
 
-  test('are refused by a database of a later version, which stays as it is', async () => {
+  test('do not change a database of a later version', async () => {
     const location = await engine.createDatabase('later');
     const database = await openDatabase(location);
     await sql`insert into kysely_migration (name, timestamp)
@@ -130,11 +130,11 @@ describe.each(databaseEngines)('migrations on %s', (name) => {
     await database.close();
 
     await expect(openDatabase(location)).rejects.toThrow(
-      'The tables cannot be brought up to this version.',
+      'Cannot migrate the tables to this version.',
     );
   });
 
-  test('that fail leave nothing behind', async () => {
+  test('change nothing if they fail', async () => {
     const location = await engine.createDatabase('failing');
     const failing = openDatabase(location, async () => {
       throw new Error('no demo');

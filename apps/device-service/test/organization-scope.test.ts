@@ -41,7 +41,7 @@ const device = (id: string, productId: string) => ({
   metadata: null,
 });
 
-describe.each(databaseEngines)('a database of one organisation on %s', (name) => {
+describe.each(databaseEngines)('a database of one organization on %s', (name) => {
   let engine: DatabaseEngineForTest;
   let database: OpenDatabase;
   let ours: OrganizationDatabase;
@@ -72,7 +72,7 @@ describe.each(databaseEngines)('a database of one organisation on %s', (name) =>
     await engine.stop();
   });
 
-  test('shows only its own rows to a query that forgot to ask for them', async () => {
+  test('limits a query without a condition to its rows', async () => {
     const rows = await ours.selectFrom('products').selectAll().orderBy('id').execute();
     expect(rows.map(({ org_id, id }) => [org_id, id])).toEqual([
       ['ours', 'a'],
@@ -80,7 +80,7 @@ describe.each(databaseEngines)('a database of one organisation on %s', (name) =>
     ]);
   });
 
-  test('keeps its scope beside a condition that would open it', async () => {
+  test('keeps its scope with an OR condition', async () => {
     const rows = await ours
       .selectFrom('products as p')
       .selectAll()
@@ -89,7 +89,7 @@ describe.each(databaseEngines)('a database of one organisation on %s', (name) =>
     expect(rows).toHaveLength(2);
   });
 
-  test('joins only its own rows, and leaves a left join one', async () => {
+  test('joins only its rows, and keeps a left join', async () => {
     const inner = await ours
       .selectFrom('devices')
       .innerJoin('products as p', 'p.id', 'devices.product_id')
@@ -109,7 +109,7 @@ describe.each(databaseEngines)('a database of one organisation on %s', (name) =>
     ]);
   });
 
-  test('reaches into queries within queries', async () => {
+  test('scopes subqueries', async () => {
     const within = await ours
       .selectFrom(ours.selectFrom('devices').select('id').as('found'))
       .select('found.id')
@@ -124,7 +124,7 @@ describe.each(databaseEngines)('a database of one organisation on %s', (name) =>
     expect(among).toEqual([{ id: 'shared' }]);
   });
 
-  test('changes and deletes only its own rows, in transactions too', async () => {
+  test('changes and deletes only its rows, also in transactions', async () => {
     await inTransaction(ours, async (transaction) => {
       await transaction.updateTable('products').set({ name: 'Changed' }).execute();
       await transaction.deleteFrom('products').where('id', '=', 'b').execute();
@@ -134,7 +134,7 @@ describe.each(databaseEngines)('a database of one organisation on %s', (name) =>
     expect(names).toEqual([{ name: 'b' }, { name: 'Theirs' }]);
   });
 
-  test('inserts into its own, also on conflict with a row of the same id', async () => {
+  test('inserts only its rows, also if a row of another organization has the same id', async () => {
     await ours
       .insertInto('products')
       .values(product('b', 'Our b'))
@@ -151,8 +151,8 @@ describe.each(databaseEngines)('a database of one organisation on %s', (name) =>
     expect(own).toEqual([{ name: 'Our b' }]);
   });
 
-  test('refuses what it cannot scope, rather than run it', async () => {
-    const refusal = /cannot be scoped to an organisation/;
+  test('rejects statements that it cannot scope', async () => {
+    const refusal = /cannot be scoped to an organization/;
 
     await expect(sql`select * from products`.execute(ours)).rejects.toThrow(refusal);
     await expect(ours.schema.dropTable('products').execute()).rejects.toThrow(refusal);

@@ -1,5 +1,5 @@
 // requires: postgresql
-/** The service keeps running while PostgreSQL restarts, fails over, goes silent or accepts no writes. */
+/** The service keeps running while PostgreSQL restarts, fails over, stops answering or rejects writes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PostgresServer, parseMetrics, startPostgresServer } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -11,7 +11,7 @@ import { startSilentProxy } from './silent-proxy.ts';
 import { startWriteLoad, type WriteLoad } from './write-load.ts';
 
 const UNAVAILABLE = '503, service_unavailable, 1';
-/** A statement is given up after 6 s, a connection after 2 s at each of two servers. The gateway waits 15 s. */
+/** Time limits: a statement 6 s, a connection 2 s for each of two servers, the gateway 15 s. */
 const SLOWEST_MILLISECONDS = 13_000;
 
 let gateway: GatewayDouble;
@@ -28,7 +28,7 @@ afterEach(async () => {
   for (const stop of stops.reverse()) {
     await stop();
   }
-  await gateway.goAway();
+  await gateway.stop();
 });
 
 async function startPostgres(standbyOf?: PostgresServer): Promise<PostgresServer> {
@@ -37,7 +37,7 @@ async function startPostgres(standbyOf?: PostgresServer): Promise<PostgresServer
   return server;
 }
 
-/** A primary whose commits wait for the standby, which is what makes a failover lose nothing. */
+/** Commits on the primary wait for the standby, so that a failover loses nothing. */
 async function startPair(): Promise<readonly [PostgresServer, PostgresServer]> {
   const primary = await startPostgres();
   const standby = await startPostgres(primary);
@@ -138,7 +138,7 @@ describe('a failover to the second server of the URL', () => {
     90_000,
   );
 
-  test('happens when the first becomes read-only, on connections that are open', async () => {
+  test('happens on open connections when the first server becomes read-only', async () => {
     const [primary, standby] = await startPair();
     await startService(urlOf([primary, standby]));
     await Promise.all(
@@ -156,7 +156,7 @@ describe('a failover to the second server of the URL', () => {
     await until(async () => (await readiness()).status === 200);
   }, 60_000);
 
-  test('is not needed when the first is a standby: the service starts on the second', async () => {
+  test('is not necessary if the first server is a standby: the service starts on the second', async () => {
     const [primary, standby] = await startPair();
     await startService(urlOf([standby, primary]));
 
@@ -165,7 +165,7 @@ describe('a failover to the second server of the URL', () => {
   }, 60_000);
 });
 
-test('idle connections that a firewall forgot fail one request, not one after another', async () => {
+test('idle connections that a firewall dropped fail only one request', async () => {
   const postgres = await startPostgres();
   const proxy = await startSilentProxy(postgres.port);
   stops.push(proxy.stop);
@@ -182,7 +182,7 @@ test('idle connections that a firewall forgot fail one request, not one after an
   expect((await client.detail('d0')).status).toBe(200);
 }, 60_000);
 
-test('a read-only database is not ready, answers reads, and recovers by itself', async () => {
+test('with a read-only database, the service is not ready, serves reads and recovers', async () => {
   const postgres = await startPostgres();
   await startService(postgres.url);
   await client.create({ id: 'kept', ...camera });

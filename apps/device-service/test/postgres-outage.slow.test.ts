@@ -21,8 +21,8 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-describe('PostgreSQL going away', () => {
-  test('DL-01 by kill -9 during creates loses nothing that was acknowledged', async () => {
+describe('an outage of PostgreSQL', () => {
+  test('DL-01 by kill -9 during creates loses no acknowledged device', async () => {
     const acknowledged: string[] = [];
     const refusals = new Set<number>();
     let killed = false;
@@ -58,7 +58,7 @@ describe('PostgreSQL going away', () => {
     }
   });
 
-  test('silently is 503 within bounds, not a wait without end', async () => {
+  test('without an error gives 503 within the time limit', async () => {
     await client.detail('back');
     postgres.freeze();
     const startedAt = performance.now();
@@ -71,7 +71,7 @@ describe('PostgreSQL going away', () => {
     expect((await client.detail('back')).status).toBe(200);
   });
 
-  test('before the service starts only delays the start', async () => {
+  test('before the start of the service only delays the start', async () => {
     await postgres.kill();
     const opening = openDatabase({ engine: 'postgres', url: postgres.url });
     await new Promise((resolve) => setTimeout(resolve, 500));

@@ -22,14 +22,14 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await gateway.goAway();
+  await gateway.stop();
   rmSync(directory, { recursive: true });
 });
 
 const clientOf = (service: ServiceProcess) => createDeviceClient({ url: service.url, gateway });
 
-describe('a started device service', () => {
-  test('says live and ready, answers, and ends cleanly when told to', async () => {
+describe('a device service', () => {
+  test('is live and ready, answers, and stops with 0', async () => {
     const service = await startServiceProcess(environment);
 
     expect((await fetch(`${service.operationsUrl}/live`)).status).toBe(200);
@@ -42,8 +42,8 @@ describe('a started device service', () => {
     expect(await service.end('SIGTERM')).toBe(0);
   });
 
-  test('is ready without the gateway, which may start later, and says that it misses its keys', async () => {
-    await gateway.goAway();
+  test('is ready without the gateway, and reports that its keys are missing', async () => {
+    await gateway.stop();
     const service = await startServiceProcess(environment);
     const ready = await fetch(`${service.operationsUrl}/ready`);
     expect([ready.status, await ready.json()]).toEqual([
@@ -56,7 +56,7 @@ describe('a started device service', () => {
     await service.end('SIGTERM');
   });
 
-  test('has one demo device when embedded and new, and never makes it again', async () => {
+  test('creates one demo device in a new embedded database, and never again', async () => {
     const first = await startServiceProcess(environment);
     const demo = await clientOf(first).detail('demo-device-1', 'demo');
     expect(demo.body.result).toMatchObject({
@@ -78,7 +78,7 @@ describe('a started device service', () => {
     await third.end('SIGTERM');
   });
 
-  test('has a database that its owner alone can read, also after a backup was restored with another mode', async () => {
+  test('keeps its database readable for the owner only, also after a restore with another mode', async () => {
     const database = join(directory, 'devices.sqlite');
     const first = await startServiceProcess(environment);
     await first.end('SIGTERM');
@@ -97,7 +97,7 @@ describe('a started device service', () => {
   test.each([
     ['BOOTSTRAP_FILE', '/etc/gatehouse/bootstrap.json'],
     ['DATABASE_URL', 'sqlite:%/devices.sqlite'],
-  ])('has no demo device where %s is set', async (name, value) => {
+  ])('creates no demo device if %s is set', async (name, value) => {
     const service = await startServiceProcess({
       ...environment,
       [name]: value.replace('%', directory),
@@ -107,7 +107,7 @@ describe('a started device service', () => {
     await service.end('SIGTERM');
   });
 
-  test('SL-03 logs one line a request, by operation, without a token, id or value at any level', async () => {
+  test('SL-03 logs one line per request with its operation, without tokens, ids or values', async () => {
     const service = await startServiceProcess({ ...environment, LOG_LEVEL: 'trace' });
     const client = clientOf(service);
     await client.create({ id: 'canary-id', ...camera, configuration: { key: 'canary-value' } });
@@ -134,7 +134,7 @@ describe('a started device service', () => {
     expect(service.output()).not.toContain('eyJ');
   });
 
-  test('CF-07 that has a misspelt name in its environment is refused, and makes no database', async () => {
+  test('CF-07 does not start or create a database with a misspelled variable', async () => {
     const { code, stderr } = await runUntilExit({
       DATABASE_URL_FIL: '/canary/database-url',
       SECURTY_PROFILE: 'canary',
@@ -154,7 +154,7 @@ describe('a started device service', () => {
     expect(existsSync(join(directory, 'never-made'))).toBe(false);
   });
 
-  test('that is refused by its configuration names every problem, one a line, and no value', async () => {
+  test('reports every problem of its configuration, one per line, without values', async () => {
     const { code, stderr } = await runUntilExit({
       DEVICE_SERVICE_PORT: 'http',
       DATABASE_URL: 'postgres://user:canary@db',
@@ -171,8 +171,8 @@ describe('a started device service', () => {
   });
 });
 
-describe('a device service that is told to end', () => {
-  test('DL-06 during creates finishes or refuses, and keeps what it acknowledged', async () => {
+describe('a device service that receives SIGTERM', () => {
+  test('DL-06 during creates completes or rejects each, and keeps the acknowledged ones', async () => {
     const service = await startServiceProcess(environment);
     const client = clientOf(service);
     const creates = Array.from({ length: 50 }, async (_, i) => {

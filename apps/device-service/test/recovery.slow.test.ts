@@ -31,13 +31,13 @@ describe.each(databaseEngines)('a device service on %s', (name) => {
   });
 
   afterAll(async () => {
-    await gateway.goAway();
+    await gateway.stop();
     await engine.stop();
     rmSync(directory, { recursive: true });
   });
 
-  // Killed 50 times during 10,000 creates: kill.slow.test.ts.
-  test('DL-01 killed in the middle of a batch has all of it or nothing', async () => {
+  // kill.slow.test.ts kills the service 50 times during 10,000 creates.
+  test('DL-01 has all or none of a batch after a kill during the batch', async () => {
     const batch = Array.from({ length: 5000 }, (_, i) => ({ id: `b${i}`, ...camera }));
     for (const [round, delay] of [30, 150].entries()) {
       const organization = `org-batch-${round}`;
@@ -60,7 +60,7 @@ describe.each(databaseEngines)('a device service on %s', (name) => {
     }
   });
 
-  test('shares a new, empty database with others that start at the same moment', async () => {
+  test('shares a new database with processes that start at the same time', async () => {
     const location = await engine.createDatabase('shared');
     const url = location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url;
     const services = await Promise.all(
@@ -74,7 +74,7 @@ describe.each(databaseEngines)('a device service on %s', (name) => {
       ),
     );
 
-    // DL-03, over four processes. SQLite may have to say 503 to one that waits too long.
+    // DL-03 over four processes. SQLite may answer 503 to a process that waits too long.
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(replies.filter(({ status }) => ![200, 400, 503].includes(status))).toEqual([]);
     for (const client of clients) {

@@ -19,7 +19,7 @@ const concrete = (path: string) =>
     .replace('{tagId}', 'known:k');
 
 describe('the route table', () => {
-  test('names no method and path twice', () => {
+  test('has every method and path once', () => {
     const names = routes.map(({ method, path }) => `${method} ${path}`);
     expect(new Set(names).size).toBe(names.length);
   });
@@ -46,13 +46,13 @@ describe('the route table', () => {
       expect([200, 400, 404]).toContain(allowed.status);
       const isThere = allowed.status !== 404 || path.includes('{tagId}') || method === 'DELETE';
       expect(isThere).toBe(true);
-      // A DELETE or deployment that went through is undone for the next route.
+      // Undoes a successful DELETE or deployment for the next route.
       await createDeviceClient(app).create({ id: 'known', ...camera });
       await createDeviceClient(app).call('POST', '/device/instance/known/_unDeploy');
     },
   );
 
-  test('tells the collection from a device, also for a device that has its name', async () => {
+  test('serves /_query, even if a device has the id _query', async () => {
     const client = createDeviceClient(app);
     await client.create({ id: '_query', ...camera });
 
@@ -63,7 +63,7 @@ describe('the route table', () => {
     expect(detail.body.result.id).toBe('_query');
   });
 
-  test('does not ask the database for a product that no database can have', async () => {
+  test('answers 404 for a product id that the database would reject', async () => {
     const client = createDeviceClient(app);
 
     expect((await client.call('GET', '/device/product/a%00b')).status).toBe(404);

@@ -2,21 +2,21 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** `src/main.ts` as a process of its own, on free ports. */
+/** `src/main.ts` in a separate process, on free ports. */
 export interface ServiceProcess {
   readonly pid: number;
   readonly url: string;
   readonly operationsUrl: string;
-  /** Everything it wrote so far, to both streams. */
+  /** The output so far, of both streams. */
   output(): string;
-  /** Ends it with the signal and waits until it is gone; resolves to its exit code. */
+  /** Sends the signal, waits for the exit, and resolves to the exit code. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
 const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
 
 export interface ServiceProcessOptions {
-  /** Mounts a file system of this size, in memory and for this process alone, over the folder. Needs root. */
+  /** Mounts an in-memory file system of this size over the folder, only for this process. Needs root. */
   readonly smallDisk?: { readonly folder: string; readonly megabytes: number };
 }
 
@@ -49,7 +49,7 @@ export async function startServiceProcess(
   };
 }
 
-/** For a start that is expected to be refused: how it ended and what it said. */
+/** For a start that must fail. */
 export async function runUntilExit(
   environment: Readonly<Record<string, string>>,
 ): Promise<{ readonly code: number | null; readonly stderr: string }> {
@@ -62,7 +62,7 @@ export async function runUntilExit(
   return { code, stderr };
 }
 
-/** The mount is in a namespace of the process's own, so that it ends with it, however it ends. */
+/** The mount is in the namespace of the process, so it ends with the process. */
 function spawnMain(
   environment: Readonly<Record<string, string>>,
   { smallDisk }: ServiceProcessOptions = {},

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Stands between the service and PostgreSQL, as a firewall does that forgets connections. */
+/** A proxy between the service and PostgreSQL that can drop connections silently, like a firewall. */
 export interface SilentProxy {
   readonly port: number;
-  /** Forwards nothing more on the connections that are open, and closes none. New ones work. */
+  /** Stops forwarding on open connections without closing them. New connections work. */
   silence(): void;
   stop(): Promise<void>;
 }

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { camera, type DeviceClient } from './device-client.ts';
 
-/** Creates without a pause, over several connections, and what became of it. */
+/** Creates devices continuously over several connections, and records the results. */
 export interface WriteLoad {
   readonly acknowledged: readonly string[];
-  /** Everything that was not acknowledged, as `status, code, Retry-After`. */
+  /** The creates that were not acknowledged, as `status, code, Retry-After`. */
   readonly refusals: ReadonlySet<string>;
-  /** The longest that a call took. */
+  /** The duration of the slowest call. */
   readonly slowestMilliseconds: () => number;
-  /** Resolves when this many more writes have been acknowledged. */
+  /** Resolves after this number of further acknowledged writes. */
   untilMore(writes: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export function startWriteLoad(client: DeviceClient): WriteLoad {
       const deadline = performance.now() + 30_000;
       while (acknowledged.length < target) {
         if (performance.now() > deadline) {
-          throw new Error(`Writes do not go on: ${[...refusals].join('; ')}`);
+          throw new Error(`The service acknowledges no writes: ${[...refusals].join('; ')}`);
         }
         await sleep(5);
       }

@@ -37,7 +37,7 @@ describe('parseDatabaseUrl', () => {
     ['sqlite:data/', 'must be sqlite:'],
     ['sqlite::memory:', 'loses every device'],
     ['devices.sqlite', 'must be sqlite:'],
-  ])('refuses %s without repeating it', (url, problem) => {
+  ])('rejects %s without quoting it', (url, problem) => {
     const parsed = parseDatabaseUrl(url);
 
     expect(parsed).toEqual({ problem: expect.stringContaining(problem) });

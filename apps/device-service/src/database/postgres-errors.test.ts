@@ -14,24 +14,24 @@ describe('an error of PostgreSQL', () => {
     '25006',
     'XX001',
     'ECONNREFUSED',
-    // Five letters, like the codes of SQL.
+    // Five letters, like SQLSTATE codes.
     'EPIPE',
     undefined,
   ])('%s means that the database is unavailable', (code) => {
     expect(translatePostgresError(failure(code))).toBeInstanceOf(DatabaseUnavailableError);
   });
 
-  test.each(['23505', '42601', '22P02'])('%s is about the query', (code) => {
+  test.each(['23505', '42601', '22P02'])('%s is an error of the query', (code) => {
     const error = failure(code);
     expect(translatePostgresError(error)).toBe(error);
   });
 
-  test('that is our own mistake stays one', () => {
+  test('that the service caused stays unchanged', () => {
     const error = new TypeError('not a function');
     expect(translatePostgresError(error)).toBe(error);
   });
 
-  test('tells a transaction that may run again', () => {
+  test('identifies a transaction that can run again', () => {
     expect(isRolledBackForOthers(translatePostgresError(failure('40P01')))).toBe(true);
     expect(isRolledBackForOthers(translatePostgresError(failure('53100')))).toBe(false);
     expect(isRolledBackForOthers(failure('40P01'))).toBe(false);

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readPostgresServers } from './postgres-servers.ts';
 
 describe('the servers of a connection URI', () => {
-  test('are all of its hosts, each with the user, database and parameters of the whole', () => {
+  test('are all of its hosts, each with the user, database and parameters', () => {
     const url =
       'postgres://u:p%40@h1:5432,h2,[::1]:5433/d?sslmode=require&target_session_attrs=read-write';
 
@@ -21,7 +21,7 @@ describe('the servers of a connection URI', () => {
     ['postgres://h/d?target_session_attrs=read-write', ['postgres://h/d'], true],
     ['postgres://h/d?target_session_attrs=primary', ['postgres://h/d'], true],
     ['postgres://h1,h2/d', ['postgres://h1/d', 'postgres://h2/d'], true],
-  ])('of %s have to accept writes where a failover is possible', (url, urls, onlyWritable) => {
+  ])('of %s must accept writes if a failover is possible', (url, urls, onlyWritable) => {
     expect(readPostgresServers(url)).toEqual({ urls, onlyWritable });
   });
 });

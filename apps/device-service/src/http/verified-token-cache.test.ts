@@ -35,7 +35,7 @@ describe('rememberVerifiedTokens', () => {
     expect(verified).toEqual(['a', 'a']);
   });
 
-  test('never remembers a bad token', async () => {
+  test('never caches an invalid token', async () => {
     const { verify, verified } = verifierThatCounts(1000);
     const identify = rememberVerifiedTokens(verify, { capacity: 10, now: () => 0 });
 
@@ -44,7 +44,7 @@ describe('rememberVerifiedTokens', () => {
     expect(verified).toEqual(['bad', 'bad']);
   });
 
-  test('forgets the oldest beyond its capacity', async () => {
+  test('evicts the oldest token beyond its capacity', async () => {
     const { verify, verified } = verifierThatCounts(1000);
     const identify = rememberVerifiedTokens(verify, { capacity: 2, now: () => 0 });
 

@@ -12,7 +12,7 @@ const record = (type: LogType, timestamp: number, address?: string): NewLogRecor
 });
 
 describe('transitionsOf', () => {
-  test('keeps the last online and the last offline, in the order they happened', () => {
+  test('returns the last online and the last offline, in the order of their timestamps', () => {
     const transitions = transitionsOf(
       [
         record('online', 50, '/b'),
@@ -30,7 +30,7 @@ describe('transitionsOf', () => {
     ]);
   });
 
-  test('takes the order of the report between equals', () => {
+  test('uses the order of the report for equal timestamps', () => {
     const order = (types: readonly LogType[]) =>
       transitionsOf(
         types.map((type) => record(type, 7)),
@@ -41,13 +41,13 @@ describe('transitionsOf', () => {
     expect(order(['offline', 'online'])).toEqual(['offline', 'online']);
   });
 
-  test('counts a time ahead of ours as now', () => {
+  test('treats a time in the future as now', () => {
     expect(transitionsOf([record('online', 150)], 100)).toEqual([
       { to: 'online', time: 100, address: undefined },
     ]);
   });
 
-  test('is nothing where no record is about the connection', () => {
+  test('is empty if no record is about the connection', () => {
     expect(transitionsOf([record('event', 1), record('register', 2)], 100)).toEqual([]);
   });
 });

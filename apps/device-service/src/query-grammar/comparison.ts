@@ -110,7 +110,7 @@ function readOperator(termType: unknown, embedded: string | undefined, place: Pl
   const part = embedded === undefined ? 'termType' : 'column';
   const operator = findOperator(embedded ?? termType ?? 'eq');
   if (operator === undefined) {
-    place.reject(part, `has an unknown term type. Use one of ${Object.keys(operators).join(', ')}`);
+    place.reject(part, `has an unknown term type: use one of ${Object.keys(operators).join(', ')}`);
   }
   if (embedded !== undefined && typeof termType === 'string') {
     if (findOperator(termType) !== operator) {

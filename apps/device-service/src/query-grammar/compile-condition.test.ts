@@ -20,7 +20,7 @@ const database = new Kysely<{ t: { name: string } }>({
 });
 
 describe('a compiled condition', () => {
-  test('has every value of the caller as a parameter and none of them in its text', () => {
+  test('passes every value as a parameter, and has none in its text', () => {
     const hostile = `x' or 1=1; drop table devices --`;
     const { condition } = parseQueryBody(
       {

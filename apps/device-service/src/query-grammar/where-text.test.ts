@@ -14,7 +14,7 @@ const subject: QuerySubject = {
   fields: ['name', 'size', 'state'],
 };
 
-/** A tree as one reads it. */
+/** Formats a condition for comparison. */
 function show(condition: Condition | undefined): string {
   if (condition === undefined) {
     return '';
@@ -64,7 +64,7 @@ describe('a where text', () => {
     }
   });
 
-  test('means what its JSON and GET forms mean', () => {
+  test('has the same meaning as its JSON and GET forms', () => {
     const text = parseQueryBody({ where: 'name like a% and size gt 5 or state = on' }, subject);
     const json = parseQueryBody(
       {
@@ -88,7 +88,7 @@ describe('a where text', () => {
     expect(get).toEqual(text);
   });
 
-  test('of hostile size is refused quickly', () => {
+  test('of extreme size is rejected quickly', () => {
     const startedAt = performance.now();
     for (const where of [
       '('.repeat(8000),

@@ -42,7 +42,7 @@ export interface DeviceTable {
 /** Triggers maintain the counts, so every change of a device updates them. Sum over `slot`. */
 export interface DeviceCountTable {
   readonly org_id: OrganizationColumn;
-  /** Empty: all products of the organisation. */
+  /** Empty: all products of the organization. */
   readonly product_id: string;
   readonly state: string;
   /** One count has several rows, so that concurrent writers rarely wait for each other. */

@@ -33,14 +33,14 @@ export function batchContract(appOf: () => BootedApp): void {
         status: 200,
         code: 'success',
       });
-      // 5 s is the aim; bench/device-service measures it. Twice that, so that a busy machine does not fail.
+      // The goal is 5 s, which bench/device-service measures. The test allows twice that for a busy machine.
       expect(seconds).toBeLessThan(10);
       expect((await client.list('?pageSize=1', 'org-batch')).headers['x-total-count']).toBe(
         '10000',
       );
     });
 
-    test('says what became of each, and creates what can be created', async () => {
+    test('reports the result of each device, and creates the valid ones', async () => {
       const org = 'org-batch-mixed';
       await client.create({ id: 'there', ...camera }, org);
 
@@ -97,7 +97,7 @@ export function batchContract(appOf: () => BootedApp): void {
     test.each([
       ['the parameter', '?allOrNothing=true', (devices: unknown) => devices],
       ['the body', '', (devices: unknown) => ({ allOrNothing: true, devices })],
-    ])('is all or nothing where %s says so', async (_what, query, wrap) => {
+    ])('is all or nothing with %s', async (_what, query, wrap) => {
       const org = `org-atomic${query.length}`;
       await client.create({ id: 'there', ...camera }, org);
       const good = { id: 'fine', name: 'F', productId: 'new', productName: 'New' };
@@ -125,7 +125,7 @@ export function batchContract(appOf: () => BootedApp): void {
       expect((await client.createAll(wrap([good]), org, query)).body.result.created).toBe(1);
     });
 
-    test('DL-03 that shares ids with others at the same time gives one device an id', async () => {
+    test('DL-03 creates one device per id, although concurrent batches share ids', async () => {
       const org = 'org-batch-race';
       const ids = Array.from({ length: 300 }, (_, i) => `r-${i}`);
       const shuffled = (seed: number) =>
@@ -157,14 +157,14 @@ export function batchContract(appOf: () => BootedApp): void {
       ['{"devices":[]}', 'devices'],
       ['{"devices":[{}],"allOrNothing":"maybe"}', 'allOrNothing'],
       [JSON.stringify(Array.from({ length: 10_001 }, () => ({}))), 'body'],
-    ])('%.40s is refused', async (body, property) => {
+    ])('%.40s is rejected', async (body, property) => {
       const reply = await client.createAll(body);
 
       expect(reply.status).toBe(400);
       expect(reply.body.result).toEqual([{ property, message: expect.any(String) }]);
     });
 
-    test('may have up to 16 MiB', async () => {
+    test('can have up to 16 MiB', async () => {
       const body = (bytes: number) => `[{"name":"${'x'.repeat(bytes)}"}]`;
 
       expect((await client.createAll(body(15 * 1024 * 1024))).body.result.failed).toBe(1);

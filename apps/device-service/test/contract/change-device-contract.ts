@@ -15,7 +15,7 @@ export function changeDeviceContract(appOf: () => BootedApp): void {
   const post = (path: string) => client.call('POST', path, undefined, { org });
 
   describe('changing a device', () => {
-    test('changes what is named, merges the configuration, and keeps the rest', async () => {
+    test('changes the members in the body, merges the configuration, and keeps the other members', async () => {
       await client.create({ id: 'changed', ...camera, configuration: { a: '1', b: '2' } }, org);
 
       const reply = await patch('changed', {
@@ -40,7 +40,7 @@ export function changeDeviceContract(appOf: () => BootedApp): void {
       expect((await client.detail('changed', org)).body.result).toEqual(reply.body.result);
     });
 
-    test('takes back what a device said for itself: null is the product again', async () => {
+    test('restores the value of the product with null', async () => {
       await client.create({ id: 'own', ...camera, metadata: '{"own":1}' }, org);
 
       const reply = await patch('own', { metadata: null });
@@ -50,7 +50,7 @@ export function changeDeviceContract(appOf: () => BootedApp): void {
       );
     });
 
-    test('loses no key to another change of the configuration at the same time', async () => {
+    test('loses no key if another request changes the configuration at the same time', async () => {
       await client.create({ id: 'merged', ...camera }, org);
 
       const keys = Array.from({ length: 20 }, (_, i) => `k${i}`);
@@ -67,7 +67,7 @@ export function changeDeviceContract(appOf: () => BootedApp): void {
       [{ configuration: { a: 1 } }, 'configuration'],
       [{ metadata: 5 }, 'metadata'],
       [[], 'body'],
-    ])('refuses %j', async (body, property) => {
+    ])('rejects %j', async (body, property) => {
       await client.create({ id: 'strict', ...camera }, org);
 
       const reply = await patch('strict', body);
@@ -76,7 +76,7 @@ export function changeDeviceContract(appOf: () => BootedApp): void {
       expect(reply.body.result).toEqual([{ property, message: expect.any(String) }]);
     });
 
-    test('is not found for what does not exist and what is of another organisation', async () => {
+    test('is 404 for an unknown device and one of another organization', async () => {
       await client.create({ id: 'theirs', ...camera }, 'org-other');
 
       for (const id of ['theirs', 'nobody']) {
@@ -92,7 +92,7 @@ export function changeDeviceContract(appOf: () => BootedApp): void {
   });
 
   describe('deploying a device', () => {
-    test('moves it to offline, and back to notActive', async () => {
+    test('changes it to offline, and back to notActive', async () => {
       await client.create({ id: 'deployed', ...camera }, org);
 
       const deployed = await post('/api/v1/device/deployed/_deploy');
@@ -104,7 +104,7 @@ export function changeDeviceContract(appOf: () => BootedApp): void {
       expect(undeployed.body.result.state.value).toBe('notActive');
     });
 
-    test('moves it to online where a connection exists already', async () => {
+    test('changes it to online if a connection exists', async () => {
       await client.create({ id: 'early', ...camera }, org);
       await client.report('early', { type: 'online', address: '10.0.0.9:1883' }, org);
       const before = (await client.detail('early', org)).body.result;
@@ -144,7 +144,7 @@ export function changeDeviceContract(appOf: () => BootedApp): void {
       expect((await remove('doomed')).status).toBe(404);
     });
 
-    test('takes its tags and its log along: a later device of that id starts empty', async () => {
+    test('also removes its tags and its log, so that a later device with the id starts empty', async () => {
       await client.create({ id: 'phoenix', ...camera }, org);
       await client.call('PATCH', '/device/instance/phoenix/tag', { key: 'k', value: 'v' }, { org });
       await client.report('phoenix', { type: 'event', content: 'before' }, org);
@@ -156,7 +156,7 @@ export function changeDeviceContract(appOf: () => BootedApp): void {
       expect((await client.log('phoenix', '', org)).body.result).toEqual([]);
     });
 
-    test('keeps the counts true, as every change does', async () => {
+    test('keeps the counts correct, as every change does', async () => {
       const counted = 'org-counted';
       const count = async (body: object) =>
         (await client.call('POST', '/device/instance/_count', body, { org: counted })).body.result;

@@ -10,7 +10,7 @@ export function createDeviceContract(appOf: () => BootedApp): void {
   });
 
   describe('creating a device', () => {
-    test('answers the stored entity and makes the product with its first device', async () => {
+    test('returns the stored device, and creates the product with its first device', async () => {
       const reply = await client.create({ id: 'created', ...camera }, 'org-create');
 
       expect(reply.status).toBe(200);
@@ -23,14 +23,14 @@ export function createDeviceContract(appOf: () => BootedApp): void {
       expect(second.body.result.productName).toBe('Cameras');
     });
 
-    test('generates an id where none is given', async () => {
+    test('generates an id if the body has none', async () => {
       const reply = await client.create({ ...camera, id: null });
 
       expect(reply.body.result.id).toMatch(/^[0-9A-Za-z_-]{1,64}$/);
       expect((await client.detail(reply.body.result.id)).status).toBe(200);
     });
 
-    test('lets two organisations use the same id, each seeing its own', async () => {
+    test('lets two organizations use the same id, each for its own device', async () => {
       await client.create({ id: 'shared', ...camera, name: 'One' }, 'org-a');
       const second = await client.create({ id: 'shared', ...camera, name: 'Two' }, 'org-b');
 
@@ -39,7 +39,7 @@ export function createDeviceContract(appOf: () => BootedApp): void {
       expect((await client.detail('shared', 'org-b')).body.result.name).toBe('Two');
     });
 
-    test('DL-02 refuses an id that exists with duplicate_key and changes nothing', async () => {
+    test('DL-02 rejects an existing id with duplicate_key and changes nothing', async () => {
       await client.create({ id: 'twice', ...camera });
 
       const again = await client.create({
@@ -75,7 +75,7 @@ export function createDeviceContract(appOf: () => BootedApp): void {
       expect((await client.detail('contended')).body.result.name).toBe(winner?.body.result.name);
     });
 
-    test("DL-07 ignores members that are the server's to set", async () => {
+    test('DL-07 ignores members that only the server sets', async () => {
       const reply = await client.create({
         id: 'modest',
         ...camera,
@@ -96,7 +96,7 @@ export function createDeviceContract(appOf: () => BootedApp): void {
       expect(reply.body.result).not.toHaveProperty('somethingElse');
     });
 
-    test('names every wrong member at once', async () => {
+    test('reports every invalid member', async () => {
       const reply = await client.create({ id: 'a b', name: ' ', productId: 7 });
 
       expect(reply.status).toBe(400);

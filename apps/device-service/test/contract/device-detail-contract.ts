@@ -50,7 +50,7 @@ export function deviceDetailContract(appOf: () => BootedApp): void {
       expect(reply.body.result.registerTime).toBe(reply.body.result.createTime);
     });
 
-    test('labels states and types in Chinese for who prefers Chinese', async () => {
+    test('has Chinese labels of states and types if the client prefers Chinese', async () => {
       await client.create({ id: 'labelled', ...camera });
 
       const chinese = await client.detail('labelled', 'org-1', 'zh-CN,zh;q=0.9,en;q=0.8');
@@ -63,7 +63,7 @@ export function deviceDetailContract(appOf: () => BootedApp): void {
       expect(neither.body.result.state.text).toBe('Not activated');
     });
 
-    test("CG-12 answers another organisation's device exactly as one that does not exist", async () => {
+    test('CG-12 answers the same for a device of another organization and an unknown one', async () => {
       await client.create({ id: 'private', ...camera });
 
       const foreign = await client.detail('private', 'org-2');
@@ -75,7 +75,7 @@ export function deviceDetailContract(appOf: () => BootedApp): void {
       expect((await client.list('', 'org-2')).body.result).toEqual([]);
     });
 
-    test('is not found for ids that no device can have', async () => {
+    test('is 404 for ids that no device can have', async () => {
       for (const id of ['a%2Fb', '..%2f..', '%00', 'x'.repeat(65), '%F0%9F%98%80']) {
         expect((await client.detail(id)).status).toBe(404);
       }

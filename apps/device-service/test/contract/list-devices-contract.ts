@@ -18,7 +18,7 @@ export function listDevicesContract(appOf: () => BootedApp): void {
       }
     });
 
-    test('answers the newest first, 25 unless asked, with the count in X-Total-Count', async () => {
+    test('returns the newest first, 25 by default, with the count in X-Total-Count', async () => {
       const reply = await client.list('', org);
 
       expect(reply.body).toMatchObject({ status: 200, code: 'success' });
@@ -34,7 +34,7 @@ export function listDevicesContract(appOf: () => BootedApp): void {
       expect(item?.registryTime).toBe(item?.createTime);
     });
 
-    test('pages without gap or repetition', async () => {
+    test('has pages without gaps or repetition', async () => {
       const pages = await Promise.all(
         [0, 1, 2, 3].map((i) => client.list(`?pageIndex=${i}&pageSize=8`, org)),
       );
@@ -44,11 +44,8 @@ export function listDevicesContract(appOf: () => BootedApp): void {
       expect(new Set(ids).size).toBe(30);
     });
 
-    test('GW-39 answers an empty page past the end and clamps a page size above 1000', async () => {
-      const past = await client.list(
-        `?pageIndex=${Number.MAX_SAFE_INTEGER}&pageSize=1000`,
-        org,
-      );
+    test('GW-39 returns an empty page past the end, and limits the page size to 1000', async () => {
+      const past = await client.list(`?pageIndex=${Number.MAX_SAFE_INTEGER}&pageSize=1000`, org);
       const clamped = await client.list('?pageSize=1000000000', org);
 
       expect(past.body.result).toEqual([]);
@@ -67,7 +64,7 @@ export function listDevicesContract(appOf: () => BootedApp): void {
       ['pageIndex=9007199254740992', 'pageIndex'],
       ['pageIndex=-1', 'pageIndex'],
       ['pageIndex=%zz', 'pageIndex'],
-    ])('GW-39 refuses %s and names the property', async (query, property) => {
+    ])('GW-39 rejects %s and names the property', async (query, property) => {
       const reply = await client.list(`?${query}`, org);
 
       expect(reply.status).toBe(400);

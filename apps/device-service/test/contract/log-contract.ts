@@ -18,7 +18,7 @@ export function logContract(appOf: () => BootedApp): void {
   };
 
   describe('reporting', () => {
-    test('stores a record with both times and answers it', async () => {
+    test('stores and returns a record with both times', async () => {
       await made('reporting');
       const timestamp = Date.now() - 60_000;
 
@@ -43,7 +43,7 @@ export function logContract(appOf: () => BootedApp): void {
       expect((await client.log('reporting', '', org)).body.result).toEqual([reply.body.result]);
     });
 
-    test('takes up to 1000 records in one step, all or none', async () => {
+    test('accepts up to 1000 records, all or none', async () => {
       await made('chatty');
       const records = Array.from({ length: 1000 }, (_, i) => ({ type: 'event', content: `${i}` }));
 
@@ -68,7 +68,7 @@ export function logContract(appOf: () => BootedApp): void {
     test.each([
       ['older than 30 days', -30 * DAY - 60_000],
       ['more than 5 minutes ahead', 6 * 60_000],
-    ])('refuses a timestamp %s', async (_what, offset) => {
+    ])('rejects a timestamp %s', async (_what, offset) => {
       await made('clockless');
       const reply = await client.report(
         'clockless',
@@ -92,7 +92,7 @@ export function logContract(appOf: () => BootedApp): void {
       [{ type: 'event', messageId: 'a\nb' }, 'messageId'],
       ['"text"', 'body'],
       [[], 'body'],
-    ])('refuses %j', async (body, property) => {
+    ])('rejects %j', async (body, property) => {
       await made('strict-log');
       const reply = await client.report('strict-log', body, org);
 
@@ -100,7 +100,7 @@ export function logContract(appOf: () => BootedApp): void {
       expect(reply.body.result).toEqual([{ property, message: expect.any(String) }]);
     });
 
-    test('is not found for a device that is not there or of another organisation', async () => {
+    test('is 404 for an unknown device and one of another organization', async () => {
       await client.create({ id: 'theirs', ...camera }, 'org-log-2');
 
       for (const id of ['theirs', 'nobody']) {
@@ -111,7 +111,7 @@ export function logContract(appOf: () => BootedApp): void {
   });
 
   describe('online and offline records', () => {
-    test('move the state, the times and the address', async () => {
+    test('change the state, the times and the address', async () => {
       await made('moving');
       const now = Date.now();
 
@@ -136,7 +136,7 @@ export function logContract(appOf: () => BootedApp): void {
       });
     });
 
-    test('count by when they happened, not by when they arrive', async () => {
+    test('apply in the order of their timestamps, not of their arrival', async () => {
       await made('buffered');
       const now = Date.now();
 
@@ -157,7 +157,7 @@ export function logContract(appOf: () => BootedApp): void {
       });
     });
 
-    test('of a fast clock do not keep later news out', async () => {
+    test('of a fast clock do not block later records', async () => {
       await made('fast');
       await client.report('fast', { type: 'online', timestamp: Date.now() + 240_000 }, org);
       await client.report('fast', { type: 'offline' }, org);
@@ -167,7 +167,7 @@ export function logContract(appOf: () => BootedApp): void {
       expect(onlineTime).toBeLessThanOrEqual(Date.now());
     });
 
-    test('leave a device that is not activated as it is', async () => {
+    test('do not change the state of a device that is not activated', async () => {
       await client.create({ id: 'sleeping', ...camera }, org);
       await client.report('sleeping', { type: 'online' }, org);
 
@@ -190,7 +190,7 @@ export function logContract(appOf: () => BootedApp): void {
       );
     });
 
-    test('answers a page with the total, newest first', async () => {
+    test('returns a page with the total, newest first', async () => {
       const reply = await client.call(
         'POST',
         '/api/v1/device/queried/log/_query',
@@ -207,7 +207,7 @@ export function logContract(appOf: () => BootedApp): void {
       ]);
     });
 
-    test('has a GET form that answers an array', async () => {
+    test('has a GET form that returns an array', async () => {
       const reply = await client.log(
         'queried',
         '?terms[0].column=content&terms[0].termType=in&terms[0].value=n1,n2&includes=content,type',
@@ -221,7 +221,7 @@ export function logContract(appOf: () => BootedApp): void {
       expect(reply.headers['x-total-count']).toBe('2');
     });
 
-    test('pages through records of one timestamp without gap or repetition', async () => {
+    test('has pages without gaps or repetition for records with the same timestamp', async () => {
       await made('burst');
       const timestamp = Date.now() - 1000;
       await client.report(

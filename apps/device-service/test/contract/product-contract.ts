@@ -14,7 +14,7 @@ export function productContract(appOf: () => BootedApp): void {
     client.call(method, `/device/product/${id}`, body, { org });
 
   describe('a product', () => {
-    test('comes into being with its first device, and can be listed and read', async () => {
+    test('is created with its first device, and can be listed and read', async () => {
       await client.create(
         { id: 'p-1', name: 'A', productId: 'meters', productName: 'Meters' },
         org,
@@ -44,7 +44,7 @@ export function productContract(appOf: () => BootedApp): void {
       });
     });
 
-    test('gives its devices what they do not say themselves', async () => {
+    test('supplies the members that its devices do not set', async () => {
       const model = { productId: 'pumps', productName: 'Pumps' };
       await client.create({ id: 'plain', name: 'A', ...model }, org);
       await client.create({ id: 'special', name: 'B', ...model, protocol: 'coap' }, org);
@@ -76,7 +76,7 @@ export function productContract(appOf: () => BootedApp): void {
       expect(byProtocol.body.result.data.map(({ id }) => id)).toEqual(['plain']);
     });
 
-    test('of another organisation is not found and not changed', async () => {
+    test('of another organization is 404 and does not change', async () => {
       await client.create(
         { id: 'x', name: 'X', productId: 'secret', productName: 'S' },
         'org-else',
@@ -91,7 +91,7 @@ export function productContract(appOf: () => BootedApp): void {
       [{ name: ' ' }, 'name'],
       [{ deviceType: 'car' }, 'deviceType'],
       [{ protocol: null }, 'protocol'],
-    ])('refuses %j', async (body, property) => {
+    ])('rejects %j', async (body, property) => {
       const reply = await product('PATCH', 'meters', body);
 
       expect(reply.status).toBe(400);

@@ -115,7 +115,7 @@ export function queryContract(appOf: () => BootedApp): void {
       expect(await ids({ terms })).toEqual(expected);
     });
 
-    test('has a GET form for both ways to list, which finds the same', async () => {
+    test('has a GET form for both list operations, with the same result', async () => {
       const parameters =
         '?terms[0].column=productId&terms[0].value=lamps&terms[1].column=state' +
         '&terms[1].termType=not&terms[1].value=notActive&sorts[0].name=id&sorts[0].order=desc';
@@ -133,14 +133,14 @@ export function queryContract(appOf: () => BootedApp): void {
       expect(count.body.result).toBe(2);
     });
 
-    test('sorts texts by byte on every engine', async () => {
+    test('sorts text by byte on every engine', async () => {
       const reply = await client.query({ sorts: [{ name: 'name', order: 'desc' }] }, org);
 
       const names = reply.body.result.data.map(({ name }) => name);
       expect(names).toEqual(['ключ', 'alpha', "O'Neil", 'Gamma*[x]?', 'Beta_1', 'Beta%2', 'Alpha']);
     });
 
-    test('counts pages from firstPageIndex, takes a known total, and shows chosen fields', async () => {
+    test('counts pages from firstPageIndex, uses a known total, and returns selected fields', async () => {
       const first = await client.query(
         { firstPageIndex: 1, pageIndex: 1, pageSize: 2, orderBy: 'id', includes: ['id', 'name'] },
         org,
@@ -180,7 +180,7 @@ export function queryContract(appOf: () => BootedApp): void {
       },
     );
 
-    test('answers everything at once with paging false, and refuses where that is too much', async () => {
+    test('returns all records with paging false, and rejects a result that is too large', async () => {
       const all = await client.query({ paging: false, pageSize: 1 }, org);
       expect(all.body.result).toMatchObject({ pageIndex: 0, total: 7 });
       expect(all.body.result.data).toHaveLength(7);
@@ -201,7 +201,7 @@ export function queryContract(appOf: () => BootedApp): void {
       expect(reply.body.result).toMatchObject({ total: 1, data: [{ id: 'fresh' }] });
     });
 
-    test('says when counting stopped early, and refuses a page that is too deep', async () => {
+    test('reports when counting stopped early, and rejects a page that is too deep', async () => {
       const deep = await client.query({ pageIndex: 101, pageSize: 1000 }, org);
       expect(deep.body.result).toMatchObject({ total: 7, data: [] });
     });

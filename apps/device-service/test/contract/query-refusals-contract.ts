@@ -10,7 +10,7 @@ export function queryRefusalsContract(appOf: () => BootedApp): void {
     client = createDeviceClient(appOf());
   });
 
-  describe('a device query that is wrong', () => {
+  describe('an invalid device query', () => {
     test.each([
       [{ where: 'colour = red' }, 'where', 'at character 1:'],
       [{ where: 'id = a and (colour = red)' }, 'where', 'at character 13:'],
@@ -59,7 +59,7 @@ export function queryRefusalsContract(appOf: () => BootedApp): void {
       [{ pageSize: 1.5 }, 'pageSize', ''],
       [{ paging: 'no' }, 'paging', ''],
       [[], 'body', ''],
-    ])('refuses %.80j and says where', async (body, property, position) => {
+    ])('rejects %.80j with the position', async (body, property, position) => {
       const reply = await client.query(body, org);
 
       expect(reply.status).toBe(400);
@@ -76,7 +76,7 @@ export function queryRefusalsContract(appOf: () => BootedApp): void {
       ['terms[5].column=colour&terms[5].value=red', 'terms[5].column'],
       ['sorts[0].name=id&sorts[0].direction=asc', 'sorts[0].direction'],
       ['where=id%20~%20a', 'where'],
-    ])('refuses %s in its GET form', async (parameters, property) => {
+    ])('rejects %s in the GET form', async (parameters, property) => {
       const reply = await client.list(`?${parameters}`, org);
 
       expect(reply.status).toBe(400);

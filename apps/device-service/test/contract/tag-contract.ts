@@ -20,7 +20,7 @@ export function tagContract(appOf: () => BootedApp): void {
     });
 
   describe('tags', () => {
-    test('are set, replaced by key, listed, shown in the detail, and removed', async () => {
+    test('can be set, replaced by key, listed, read in the detail, and removed', async () => {
       await client.create({ id: 'tagged', ...camera }, org);
 
       const first = await set('tagged', { key: 'room', value: 'kitchen' });
@@ -60,7 +60,7 @@ export function tagContract(appOf: () => BootedApp): void {
       expect((await list('tagged')).body.result).toEqual([]);
     });
 
-    test('refuses what is no tag, and more than 100', async () => {
+    test('rejects an invalid tag, and more than 100 tags', async () => {
       await client.create({ id: 'crowded', ...camera }, org);
       const many = (from: number) =>
         Array.from({ length: 60 }, (_, i) => ({ key: `k${from + i}`, value: 'v' }));
@@ -78,7 +78,7 @@ export function tagContract(appOf: () => BootedApp): void {
       expect(twice.body.result).toEqual([{ property: '[1].key', message: expect.any(String) }]);
     });
 
-    test("of another organisation's device are not found", async () => {
+    test('of a device of another organization are 404', async () => {
       await client.create({ id: 'foreign', ...camera }, 'org-tag-2');
 
       expect((await set('foreign', { key: 'k', value: 'v' })).status).toBe(404);
