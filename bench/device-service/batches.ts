@@ -47,4 +47,4 @@ for (const name of databaseEngines) {
   await engine.stop();
   rmSync(directory, { recursive: true });
 }
-await gateway.goAway();
+await gateway.stop();

@@ -140,5 +140,5 @@ for (const { service } of services) {
   await service.end('SIGTERM');
 }
 await postgres.stop();
-await gateway.goAway();
+await gateway.stop();
 rmSync(directory, { recursive: true });
