@@ -15,7 +15,7 @@ export interface TableRow {
 }
 
 export function readDocuments(): readonly Document[] {
-  return globSync(['*.md', 'docs/**/*.md'], { cwd: root })
+  return globSync(['*.md', 'docs/**/*.md', 'bench/*/*.md'], { cwd: root })
     .map((path) => path.replaceAll('\\', '/'))
     .sort()
     .map(readDocument);
