@@ -53,7 +53,7 @@ describe('UP-10 a request that bypasses the gateway', () => {
   });
 
   test.each([['JWT'], ['application/jwt'], [undefined]])(
-    'a token of type %s is refused',
+    'a token of type %s is rejected',
     async (typ) => {
       expect((await callWith(await app.gateway.token({}, { typ }))).status).toBe(401);
     },

@@ -69,9 +69,9 @@ export function logContract(appOf: () => BootedApp): void {
       ['older than 30 days', -30 * DAY - 60_000],
       ['more than 5 minutes ahead', 6 * 60_000],
     ])('rejects a timestamp %s', async (_what, offset) => {
-      await made('clockless');
+      await made('withoutTime');
       const reply = await client.report(
-        'clockless',
+        'withoutTime',
         [{ type: 'event', timestamp: Date.now() + offset }],
         org,
       );
@@ -80,7 +80,7 @@ export function logContract(appOf: () => BootedApp): void {
       expect(reply.body.result).toEqual([
         { property: '[0].timestamp', message: expect.any(String) },
       ]);
-      expect((await client.log('clockless', '', org)).body.result).toEqual([]);
+      expect((await client.log('withoutTime', '', org)).body.result).toEqual([]);
     });
 
     test.each([

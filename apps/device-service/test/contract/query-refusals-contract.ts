@@ -12,8 +12,8 @@ export function queryRefusalsContract(appOf: () => BootedApp): void {
 
   describe('an invalid device query', () => {
     test.each([
-      [{ where: 'colour = red' }, 'where', 'at character 1:'],
-      [{ where: 'id = a and (colour = red)' }, 'where', 'at character 13:'],
+      [{ where: 'color = red' }, 'where', 'at character 1:'],
+      [{ where: 'id = a and (color = red)' }, 'where', 'at character 13:'],
       [{ where: 'id ~ a' }, 'where', 'at character 4:'],
       [{ where: 'id =' }, 'where', 'at character 5:'],
       [{ where: 'state = broken' }, 'where', 'at character 9:'],
@@ -48,9 +48,9 @@ export function queryRefusalsContract(appOf: () => BootedApp): void {
       [{ terms: ['id'] }, 'terms[0]', ''],
       [{ terms: { column: 'id' } }, 'terms', ''],
       [{ terms: Array.from({ length: 101 }, () => ({ column: 'id', value: 'x' })) }, 'terms', ''],
-      [{ sorts: [{ name: 'colour' }] }, 'sorts[0].name', ''],
+      [{ sorts: [{ name: 'color' }] }, 'sorts[0].name', ''],
       [{ sorts: [{ name: 'id', order: 'up' }] }, 'sorts[0].order', ''],
-      [{ orderBy: 'id asc, colour desc' }, 'orderBy', 'at character 9:'],
+      [{ orderBy: 'id asc, color desc' }, 'orderBy', 'at character 9:'],
       [{ orderBy: 'id; drop table devices' }, 'orderBy', 'at character 1:'],
       [{ includes: ['secret'] }, 'includes[0]', ''],
       [{ excludes: 'id,secret' }, 'excludes[1]', ''],
@@ -73,7 +73,7 @@ export function queryRefusalsContract(appOf: () => BootedApp): void {
       ['terms[0].colum=id', 'terms[0].colum'],
       ['terms[0]=id', 'terms[0]'],
       ['terms[0].column=id&terms[0].value=a&terms[0].value=b', 'terms[0].value'],
-      ['terms[5].column=colour&terms[5].value=red', 'terms[5].column'],
+      ['terms[5].column=color&terms[5].value=red', 'terms[5].column'],
       ['sorts[0].name=id&sorts[0].direction=asc', 'sorts[0].direction'],
       ['where=id%20~%20a', 'where'],
     ])('rejects %s in the GET form', async (parameters, property) => {
