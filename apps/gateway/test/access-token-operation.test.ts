@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { send } from './http-client.ts';
 import { useSignedCalls } from './signed-calls.ts';
 import { digest } from './test-credentials.ts';
@@ -27,7 +27,7 @@ function present(token: string, headers: Record<string, string> = {}) {
 }
 
 describe('POST /api/v1/token', () => {
-  it('answers a signed request with a token, its real life and a signature', async () => {
+  test('answers a signed request with a token, its real life and a signature', async () => {
     const reply = await ask('{"expires": 600}');
 
     expect(reply.status).toBe(200);
@@ -46,7 +46,7 @@ describe('POST /api/v1/token', () => {
     expect(calls.booted.upstream.requests).toHaveLength(1);
   });
 
-  it.each([
+  test.each([
     ['{}', 7200],
     ['{"expires":1}', 1],
     ['{ "expires" : 86400 }\n', 86_400],
@@ -62,7 +62,7 @@ describe('POST /api/v1/token', () => {
     calls.booted.keepSecret(reply.json.result);
   });
 
-  it.each([
+  test.each([
     '{"expires":1.5}',
     '{"expires":"7200"}',
     '{"expires":null}',
@@ -89,7 +89,7 @@ describe('POST /api/v1/token', () => {
     expect([reply.status, reply.json.code]).toEqual([400, 'illegal_argument']);
   });
 
-  it('SG-33 refuses its own signed reply, sent back as a request', async () => {
+  test('SG-33 refuses its own signed reply, sent back as a request', async () => {
     const reply = await ask('{}');
     calls.booted.keepSecret(reply.json.result);
     const reflected = await send(calls.booted.port, '/api/v1/token', {
@@ -106,14 +106,14 @@ describe('POST /api/v1/token', () => {
     expect([reflected.status, reflected.json.code]).toEqual([400, 'ambiguous_request']);
   });
 
-  it('refuses a body that is not JSON by its type, and one that is too large', async () => {
+  test('refuses a body that is not JSON by its type, and one that is too large', async () => {
     const form = await ask('expires=60', { 'Content-Type': 'text/plain' });
     expect([form.status, form.json.code]).toEqual([415, 'unsupported_media_type']);
     const large = await ask(`{"expires":60${' '.repeat(5000)}}`);
     expect([large.status, large.json.code]).toEqual([413, 'payload_too_large']);
   });
 
-  it('AT-06 does not let a token ask for a token', async () => {
+  test('AT-06 does not let a token ask for a token', async () => {
     const own = await issue();
     const bearer = await calls.booted.issueToken();
     for (const headers of [{ 'X-Access-Token': own }, { Authorization: `Bearer ${bearer}` }]) {
@@ -126,7 +126,7 @@ describe('POST /api/v1/token', () => {
     }
   });
 
-  it('AT-07 gives no second token for the same request', async () => {
+  test('AT-07 gives no second token for the same request', async () => {
     const first = await ask('{"expires": 60}');
     const second = await ask('{"expires": 60}');
 
@@ -136,7 +136,7 @@ describe('POST /api/v1/token', () => {
     expect(second.headers).not.toHaveProperty('x-sign');
   });
 
-  it('is served for POST only', async () => {
+  test('is served for POST only', async () => {
     const reply = await send(calls.booted.port, '/api/v1/token', {
       headers: calls.booted.signed(),
     });
@@ -145,7 +145,7 @@ describe('POST /api/v1/token', () => {
 });
 
 describe('X-Access-Token', () => {
-  it('AT-03 is good at its last second and refused after it', async () => {
+  test('AT-03 is good at its last second and refused after it', async () => {
     const token = await issue('{"expires": 60}');
     calls.now += 59_000;
     expect((await present(token)).status).toBe(200);
@@ -158,12 +158,12 @@ describe('X-Access-Token', () => {
     ]);
   });
 
-  it('AT-04 is refused beside another client’s X-Client-Id', async () => {
+  test('AT-04 is refused beside another client’s X-Client-Id', async () => {
     const reply = await present(await issue(), { 'X-Client-Id': 'another' });
     calls.expectRefused(reply, 401, 'missing_signature');
   });
 
-  it('AT-08 works in its own header only, and a bearer token only in its own', async () => {
+  test('AT-08 works in its own header only, and a bearer token only in its own', async () => {
     const own = await issue();
     const bearer = await calls.booted.issueToken();
     for (const reply of [
@@ -175,7 +175,7 @@ describe('X-Access-Token', () => {
     }
   });
 
-  it.each([
+  test.each([
     ['empty', ''],
     ['a space', 'a b'],
     ['two', 'T1, T2'],
@@ -188,7 +188,7 @@ describe('X-Access-Token', () => {
     expect(calls.booted.upstream.requests).toEqual([]);
   });
 
-  it('AT-09 is refused when it is sent twice', async () => {
+  test('AT-09 is refused when it is sent twice', async () => {
     const token = await issue();
     const reply = await send(calls.booted.port, '/api/device', {
       headers: ['X-Access-Token', token, 'X-Access-Token', token],
@@ -196,14 +196,14 @@ describe('X-Access-Token', () => {
     calls.expectRefused(reply, 400, 'multiple_credentials');
   });
 
-  it('gets no signature on its reply, and is not forwarded', async () => {
+  test('gets no signature on its reply, and is not forwarded', async () => {
     const token = await issue();
     const reply = await present(token);
     expect(reply.headers).not.toHaveProperty('x-sign');
     expect(JSON.stringify(calls.booted.upstream.last().rawHeaders)).not.toContain(token);
   });
 
-  it('is bound to the addresses of its client, as the signature is', async () => {
+  test('is bound to the addresses of its client, as the signature is', async () => {
     await calls.booted.saveClient({ clientId: 'elsewhere' }, 'a key of the other client');
     const body = '{}';
     const signing = { body, clientId: 'elsewhere', secureKey: 'a key of the other client' };

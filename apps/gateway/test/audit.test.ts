@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 
@@ -40,7 +40,7 @@ describe.each(['sqlite', 'redis'])('the audit of the gateway on %s', (engine) =>
     return booted.identity.audit.read({ since, limit: 10 });
   }
 
-  it('SL-09 records a wrong signature once, and names the client where there is one', async () => {
+  test('SL-09 records a wrong signature once, and names the client where there is one', async () => {
     const own = booted.signed({ query: 'a=1' });
     const reply = await send(booted.port, '/api/device?a=2', { headers: own });
     const refused = {
@@ -64,7 +64,7 @@ describe.each(['sqlite', 'redis'])('the audit of the gateway on %s', (engine) =>
     expect(JSON.stringify(entries)).not.toContain(own['X-Sign']);
   });
 
-  it('SL-09 records a replay once', async () => {
+  test('SL-09 records a replay once', async () => {
     const headers = booted.signed({ query: 'b=1' });
     expect((await send(booted.port, '/api/device?b=1', { headers })).status).toBe(200);
     // The first request that is forwarded makes the signing key, and that is recorded, too.
@@ -86,7 +86,7 @@ describe.each(['sqlite', 'redis'])('the audit of the gateway on %s', (engine) =>
     ]);
   });
 
-  it('SL-09 records a token for a signed request once, without the token', async () => {
+  test('SL-09 records a token for a signed request once, without the token', async () => {
     const headers = { 'Content-Type': 'application/json', ...booted.signed({ body: '{}' }) };
     const reply = await send(booted.port, '/api/v1/token', { method: 'POST', headers, body: '{}' });
     booted.keepSecret(reply.json.result);

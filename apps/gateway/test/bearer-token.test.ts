@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed, publicUrl } from './booted-gateway.ts';
 import { type Received, send } from './http-client.ts';
 
@@ -25,7 +25,7 @@ function get(
 }
 
 describe('a bearer token', () => {
-  it.each(['Bearer', 'bearer', 'BEARER'])(
+  test.each(['Bearer', 'bearer', 'BEARER'])(
     'is accepted with the scheme spelled %s',
     async (scheme) => {
       const reply = await get('/api/device', { Authorization: `${scheme} ${token}` });
@@ -35,7 +35,7 @@ describe('a bearer token', () => {
     },
   );
 
-  it('CG-03 is accepted as a query parameter, which goes no further', async () => {
+  test('CG-03 is accepted as a query parameter, which goes no further', async () => {
     const reply = await get(`/api/device?pageSize=2&access_token=${token}&pageIndex=0`);
 
     expect(reply.status).toBe(200);
@@ -45,14 +45,14 @@ describe('a bearer token', () => {
     expect(JSON.stringify(reply.headers)).not.toContain(token);
   });
 
-  it('CG-03 is taken out of the query in every spelling of the name', async () => {
+  test('CG-03 is taken out of the query in every spelling of the name', async () => {
     const reply = await get(`/api/device?%61ccess%5Ftoken=${token}`);
 
     expect(reply.status).toBe(200);
     expect(booted.upstream.last().url).toBe('/api/device');
   });
 
-  it.each([
+  test.each([
     ['two spaces', (value: string) => `Bearer  ${value}`],
     ['a tab', (value: string) => `Bearer\t${value}`],
     ['trailing junk', (value: string) => `Bearer ${value} x`],
@@ -71,7 +71,7 @@ describe('a bearer token', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
-  it('CG-09 is asked for without an error when none was sent', async () => {
+  test('CG-09 is asked for without an error when none was sent', async () => {
     const reply = await get('/api/device');
 
     expect([reply.status, reply.json.code]).toEqual([401, 'unauthorized']);
@@ -81,14 +81,14 @@ describe('a bearer token', () => {
     expect(reply.headers['x-content-type-options']).toBe('nosniff');
   });
 
-  it('CG-09 is asked for without an error when another scheme was sent', async () => {
+  test('CG-09 is asked for without an error when another scheme was sent', async () => {
     const reply = await get('/api/device', { Authorization: 'Basic ZGVtbzp4' });
 
     expect(reply.status).toBe(401);
     expect(reply.headers['www-authenticate']).toBe(`Bearer realm="gatehouse", ${metadata}`);
   });
 
-  it.each([
+  test.each([
     ['unknown', async () => 'nobody'],
     ['expired', async () => booted.issueToken({ exp: Math.floor(Date.now() / 1000) - 1 })],
     ['a refresh token', async () => booted.issueToken({ kind: 'RefreshToken' })],
@@ -102,7 +102,7 @@ describe('a bearer token', () => {
     expect(reply.headers['www-authenticate']).toContain('error="invalid_token"');
   });
 
-  it('CG-09 is refused with the missing scope when it lacks one', async () => {
+  test('CG-09 is refused with the missing scope when it lacks one', async () => {
     const narrow = await booted.issueToken({ scope: 'device:write openid' });
     const reply = await get('/api/device', { Authorization: `Bearer ${narrow}` });
 
@@ -113,7 +113,7 @@ describe('a bearer token', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
-  it('CG-14 is refused as soon as it is revoked', async () => {
+  test('CG-14 is refused as soon as it is revoked', async () => {
     const revoked = await booted.issueToken();
     const key = `token:${booted.identity.credentialHash(revoked)}`;
     await booted.identity.store.delete([key]);
@@ -121,7 +121,7 @@ describe('a bearer token', () => {
     expect((await get('/api/device', { Authorization: `Bearer ${revoked}` })).status).toBe(401);
   });
 
-  it.each(['not json', '{}', '[]', 'null', '{"kind":"AccessToken","clientId":"demo"}'])(
+  test.each(['not json', '{}', '[]', 'null', '{"kind":"AccessToken","clientId":"demo"}'])(
     'CG-18 is refused when its record is damaged: %s',
     async (record) => {
       const damaged = await booted.issueToken();
@@ -132,11 +132,11 @@ describe('a bearer token', () => {
     },
   );
 
-  it('CG-17 is not looked for in a cookie', async () => {
+  test('CG-17 is not looked for in a cookie', async () => {
     expect((await get('/api/device', { Cookie: `access_token=${token}` })).status).toBe(401);
   });
 
-  it('CG-06 is not looked for in a form body', async () => {
+  test('CG-06 is not looked for in a form body', async () => {
     const reply = await send(booted.port, '/device-instance', {
       method: 'POST',
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
@@ -147,7 +147,7 @@ describe('a bearer token', () => {
 });
 
 describe('more than one credential', () => {
-  it('CG-01 refuses a bearer header beside a query token', async () => {
+  test('CG-01 refuses a bearer header beside a query token', async () => {
     const reply = await get(`/api/device?access_token=${token}`, {
       Authorization: `Bearer ${token}`,
     });
@@ -161,7 +161,7 @@ describe('more than one credential', () => {
     kinds.slice(index + 1).map((second) => [first, second] as const),
   );
 
-  it.each(pairs)('CG-02 refuses %s with %s, even if both are good', async (...pair) => {
+  test.each(pairs)('CG-02 refuses %s with %s, even if both are good', async (...pair) => {
     const query = pair.includes('query') ? `access_token=${token}` : '';
     const reply = await get(`/api/device?${query}`, {
       ...(pair.includes('signature') ? booted.signed({ query }) : {}),
@@ -173,7 +173,7 @@ describe('more than one credential', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
-  it('CG-02 calls X-Client-Id alone beside a token a missing signature', async () => {
+  test('CG-02 calls X-Client-Id alone beside a token a missing signature', async () => {
     const reply = await get('/api/device', {
       Authorization: `Bearer ${token}`,
       'X-Client-Id': 'demo',
@@ -182,7 +182,7 @@ describe('more than one credential', () => {
     expect([reply.status, reply.json.code]).toEqual([401, 'missing_signature']);
   });
 
-  it.each([
+  test.each([
     ['Authorization', 'Bearer'],
     ['X-Access-Token', ''],
   ])('CA-10 refuses %s sent twice, though Node would keep or join them', async (name, scheme) => {
@@ -192,13 +192,13 @@ describe('more than one credential', () => {
     expect([reply.status, reply.json.code]).toEqual([400, 'multiple_credentials']);
   });
 
-  it('CG-01 refuses access_token sent twice', async () => {
+  test('CG-01 refuses access_token sent twice', async () => {
     const reply = await get(`/api/device?access_token=${token}&access_token=${token}`);
 
     expect([reply.status, reply.json.code]).toEqual([400, 'multiple_credentials']);
   });
 
-  it('AT-08 refuses a bearer token in X-Access-Token', async () => {
+  test('AT-08 refuses a bearer token in X-Access-Token', async () => {
     const reply = await get('/api/device', { 'X-Access-Token': token });
 
     expect([reply.status, reply.json.code]).toEqual([401, 'unauthorized']);
@@ -207,7 +207,7 @@ describe('more than one credential', () => {
 });
 
 describe('the strict profile', () => {
-  it('refuses a token in the query and takes it in the header', async () => {
+  test('refuses a token in the query and takes it in the header', async () => {
     const strict = await bootGateway({ strict: true });
     const own = await strict.issueToken();
 

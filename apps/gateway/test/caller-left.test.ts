@@ -1,12 +1,12 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { expect, it } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { createForwarder } from '../src/forwarding/forward.ts';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
 import { createUpstream } from '../src/upstream/upstream.ts';
 import { startRecordingUpstream } from './recording-upstream.ts';
 
-it('a caller who left while its internal token was made has nothing forwarded', async () => {
+test('a caller who left while its internal token was made has nothing forwarded', async () => {
   const service = await startRecordingUpstream();
   const upstream = createUpstream({
     health: undefined,
@@ -45,7 +45,7 @@ it('a caller who left while its internal token was made has nothing forwarded', 
     observed,
     route,
     upstream: 'device-service',
-    caller: {
+    verified: {
       kind: 'bearer',
       principal,
       signer: undefined,

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';
 import { send } from './http-client.ts';
@@ -67,7 +67,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 describe('a service with a health path', () => {
-  it('that stops is noticed long before the deadline, and ends what waits for it', async () => {
+  test('that stops is noticed long before the deadline, and ends what waits for it', async () => {
     await boot({ health: '/health' });
     expect((await get()).status).toBe(200);
     onCall = silence;
@@ -100,7 +100,7 @@ describe('a service with a health path', () => {
     expect(changes()).toEqual(['open', 'closed']);
   });
 
-  it('that is slow, and works, is left alone', async () => {
+  test('that is slow, and works, is left alone', async () => {
     await boot({ health: '/health' });
     onCall = (_request, response) => setTimeout(() => response.end('{}'), 6000);
     const replies = await Promise.all([get(), get('POST'), get()]);
@@ -110,7 +110,7 @@ describe('a service with a health path', () => {
     expect(changes()).toEqual([]);
   });
 
-  it.each([
+  test.each([
     [401, []],
     [404, []],
     [503, ['open']],
@@ -123,7 +123,7 @@ describe('a service with a health path', () => {
     expect(changes()).toEqual(expected);
   });
 
-  it('that sends anything while it is asked is not given up', async () => {
+  test('that sends anything while it is asked is not given up', async () => {
     await boot({ health: '/health', timeoutMilliseconds: 7000 });
     // One reply begins and continues only during a probe. The other request gets no reply.
     onCall = (request, response) => {
@@ -140,7 +140,7 @@ describe('a service with a health path', () => {
     expect(changes()).toEqual([]);
   });
 
-  it('is not asked while nobody waits for it', async () => {
+  test('is not asked while nobody waits for it', async () => {
     await boot({ health: '/health' });
     expect((await get()).status).toBe(200);
     await sleep(2500);
@@ -151,7 +151,7 @@ describe('a service with a health path', () => {
 describe('a service without a health path', () => {
   const timeoutMilliseconds = 300;
 
-  it('is given up after five timeouts in a row, and tried once a second', async () => {
+  test('is given up after five timeouts in a row, and tried once a second', async () => {
     await boot({ timeoutMilliseconds });
     onCall = silence;
     for (let count = 0; count < 5; count += 1) {
@@ -174,7 +174,7 @@ describe('a service without a health path', () => {
     expect(changes()).toEqual(['open', 'closed']);
   });
 
-  it('is not given up while any request is answered', async () => {
+  test('is not given up while any request is answered', async () => {
     await boot({ timeoutMilliseconds });
     onCall = (request, response) => {
       if (request.method === 'GET') {

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createUpstream, type Upstream } from '../src/upstream/upstream.ts';
 
 const TIMEOUTS = 5;
@@ -77,12 +77,12 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 describe('the circuit stays closed', () => {
-  it('when callers stall their uploads', async () => {
+  test('when callers stall their uploads', async () => {
     await many(stalledUpload);
     expect(upstream.circuit).toBe('closed');
   });
 
-  it('when requests expire together and another one was answered since they were sent', async () => {
+  test('when requests expire together and another one was answered since they were sent', async () => {
     let received = 0;
     onRequest = () => {
       received += 1;
@@ -95,7 +95,7 @@ describe('the circuit stays closed', () => {
     expect(upstream.circuit).toBe('closed');
   });
 
-  it('when requests expire while they wait for a connection', async () => {
+  test('when requests expire while they wait for a connection', async () => {
     await upstream.close();
     open({ connections: 1 });
     await many(get);
@@ -110,7 +110,7 @@ describe('an open circuit', () => {
     expect(upstream.circuit).toBe('open');
   });
 
-  it('lets the next request through when a stalled upload was the trial', async () => {
+  test('lets the next request through when a stalled upload was the trial', async () => {
     let upload: Promise<unknown> | undefined;
     await until(() => {
       try {
@@ -124,7 +124,7 @@ describe('an open circuit', () => {
     await Promise.allSettled([upload]);
   });
 
-  it('closes when the service answers a WebSocket handshake', async () => {
+  test('closes when the service answers a WebSocket handshake', async () => {
     onRequest = refuse;
     await until(async () => {
       await handshake().catch(() => {});
@@ -133,7 +133,7 @@ describe('an open circuit', () => {
   });
 });
 
-it('five unanswered WebSocket handshakes open the circuit', async () => {
+test('five unanswered WebSocket handshakes open the circuit', async () => {
   await many(handshake);
   expect(upstream.circuit).toBe('open');
 });

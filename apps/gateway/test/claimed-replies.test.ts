@@ -1,7 +1,7 @@
 // requires: redis-server
 
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { type Received, send } from './http-client.ts';
 import { digest } from './test-credentials.ts';
@@ -44,7 +44,7 @@ function reflect(reply: Received, port = booted.port) {
 }
 
 describe('SG-33 the signature of a reply of version 1', () => {
-  it.each([-299_000, 0, 299_000])(
+  test.each([-299_000, 0, 299_000])(
     'is used up for a gateway whose clock differs by %d ms',
     async (difference) => {
       const skewed = await bootGateway({
@@ -62,7 +62,7 @@ describe('SG-33 the signature of a reply of version 1', () => {
     },
   );
 
-  it('stays used up for the tolerance and 60 s more, as that of a request', async () => {
+  test('stays used up for the tolerance and 60 s more, as that of a request', async () => {
     await redis.command('FLUSHALL');
     await booted.saveClient({}, booted.secureKey);
     await send(booted.port, '/api/device', { headers: booted.signed() });
@@ -75,7 +75,7 @@ describe('SG-33 the signature of a reply of version 1', () => {
     }
   });
 
-  it('is the same for two equal replies in one millisecond, and both are signed', async () => {
+  test('is the same for two equal replies in one millisecond, and both are signed', async () => {
     answerWith(() => undefined);
     const [first, second] = await Promise.all([
       send(booted.port, '/api/device', { headers: booted.signed() }),
@@ -88,7 +88,7 @@ describe('SG-33 the signature of a reply of version 1', () => {
     expect((await reflect(second)).status).toBe(401);
   });
 
-  it.each(['killed', 'frozen'] as const)(
+  test.each(['killed', 'frozen'] as const)(
     'is not sent when the store is %s before the claim: the reply is an unsigned 503',
     async (fault) => {
       answerWith(() => (fault === 'killed' ? redis.kill() : redis.freeze()));
@@ -111,7 +111,7 @@ describe('SG-33 the signature of a reply of version 1', () => {
     },
   );
 
-  it('costs nothing in version 2, whose replies are sent without the store', async () => {
+  test('costs nothing in version 2, whose replies are sent without the store', async () => {
     answerWith(() => redis.kill());
     const reply = await send(booted.port, '/api/device', { headers: booted.signedV2() });
     await redis.restart();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed, publicUrl } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 
@@ -24,7 +24,7 @@ function preflight(from: string, headers: Record<string, string> = {}) {
 }
 
 describe('a browser application', () => {
-  it('CG-19 gets its preflight answered here, whatever else it carries', async () => {
+  test('CG-19 gets its preflight answered here, whatever else it carries', async () => {
     const reply = await preflight(origin, {
       'Access-Control-Request-Headers': 'authorization',
       'X-User-Id': 'admin',
@@ -42,7 +42,7 @@ describe('a browser application', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
-  it('SG-19 may send the headers of both versions of the signature, and read those of the reply', async () => {
+  test('SG-19 may send the headers of both versions of the signature, and read those of the reply', async () => {
     const allowed = (await preflight(origin)).headers['access-control-allow-headers'];
     expect(String(allowed).split(', ')).toEqual(
       expect.arrayContaining(['X-Client-Id', 'X-Timestamp', 'X-Sign', 'X-Sign-V2', 'X-Nonce']),
@@ -61,7 +61,7 @@ describe('a browser application', () => {
     );
   });
 
-  it('can read the reply to its own token, and its refusal', async () => {
+  test('can read the reply to its own token, and its refusal', async () => {
     const good = await send(booted.port, '/api/device', {
       headers: { Origin: origin, Authorization: `Bearer ${token}` },
     });
@@ -76,7 +76,7 @@ describe('a browser application', () => {
     }
   });
 
-  it('cannot read the reply to a token of a client that did not register its origin', async () => {
+  test('cannot read the reply to a token of a client that did not register its origin', async () => {
     const other = await booted.issueToken();
     const reply = await send(booted.port, '/api/device', {
       headers: { Origin: origin, Authorization: `Bearer ${other}` },
@@ -86,7 +86,7 @@ describe('a browser application', () => {
     expect(reply.headers.vary).toBe('Origin');
   });
 
-  it.each([
+  test.each([
     'https://evil.example',
     'null',
     'https://app.example.evil.example',
@@ -104,7 +104,7 @@ describe('a browser application', () => {
 });
 
 describe('the protected resource metadata', () => {
-  it('IR-10 names the resource and its authorization server, to anybody', async () => {
+  test('IR-10 names the resource and its authorization server, to anybody', async () => {
     const reply = await send(booted.port, '/.well-known/oauth-protected-resource', {
       headers: { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' },
     });
@@ -120,14 +120,14 @@ describe('the protected resource metadata', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
-  it('IR-10 is where the challenge points to', async () => {
+  test('IR-10 is where the challenge points to', async () => {
     const { headers } = await send(booted.port, '/api/device');
     const url = /resource_metadata="([^"]+)"/.exec(headers['www-authenticate'] ?? '')?.[1] ?? '';
     expect(url).toBe(`${publicUrl}/.well-known/oauth-protected-resource`);
     expect((await send(booted.port, new URL(url).pathname)).status).toBe(200);
   });
 
-  it('does not offer tokens in the query where the strict profile refuses them', async () => {
+  test('does not offer tokens in the query where the strict profile refuses them', async () => {
     const strict = await bootGateway({ strict: true });
     const { json } = await send(strict.port, '/.well-known/oauth-protected-resource');
     expect(json.bearer_methods_supported).toEqual(['header']);

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send, sendRaw } from './http-client.ts';
 
@@ -22,7 +22,7 @@ function bearer(headers: Record<string, string> = {}) {
 }
 
 describe('what the caller sees', () => {
-  it('GW-35 RS-05 has nothing that identifies the service or forges the gateway', async () => {
+  test('GW-35 RS-05 has nothing that identifies the service or forges the gateway', async () => {
     booted.upstream.answerWith((_request, response) => {
       response.writeHead(200, {
         'Content-Type': 'application/json',
@@ -55,7 +55,7 @@ describe('what the caller sees', () => {
     });
   });
 
-  it('has a large reply whole, streamed through', async () => {
+  test('has a large reply whole, streamed through', async () => {
     const chunk = Buffer.alloc(64 * 1024, 'x');
     booted.upstream.answerWith((_request, response) => {
       response.writeHead(200, { 'Content-Type': 'application/octet-stream' });
@@ -69,7 +69,7 @@ describe('what the caller sees', () => {
     expect(reply.body.length).toBe(160 * chunk.length);
   });
 
-  it('keeps status and length where there is no body', async () => {
+  test('keeps status and length where there is no body', async () => {
     booted.upstream.answerWith((_request, response) => {
       response.writeHead(204);
       response.end();
@@ -85,7 +85,7 @@ describe('what the caller sees', () => {
 });
 
 describe('a body that is not taken', () => {
-  it.each(['Content-Length', 'chunked'])(
+  test.each(['Content-Length', 'chunked'])(
     'GW-38 is refused past the limit (%s)',
     async (framing) => {
       const body = Buffer.alloc(1024 * 1024 + 1, 'a');
@@ -103,7 +103,7 @@ describe('a body that is not taken', () => {
     },
   );
 
-  it('GW-37 closes the connection, so that it is never read as the next request', async () => {
+  test('GW-37 closes the connection, so that it is never read as the next request', async () => {
     const smuggled = 'GET /api/device HTTP/1.1\r\nHost: gateway\r\n\r\n';
     const replies = await sendRaw(
       booted.port,
@@ -115,7 +115,7 @@ describe('a body that is not taken', () => {
     expect(replies).toMatch(/Connection: close/i);
   });
 
-  it('survives a service that answers before the body is over', async () => {
+  test('survives a service that answers before the body is over', async () => {
     booted.upstream.answerWith((_request, response) => {
       response.writeHead(409, { 'Content-Type': 'application/json' });
       response.end('{"early":true}');
@@ -130,7 +130,7 @@ describe('a body that is not taken', () => {
     }
   });
 
-  it('is refused on a method that takes none', async () => {
+  test('is refused on a method that takes none', async () => {
     const reply = await send(booted.port, '/api/device', {
       ...bearer({ 'Content-Length': '2' }),
       body: '{}',
@@ -140,7 +140,7 @@ describe('a body that is not taken', () => {
 });
 
 describe('a caller that leaves', () => {
-  it('ends the exchange with the service', async () => {
+  test('ends the exchange with the service', async () => {
     const cut = new Promise<void>((resolve) => {
       booted.upstream.answerWith((request) => request.socket.once('close', () => resolve()));
     });

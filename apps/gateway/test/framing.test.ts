@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send, sendRaw } from './http-client.ts';
 
@@ -39,7 +39,7 @@ async function expectHealthy(): Promise<void> {
 
 describe('the framing of a body', () => {
   const chunked = '2\r\n{}\r\n0\r\n\r\n';
-  it.each([
+  test.each([
     ['GW-12', 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n', chunked],
     ['GW-12', 'Transfer-Encoding: chunked\r\nContent-Length: 2\r\n', chunked],
     ['GW-12', 'Transfer-Encoding: xchunked\r\n', chunked],
@@ -73,7 +73,7 @@ describe('the framing of a body', () => {
     await expectHealthy();
   });
 
-  it('CWE-444 refuses Transfer-Encoding in HTTP/1.0, and reads no second request from its body', async () => {
+  test('CWE-444 refuses Transfer-Encoding in HTTP/1.0, and reads no second request from its body', async () => {
     const smuggled =
       'POST /device-instance HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n' +
       `Authorization: Bearer ${token}\r\nContent-Length: 2\r\n\r\n{}`;
@@ -88,11 +88,11 @@ describe('the framing of a body', () => {
     await expectHealthy();
   });
 
-  it('accepts HTTP/1.0 with a length', async () => {
+  test('accepts HTTP/1.0 with a length', async () => {
     expect(await post('Content-Length: 2\r\n', '{}', '1.0')).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('GW-15 drops trailers: none of them becomes a header', async () => {
+  test('GW-15 drops trailers: none of them becomes a header', async () => {
     const trailers = `X-User-Id: admin\r\nAuthorization: Bearer x\r\nX-Sign: 00\r\n`;
     const reply = await post(
       'Transfer-Encoding: chunked\r\nTrailer: X-User-Id\r\n',
@@ -104,7 +104,7 @@ describe('the framing of a body', () => {
     expect(seen.body.toString()).toBe('{}');
   });
 
-  it('GW-16 never gives one caller what another one asked for', async () => {
+  test('GW-16 never gives one caller what another one asked for', async () => {
     // Every answer names what was asked, so that a desynchronised pair would show.
     booted.upstream.answerWith((request, response) => {
       request.resume();
@@ -141,7 +141,7 @@ describe('the framing of a body', () => {
     );
   });
 
-  it('GW-37 answers pipelined requests in order, each its own', async () => {
+  test('GW-37 answers pipelined requests in order, each its own', async () => {
     booted.upstream.answerWith((request, response) => {
       const delay = request.url?.includes('slow') ? 50 : 0;
       setTimeout(() => response.end(String(request.url)), delay);
@@ -161,7 +161,7 @@ describe('the framing of a body', () => {
 });
 
 describe('the head of a request', () => {
-  it.each([
+  test.each([
     ['g.example:99999999', 'a port that is none'],
     ['user@g.example', 'user information'],
     ['g.example/path', 'a path'],
@@ -177,7 +177,7 @@ describe('the head of a request', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
-  it.each(['gateway', 'gateway:8844', '127.0.0.1:80', '[::1]:8844', 'g_w.example'])(
+  test.each(['gateway', 'gateway:8844', '127.0.0.1:80', '[::1]:8844', 'g_w.example'])(
     'with the Host %j is fine',
     async (host) => {
       const reply = await sendRaw(
@@ -188,7 +188,7 @@ describe('the head of a request', () => {
     },
   );
 
-  it('GW-22 without a Host is refused in HTTP/1.1', async () => {
+  test('GW-22 without a Host is refused in HTTP/1.1', async () => {
     const reply = await sendRaw(
       booted.port,
       `GET /api/device HTTP/1.1\r\nAuthorization: Bearer ${token}\r\n\r\n`,
@@ -196,7 +196,7 @@ describe('the head of a request', () => {
     expect(reply).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  it('GW-24 in HTTP/1.0 is answered, and its connection closed', async () => {
+  test('GW-24 in HTTP/1.0 is answered, and its connection closed', async () => {
     const one = `GET /api/device HTTP/1.0\r\nAuthorization: Bearer ${token}\r\n\r\n`;
     const reply = await sendRaw(booted.port, one);
     expect(reply).toMatch(/^HTTP\/1\.1 200 .*connection: close/is);
@@ -206,7 +206,7 @@ describe('the head of a request', () => {
     expect(booted.upstream.requests.length).toBeLessThanOrEqual(2);
   });
 
-  it.each([
+  test.each([
     ['GET /api/device\r\n\r\n'],
     ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['GET /api/device HTTP/1.9\r\nHost: g\r\n\r\n'],
@@ -221,7 +221,7 @@ describe('the head of a request', () => {
     await expectHealthy();
   });
 
-  it('GW-29 with more headers than are counted is never misread', async () => {
+  test('GW-29 with more headers than are counted is never misread', async () => {
     const many = Array.from({ length: 1100 }, (_, index) => `a${index}: b\r\n`).join('');
     const signed = Object.entries(booted.signed())
       .map(([name, value]) => `${name}: ${value}\r\n`)
@@ -248,7 +248,7 @@ describe('Expect', () => {
     );
   }
 
-  it('GW-27 refuses before it asks for the body', async () => {
+  test('GW-27 refuses before it asks for the body', async () => {
     const stranger = await expecting('Content-Length: 104857600\r\n');
     expect(stranger).toMatch(/^HTTP\/1\.1 401 /);
     const large = await expecting(
@@ -257,7 +257,7 @@ describe('Expect', () => {
     expect(large).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it('GW-27 asks for the body of a request that may come in', async () => {
+  test('GW-27 asks for the body of a request that may come in', async () => {
     const socket = connect(booted.port, '127.0.0.1');
     socket.write(
       `POST /device-instance HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n` +
@@ -271,7 +271,7 @@ describe('Expect', () => {
     socket.destroy();
   });
 
-  it('GW-27 asks for the body of a signed request to verify it', async () => {
+  test('GW-27 asks for the body of a signed request to verify it', async () => {
     const signed = Object.entries(booted.signed({ body: '{}' }));
     const socket = connect(booted.port, '127.0.0.1');
     socket.write(
@@ -285,7 +285,7 @@ describe('Expect', () => {
     socket.destroy();
   });
 
-  it('GW-27 answers 417 to an expectation nobody knows', async () => {
+  test('GW-27 answers 417 to an expectation nobody knows', async () => {
     const reply = await sendRaw(
       booted.port,
       `GET /api/device HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\nExpect: magic\r\n\r\n`,
@@ -295,7 +295,7 @@ describe('Expect', () => {
 });
 
 describe('many connections', () => {
-  it('GW-32 are bounded: those over the limit are closed, the others served', async () => {
+  test('GW-32 are bounded: those over the limit are closed, the others served', async () => {
     const small = await bootGateway({ maximumConnections: 20 });
     const idle = Array.from({ length: 60 }, () => connect(small.port, '127.0.0.1').resume());
     const closed = idle.map((socket) => {

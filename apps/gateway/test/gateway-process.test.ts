@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { send } from './http-client.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -50,7 +50,7 @@ async function freePort(): Promise<number> {
 }
 
 describe('the gateway process', () => {
-  it('starts on an embedded store, answers, publishes its key and ends at SIGTERM', async () => {
+  test('starts on an embedded store, answers, publishes its key and ends at SIGTERM', async () => {
     const [port, operationsPort] = [await freePort(), await freePort()];
     const { child, output, exited } = start({
       GATEWAY_PORT: String(port),
@@ -79,7 +79,7 @@ describe('the gateway process', () => {
     expect(output()).toContain('"msg":"GET device.list 401"');
   });
 
-  it('CF-07 refuses to start and names every wrong variable, not its value', async () => {
+  test('CF-07 refuses to start and names every wrong variable, not its value', async () => {
     const { output, exited } = start({
       GATEWAY_PORT: 'eighty',
       DEVICE_SERVICE_URL: 'not-an-address',
@@ -99,7 +99,7 @@ describe('the gateway process', () => {
     expect(output()).not.toMatch(/eighty|not-an-address|lax|10\.0\.0\.0/);
   });
 
-  it('CF-07 refuses misspelt names with all else that is wrong, and tells what is meant and no value', async () => {
+  test('CF-07 refuses misspelt names with all else that is wrong, and tells what is meant and no value', async () => {
     const { output, exited } = start({
       SECURTY_PROFILE: 'strict-marker',
       TRUSTED_PROXY: '10.9.8.7',
@@ -119,7 +119,7 @@ describe('the gateway process', () => {
     expect(output()).not.toMatch(/marker|10\.9|17\/23|eighty/);
   });
 
-  it.each(['STORE_URL_FIL', 'GATEWAY_URI', 'DATA_DIRR', 'BOOTSTRAP_FILES', 'MASTER_KEYFILE'])(
+  test.each(['STORE_URL_FIL', 'GATEWAY_URI', 'DATA_DIRR', 'BOOTSTRAP_FILES', 'MASTER_KEYFILE'])(
     'CF-07 makes no demo and no key where %s was to say that it is none',
     async (name) => {
       const { output, exited } = start({ [name]: 'marker', LOG_LEVEL: 'shouting' });
@@ -131,7 +131,7 @@ describe('the gateway process', () => {
     },
   );
 
-  it('CF-01 refuses plain http and trust in every proxy at an address that is not loopback', async () => {
+  test('CF-01 refuses plain http and trust in every proxy at an address that is not loopback', async () => {
     const { output, exited } = start({
       GATEWAY_URL: 'http://gateway.example',
       TRUSTED_PROXIES: '0.0.0.0/0',
@@ -158,14 +158,14 @@ describe('the gateway process', () => {
     };
   }
 
-  it('CF-01 starts at a public address with random keys behind named proxies', async () => {
+  test('CF-01 starts at a public address with random keys behind named proxies', async () => {
     const { child, output, exited } = start({ ...production(), TRUSTED_PROXIES: '10.0.0.0/8' });
     await once(child, 'message');
     child.kill('SIGTERM');
     expect([(await exited)[0], output()]).toEqual([0, expect.not.stringContaining('refuse')]);
   });
 
-  it('CF-01 SL-07 refuses a public address with made-up keys and secrets and half the internet as proxies, all at once', async () => {
+  test('CF-01 SL-07 refuses a public address with made-up keys and secrets and half the internet as proxies, all at once', async () => {
     const zeros = join(directory, 'zeros');
     writeFileSync(zeros, '0'.repeat(64), { mode: 0o600 });
     const bootstrap = join(directory, 'bootstrap.json');
@@ -193,7 +193,7 @@ describe('the gateway process', () => {
     expect(output()).not.toContain('password12345678');
   });
 
-  it('CF-01 refuses a public address with files that other users can read, and names the commands', async () => {
+  test('CF-01 refuses a public address with files that other users can read, and names the commands', async () => {
     const environment = production();
     const bootstrap = join(directory, 'bootstrap.json');
     writeFileSync(bootstrap, '{}');
@@ -211,7 +211,7 @@ describe('the gateway process', () => {
     expect(output()).toContain('  GATEWAY_PORT: must be');
   });
 
-  it.each(['--inspect=0', '--heapsnapshot-signal=SIGUSR2', '--report-on-signal'])(
+  test.each(['--inspect=0', '--heapsnapshot-signal=SIGUSR2', '--report-on-signal'])(
     'SL-10 refuses a public address when Node is started with %s',
     async (option) => {
       const { output, exited } = start({ ...production(), NODE_OPTIONS: option });
@@ -220,7 +220,7 @@ describe('the gateway process', () => {
     },
   );
 
-  it('CF-01 SL-07 refuses a public address over a store that has the demo', async () => {
+  test('CF-01 SL-07 refuses a public address over a store that has the demo', async () => {
     const demo = { DATA_DIR: directory, GATEWAY_PORT: '0', OPERATIONS_PORT: '0' };
     const first = start(demo);
     await once(first.child, 'message');
@@ -237,7 +237,7 @@ describe('the gateway process', () => {
     expect(output()).toContain('  STORE_URL: names a store with the demo user');
   });
 
-  it('RD-01 starts while its store is away, says so in /ready and answers 503', async () => {
+  test('RD-01 starts while its store is away, says so in /ready and answers 503', async () => {
     const [port, operationsPort] = [await freePort(), await freePort()];
     const masterKeyFile = join(directory, 'key');
     writeFileSync(masterKeyFile, 'ab'.repeat(32), { mode: 0o600 });

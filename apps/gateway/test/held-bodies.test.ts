@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { HeldBodiesLimits } from '../src/authentication/held-bodies.ts';
 import {
   type BootedGateway,
@@ -73,7 +73,7 @@ async function until(isSo: () => boolean, seconds = 10): Promise<void> {
 }
 
 describe('bodies that wait to be verified', () => {
-  it('CWE-400 of five addresses that send slowly hold up no other caller', async () => {
+  test('CWE-400 of five addresses that send slowly hold up no other caller', async () => {
     await boot(undefined, { maximumConnections: 4096, trustedProxies: [] });
     const addresses = [2, 3, 4, 5, 6].map((last) => `127.0.0.${last}`);
     const perAddress = 32;
@@ -96,7 +96,7 @@ describe('bodies that wait to be verified', () => {
     expect(await others()).toEqual(Array(6).fill(200));
   });
 
-  it.each([
+  test.each([
     ['demo', 1],
     ['nobody', 1],
     ['demo', 2],
@@ -114,7 +114,7 @@ describe('bodies that wait to be verified', () => {
     },
   );
 
-  it('CWE-770 of all addresses make room for each other, the slowest first', async () => {
+  test('CWE-770 of all addresses make room for each other, the slowest first', async () => {
     await boot({});
     const stopped = begin('192.0.2.1', 150);
     const steady = begin('192.0.2.2', 100);
@@ -131,7 +131,7 @@ describe('bodies that wait to be verified', () => {
     expect(steady.isOpen()).toBe(true);
   });
 
-  it('are told to come back later, and get no signature', async () => {
+  test('are told to come back later, and get no signature', async () => {
     await boot({});
     const first = begin('192.0.2.1', 150);
     await sleep(50);
@@ -145,7 +145,7 @@ describe('bodies that wait to be verified', () => {
     expect(text).not.toMatch(/x-sign/i);
   });
 
-  it('leave room that is reserved for small ones', async () => {
+  test('leave room that is reserved for small ones', async () => {
     await boot({});
     const large = [begin('192.0.2.1', 145), begin('192.0.2.2', 145)];
     await sleep(100);
@@ -156,7 +156,7 @@ describe('bodies that wait to be verified', () => {
     expect([...large, ...small].map((body) => body.isOpen())).toEqual(Array(4).fill(true));
   });
 
-  it('CWE-400 that are small and slow make room for small ones', async () => {
+  test('CWE-400 that are small and slow make room for small ones', async () => {
     await boot({});
     for (let last = 1; last <= 20; last += 1) {
       begin(`192.0.2.${last}`, 15);
@@ -167,20 +167,20 @@ describe('bodies that wait to be verified', () => {
     }
   });
 
-  it('may be larger than the room of an address, one at a time', async () => {
+  test('may be larger than the room of an address, one at a time', async () => {
     await boot({});
     expect((await post('192.0.2.1', 280)).status).toBe(200);
     expect((await post('192.0.2.1', 280)).status).toBe(200);
   });
 
-  it('are too large where no room would ever hold them', async () => {
+  test('are too large where no room would ever hold them', async () => {
     await boot({});
     const body = begin('192.0.2.1', 400);
     await until(() => body.status() !== undefined);
     expect(body.status()).toBe('413');
   });
 
-  it('CWE-400 must come at a minimum rate', async () => {
+  test('CWE-400 must come at a minimum rate', async () => {
     await boot({ patienceMilliseconds: 600, bytesPerSecond: 4 * KIBIBYTE });
     const stopped = begin('192.0.2.1', 10);
     const trickle = begin('192.0.2.2', 10);
@@ -199,7 +199,7 @@ describe('bodies that wait to be verified', () => {
     expect(steady.isOpen()).toBe(true);
   });
 
-  it('give back what they held, however they end', async () => {
+  test('give back what they held, however they end', async () => {
     await boot({});
     for (let round = 0; round < 5; round += 1) {
       const left = begin('192.0.2.1', 180);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicLocation } from '../src/forwarding/public-location.ts';
 import { type BootedGateway, bootGateway, closeUnharmed, publicUrl } from './booted-gateway.ts';
 import { send } from './http-client.ts';
@@ -13,7 +13,7 @@ describe('the public location', () => {
   const deep = at('http://devices:8850/base/v1');
   const behindPath = at('http://devices:8850', 'https://gateway.example/iot');
 
-  it.each([
+  test.each([
     // Relative ones stay.
     ['/device/instance/1', plain, '/device/instance/1'],
     ['1?a=b#c', plain, '1?a=b#c'],
@@ -47,7 +47,7 @@ describe('the public location', () => {
     expect(publicLocation(value, context)).toBe(expected);
   });
 
-  it.each([
+  test.each([
     ['https://evil.example/', plain],
     ['//evil.example/', plain],
     ['/\\evil.example/', plain],
@@ -92,7 +92,7 @@ describe('what a service says about other places', () => {
     return send(booted.port, '/api/device', { headers: authorization });
   }
 
-  it.each([201, 301, 302, 303, 307, 308])(
+  test.each([201, 301, 302, 303, 307, 308])(
     'reaches the caller of a %d as the public URL',
     async (status) => {
       const { url } = booted.upstream;
@@ -110,7 +110,7 @@ describe('what a service says about other places', () => {
     },
   );
 
-  it.each([301, 302, 303, 307, 308])(
+  test.each([301, 302, 303, 307, 308])(
     'is a 502 where a %d leads to another origin',
     async (status) => {
       const reply = await get(status, ['Location', 'https://evil.example/']);
@@ -120,7 +120,7 @@ describe('what a service says about other places', () => {
     },
   );
 
-  it('is withheld where the reply is no redirect', async () => {
+  test('is withheld where the reply is no redirect', async () => {
     const reply = await get(201, [
       'Location',
       'http://10.0.0.7/x',
@@ -133,11 +133,11 @@ describe('what a service says about other places', () => {
     expect(reply.headers).not.toHaveProperty('content-location');
   });
 
-  it('is a 502 where a redirect has two locations', async () => {
+  test('is a 502 where a redirect has two locations', async () => {
     expect((await get(302, ['Location', '/a', 'Location', '/b'])).status).toBe(502);
   });
 
-  it('never reaches the caller in Refresh or Link', async () => {
+  test('never reaches the caller in Refresh or Link', async () => {
     const reply = await get(200, [
       'Refresh',
       '0; url=https://evil.example/',

@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accessTokenKey } from '@gatehouse/identity';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
 import type { Route } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
@@ -109,7 +109,7 @@ function answerWithEvents(): { ended: Promise<void> } {
 }
 
 describe('a reply that stays open', () => {
-  it('sends events as they come, past the deadline of the route', async () => {
+  test('sends events as they come, past the deadline of the route', async () => {
     const { ended } = answerWithEvents();
     const reply = await listen();
     expect(reply.headers['content-type']).toBe('text/event-stream');
@@ -124,7 +124,7 @@ describe('a reply that stays open', () => {
     await ended;
   });
 
-  it('is cut within two seconds after its credential is revoked', async () => {
+  test('is cut within two seconds after its credential is revoked', async () => {
     const { ended } = answerWithEvents();
     const reply = await listen();
     reply.on('error', () => {});
@@ -137,7 +137,7 @@ describe('a reply that stays open', () => {
     expect(reply.complete).toBe(false);
   });
 
-  it('is cut within two seconds after its client loses the scope', async () => {
+  test('is cut within two seconds after its client loses the scope', async () => {
     const { ended } = answerWithEvents();
     const reply = await listen();
     reply.on('error', () => {});
@@ -154,12 +154,12 @@ describe('a reply that stays open', () => {
     }
   });
 
-  it('refuses signed requests: nobody could sign its end', async () => {
+  test('refuses signed requests: nobody could sign its end', async () => {
     const reply = await send(booted.port, '/events', { headers: booted.signed() });
     expect([reply.status, reply.json.code]).toEqual([401, 'unauthorized']);
   });
 
-  it('must still begin before the deadline', async () => {
+  test('must still begin before the deadline', async () => {
     booted.upstream.answerWith(() => {});
     const reply = await send(booted.port, '/events', {
       headers: { Authorization: `Bearer ${token}` },
@@ -209,7 +209,7 @@ describe('an upgrade', () => {
     });
   }
 
-  it('GW-25 to websocket reaches the service on a route that allows it, verified', async () => {
+  test('GW-25 to websocket reaches the service on a route that allows it, verified', async () => {
     const own = await gateway.issueToken();
     const { status, headers, socket } = await handshake('/socket?a=1', {
       Authorization: `Bearer ${own}`,
@@ -229,7 +229,7 @@ describe('an upgrade', () => {
     expect(gateway.log()).toContain('"msg":"GET socket 101"');
   });
 
-  it('GW-25 takes the token of a browser, from the query, and does not pass it on', async () => {
+  test('GW-25 takes the token of a browser, from the query, and does not pass it on', async () => {
     const own = await gateway.issueToken();
     const { status, socket } = await handshake(`/socket?access_token=${own}&a=1`, {});
     expect(status).toBe(101);
@@ -237,7 +237,7 @@ describe('an upgrade', () => {
     socket?.destroy();
   });
 
-  it('is cut within two seconds after its credential is revoked', async () => {
+  test('is cut within two seconds after its credential is revoked', async () => {
     const own = await gateway.issueToken();
     const { socket } = await handshake('/socket', { Authorization: `Bearer ${own}` });
     const { store, credentialHash } = gateway.identity;
@@ -249,7 +249,7 @@ describe('an upgrade', () => {
     expect(performance.now() - started).toBeLessThan(2000);
   });
 
-  it('is cut within two seconds after its client loses the scope', async () => {
+  test('is cut within two seconds after its client loses the scope', async () => {
     const own = await gateway.issueToken();
     const { socket } = await handshake('/socket', { Authorization: `Bearer ${own}` });
     await gateway.saveClient({ scopes: ['device:write'] });
@@ -264,7 +264,7 @@ describe('an upgrade', () => {
     }
   });
 
-  it.each([
+  test.each([
     ['without a credential', '/socket', {}, 401],
     ['with a bad one', '/socket', { Authorization: 'Bearer unknown' }, 401],
     ['on a route that does not allow it', '/events', { Authorization: 'good' }, 400],
@@ -280,12 +280,12 @@ describe('an upgrade', () => {
     expect(upgrades.length).toBe(path.includes('refuse') ? 1 : 0);
   });
 
-  it('GW-25 does not let a signed request in', async () => {
+  test('GW-25 does not let a signed request in', async () => {
     expect((await handshake('/socket', gateway.signed())).status).toBe(401);
     expect(upgrades).toEqual([]);
   });
 
-  it('closes the connection of a refused one, and survives one that leaves at once', async () => {
+  test('closes the connection of a refused one, and survives one that leaves at once', async () => {
     const reply = await sendRaw(
       port,
       'GET /socket HTTP/1.1\r\nHost: g\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',

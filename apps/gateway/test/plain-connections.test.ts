@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { ExchangeHandler, ReplyController } from '../src/upstream/http1/connection.ts';
 import { ConnectionPool } from '../src/upstream/http1/connection-pool.ts';
@@ -65,7 +65,7 @@ function ask(
 const whole = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
 describe('connections to a service', () => {
-  it('are used again, one exchange at a time', async () => {
+  test('are used again, one exchange at a time', async () => {
     let atOnce = 0;
     answer = async (socket, request) => {
       atOnce += 1;
@@ -84,7 +84,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  it('are not lent when they are closed already, and nobody has been told', async () => {
+  test('are not lent when they are closed already, and nobody has been told', async () => {
     answer = (socket) => socket.write(whole('{}'));
     const pool = open(1);
     await ask(pool);
@@ -105,7 +105,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  it('UP-11 pass over interim replies, to HEAD too', async () => {
+  test('UP-11 pass over interim replies, to HEAD too', async () => {
     answer = (socket) =>
       socket.write(
         'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n',
@@ -115,7 +115,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  it('say that there is no body where one could be', async () => {
+  test('say that there is no body where one could be', async () => {
     const seen: string[] = [];
     answer = (socket, request) => {
       seen.push(request.toLowerCase());
@@ -130,7 +130,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  it.each([
+  test.each([
     ['with the reply', 0],
     ['later', 30],
   ])('GW-16 CWE-444 end where a service sends more than its reply %s', async (_name, delay) => {
@@ -148,7 +148,7 @@ describe('connections to a service', () => {
     const first = ask(pool).catch(({ message }: Error) => message);
     expect(await first).toEqual(
       delay === 0
-        ? 'The reply is longer than it said.'
+        ? 'The reply is longer than announced.'
         : expect.objectContaining({ body: '{}', status: 200 }),
     );
     const [used] = sockets;
@@ -162,7 +162,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  it('CWE-444 end where bytes follow a reply that has no body', async () => {
+  test('CWE-444 end where bytes follow a reply that has no body', async () => {
     const smuggled = whole('smuggled');
     answer = (socket) => socket.write(`HTTP/1.1 204 No Content\r\n\r\n${smuggled}`);
     const pool = open(1);
@@ -174,7 +174,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  it('CWE-444 are not reused before the bytes that arrived during the last reply are read', async () => {
+  test('CWE-444 are not reused before the bytes that arrived during the last reply are read', async () => {
     answer = (socket) => socket.write(whole('first'));
     const pool = open(1);
     const second = Promise.withResolvers<string>();
@@ -204,7 +204,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  it('end with a cancelled exchange, and whoever waits gets another one', async () => {
+  test('end with a cancelled exchange, and whoever waits gets another one', async () => {
     answer = () => {};
     const pool = open(1);
     let controller: ReplyController | undefined;
@@ -221,7 +221,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  it('send nothing of a request that was cancelled while it waited', async () => {
+  test('send nothing of a request that was cancelled while it waited', async () => {
     let requests = 0;
     answer = async (socket) => {
       requests += 1;
@@ -239,7 +239,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  it('hold a reply back as long as nobody takes it', async () => {
+  test('hold a reply back as long as nobody takes it', async () => {
     const size = 8 * 1024 * 1024;
     answer = (socket) => socket.write(whole('x'.repeat(size)));
     const pool = open(1);
@@ -272,7 +272,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  it.each([
+  test.each([
     { path: '/a b' },
     { path: '/a\r\nX: y' },
     { headers: ['x', 'y\r\nz: 1'] },
@@ -292,7 +292,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  it('lets a reply on its way end before it closes', async () => {
+  test('lets a reply on its way end before it closes', async () => {
     answer = async (socket) => {
       await sleep(50);
       socket.write(whole('late'));
@@ -354,7 +354,7 @@ describe('a reply, read by us and by llhttp', () => {
     });
   }
 
-  it('UP-07 is never whole for us and another one for it', async () => {
+  test('UP-07 is never whole for us and another one for it', async () => {
     let accepted = 0;
     await fc.assert(
       fc.asyncProperty(anyReply, async (text) => {

@@ -6,7 +6,7 @@ import {
   startStoreEngine,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
 import { type BootedGateway, type BootOptions, bootGateway } from './booted-gateway.ts';
 import { type Received, send } from './http-client.ts';
@@ -35,7 +35,7 @@ function bearer(token: string, headers: Record<string, string> = {}) {
 }
 
 describe('the limit of a client', () => {
-  it('RL-07 answers 429 with Retry-After, JSON and no-store, and says how much is left', async () => {
+  test('RL-07 answers 429 with Retry-After, JSON and no-store, and says how much is left', async () => {
     const gateway = await boot({ clientRateLimit: { requests: 3, windowSeconds: 60 } });
     const token = await gateway.issueToken();
     const replies: Received[] = [];
@@ -55,7 +55,7 @@ describe('the limit of a client', () => {
     expect(gateway.upstream.requests).toHaveLength(3);
   });
 
-  it('begins anew with the next window', async () => {
+  test('begins anew with the next window', async () => {
     const gateway = await boot({ clientRateLimit: { requests: 2, windowSeconds: 1 } });
     const token = await gateway.issueToken();
     const ask = async () => (await send(gateway.port, '/api/device', bearer(token))).status;
@@ -64,7 +64,7 @@ describe('the limit of a client', () => {
     expect(await ask()).toBe(200);
   });
 
-  it('is one for all kinds of its credentials, and of its own', async () => {
+  test('is one for all kinds of its credentials, and of its own', async () => {
     const gateway = await boot({ clientRateLimit: { requests: 2, windowSeconds: 60 } });
     await gateway.saveClient({ clientId: 'other' });
     const [own, other] = [
@@ -82,7 +82,7 @@ describe('the limit of a client', () => {
     expect(replies[2]?.headers).toHaveProperty('x-sign');
   });
 
-  it('RL-05 of a route counts the route, whatever its path looks like', async () => {
+  test('RL-05 of a route counts the route, whatever its path looks like', async () => {
     const routes = deviceRoutes.map((route) => ({
       ...route,
       rateLimit:
@@ -104,7 +104,7 @@ describe('the limit of a client', () => {
 });
 
 describe('the limit of an address', () => {
-  it('counts what is not verified', async () => {
+  test('counts what is not verified', async () => {
     const gateway = await boot({ addressRateLimit: { requests: 5, windowSeconds: 60 } });
     const replies: Received[] = [];
     for (let count = 0; count < 8; count += 1) {
@@ -115,7 +115,7 @@ describe('the limit of an address', () => {
     expect(replies[7]?.headers).toMatchObject({ 'retry-after': expect.any(String) });
   });
 
-  it('stops bad credentials before the store is asked, ten times later than the rest', async () => {
+  test('stops bad credentials before the store is asked, ten times later than the rest', async () => {
     const gateway = await boot({ addressRateLimit: { requests: 2, windowSeconds: 60 } });
     let reads = 0;
     const { store } = gateway.identity;
@@ -135,7 +135,7 @@ describe('the limit of an address', () => {
     expect((await send(gateway.port, '/api/device', bearer(token))).status).toBe(429);
   });
 
-  it('does not shut out verified clients behind an address that others make noise from', async () => {
+  test('does not shut out verified clients behind an address that others make noise from', async () => {
     const gateway = await boot({ addressRateLimit: { requests: 2, windowSeconds: 60 } });
     const token = await gateway.issueToken();
     const anonymous = async () => (await send(gateway.port, '/api/device')).status;
@@ -153,7 +153,7 @@ describe('the limit of an address', () => {
     expect([await anonymous(), await bad()]).toEqual([429, 429]);
   });
 
-  it('counts no verified request', async () => {
+  test('counts no verified request', async () => {
     const gateway = await boot({ addressRateLimit: { requests: 1, windowSeconds: 60 } });
     const token = await gateway.issueToken();
     for (let count = 0; count < 5; count += 1) {
@@ -161,7 +161,7 @@ describe('the limit of an address', () => {
     }
   });
 
-  it('RL-11 is not given back by a success in between', async () => {
+  test('RL-11 is not given back by a success in between', async () => {
     const gateway = await boot({ addressRateLimit: { requests: 2, windowSeconds: 60 } });
     const token = await gateway.issueToken();
     const ask = async (text: string) =>
@@ -171,7 +171,7 @@ describe('the limit of an address', () => {
     ]);
   });
 
-  it.each(['X-Forwarded-For', 'X-Real-IP', 'Forwarded'])(
+  test.each(['X-Forwarded-For', 'X-Real-IP', 'Forwarded'])(
     'RL-01 is not escaped by %s from a peer that is no trusted proxy',
     async (name) => {
       const gateway = await boot({ addressRateLimit: { requests: 3, windowSeconds: 60 } });
@@ -185,7 +185,7 @@ describe('the limit of an address', () => {
     },
   );
 
-  it('RL-02 is one for a /56 of IPv6 and for a mapped IPv4 address', async () => {
+  test('RL-02 is one for a /56 of IPv6 and for a mapped IPv4 address', async () => {
     const gateway = await boot({
       addressRateLimit: { requests: 1, windowSeconds: 60 },
       trustedProxies: ['127.0.0.1'],
@@ -199,7 +199,7 @@ describe('the limit of an address', () => {
     expect(await ask('::ffff:192.0.2.7')).toBe(429);
   });
 
-  it.each(['garbage', '[::', '::ffff:999.1.1.1', ',,,', '1.2.3.4, garbage'])(
+  test.each(['garbage', '[::', '::ffff:999.1.1.1', ',,,', '1.2.3.4, garbage'])(
     'RL-10 survives X-Forwarded-For: %s',
     async (value) => {
       const gateway = await boot({ trustedProxies: ['127.0.0.1'] });
@@ -222,7 +222,7 @@ describe.each(storeEngines)('limits on %s', (name) => {
   });
   afterAll(() => engine.stop());
 
-  it('RL-03 RL-06 are one for two gateways, and hold against 200 requests at once', async () => {
+  test('RL-03 RL-06 are one for two gateways, and hold against 200 requests at once', async () => {
     const limit = { requests: 50, windowSeconds: 60 };
     const masterKey = Buffer.alloc(32, 7);
     const options = { storeUrl: engine.storeUrl, clientRateLimit: limit, masterKey };
@@ -242,7 +242,7 @@ describe.each(storeEngines)('limits on %s', (name) => {
 });
 
 describe('a store that is away', () => {
-  it('RL-04 is a 503, never a request without a limit', async () => {
+  test('RL-04 is a 503, never a request without a limit', async () => {
     const redis = await startRedisServer();
     const gateway = await boot({
       storeUrl: redis.url,

@@ -1,7 +1,7 @@
 // requires: redis-server
 
 import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { type Received, type Sent, send } from './http-client.ts';
 
@@ -222,16 +222,16 @@ describe.each(
     await closeUnharmed(booted).finally(() => store.stop());
   });
 
-  it.each(Object.entries(captures))('%s, is no other request', async (_name, capture) => {
+  test.each(Object.entries(captures))('%s, is no other request', async (_name, capture) => {
     expect(await accepted(capture, booted)).toEqual([]);
   });
 
-  it('the reply to a GET, is no request at another gateway', async () => {
+  test('the reply to a GET, is no request at another gateway', async () => {
     const capture = captures['the reply to a GET, no envelope'];
     expect(await accepted(capture ?? replyWith('{}'), booted, other)).toEqual([]);
   });
 
-  it('a reply of version 2, is no request of either version', async () => {
+  test('a reply of version 2, is no request of either version', async () => {
     const capture = async (): Promise<Captured> => {
       const reply = await send(booted.port, '/api/device', { headers: booted.signedV2() });
       const headers = signatureOf(reply);
@@ -249,7 +249,7 @@ describe.each(
     expect(await accepted(asVersion1, booted)).toEqual([]);
   });
 
-  it('with MD5, is no other request', async () => {
+  test('with MD5, is no other request', async () => {
     await booted.saveClient({ clientId: 'demo', signatureAlgorithm: 'MD5' });
     await booted.saveClient({ clientId: 'twin', signatureAlgorithm: 'MD5' });
     const capture = async (): Promise<Captured> => {
@@ -284,7 +284,7 @@ describe('SG-33 a request of version 1 whose body is like an envelope', () => {
     return send(booted.port, '/device-instance', { method: 'POST', headers, body });
   }
 
-  it.each([
+  test.each([
     ['an alarm event', { deviceId: 'd1', ...event }],
     ['one more member', { ...reply, deviceId: 'd1' }],
     ['a status below 100', event],
@@ -294,7 +294,7 @@ describe('SG-33 a request of version 1 whose body is like an envelope', () => {
     expect((await post(value)).status).toBe(200);
   });
 
-  it.each([
+  test.each([
     ['an error', { ...reply, status: 404 }],
     ['a result', { ...reply, result: [] }],
     ['an expiry', { ...reply, result: 'x', expires: 60 }],
@@ -308,7 +308,7 @@ describe('SG-33 a request of version 1 whose body is like an envelope', () => {
 });
 
 describe('SG-33 another installation with the same client and secure key', () => {
-  it('accepts a captured reply that is no envelope, and refuses one that is', async () => {
+  test('accepts a captured reply that is no envelope, and refuses one that is', async () => {
     const booted = await bootGateway({ now: () => clock });
     const installation = await bootGateway({ now: () => clock });
     await installation.saveClient({}, booted.secureKey);

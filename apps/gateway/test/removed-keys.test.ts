@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 
@@ -12,7 +12,7 @@ const secureKey = 'the-key-that-will-be-removed';
 describe.each(storeEngines)('a secure key that is removed, at the gateway on %s', (engine) => {
   let store: StoreEngine;
   let booted: BootedGateway;
-  let test = 0;
+  let testNumber = 0;
   let clientId: string;
   let newKey: string;
   let oldKeyId: string;
@@ -26,8 +26,8 @@ describe.each(storeEngines)('a secure key that is removed, at the gateway on %s'
     await closeUnharmed(booted).finally(() => store.stop());
   });
   beforeEach(async () => {
-    test += 1;
-    clientId = `client-${test}`;
+    testNumber += 1;
+    clientId = `client-${testNumber}`;
     await booted.saveClient({ clientId }, secureKey);
     const rotated = await booted.identity.clients.rotateKey(clientId, { replaceOldest: false });
     newKey = rotated.secureKey;
@@ -65,7 +65,7 @@ describe.each(storeEngines)('a secure key that is removed, at the gateway on %s'
     await sleep(60);
   };
 
-  it.each(['version 1', 'version 2'] as const)(
+  test.each(['version 1', 'version 2'] as const)(
     'revokes the X-Access-Tokens that it signed for in %s, and no other',
     async (version) => {
       const old = await issue(issuers[version](secureKey));
@@ -78,7 +78,7 @@ describe.each(storeEngines)('a secure key that is removed, at the gateway on %s'
     },
   );
 
-  it('leaves X-Access-Tokens valid where they are to be kept', async () => {
+  test('leaves X-Access-Tokens valid where they are to be kept', async () => {
     const old = await issue(issuers['version 1'](secureKey));
     await remove({ keepTokens: true });
     expect(await statusOf({ 'X-Access-Token': old })).toBe(200);
@@ -86,7 +86,7 @@ describe.each(storeEngines)('a secure key that is removed, at the gateway on %s'
     expect(await statusOf({ 'X-Access-Token': old })).toBe(401);
   });
 
-  it('revokes bearer tokens that name it, and none that name another or no key', async () => {
+  test('revokes bearer tokens that name it, and none that name another or no key', async () => {
     const [current] = booted.identity.clients.describeKeys(
       await booted.identity.clients.update(clientId, (client) => client),
     );

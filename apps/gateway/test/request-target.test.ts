@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send, sendRaw } from './http-client.ts';
 
@@ -36,7 +36,7 @@ async function expectRefused(reply: string, status = 400): Promise<void> {
 }
 
 describe('the request target', () => {
-  it.each([
+  test.each([
     ['GW-01', 'http://evil.example/api/device'],
     ['GW-01', 'HTTP://127.0.0.1/api/device'],
     ['GW-02', '//evil.example/api/device'],
@@ -70,26 +70,26 @@ describe('the request target', () => {
     await expectRefused(await get(target));
   });
 
-  it('GW-07 hands a doubly encoded segment on as it came, decoded at most once', async () => {
+  test('GW-07 hands a doubly encoded segment on as it came, decoded at most once', async () => {
     const reply = await get('/api/v1/device/%252e%252e%252f/_detail');
 
     expect(reply).toMatch(/^HTTP\/1.1 200 /);
     expect(booted.upstream.last().url).toBe('/api/v1/device/%252e%252e%252f/_detail');
   });
 
-  it('writes a needlessly encoded path plainly, as it was matched', async () => {
+  test('writes a needlessly encoded path plainly, as it was matched', async () => {
     expect(await get('/api/%64evice?pageSize=2')).toMatch(/^HTTP\/1.1 200 /);
     expect(booted.upstream.last().url).toBe('/api/device?pageSize=2');
   });
 
-  it.each(['/API/device', '/api/device/', '/api/Device'])(
+  test.each(['/API/device', '/api/device/', '/api/Device'])(
     'GW-09 does not take %p for the route it resembles',
     async (target) => {
       await expectRefused(await get(target), 404);
     },
   );
 
-  it('GW-11 answers 401 for an unknown path without a credential, 404 with a valid one', async () => {
+  test('GW-11 answers 401 for an unknown path without a credential, 404 with a valid one', async () => {
     const stranger = await send(booted.port, '/no/such/path');
     const caller = await send(booted.port, '/no/such/path', {
       headers: { Authorization: `Bearer ${token}` },
@@ -103,7 +103,7 @@ describe('the request target', () => {
     expect(invalid.status).toBe(401);
   });
 
-  it('answers 405 with Allow for a known path and another method, after the credential', async () => {
+  test('answers 405 with Allow for a known path and another method, after the credential', async () => {
     const caller = await send(booted.port, '/api/device', {
       method: 'DELETE',
       headers: { Authorization: `Bearer ${token}` },
@@ -116,7 +116,7 @@ describe('the request target', () => {
 });
 
 describe('the request line and framing', () => {
-  it.each([
+  test.each([
     ['TRACE', '/api/device', 405],
     ['PROPFIND', '/api/device', 405],
     ['OPTIONS', '*', 405],
@@ -125,12 +125,12 @@ describe('the request line and framing', () => {
     await expectRefused(await get(target, '', method), status);
   });
 
-  it('GW-26 closes the connection of a CONNECT', async () => {
+  test('GW-26 closes the connection of a CONNECT', async () => {
     const reply = await get('evil.example:443', '', 'CONNECT').catch(() => '');
     expect(reply).not.toMatch(/^HTTP\/1.1 2/);
   });
 
-  it.each(['websocket', 'h2c'])('GW-25 refuses an upgrade to %s', async (protocol) => {
+  test.each(['websocket', 'h2c'])('GW-25 refuses an upgrade to %s', async (protocol) => {
     const reply = await sendRaw(
       booted.port,
       `GET /api/device HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${token}\r\n` +
@@ -139,7 +139,7 @@ describe('the request line and framing', () => {
     await expectRefused(reply);
   });
 
-  it.each([
+  test.each([
     ['GW-13', 'Transfer-Encoding: gzip, chunked\r\n'],
     ['GW-22', 'Host: other\r\n'],
     ['GW-12', 'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n'],
@@ -149,12 +149,12 @@ describe('the request line and framing', () => {
     await expectRefused(await get('/api/device', header));
   });
 
-  it('GW-31 survives a header named __proto__', async () => {
+  test('GW-31 survives a header named __proto__', async () => {
     const reply = await get('/api/device', '__proto__: x\r\nconstructor: y\r\n');
     expect(reply).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it('GW-28 answers 431 for headers and URLs that are too long', async () => {
+  test('GW-28 answers 431 for headers and URLs that are too long', async () => {
     const header = await get('/api/device', `X-Long: ${'a'.repeat(17 * 1024)}\r\n`);
     expect(header).toMatch(/^HTTP\/1.1 431 /);
     expect(await get(`/api/device?${'a'.repeat(20 * 1024)}`)).toMatch(/^HTTP\/1.1 431 /);

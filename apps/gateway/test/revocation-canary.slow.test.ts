@@ -12,7 +12,7 @@ import {
   startStoreEngine,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 describe.each(storeEngines)('the revocation canary over %s', (name) => {
   let engine: StoreEngine;
@@ -27,7 +27,7 @@ describe.each(storeEngines)('the revocation canary over %s', (name) => {
     return { store, identity };
   }
 
-  it.each(canaryKinds)('measures until the token is refused: %s', async (kind) => {
+  test.each(canaryKinds)('measures until the token is refused: %s', async (kind) => {
     const { store, identity } = open();
     const verdicts: unknown[] = [];
     const verify = async (token: string) => {
@@ -46,7 +46,7 @@ describe.each(storeEngines)('the revocation canary over %s', (name) => {
     await store.close();
   });
 
-  it('measures a verifier that enforces late', async () => {
+  test('measures a verifier that enforces late', async () => {
     const { store, identity } = open();
     let known: Awaited<ReturnType<typeof identity.verifyAccessToken>>;
     let lateUntil = Number.POSITIVE_INFINITY;
@@ -64,7 +64,7 @@ describe.each(storeEngines)('the revocation canary over %s', (name) => {
     await store.close();
   });
 
-  it('fails where a token is never accepted, instead of measuring nothing', async () => {
+  test('fails where a token is never accepted, instead of measuring nothing', async () => {
     const { store, identity } = open();
     const verify = async () => undefined;
     const canary = createRevocationCanary({ ...identity, verify, now: Date.now });
@@ -81,7 +81,7 @@ describe('a gateway', () => {
   });
   afterAll(() => system.stop());
 
-  it('shows in its metrics how long a revocation takes', async () => {
+  test('shows in its metrics how long a revocation takes', async () => {
     const read = async () => {
       const text = await (await fetch(`${system.members[0]?.operationsUrl}/metrics`)).text();
       return parseMetrics(text).get('gatehouse_revocation_seconds')?.samples ?? [];

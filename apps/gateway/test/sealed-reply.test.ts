@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { type Received, send } from './http-client.ts';
 import { digest } from './test-credentials.ts';
@@ -36,12 +36,12 @@ function expectSealed(reply: Received, algorithm: 'MD5' | 'SHA-256' = 'SHA-256')
 }
 
 describe('the reply to a verified signed request', () => {
-  it('RS-01 RS-06 is signed with the digest of the client', async () => {
+  test('RS-01 RS-06 is signed with the digest of the client', async () => {
     expectSealed(await get());
     expectSealed(await get('/api/device', 'md5', 'MD5'), 'MD5');
   });
 
-  it.each([200, 400, 404, 500])(
+  test.each([200, 400, 404, 500])(
     'RS-01 RS-05 is signed by the gateway with status %d',
     async (status) => {
       answerWith(status, `{"status":${status},"text":"中"}`);
@@ -52,7 +52,7 @@ describe('the reply to a verified signed request', () => {
     },
   );
 
-  it.each([
+  test.each([
     ['403', '/api/device', 'narrow', 403],
     ['404', '/no/such/path', 'demo', 404],
     ['405', '/device-instance', 'demo', 405],
@@ -66,7 +66,7 @@ describe('the reply to a verified signed request', () => {
     },
   );
 
-  it('RS-01 is signed when the service is away', async () => {
+  test('RS-01 is signed when the service is away', async () => {
     booted.upstream.answerWith((request) => request.socket.destroy());
     const reply = await get();
 
@@ -74,7 +74,7 @@ describe('the reply to a verified signed request', () => {
     expectSealed(reply);
   });
 
-  it('RS-04 is not signed where there is no body', async () => {
+  test('RS-04 is not signed where there is no body', async () => {
     booted.upstream.answerWith((_request, response) => {
       response.writeHead(204);
       response.end();
@@ -88,7 +88,7 @@ describe('the reply to a verified signed request', () => {
     expect((await get()).headers).not.toHaveProperty('x-sign');
   });
 
-  it('RS-07 is a signed 502 past 8 MiB, and 8 MiB itself is signed', async () => {
+  test('RS-07 is a signed 502 past 8 MiB, and 8 MiB itself is signed', async () => {
     const mebibyte = Buffer.alloc(1024 * 1024, 'x');
     let size = 8;
     booted.upstream.answerWith((_request, response) => {
@@ -110,7 +110,7 @@ describe('the reply to a verified signed request', () => {
 });
 
 describe('the reply to anybody else', () => {
-  it('RS-02 is never signed', async () => {
+  test('RS-02 is never signed', async () => {
     const token = await booted.issueToken();
     const signed = booted.signed();
     const replies = [

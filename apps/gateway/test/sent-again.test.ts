@@ -10,7 +10,7 @@ import {
   TLSSocket,
 } from 'node:tls';
 import { makeCertificate } from '@gatehouse/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ConnectionPool } from '../src/upstream/http1/connection-pool.ts';
 import type { OutgoingRequest } from '../src/upstream/http1/outgoing-request.ts';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';
@@ -106,7 +106,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
 
   const requestCount = () => received.flat().length;
 
-  it.each(endings)('gets a GET once more when it %s without a byte', async (_name, end) => {
+  test.each(endings)('gets a GET once more when it %s without a byte', async (_name, end) => {
     answer = (socket, count) => (count === 1 ? socket.write(whole('{}')) : end(socket));
     await ask('GET');
 
@@ -114,7 +114,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     expect(received.map(({ length }) => length)).toEqual([2, 1]);
   });
 
-  it('gets a HEAD once more', async () => {
+  test('gets a HEAD once more', async () => {
     answer = (socket, count) => (count === 1 ? socket.write(whole('')) : socket.end());
     await ask('GET');
 
@@ -122,7 +122,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     expect(received.map(([, last]) => last?.slice(0, 4))).toEqual(['HEAD', undefined]);
   });
 
-  it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
     'never gets a %s twice',
     async (method) => {
       answer = (socket, count) => (count === 1 ? socket.write(whole('{}')) : socket.end());
@@ -133,7 +133,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     },
   );
 
-  it('never gets a GET with a body twice', async () => {
+  test('never gets a GET with a body twice', async () => {
     answer = (socket, count) => (count === 1 ? socket.write(whole('{}')) : socket.end());
     await ask('GET');
 
@@ -141,14 +141,14 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     expect(sockets).toHaveLength(1);
   });
 
-  it.each(endings)('gets nothing twice on a new connection when it %s', async (_name, end) => {
+  test.each(endings)('gets nothing twice on a new connection when it %s', async (_name, end) => {
     answer = (socket) => end(socket);
 
     await expect(ask('GET')).rejects.toThrow();
     expect(requestCount()).toBe(1);
   });
 
-  it('gets nothing a third time', async () => {
+  test('gets nothing a third time', async () => {
     answer = (socket, count) =>
       count === 1 && sockets.length === 1 ? socket.write(whole('{}')) : socket.end();
     await ask('GET');
@@ -157,7 +157,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     expect(received.map(({ length }) => length)).toEqual([2, 1]);
   });
 
-  it('gets nothing twice when a byte of its reply came', async () => {
+  test('gets nothing twice when a byte of its reply came', async () => {
     answer = (socket, count) => (count === 1 ? socket.write(whole('{}')) : socket.end('H'));
     await ask('GET');
 
@@ -165,7 +165,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     expect(requestCount()).toBe(2);
   });
 
-  it('gets nothing twice when the caller cancels', async () => {
+  test('gets nothing twice when the caller cancels', async () => {
     answer = (socket, count) => (count === 1 ? socket.write(whole('{}')) : undefined);
     await ask('GET');
     const cancelled = new Promise((_resolve, reject) => {
@@ -223,7 +223,7 @@ describe('a gateway whose service closes each idle connection early', () => {
     service.close();
   });
 
-  it('answers 1000 GETs, each from one reply of the service', async () => {
+  test('answers 1000 GETs, each from one reply of the service', async () => {
     const token = await booted.issueToken();
     const statuses: number[] = [];
     const worker = async () => {
@@ -240,7 +240,7 @@ describe('a gateway whose service closes each idle connection early', () => {
     expect(answered).toBe(1000);
   });
 
-  it('answers 502 to a POST on such a connection', async () => {
+  test('answers 502 to a POST on such a connection', async () => {
     const token = await booted.issueToken();
     const statuses: number[] = [];
     for (let count = 0; count < 6; count += 1) {

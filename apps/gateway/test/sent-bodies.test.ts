@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ConnectionPool } from '../src/upstream/http1/connection-pool.ts';
 import type { OutgoingRequest } from '../src/upstream/http1/outgoing-request.ts';
 
@@ -91,7 +91,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 describe('a body on its way to a service', () => {
-  it('goes out whole with its length', async () => {
+  test('goes out whole with its length', async () => {
     const body = 'x'.repeat(300 * KIBIBYTE);
     expect(await post(Buffer.from(body), ['content-type', 'text/plain'])).toBe('done');
     expect(await post(Buffer.alloc(0))).toBe('done');
@@ -102,7 +102,7 @@ describe('a body on its way to a service', () => {
     expect(connections).toBe(1);
   });
 
-  it.each([
+  test.each([
     ['with the length that was announced', 10, { 'content-length': '10' }],
     ['in chunks where none was', undefined, { 'transfer-encoding': 'chunked' }],
   ])('streams %s', async (_name, length, headers) => {
@@ -115,7 +115,7 @@ describe('a body on its way to a service', () => {
     expect(connections).toBe(1);
   });
 
-  it('streams more than any buffer holds, as fast as the service reads', async () => {
+  test('streams more than any buffer holds, as fast as the service reads', async () => {
     let sent = 0;
     const stream = new PassThrough();
     listener = (request, response) => {
@@ -147,7 +147,7 @@ describe('a body on its way to a service', () => {
     expect(seen[0]?.body).toHaveLength(limit);
   });
 
-  it.each([
+  test.each([
     ['shorter', ['abc']],
     ['longer', ['abc', 'defghijklmno']],
   ])('CWE-444 that is %s than announced breaks the exchange', async (problem, pieces) => {
@@ -161,7 +161,7 @@ describe('a body on its way to a service', () => {
     expect(connections).toBe(2);
   });
 
-  it('fails with what broke it off, before or while it is sent', async () => {
+  test('fails with what broke it off, before or while it is sent', async () => {
     const broken = new PassThrough();
     broken.on('error', () => {});
     broken.destroy(new Error('Too large.'));
@@ -176,7 +176,7 @@ describe('a body on its way to a service', () => {
     expect(await post(Buffer.from('next'))).toBe('done');
   });
 
-  it('is let go of where its exchange was cancelled before it began', async () => {
+  test('is let go of where its exchange was cancelled before it began', async () => {
     const stream = new PassThrough();
     const cancelled = new Promise((_resolve, reject) => {
       pool.dispatch(
@@ -197,7 +197,7 @@ describe('a body on its way to a service', () => {
     expect(seen.map(({ body }) => body)).toEqual(['next']);
   });
 
-  it('CWE-444 ends the connection where the service answers before it is over', async () => {
+  test('CWE-444 ends the connection where the service answers before it is over', async () => {
     listener = (_request, response) => response.writeHead(413).end('no');
     const stream = new PassThrough();
     stream.write('abc');

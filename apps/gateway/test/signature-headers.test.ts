@@ -1,11 +1,11 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { send } from './http-client.ts';
 import { useSignedCalls } from './signed-calls.ts';
 
 const calls = useSignedCalls();
 
 describe('the signature headers', () => {
-  it.each([
+  test.each([
     '',
     'a'.repeat(31),
     'a'.repeat(33),
@@ -23,7 +23,7 @@ describe('the signature headers', () => {
     expect(calls.booted.upstream.requests).toEqual([]);
   });
 
-  it('SG-12 accept X-Sign in any case', async () => {
+  test('SG-12 accept X-Sign in any case', async () => {
     const headers = calls.booted.signed({ query: 'a=1' });
     const reply = await send(calls.booted.port, '/api/device?a=1', {
       headers: { ...headers, 'X-Sign': headers['X-Sign']?.toUpperCase() ?? '' },
@@ -31,7 +31,7 @@ describe('the signature headers', () => {
     expect(reply.status).toBe(200);
   });
 
-  it.each([
+  test.each([
     'abc',
     '-1',
     '1.5e12',
@@ -45,7 +45,7 @@ describe('the signature headers', () => {
     calls.expectRefused(await calls.get('a=1', { timestamp }), 401, 'timestamp_out_of_range');
   });
 
-  it.each(['X-Sign', 'X-Timestamp', 'X-Client-Id'])(
+  test.each(['X-Sign', 'X-Timestamp', 'X-Client-Id'])(
     'SG-15 are all needed: without %s the signature is missing',
     async (name) => {
       const { [name]: _left, ...others } = calls.booted.signed();
@@ -55,7 +55,7 @@ describe('the signature headers', () => {
     },
   );
 
-  it('SG-16 refuse 300.1 s and accept 299.9 s in either direction', async () => {
+  test('SG-16 refuse 300.1 s and accept 299.9 s in either direction', async () => {
     for (const offset of [-299_900, 299_900]) {
       expect((await calls.get('a=1', { timestamp: String(calls.now + offset) })).status).toBe(200);
     }
@@ -66,17 +66,20 @@ describe('the signature headers', () => {
     }
   });
 
-  it.each(['X-Sign', 'X-Timestamp', 'X-Client-Id'])('SG-34 refuse %s sent twice', async (name) => {
-    const headers = Object.entries(calls.booted.signed()).flat();
-    const value = headers[headers.indexOf(name) + 1] ?? '';
-    const reply = await send(calls.booted.port, '/api/device', {
-      headers: [...headers, name, value],
-    });
+  test.each(['X-Sign', 'X-Timestamp', 'X-Client-Id'])(
+    'SG-34 refuse %s sent twice',
+    async (name) => {
+      const headers = Object.entries(calls.booted.signed()).flat();
+      const value = headers[headers.indexOf(name) + 1] ?? '';
+      const reply = await send(calls.booted.port, '/api/device', {
+        headers: [...headers, name, value],
+      });
 
-    calls.expectRefused(reply, 400, 'ambiguous_request');
-  });
+      calls.expectRefused(reply, 400, 'ambiguous_request');
+    },
+  );
 
-  it.each(['__proto__', 'constructor', '*', 'client:demo', 'a b', 'é', 'x'.repeat(10_000)])(
+  test.each(['__proto__', 'constructor', '*', 'client:demo', 'a b', 'é', 'x'.repeat(10_000)])(
     'SG-38 take the client id %p for an unknown one',
     async (clientId) => {
       const headers = {
@@ -89,7 +92,7 @@ describe('the signature headers', () => {
     },
   );
 
-  it('SG-36 give one answer for an unknown client, a disabled one and a wrong digest', async () => {
+  test('SG-36 give one answer for an unknown client, a disabled one and a wrong digest', async () => {
     await calls.booted.saveClient({ clientId: 'disabled', enabled: false }, calls.booted.secureKey);
     const replies = [
       await calls.get('a=1', { clientId: 'nobody' }),
@@ -102,11 +105,11 @@ describe('the signature headers', () => {
     }
   });
 
-  it('SG-30 refuse MD5 for a client that is set to SHA-256', async () => {
+  test('SG-30 refuse MD5 for a client that is set to SHA-256', async () => {
     calls.expectRefused(await calls.get('a=1', { algorithm: 'MD5' }), 401, 'invalid_signature');
   });
 
-  it('accept both active keys of a client', async () => {
+  test('accept both active keys of a client', async () => {
     await calls.booted.saveClient({ clientId: 'rotating' }, 'the first secure key');
     await calls.booted.saveClient({ clientId: 'rotating' }, 'the second secure key');
     for (const secureKey of ['the first secure key', 'the second secure key']) {
@@ -114,7 +117,7 @@ describe('the signature headers', () => {
     }
   });
 
-  it('are refused from an address outside the allow list of the client', async () => {
+  test('are refused from an address outside the allow list of the client', async () => {
     await calls.booted.saveClient(
       { clientId: 'inside', ipAllowList: ['127.0.0.0/8'] },
       calls.booted.secureKey,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { bootGateway } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 import { useSignedCalls } from './signed-calls.ts';
@@ -32,7 +32,7 @@ describe('the known-answer vectors of version 2', () => {
     readonly signature: string;
   })[] = JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8'));
 
-  it.each(vectors.filter(({ status }) => status === undefined))(
+  test.each(vectors.filter(({ status }) => status === undefined))(
     'SG-19 are accepted: $name',
     async (vector) => {
       const later = calls.now;
@@ -70,21 +70,21 @@ describe('the known-answer vectors of version 2', () => {
 });
 
 describe('the headers of version 2', () => {
-  it('SG-19 cannot come beside those of version 1', async () => {
+  test('SG-19 cannot come beside those of version 1', async () => {
     calls.expectRefused(await call({}, calls.booted.signed()), 400, 'multiple_credentials');
     calls.expectRefused(await call({}, { 'X-Sign': '' }), 400, 'multiple_credentials');
   });
 
-  it.each(['X-Access-Token', 'Authorization'])('SG-19 cannot come beside %s', async (name) => {
+  test.each(['X-Access-Token', 'Authorization'])('SG-19 cannot come beside %s', async (name) => {
     calls.expectRefused(await call({}, { [name]: 'Bearer x' }), 400, 'multiple_credentials');
   });
 
-  it('SG-19 cannot come beside a token in the query', async () => {
+  test('SG-19 cannot come beside a token in the query', async () => {
     const query = 'access_token=x';
     calls.expectRefused(await call({ query }), 400, 'multiple_credentials');
   });
 
-  it.each(['X-Sign-V2', 'X-Nonce', 'X-Timestamp', 'X-Client-Id'])(
+  test.each(['X-Sign-V2', 'X-Nonce', 'X-Timestamp', 'X-Client-Id'])(
     'SG-19 are all needed, once: without %s the signature is missing, with two it is ambiguous',
     async (name) => {
       const { [name]: value = '', ...others } = calls.booted.signedV2();
@@ -96,7 +96,7 @@ describe('the headers of version 2', () => {
     },
   );
 
-  it.each(['short-nonce-123', 'a'.repeat(65), 'abcdefghijklmno=', 'abcdefgh ijklmnop'])(
+  test.each(['short-nonce-123', 'a'.repeat(65), 'abcdefghijklmno=', 'abcdefgh ijklmnop'])(
     'SG-19 refuse the nonce %p',
     async (nonce) => {
       const reply = await call({ nonce });
@@ -105,7 +105,7 @@ describe('the headers of version 2', () => {
     },
   );
 
-  it('SG-19 leave a nonce of somebody else’s alone', async () => {
+  test('SG-19 leave a nonce of somebody else’s alone', async () => {
     const token = await calls.booted.issueToken();
     for (const headers of [
       { Authorization: `Bearer ${token}`, 'X-Nonce': '1' },
@@ -115,7 +115,7 @@ describe('the headers of version 2', () => {
     }
   });
 
-  it('SG-16 SG-19 refuse 300.1 s and accept 299.9 s in either direction', async () => {
+  test('SG-16 SG-19 refuse 300.1 s and accept 299.9 s in either direction', async () => {
     for (const offset of [-299_900, 299_900]) {
       expect((await call({ timestamp: String(calls.now + offset) })).status).toBe(200);
     }
@@ -126,7 +126,7 @@ describe('the headers of version 2', () => {
     }
   });
 
-  it.each(['a'.repeat(63), 'a'.repeat(65), 'null', 'é'])(
+  test.each(['a'.repeat(63), 'a'.repeat(65), 'null', 'é'])(
     'SG-13 SG-19 refuse X-Sign-V2 %p',
     async (sign) => {
       const presented = Buffer.from(sign).toString('latin1');
@@ -134,7 +134,7 @@ describe('the headers of version 2', () => {
     },
   );
 
-  it('SG-19 SG-36 give one answer for an unknown client, a disabled one and a wrong key', async () => {
+  test('SG-19 SG-36 give one answer for an unknown client, a disabled one and a wrong key', async () => {
     await calls.booted.saveClient({ clientId: 'disabled', enabled: false }, calls.booted.secureKey);
     const replies = [
       await call({ clientId: 'nobody' }),
@@ -148,7 +148,7 @@ describe('the headers of version 2', () => {
     }
   });
 
-  it('SG-19 accept both active keys of a client, and of no other', async () => {
+  test('SG-19 accept both active keys of a client, and of no other', async () => {
     const clientId = 'rotating';
     for (const secureKey of ['the first secure key', 'the second secure key']) {
       await calls.booted.saveClient({ clientId }, secureKey);
@@ -160,7 +160,7 @@ describe('the headers of version 2', () => {
     calls.expectRefused(await call({ clientId }), 401, 'invalid_signature');
   });
 
-  it('SG-19 are refused from elsewhere, and the nonce is not used up by that', async () => {
+  test('SG-19 are refused from elsewhere, and the nonce is not used up by that', async () => {
     const clientId = 'outside';
     await calls.booted.saveClient({ clientId, ipAllowList: ['192.0.2.1'] }, calls.booted.secureKey);
     const headers = calls.booted.signedV2({ clientId });
@@ -171,7 +171,7 @@ describe('the headers of version 2', () => {
     expect((await send(calls.booted.port, '/api/device', { headers })).status).toBe(200);
   });
 
-  it('SG-19 CG-13 do not reach the service, and are not in the log', async () => {
+  test('SG-19 CG-13 do not reach the service, and are not in the log', async () => {
     const headers = calls.booted.signedV2();
     await send(calls.booted.port, '/api/device', { headers });
     const seen = JSON.stringify(calls.booted.upstream.last().rawHeaders);
@@ -184,17 +184,17 @@ describe('the headers of version 2', () => {
 });
 
 describe('what version 2 covers', () => {
-  it('SG-19 is a query as it is sent, which is forwarded as it is sent', async () => {
+  test('SG-19 is a query as it is sent, which is forwarded as it is sent', async () => {
     const query = 'b=%7E1&a=1&a=x+y&&c';
     expect((await call({ query })).status).toBe(200);
     expect(calls.booted.upstream.last().url).toBe(`/api/device?${query}`);
   });
 
-  it.each(['a=%zz', 'a=%00', 'a=%c0%ae'])('SG-10 SG-19 is no query like %s', async (query) => {
+  test.each(['a=%zz', 'a=%00', 'a=%c0%ae'])('SG-10 SG-19 is no query like %s', async (query) => {
     calls.expectRefused(await call({ query }), 400, 'illegal_argument');
   });
 
-  it('SG-19 is a body of any type, beside a query', async () => {
+  test('SG-19 is a body of any type, beside a query', async () => {
     const body = Buffer.from([0xef, 0xbb, 0xbf, 0xff, 0x00, 0x0a]);
     const signing = { ...post, body, query: 'a=1', contentType: 'application/octet-stream' };
     expect((await call(signing)).status).toBe(200);
@@ -202,7 +202,7 @@ describe('what version 2 covers', () => {
     expect(calls.booted.upstream.last().headers['content-type']).toBe('application/octet-stream');
   });
 
-  it('SG-19 SG-26 is a body that arrives in any pieces, up to its limit', async () => {
+  test('SG-19 SG-26 is a body that arrives in any pieces, up to its limit', async () => {
     const body = Buffer.alloc(1024 * 1024, 'a');
     const pieces = [body.subarray(0, 1), body.subarray(1, 70_000), body.subarray(70_000)];
     const path = '/device-instance';
@@ -224,14 +224,14 @@ describe('what version 2 covers', () => {
     calls.expectRefused(tooLarge, 413, 'payload_too_large');
   });
 
-  it('SG-22 SG-19 is no body where the method has none', async () => {
+  test('SG-22 SG-19 is no body where the method has none', async () => {
     const reply = await call({ body: '{}' }, { 'Content-Length': '2' });
     expect([reply.status, reply.json.code]).toEqual([400, 'illegal_argument']);
     expect(calls.booted.upstream.requests).toEqual([]);
   });
 });
 
-it('SG-19 version 2 lets a client of MD5 in where the strict profile refuses MD5', async () => {
+test('SG-19 version 2 lets a client of MD5 in where the strict profile refuses MD5', async () => {
   const strict = await bootGateway({ strict: true });
   await strict.saveClient({ clientId: 'old', signatureAlgorithm: 'MD5' }, strict.secureKey);
   const headers = strict.signedV2({ clientId: 'old' });

@@ -1,7 +1,7 @@
 // requires: redis-server
 
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { type Received, type Sent, send } from './http-client.ts';
 import type { SigningV2 } from './test-credentials.ts';
@@ -62,7 +62,7 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     body: '{"name":"one"}',
   } as const;
 
-  it.each<[string, Partial<SigningV2 & Sent>]>([
+  test.each<[string, Partial<SigningV2 & Sent>]>([
     ['another path', { path: '/api/v1/device/d2' }],
     ['the same path in another spelling', { path: '/api/v1/device/%641' }],
     ['another method', { method: 'DELETE', body: '' }],
@@ -85,7 +85,7 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     expect([status, booted.upstream.requests.length]).toEqual([200, 1]);
   });
 
-  it.each(['GET', 'HEAD', 'DELETE', 'PATCH'])(
+  test.each(['GET', 'HEAD', 'DELETE', 'PATCH'])(
     'SG-19 SG-17 is refused when it comes again as %s, in any case of the hex',
     async (method) => {
       const signing = { method, path: '/api/v1/device/d1' };
@@ -103,7 +103,7 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     },
   );
 
-  it('SG-19 is refused for a nonce of an earlier request, until its time is over', async () => {
+  test('SG-19 is refused for a nonce of an earlier request, until its time is over', async () => {
     const nonce = 'only-once-0123456789';
     expect((await call({ nonce })).status).toBe(200);
     booted.upstream.requests.length = 0;
@@ -112,7 +112,7 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     expect((await call({ nonce, clientId: 'modern' })).status).toBe(200);
   });
 
-  it('SG-19 SG-17 is let through once of fifty times at once', async () => {
+  test('SG-19 SG-17 is let through once of fifty times at once', async () => {
     const headers = booted.signedV2();
     const replies = await Promise.all(Array.from({ length: 50 }, () => sendSigned(headers, {})));
 
@@ -121,7 +121,7 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     expect(booted.upstream.requests).toHaveLength(1);
   });
 
-  it('SG-19 SG-30 is all that a client of HMAC-SHA-256 may send', async () => {
+  test('SG-19 SG-30 is all that a client of HMAC-SHA-256 may send', async () => {
     const own = { query: 'a=1', clientId: 'modern' };
     const digest = await send(booted.port, '/api/device?a=1', { headers: booted.signed(own) });
     expectRefused(digest, 'invalid_signature');
@@ -132,7 +132,7 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     expect((await call(own)).status).toBe(200);
   });
 
-  it('SG-19 SG-30 is never taken for version 1, nor version 1 for it', async () => {
+  test('SG-19 SG-30 is never taken for version 1, nor version 1 for it', async () => {
     const v2 = booted.signedV2();
     const v1 = booted.signed();
     const { 'X-Sign-V2': hmac = '', ...others } = v2;
@@ -141,7 +141,7 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     expectRefused(await sendSigned({ ...v2, 'X-Sign-V2': digest }, {}), 'invalid_signature');
   });
 
-  it('AT-07 SG-19 gets a token once, which works', async () => {
+  test('AT-07 SG-19 gets a token once, which works', async () => {
     const signing = {
       method: 'POST',
       path: '/api/v1/token',

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { send } from './http-client.ts';
 import { useSignedCalls } from './signed-calls.ts';
 
@@ -24,7 +24,7 @@ const vectors: readonly Vector[] = JSON.parse(
 const calls = useSignedCalls();
 
 describe('the known-answer vectors', () => {
-  it.each(vectors.filter(({ kind }) => kind !== 'response'))(
+  test.each(vectors.filter(({ kind }) => kind !== 'response'))(
     'SG-01 are accepted: $name',
     async (vector) => {
       const later = calls.now;

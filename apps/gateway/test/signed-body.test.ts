@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { send } from './http-client.ts';
 import { useSignedCalls } from './signed-calls.ts';
 
@@ -8,13 +8,13 @@ const calls = useSignedCalls();
 describe('a signed body', () => {
   const json = '{\n  "id": "1",\r\n  "name": "中"\n}\n';
 
-  it('reaches the service byte for byte', async () => {
+  test('reaches the service byte for byte', async () => {
     expect((await calls.post(json)).status).toBe(200);
     expect(calls.booted.upstream.last().body.equals(Buffer.from(json))).toBe(true);
     expect(calls.booted.upstream.last().headers['content-type']).toBe('application/json');
   });
 
-  it.each([
+  test.each([
     ['white space', json.replace('  ', ' ')],
     ['line ends', json.replace('\r\n', '\n')],
     ['the last newline', json.trimEnd()],
@@ -23,7 +23,7 @@ describe('a signed body', () => {
     calls.expectRefused(await calls.post(json, sent), 401, 'invalid_signature');
   });
 
-  it('SG-23 cannot come with a query', async () => {
+  test('SG-23 cannot come with a query', async () => {
     const reply = await send(calls.booted.port, '/device-instance?a=1', {
       method: 'POST',
       headers: calls.booted.signed({ body: json }),
@@ -32,7 +32,7 @@ describe('a signed body', () => {
     calls.expectRefused(reply, 400, 'ambiguous_request');
   });
 
-  it('SG-25 cannot be compressed', async () => {
+  test('SG-25 cannot be compressed', async () => {
     const reply = await send(calls.booted.port, '/device-instance', {
       method: 'POST',
       headers: { ...calls.booted.signed({ body: json }), 'Content-Encoding': 'gzip' },
@@ -41,14 +41,14 @@ describe('a signed body', () => {
     calls.expectRefused(reply, 415, 'unsupported_media_type');
   });
 
-  it('SG-26 may arrive in any pieces', async () => {
+  test('SG-26 may arrive in any pieces', async () => {
     const bytes = [...Buffer.from(json)].map((byte) => Buffer.from([byte]));
 
     expect((await calls.post(json, bytes)).status).toBe(200);
     expect(calls.booted.upstream.last().body.toString()).toBe(json);
   });
 
-  it.each([
+  test.each([
     ['a byte order mark', Buffer.from(`\uFEFF${json}`)],
     ['bytes that are no UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
     ['half a character', Buffer.from('中').subarray(0, 2)],
@@ -56,7 +56,7 @@ describe('a signed body', () => {
     calls.expectRefused(await calls.post(body), 400, 'ambiguous_request');
   });
 
-  it('SG-43 that is a form signs its sorted parameters and is forwarded as they were read', async () => {
+  test('SG-43 that is a form signs its sorted parameters and is forwarded as they were read', async () => {
     const form = 'b=2&a=1&a=x+y';
     const reply = await send(calls.booted.port, '/device-instance', {
       method: 'POST',
@@ -71,7 +71,7 @@ describe('a signed body', () => {
     expect(calls.booted.upstream.last().body.toString()).toBe('a=1%2Cx%20y&b=2');
   });
 
-  it.each(['Content-Length', 'chunked'])(
+  test.each(['Content-Length', 'chunked'])(
     'SG-37 GW-38 that is too large is refused at the limit (%s)',
     async (framing) => {
       const body = Buffer.alloc(1024 * 1024 + 1, 'a');
@@ -89,7 +89,7 @@ describe('a signed body', () => {
     },
   );
 
-  it('GW-38 that is announced too large is refused before a byte of it is sent', async () => {
+  test('GW-38 that is announced too large is refused before a byte of it is sent', async () => {
     const signed = Object.entries(calls.booted.signed({ body: '' })).map((pair) => pair.join(': '));
     const reply = await new Promise<string>((resolve, reject) => {
       const socket = connect(calls.booted.port, '127.0.0.1');

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
 import type { Route } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
@@ -46,7 +46,7 @@ describe.each([
   ['SHA-256', {}],
   ['MD5', md5],
 ] as const)('a request signed with %s', (algorithm, client) => {
-  it.each(['DELETE', 'HEAD', 'GET'])('SG-21 as %s signs its query', async (method) => {
+  test.each(['DELETE', 'HEAD', 'GET'])('SG-21 as %s signs its query', async (method) => {
     const path = '/api/v1/device/d1';
     const reply = await call(method, path, { ...client, query: 'b=2&a=1&a=0' });
     expect(reply.status).toBe(200);
@@ -55,7 +55,7 @@ describe.each([
     expect(reply.headers['x-sign'] === undefined).toBe(method === 'HEAD');
   });
 
-  it.each(['PATCH', 'PUT'])('SG-21 as %s signs its body', async (method) => {
+  test.each(['PATCH', 'PUT'])('SG-21 as %s signs its body', async (method) => {
     const body = '{"name":"é"}';
     const headers = { 'Content-Type': 'application/json' };
     const reply = await call(method, '/api/v1/device/d1', { ...client, body }, headers);
@@ -73,7 +73,7 @@ describe.each([
     expect(changed.json.code).toBe('invalid_signature');
   });
 
-  it('SG-21 as OPTIONS is answered here, with what the path has', async () => {
+  test('SG-21 as OPTIONS is answered here, with what the path has', async () => {
     const reply = await call('OPTIONS', '/api/device', { ...client, query: '' });
     expect([reply.status, reply.headers.allow]).toEqual([204, 'GET, HEAD, OPTIONS']);
     expect(reply.headers).not.toHaveProperty('x-sign');
@@ -84,7 +84,7 @@ describe.each([
   });
 });
 
-it.each([
+test.each([
   ['X-Sign-Algorithm', 'MD5'],
   ['X-Digest', 'MD5'],
   ['Digest', 'MD5'],
@@ -93,13 +93,13 @@ it.each([
   expect([reply.status, reply.json.code]).toEqual([401, 'invalid_signature']);
 });
 
-it('SG-31 no parameter chooses an algorithm', async () => {
+test('SG-31 no parameter chooses an algorithm', async () => {
   const query = 'algorithm=MD5&signType=MD5';
   const reply = await call('GET', '/api/device', { algorithm: 'MD5', query });
   expect([reply.status, reply.json.code]).toEqual([401, 'invalid_signature']);
 });
 
-it('SG-19 a signature that was caught before its first use opens another path, once: as documented', async () => {
+test('SG-19 a signature that was caught before its first use opens another path, once: as documented', async () => {
   const headers = booted.signed({ query: '' });
   const elsewhere = await send(booted.port, '/api/v1/device/other/_detail', { headers });
   const meant = await send(booted.port, '/api/device', { headers });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { canonicalText, parseParameters } from '@gatehouse/request-signature';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { digest, hmacLines } from './test-credentials.ts';
 
@@ -81,12 +81,12 @@ function run(language: keyof typeof samples, version: number): Promise<string> {
 }
 
 describe('docs/signing.md', () => {
-  it.each(languages)('has a sample in %s for each version', (language) => {
+  test.each(languages)('has a sample in %s for each version', (language) => {
     expect(sampleIn(language, 1)).toMatch(/X-Sign\b(?!-V2)/);
     expect(sampleIn(language, 2)).toContain('X-Sign-V2');
   });
 
-  it.each(runnable.flatMap((language) => [[language, 1] as const, [language, 2] as const]))(
+  test.each(runnable.flatMap((language) => [[language, 1] as const, [language, 2] as const]))(
     'SG-01 SG-19 RS-01 has a sample in %s of version %d that signs and verifies',
     async (language, version) => {
       const output = await run(language, version);
@@ -100,14 +100,14 @@ describe('docs/signing.md', () => {
     60_000,
   );
 
-  it('SG-01 shows digests that are right', () => {
+  test('SG-01 shows digests that are right', () => {
     const parts = ['pageIndex=0&pageSize=20', '1574993804802', 'testSecure'];
     expect(page).toContain(parts.join(''));
     expect(page).toContain(digest('MD5', ...parts));
     expect(page).toContain(digest('SHA-256', ...parts));
   });
 
-  it('SG-19 shows a signature of version 2 that is right', () => {
+  test('SG-19 shows a signature of version 2 that is right', () => {
     const lines = /```\n(GATEHOUSE-V2\n[^`]*)\n```/.exec(page)?.[1] ?? '';
     const parts = lines.split('\n');
     expect(parts).toHaveLength(9);
@@ -115,7 +115,7 @@ describe('docs/signing.md', () => {
     expect(page).toContain(`\`${hmacLines('testSecure-0123456789', ...parts)}\``);
   });
 
-  it('shows signed texts that are right', () => {
+  test('shows signed texts that are right', () => {
     const rows = [...page.matchAll(/^\| `([^`]+=[^`]*)` \| `([^`]+)` \|$/gm)];
     expect(rows.length).toBeGreaterThan(3);
     for (const [, query = '', text] of rows) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 
@@ -51,7 +51,7 @@ async function answerOthers(count: number): Promise<number> {
 }
 
 describe('GW-30 more slow callers than there are connections to the service leave room to others', () => {
-  it('when they send small bodies slowly: no connection is taken before the body is whole', async () => {
+  test('when they send small bodies slowly: no connection is taken before the body is whole', async () => {
     booted.upstream.requests.length = 0;
     const creation = head(
       'POST /device-instance',
@@ -76,7 +76,7 @@ describe('GW-30 more slow callers than there are connections to the service leav
     expect(booted.upstream.last().body.toString()).toBe('{}');
   });
 
-  it('when they send large bodies slowly', async () => {
+  test('when they send large bodies slowly', async () => {
     const creation = head(
       'POST /device-instance',
       'Content-Type: application/json\r\nContent-Length: 200000\r\n',
@@ -88,7 +88,7 @@ describe('GW-30 more slow callers than there are connections to the service leav
     expect(await answerOthers(8)).toBeLessThan(DEADLINE_MILLISECONDS);
   });
 
-  it('when they read slowly: who has waited longest is cut', async () => {
+  test('when they read slowly: who has waited longest is cut', async () => {
     booted.upstream.answerWith((request, response) =>
       response.end(request.url?.includes('large') ? Buffer.alloc(16 * MEBIBYTE) : '{}'),
     );

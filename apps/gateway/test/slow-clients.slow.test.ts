@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 
@@ -43,7 +43,7 @@ function attack(beginning: string, drip: string) {
   return { lasted, end: () => sockets.map((socket) => socket.destroy()) };
 }
 
-it.each([
+test.each([
   ['headers', 'GET /api/device HTTP/1.1\r\nHost: g\r\nX-A: ', 'a', 15_000],
   [
     'bodies',

@@ -1,7 +1,7 @@
 // requires: redis-server
 
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 
@@ -20,7 +20,7 @@ describe.each(['sqlite', 'redis'])('the gateway on %s', (engine) => {
   });
   afterAll(() => closeUnharmed(booted));
 
-  it('CG-09 takes a good bearer token and refuses an unknown one', async () => {
+  test('CG-09 takes a good bearer token and refuses an unknown one', async () => {
     const token = await booted.issueToken();
     const good = await send(booted.port, '/api/device', {
       headers: { Authorization: `Bearer ${token}` },
@@ -32,7 +32,7 @@ describe.each(['sqlite', 'redis'])('the gateway on %s', (engine) => {
     expect([good.status, unknown.status]).toEqual([200, 401]);
   });
 
-  it('SG-01 takes a signed query and a signed body', async () => {
+  test('SG-01 takes a signed query and a signed body', async () => {
     const query = await send(booted.port, '/api/device?pageSize=20&pageIndex=0', {
       headers: booted.signed({ query: 'pageSize=20&pageIndex=0' }),
     });
@@ -45,7 +45,7 @@ describe.each(['sqlite', 'redis'])('the gateway on %s', (engine) => {
     expect([query.status, body.status]).toEqual([200, 200]);
   });
 
-  it('SG-17 SG-18 lets one of fifty simultaneous uses of a signed body through', async () => {
+  test('SG-17 SG-18 lets one of fifty simultaneous uses of a signed body through', async () => {
     const headers = booted.signed({ body: '{"id":"1"}' });
     booted.upstream.requests.length = 0;
     const replies = await Promise.all(
@@ -73,7 +73,7 @@ describe('a store that goes away', () => {
     await own.stop();
   });
 
-  it.each(['killed', 'frozen'] as const)(
+  test.each(['killed', 'frozen'] as const)(
     'SG-41 RD-02 RD-03 is a 503 in time when %s, never a 401 or 2xx',
     async (fault) => {
       const token = await booted.issueToken();

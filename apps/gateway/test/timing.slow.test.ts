@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { findSigningKey } from '@gatehouse/request-signature';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { nodeDigest } from '../src/authentication/node-digest.ts';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';
 
@@ -15,7 +15,7 @@ const median = (values: readonly number[]) =>
 const TOLERANCE = 0.12;
 
 describe('the time of a refusal', () => {
-  it('SG-14 does not grow with how much of a signature is right', () => {
+  test('SG-14 does not grow with how much of a signature is right', () => {
     const secureKey = 'kQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC';
     const input = { algorithm: 'SHA-256', signedText: 'a=1', timestamp: '1574993804802' } as const;
     const right = createHash('sha256').update(`a=11574993804802${secureKey}`).digest('hex');
@@ -85,7 +85,7 @@ describe('the time of a refusal', () => {
       });
     }
 
-    it.each([1, 2])(
+    test.each([1, 2])(
       'SG-36 SG-19 of version %d is the same for an unknown client and for a wrong signature, with either digest',
       async (version) => {
         const body = Buffer.alloc(512 * 1024, 'a');

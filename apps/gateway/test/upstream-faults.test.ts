@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
 import type { Route } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';
@@ -66,7 +66,7 @@ function getSigned() {
 }
 
 describe('a service that fails', () => {
-  it.each([
+  test.each([
     ['refuses the connection', 'http://127.0.0.1:1'],
     ['has no address', 'http://no-such-host.invalid:8850'],
   ])('UP-01 and %s is a 502 within a second', async (_name, deviceServiceUrl) => {
@@ -83,14 +83,14 @@ describe('a service that fails', () => {
     await alone.close();
   });
 
-  it('UP-03 with silence is a 504 at the deadline', async () => {
+  test('UP-03 with silence is a 504 at the deadline', async () => {
     answer = () => {};
     const reply = await get();
 
     expect([reply.status, reply.json.code]).toEqual([504, 'timeout']);
   });
 
-  it('UP-03 with a trickle is cut at the deadline', async () => {
+  test('UP-03 with a trickle is cut at the deadline', async () => {
     answer = (socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
       const trickle = setInterval(() => socket.write('x'), 50);
@@ -103,7 +103,7 @@ describe('a service that fails', () => {
     expect(performance.now() - started).toBeLessThan(2000);
   });
 
-  it('UP-05 after it took a creation is not asked again', async () => {
+  test('UP-05 after it took a creation is not asked again', async () => {
     answer = (socket) => socket.destroy();
     const before = connections;
     const reply = await send(booted.port, '/device-instance', {
@@ -116,7 +116,7 @@ describe('a service that fails', () => {
     expect(connections - before).toBe(1);
   });
 
-  it.each([
+  test.each([
     ['an invalid status line', 'HTP/1.1 OK\r\n\r\n'],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['more than it announced', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n'],
@@ -134,7 +134,7 @@ describe('a service that fails', () => {
     large: { method: 'POST', path: '/device-instance', body: `"${'x'.repeat(200_000)}"` },
     stream: { method: 'GET', path: '/events' },
   };
-  it.each(
+  test.each(
     Object.entries(kinds).flatMap(([kind, request]) =>
       [
         ['gzip, chunked', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'],
@@ -161,7 +161,7 @@ describe('a service that fails', () => {
     expect([reply.status, reply.json.code]).toEqual([502, 'bad_gateway']);
   });
 
-  it('UP-07 with less than it announced breaks the connection, never looks whole', async () => {
+  test('UP-07 with less than it announced breaks the connection, never looks whole', async () => {
     answer = (socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
       setTimeout(() => socket.end(), 100);
@@ -170,7 +170,7 @@ describe('a service that fails', () => {
     await expect(get()).rejects.toThrow();
   });
 
-  it('RS-08 in the middle of a body gives a signed 502, not a signature over half of it', async () => {
+  test('RS-08 in the middle of a body gives a signed 502, not a signature over half of it', async () => {
     answer = (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
     const reply = await getSigned();
 
@@ -178,7 +178,7 @@ describe('a service that fails', () => {
     expect(reply.headers).toHaveProperty('x-sign');
   });
 
-  it('UP-08 with every connection hanging sheds the rest with 503 and Retry-After', async () => {
+  test('UP-08 with every connection hanging sheds the rest with 503 and Retry-After', async () => {
     answer = () => {};
     const hanging = [get(), get(), get()];
     const shed = await get();
@@ -188,13 +188,13 @@ describe('a service that fails', () => {
     expect((await Promise.all(hanging)).map(({ status }) => status)).toEqual([504, 504, 504]);
   });
 
-  it.each([401, 407])('by refusing the internal token with %d is a 502', async (status) => {
+  test.each([401, 407])('by refusing the internal token with %d is a 502', async (status) => {
     answer = (socket) => socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 2\r\n\r\n{}`);
 
     expect((await get()).status).toBe(502);
   });
 
-  it('UP-11 with 103 before its answer is waited for', async () => {
+  test('UP-11 with 103 before its answer is waited for', async () => {
     answer = (socket) =>
       socket.end(
         'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}',

@@ -21,7 +21,7 @@ export interface AuthenticationRequest {
 }
 
 /** Whoever a verified credential speaks for, and what of the request that credential lets through. */
-export interface Caller {
+export interface VerifiedRequest {
   readonly kind: CredentialKind;
   readonly principal: Principal;
   /** Signs the reply; only the caller of a verified signed request has one. */
@@ -63,18 +63,18 @@ export interface VerifiedBody {
 /** Verifies one kind of credential. */
 export interface Authenticator {
   /** Undefined: none of my kind was sent. Throws or rejects with an ApiError: one was, and it is bad. */
-  authenticate(request: AuthenticationRequest): Promise<Caller> | undefined;
+  authenticate(request: AuthenticationRequest): Promise<VerifiedRequest> | undefined;
 }
 
 /** @throws ApiError `unauthorized` when no authenticator finds a credential of its kind */
 export function authenticate(
   request: AuthenticationRequest,
   authenticators: readonly Authenticator[],
-): Promise<Caller> {
+): Promise<VerifiedRequest> {
   for (const authenticator of authenticators) {
-    const caller = authenticator.authenticate(request);
-    if (caller !== undefined) {
-      return caller;
+    const verified = authenticator.authenticate(request);
+    if (verified !== undefined) {
+      return verified;
     }
   }
   throw new ApiError('unauthorized', { headers: bearerChallenge() });

@@ -1,6 +1,6 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import type { AccessTokenVerifier } from '@gatehouse/identity';
-import { type Authenticator, type Caller, tokenRefused } from './authenticator.ts';
+import { type Authenticator, tokenRefused, type VerifiedRequest } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
 import type { PresentedCredentials } from './presented-credentials.ts';
 import { isTokenText } from './token-text.ts';
@@ -17,7 +17,7 @@ export function createBearerTokenAuthenticator(dependencies: {
 }): Authenticator {
   const { verifyAccessToken, acceptQueryToken } = dependencies;
 
-  function verifyToken(credentials: PresentedCredentials): Promise<Caller> {
+  function verifyToken(credentials: PresentedCredentials): Promise<VerifiedRequest> {
     const { authorization, queryToken, query } = credentials;
     const token = authorization === undefined ? queryToken : readHeader(authorization);
     const accepted = authorization !== undefined || acceptQueryToken;

@@ -1,8 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { splitQueryToken } from './query-token.ts';
 
 describe('splitQueryToken', () => {
-  it.each([
+  test.each([
     ['', undefined, ''],
     ['a=1&b=%zz', undefined, 'a=1&b=%zz'],
     ['access_token=t', 't', ''],
@@ -14,7 +14,7 @@ describe('splitQueryToken', () => {
     expect(splitQueryToken(query)).toEqual({ token, rest });
   });
 
-  it.each(['access_token=a&access_token=a', 'access_token=a&%61ccess_token=b'])(
+  test.each(['access_token=a&access_token=a', 'access_token=a&%61ccess_token=b'])(
     'CG-01 refuses %p',
     (query) => {
       expect(() => splitQueryToken(query)).toThrow(

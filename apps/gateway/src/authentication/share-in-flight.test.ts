@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Principal } from '@gatehouse/identity';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { shareInFlight } from './share-in-flight.ts';
 
 const alice: Principal = {
@@ -23,7 +23,7 @@ function createVerifier() {
 }
 
 describe('verifications of one token at once', () => {
-  it('are one, and another token’s is its own', async () => {
+  test('are one, and another token’s is its own', async () => {
     const { running, verify } = createVerifier();
     const answers = [verify('one'), verify('one'), verify('two')];
     expect(running).toHaveLength(2);
@@ -32,7 +32,7 @@ describe('verifications of one token at once', () => {
     expect(await Promise.all(answers)).toEqual([alice, alice, undefined]);
   });
 
-  it('CG-14 leave nothing behind: what comes after the answer is verified anew, good or bad', async () => {
+  test('CG-14 leave nothing behind: what comes after the answer is verified anew, good or bad', async () => {
     const { running, verify } = createVerifier();
     const first = verify('token');
     running[0]?.resolve(alice);
@@ -47,7 +47,7 @@ describe('verifications of one token at once', () => {
     expect(await third).toBeUndefined();
   });
 
-  it('CG-14 are not joined where the store is slow: its answer may be older than a revocation', async () => {
+  test('CG-14 are not joined where the store is slow: its answer may be older than a revocation', async () => {
     const { running, verify } = createVerifier();
     const slow = verify('token');
     await sleep(30);

@@ -9,7 +9,7 @@ import {
 } from '@gatehouse/identity';
 import { AmbiguousText, isTimely, parseTimestamp } from '@gatehouse/request-signature';
 import { assertAllowedAddress } from './allowed-address.ts';
-import type { AuthenticationRequest, Authenticator, Caller } from './authenticator.ts';
+import type { AuthenticationRequest, Authenticator, VerifiedRequest } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
 import { isClientId } from './client-id.ts';
 import type { HeldBody } from './held-bodies.ts';
@@ -56,7 +56,7 @@ export function createSignedRequestAuthenticator(
     presented: PresentedSignature,
     request: AuthenticationRequest,
     held: HeldBody,
-  ): Promise<Caller> {
+  ): Promise<VerifiedRequest> {
     const timestamp = readTimestamp(presented.timestamp, now(), toleranceMilliseconds);
     const scheme = schemes[presented.version];
     const signed = await readUnambiguously(() => scheme.read(request, presented, held));

@@ -3,8 +3,8 @@ import { assertAllowedAddress } from './allowed-address.ts';
 import {
   type AuthenticationRequest,
   type Authenticator,
-  type Caller,
   tokenRefused,
+  type VerifiedRequest,
 } from './authenticator.ts';
 import { isTokenText } from './token-text.ts';
 
@@ -15,7 +15,10 @@ export function createXAccessTokenAuthenticator(dependencies: {
 }): Authenticator {
   const { verifyXAccessToken: verify, clients } = dependencies;
 
-  async function verifyToken(token: string, request: AuthenticationRequest): Promise<Caller> {
+  async function verifyToken(
+    token: string,
+    request: AuthenticationRequest,
+  ): Promise<VerifiedRequest> {
     const principal = isTokenText(token) ? await verify(token) : undefined;
     const client = principal && (await clients.find(principal.clientId));
     if (principal === undefined || client === undefined) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Caller } from '../authentication/authenticator.ts';
+import type { VerifiedRequest } from '../authentication/authenticator.ts';
 import type { Route } from '../routes/route.ts';
 import type { UpgradedConnection } from '../upstream/upgrade-call.ts';
 import type { Upstream } from '../upstream/upstream.ts';
@@ -13,7 +13,7 @@ export interface UpgradeRequest {
   readonly requestId: string;
   readonly route: Route;
   readonly upstream: string;
-  readonly caller: Caller;
+  readonly verified: VerifiedRequest;
   /** The normalised path. */
   readonly path: string;
   readonly clientAddress: string;
@@ -43,7 +43,7 @@ export function createUpgradeForwarder(dependencies: {
 }): UpgradeForwarder {
   const { upstreams, issueInternalToken } = dependencies;
   const { host: publicHost, protocol } = new URL(dependencies.publicUrl);
-  return async ({ message, requestId, route, upstream: name, caller, path, clientAddress }) => {
+  return async ({ message, requestId, route, upstream: name, verified, path, clientAddress }) => {
     const upstream = upstreams.get(name);
     if (upstream === undefined) {
       throw new Error(`Route ${route.operation} names an unknown upstream.`);
@@ -53,7 +53,7 @@ export function createUpgradeForwarder(dependencies: {
       clientAddress,
       publicHost,
       publicScheme: protocol.slice(0, -1),
-      internalToken: await issueInternalToken(caller.principal, name),
+      internalToken: await issueInternalToken(verified.principal, name),
       contentType: undefined,
     });
     for (const header of handshakeHeaders) {
@@ -64,7 +64,7 @@ export function createUpgradeForwarder(dependencies: {
     }
     return upstream.upgrade({
       method: 'GET',
-      target: caller.query === '' ? path : `${path}?${caller.query}`,
+      target: verified.query === '' ? path : `${path}?${verified.query}`,
       headers,
       timeoutMilliseconds: route.timeoutMilliseconds,
     });
@@ -87,20 +87,20 @@ export function switchingHeaders({ headers }: UpgradedConnection): string[] {
 
 /** Joins the two connections until one ends, or the credential does. */
 export function joinConnections(
-  caller: Caller,
+  verified: VerifiedRequest,
   scope: string | undefined,
-  [ofCaller, ofService]: readonly [Duplex, Duplex],
+  [callerSocket, serviceSocket]: readonly [Duplex, Duplex],
   head: Buffer,
 ): void {
   for (const [one, other] of [
-    [ofCaller, ofService],
-    [ofService, ofCaller],
+    [callerSocket, serviceSocket],
+    [serviceSocket, callerSocket],
   ] as const) {
     one.once('close', () => other.destroy());
     one.on('error', () => other.destroy());
   }
-  ofService.write(head);
-  ofCaller.pipe(ofService);
-  ofService.pipe(ofCaller);
-  watchCredential(caller, scope, ofCaller);
+  serviceSocket.write(head);
+  callerSocket.pipe(serviceSocket);
+  serviceSocket.pipe(callerSocket);
+  watchCredential(verified, scope, callerSocket);
 }

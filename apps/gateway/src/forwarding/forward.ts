@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import type { ObservedRequest } from '@gatehouse/http-server';
-import type { Caller } from '../authentication/authenticator.ts';
+import type { VerifiedRequest } from '../authentication/authenticator.ts';
 import { protectiveHeaders, type Reply } from '../http/reply.ts';
 import { assertAnnouncedSize, hasBody } from '../http/request-body.ts';
 import type { Route } from '../routes/route.ts';
@@ -25,7 +25,7 @@ export interface ForwardRequest {
   readonly route: Route;
   /** The route's, which has one. */
   readonly upstream: string;
-  readonly caller: Caller;
+  readonly verified: VerifiedRequest;
   /** The normalised path. */
   readonly path: string;
   readonly clientAddress: string;
@@ -52,14 +52,14 @@ export function createForwarder(dependencies: {
     request: ForwardRequest,
     internalToken: string,
   ): Promise<Reply> {
-    const { message, response, route, caller } = request;
+    const { message, response, route, verified } = request;
     const headers = forwardedHeaders(message.headers, {
       requestId: request.observed.id,
       clientAddress: request.clientAddress,
       publicHost,
       publicScheme,
       internalToken,
-      contentType: caller.body?.contentType,
+      contentType: verified.body?.contentType,
     });
     const reading = bodyToSend(request);
     // Without a turn of the event loop where there is no body.
@@ -69,7 +69,7 @@ export function createForwarder(dependencies: {
       throw new Error('The caller left before its request was forwarded.');
     }
     const sentAt = performance.now();
-    const target = caller.query === '' ? request.path : `${request.path}?${caller.query}`;
+    const target = verified.query === '' ? request.path : `${request.path}?${verified.query}`;
     const exchange = upstream.send({
       method: message.method ?? '',
       target,
@@ -94,20 +94,20 @@ export function createForwarder(dependencies: {
       }),
     );
     if (route.streaming) {
-      watchCredential(caller, route.scope, response);
+      watchCredential(verified, route.scope, response);
       return { ...reply, isOpenEnded: true };
     }
     return reply;
   }
 
   return (request) => {
-    const { message, route, caller } = request;
+    const { message, route, verified } = request;
     const upstream = upstreams.get(request.upstream);
     if (upstream === undefined) {
       throw new Error(`Route ${route.operation} names an unknown upstream.`);
     }
     assertForwardableBody(message, route);
-    const token = issueInternalToken(caller.principal, request.upstream);
+    const token = issueInternalToken(verified.principal, request.upstream);
     return typeof token === 'string'
       ? exchangeWith(upstream, request, token)
       : token.then((issued) => exchangeWith(upstream, request, issued));
@@ -121,9 +121,9 @@ function assertForwardableBody(message: IncomingMessage, route: Route): void {
   assertAnnouncedSize(message, route.bodyLimitBytes);
 }
 
-function bodyToSend({ message, route, caller }: ForwardRequest) {
-  if (caller.body !== undefined) {
-    return caller.body.bytes;
+function bodyToSend({ message, route, verified }: ForwardRequest) {
+  if (verified.body !== undefined) {
+    return verified.body.bytes;
   }
   if (!hasBody(message)) {
     return undefined;

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Principal, SigningKey } from '@gatehouse/identity';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { createInternalTokenIssuer } from './internal-token.ts';
 
@@ -22,7 +22,7 @@ function createIssuer(now: () => number) {
 }
 
 describe('createInternalTokenIssuer', () => {
-  it('reuses a token for half of its life, never longer', async () => {
+  test('reuses a token for half of its life, never longer', async () => {
     let now = 1_700_000_000_000;
     const issue = createIssuer(() => now);
     const first = await issue(principal, 'device-service');
@@ -33,7 +33,7 @@ describe('createInternalTokenIssuer', () => {
     expect(await issue(principal, 'device-service')).not.toBe(first);
   });
 
-  it('never gives one caller the token of another', async () => {
+  test('never gives one caller the token of another', async () => {
     const issue = createIssuer(() => 1_700_000_000_000);
     const callers: readonly (readonly [Principal, string])[] = [
       [principal, 'device-service'],
@@ -45,21 +45,21 @@ describe('createInternalTokenIssuer', () => {
     ];
     // One after the other, and round again: a token can only be mistaken for one that is at hand.
     const tokens = new Set<string>();
-    for (const [caller, audience] of [...callers, ...callers]) {
-      const token = await issue(caller, audience);
+    for (const [verified, audience] of [...callers, ...callers]) {
+      const token = await issue(verified, audience);
       tokens.add(token);
       expect(decodeJwt(token)).toMatchObject({
         aud: audience,
-        client_id: caller.clientId,
-        sub: caller.subject,
-        org: caller.orgId,
-        scope: [...caller.scopes].join(' '),
+        client_id: verified.clientId,
+        sub: verified.subject,
+        org: verified.orgId,
+        scope: [...verified.scopes].join(' '),
       });
     }
     expect(tokens.size).toBe(callers.length);
   });
 
-  it('makes the next caller try again when the key could not be had', async () => {
+  test('makes the next caller try again when the key could not be had', async () => {
     let away = true;
     const issue = createInternalTokenIssuer({
       issuer: 'http://localhost:8844',

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import type { Caller } from '../authentication/authenticator.ts';
+import type { VerifiedRequest } from '../authentication/authenticator.ts';
 
 /** G1: a revoked credential is refused within a second, also where its reply is still open. */
 const INTERVAL_MILLISECONDS = 900;
@@ -10,8 +10,12 @@ const INTERVAL_MILLISECONDS = 900;
  *
  * @param open emits `close` at its end
  */
-export function watchCredential(caller: Caller, scope: string | undefined, open: Writable): void {
-  const { token } = caller;
+export function watchCredential(
+  verified: VerifiedRequest,
+  scope: string | undefined,
+  open: Writable,
+): void {
+  const { token } = verified;
   if (open.destroyed) {
     return;
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { createAddressMatcher } from '@gatehouse/http-server';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { clientAddress } from './client-address.ts';
 
 function from(peer: string, forwardedFor?: string): IncomingMessage {
@@ -11,34 +11,34 @@ function from(peer: string, forwardedFor?: string): IncomingMessage {
 const trusted = createAddressMatcher(['10.0.0.0/8', '::1']);
 
 describe('createAddressMatcher', () => {
-  it('knows addresses, ranges and both families', () => {
+  test('knows addresses, ranges and both families', () => {
     const matches = createAddressMatcher(['192.0.2.1', '10.0.0.0/8', '2001:db8::/32']);
 
     expect(['192.0.2.1', '10.9.8.7', '2001:db8::1'].map(matches)).toEqual([true, true, true]);
     expect(['192.0.2.2', '11.0.0.1', '2001:db9::1'].map(matches)).toEqual([false, false, false]);
   });
 
-  it.each(['', 'garbage', '[::', '1.2.3'])('RL-10 takes %p for no address', (text) => {
+  test.each(['', 'garbage', '[::', '1.2.3'])('RL-10 takes %p for no address', (text) => {
     expect(createAddressMatcher(['0.0.0.0/1', '::/1'])(text)).toBe(false);
   });
 });
 
 describe('clientAddress', () => {
-  it('RL-01 is the peer, whatever a stranger forwards', () => {
+  test('RL-01 is the peer, whatever a stranger forwards', () => {
     expect(clientAddress(from('203.0.113.9', '192.0.2.1'), trusted)).toBe('203.0.113.9');
   });
 
-  it('RL-02 is the IPv4 address where it comes mapped into IPv6', () => {
+  test('RL-02 is the IPv4 address where it comes mapped into IPv6', () => {
     expect(clientAddress(from('::ffff:203.0.113.9'), trusted)).toBe('203.0.113.9');
   });
 
-  it('is the nearest address that is no trusted proxy', () => {
+  test('is the nearest address that is no trusted proxy', () => {
     const chain = '1.1.1.1, 198.51.100.7, 10.0.0.2';
 
     expect(clientAddress(from('10.0.0.1', chain), trusted)).toBe('198.51.100.7');
   });
 
-  it.each([undefined, '', 'garbage', 'unknown, [::', '198.51.100.7:80'])(
+  test.each([undefined, '', 'garbage', 'unknown, [::', '198.51.100.7:80'])(
     'RL-10 is the proxy itself when it forwards %p',
     (forwardedFor) => {
       expect(clientAddress(from('10.0.0.1', forwardedFor), trusted)).toBe('10.0.0.1');

@@ -18,16 +18,16 @@ export function observeAuthenticator(
   return {
     authenticate(request) {
       const started = performance.now();
-      const tell = (result: Verification['result']) =>
+      const report = (result: Verification['result']) =>
         observe({ credential, result, seconds: (performance.now() - started) / 1000 });
-      const tellFailure = (error: unknown) =>
-        tell(error instanceof ApiError && error.status < 500 ? 'refused' : 'unavailable');
+      const reportFailure = (error: unknown) =>
+        report(error instanceof ApiError && error.status < 500 ? 'refused' : 'unavailable');
       try {
         const verifying = authenticator.authenticate(request);
-        verifying?.then(() => tell('accepted'), tellFailure);
+        verifying?.then(() => report('accepted'), reportFailure);
         return verifying;
       } catch (error) {
-        tellFailure(error);
+        reportFailure(error);
         throw error;
       }
     },

@@ -2,7 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
 import type { AddressMatcher, RequestNotes } from '@gatehouse/http-server';
-import { type Authenticator, authenticate, type Caller } from '../authentication/authenticator.ts';
+import {
+  type Authenticator,
+  authenticate,
+  type VerifiedRequest,
+} from '../authentication/authenticator.ts';
 import { isPresent, presentedCredentials } from '../authentication/presented-credentials.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { AppliedLimit } from '../rate-limits/limit-headers.ts';
@@ -17,7 +21,7 @@ export interface AdmissionDependencies {
 }
 
 /** What is found out about a request on its way, for its reply and its log line, however it ends. */
-export interface Exchange {
+export interface RequestState {
   readonly message: IncomingMessage;
   readonly notes: RequestNotes;
   /** The peer, or who a trusted proxy says it is. */
@@ -25,28 +29,28 @@ export interface Exchange {
   /** Good or bad. */
   hasCredential: boolean;
   /** Once verified. */
-  caller: Caller | undefined;
+  verified: VerifiedRequest | undefined;
   readonly appliedLimits: AppliedLimit[];
 }
 
-export function openExchange(
+export function createRequestState(
   message: IncomingMessage,
   notes: RequestNotes,
   isTrustedProxy: AddressMatcher,
-): Exchange {
+): RequestState {
   const address = clientAddress(message, isTrustedProxy);
   return {
     message,
     notes,
     clientAddress: address,
     hasCredential: false,
-    caller: undefined,
+    verified: undefined,
     appliedLimits: [],
   };
 }
 
 export interface Admitted {
-  readonly caller: Caller;
+  readonly verified: VerifiedRequest;
   readonly match: RouteMatch;
 }
 
@@ -57,39 +61,39 @@ export interface Admitted {
  * @throws ApiError
  */
 export async function admit(
-  exchange: Exchange,
+  state: RequestState,
   target: RequestTarget,
   dependencies: AdmissionDependencies,
 ): Promise<Admitted> {
-  const { message, notes, appliedLimits } = exchange;
+  const { message, notes, appliedLimits } = state;
   const { limits } = dependencies;
   const match = dependencies.routes.match(message.method ?? '', target);
   const route = match?.route;
   notes.operation = route?.operation ?? 'unmatched';
   const credentials = presentedCredentials(message, target.query);
-  exchange.hasCredential = isPresent(credentials);
-  limits.assertAddressOpen(exchange.clientAddress, exchange.hasCredential, appliedLimits);
+  state.hasCredential = isPresent(credentials);
+  limits.assertAddressOpen(state.clientAddress, state.hasCredential, appliedLimits);
   if (credentials.signature === undefined) {
     assertReadableQuery(target.query);
   }
-  const caller = await authenticate(
+  const verified = await authenticate(
     {
       message,
       target,
       credentials,
-      clientAddress: exchange.clientAddress,
+      clientAddress: state.clientAddress,
       bodyLimitBytes: route?.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES,
     },
     dependencies.authenticators,
   );
-  exchange.caller = caller;
-  notes.clientId = caller.principal.clientId;
-  notes.credential = caller.kind;
-  const counting = limits.countClient(caller.principal.clientId, route, appliedLimits);
+  state.verified = verified;
+  notes.clientId = verified.principal.clientId;
+  notes.credential = verified.kind;
+  const counting = limits.countClient(verified.principal.clientId, route, appliedLimits);
   if (counting !== undefined) {
     await counting;
   }
-  return { caller, match };
+  return { verified, match };
 }
 
 /**
@@ -98,14 +102,14 @@ export async function admit(
  */
 export async function countFailure(
   error: ApiError,
-  exchange: Exchange,
+  state: RequestState,
   limits: RequestLimits,
 ): Promise<ApiError> {
   const isCounted =
-    exchange.caller === undefined && error.status < 500 && error.code !== 'too_many_requests';
+    state.verified === undefined && error.status < 500 && error.code !== 'too_many_requests';
   if (isCounted) {
     try {
-      const { clientAddress: address, hasCredential, appliedLimits } = exchange;
+      const { clientAddress: address, hasCredential, appliedLimits } = state;
       await limits.countAddress(address, hasCredential, appliedLimits);
     } catch (overLimit) {
       if (overLimit instanceof ApiError) {

@@ -1,5 +1,5 @@
 import { ApiError } from '@gatehouse/api-envelope';
-import type { Caller } from '../authentication/authenticator.ts';
+import type { VerifiedRequest } from '../authentication/authenticator.ts';
 import { bearerChallenge } from '../authentication/challenge.ts';
 import type { Route } from '../routes/route.ts';
 
@@ -9,14 +9,14 @@ import type { Route } from '../routes/route.ts';
  * @throws ApiError `unauthorized` for a kind of credential the route does not take, `access_denied` for a
  *   missing scope
  */
-export function authorize(caller: Caller, route: Route): void {
-  if (!route.credentials.includes(caller.kind)) {
+export function authorize(verified: VerifiedRequest, route: Route): void {
+  if (!route.credentials.includes(verified.kind)) {
     throw new ApiError('unauthorized', {
       message: 'This operation takes another kind of credential.',
       headers: bearerChallenge(),
     });
   }
-  if (route.scope !== undefined && !caller.principal.scopes.has(route.scope)) {
+  if (route.scope !== undefined && !verified.principal.scopes.has(route.scope)) {
     throw new ApiError('access_denied', {
       message: `This operation needs the scope ${route.scope}.`,
       headers: bearerChallenge('insufficient_scope', route.scope),

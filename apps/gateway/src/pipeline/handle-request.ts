@@ -22,8 +22,8 @@ import {
   type AdmissionDependencies,
   admit,
   countFailure,
-  type Exchange,
-  openExchange,
+  createRequestState,
+  type RequestState,
 } from './admit.ts';
 import { assertServable } from './assert-servable.ts';
 import { authorize } from './authorize.ts';
@@ -46,8 +46,8 @@ export interface PipelineDependencies extends AdmissionDependencies {
 export function createRequestHandler(dependencies: PipelineDependencies): RequestListener {
   return (message, response) => {
     const { notes } = observedRequest(message);
-    const exchange = openExchange(message, notes, dependencies.isTrustedProxy);
-    handle(exchange, response, dependencies).catch((err: unknown) => {
+    const state = createRequestState(message, notes, dependencies.isTrustedProxy);
+    handle(state, response, dependencies).catch((err: unknown) => {
       notes.err = err;
       response.destroy();
     });
@@ -55,21 +55,21 @@ export function createRequestHandler(dependencies: PipelineDependencies): Reques
 }
 
 async function handle(
-  exchange: Exchange,
+  state: RequestState,
   response: ServerResponse,
   dependencies: PipelineDependencies,
 ): Promise<void> {
-  const { message } = exchange;
+  const { message } = state;
   let reply: Reply;
   try {
-    reply = await answer(exchange, response, dependencies);
+    reply = await answer(state, response, dependencies);
   } catch (thrown) {
-    reply = await refuse(thrown, exchange, response, dependencies);
+    reply = await refuse(thrown, state, response, dependencies);
   }
-  const signer = exchange.caller?.signer;
+  const signer = state.verified?.signer;
   if (signer !== undefined) {
     reply = await dependencies.sealReply(reply, signer).catch(async (thrown: unknown) => {
-      const refusal = await refuse(thrown, exchange, response, dependencies);
+      const refusal = await refuse(thrown, state, response, dependencies);
       // Without a store, a second claim would only make the caller wait longer for an unsigned 503.
       return thrown instanceof StoreUnavailable
         ? refusal
@@ -78,10 +78,10 @@ async function handle(
   }
   const { headers } = reply;
   headers.push('X-Request-Id', observedRequest(message).id);
-  addLimitHeaders(headers, exchange.appliedLimits, dependencies.now());
+  addLimitHeaders(headers, state.appliedLimits, dependencies.now());
   const { origin } = message.headers;
   if (origin !== undefined) {
-    const clientId = exchange.caller?.principal.clientId;
+    const clientId = state.verified?.principal.clientId;
     headers.push(...(await dependencies.crossOrigin.replyHeaders(origin, clientId)));
   }
   const writing = writeReply(reply, message, response);
@@ -91,26 +91,26 @@ async function handle(
 }
 
 async function answer(
-  exchange: Exchange,
+  state: RequestState,
   response: ServerResponse,
   dependencies: PipelineDependencies,
 ): Promise<Reply> {
-  const { message } = exchange;
+  const { message } = state;
   assertServable(message);
   const target = parseRequestTarget(message.url ?? '');
-  const open = answerAnybody(exchange, target, dependencies);
+  const open = answerAnybody(state, target, dependencies);
   if (open !== undefined) {
     const reply = await open;
     if (reply !== undefined) {
       return reply;
     }
   }
-  const { caller, match } = await admit(exchange, target, dependencies);
+  const { verified, match } = await admit(state, target, dependencies);
   const route = match?.route;
   if (route === undefined) {
     return answerUnrouted(message, match);
   }
-  authorize(caller, route);
+  authorize(verified, route);
   if (route.upstream !== undefined) {
     return dependencies.forward({
       message,
@@ -118,25 +118,25 @@ async function answer(
       observed: observedRequest(message),
       route,
       upstream: route.upstream,
-      caller,
+      verified,
       path: target.path,
-      clientAddress: exchange.clientAddress,
+      clientAddress: state.clientAddress,
     });
   }
   const operation = dependencies.localOperations.get(route.operation);
   if (operation === undefined) {
     throw new Error(`Nobody answers ${route.operation}.`);
   }
-  return operation({ message, caller, clientAddress: exchange.clientAddress });
+  return operation({ message, verified, clientAddress: state.clientAddress });
 }
 
 /** What needs no credential: preflights, which carry none (Fetch §4.8), and the resource's public document. */
 function answerAnybody(
-  exchange: Exchange,
+  state: RequestState,
   target: RequestTarget,
   { protectedResource, crossOrigin, limits }: PipelineDependencies,
 ): Promise<Reply | undefined> | undefined {
-  const { message, notes, clientAddress, appliedLimits } = exchange;
+  const { message, notes, clientAddress, appliedLimits } = state;
   const answerAs = async (operation: string, reply: Reply | undefined) => {
     if (reply !== undefined) {
       notes.operation = operation;
@@ -167,13 +167,13 @@ function answerUnrouted({ method }: IncomingMessage, match: RouteMatch): Reply {
 
 async function refuse(
   thrown: unknown,
-  exchange: Exchange,
+  state: RequestState,
   response: ServerResponse,
   { limits, protectedResource, auditFailure, now }: PipelineDependencies,
 ): Promise<Reply> {
-  const error = await countFailure(toFailure(thrown), exchange, limits).catch(toFailure);
-  noteFailure(error, exchange.notes, response.destroyed);
-  auditFailure(error, exchange);
+  const error = await countFailure(toFailure(thrown), state, limits).catch(toFailure);
+  noteFailure(error, state.notes, response.destroyed);
+  auditFailure(error, state);
   const reply = failureReply(withChallenge(error, protectedResource.metadataUrl), now());
-  return exchange.message.method === 'HEAD' ? { ...reply, body: undefined } : reply;
+  return state.message.method === 'HEAD' ? { ...reply, body: undefined } : reply;
 }

@@ -12,7 +12,7 @@ import { failureReply } from '../http/reply.ts';
 import { parseRequestTarget, type RequestTarget } from '../routes/request-target.ts';
 import type { Route } from '../routes/route.ts';
 import type { RouteTable } from '../routes/route-table.ts';
-import { admit, countFailure, type Exchange, openExchange } from './admit.ts';
+import { admit, countFailure, createRequestState, type RequestState } from './admit.ts';
 import { assertServable } from './assert-servable.ts';
 import { authorize } from './authorize.ts';
 import { noteFailure, toFailure, withChallenge } from './failure.ts';
@@ -45,13 +45,13 @@ export function createUpgradeHandler(
       const response = new ServerResponse(request);
       response.assignSocket(socket);
       observe((message) => {
-        const exchange = openExchange(
+        const state = createRequestState(
           message,
           observedRequest(message).notes,
           dependencies.isTrustedProxy,
         );
-        open(exchange, response, [socket, head], dependencies).catch((err: unknown) => {
-          exchange.notes.err = err;
+        open(state, response, [socket, head], dependencies).catch((err: unknown) => {
+          state.notes.err = err;
           socket.destroy();
         });
       })(request, response);
@@ -60,28 +60,28 @@ export function createUpgradeHandler(
 }
 
 async function open(
-  exchange: Exchange,
+  state: RequestState,
   response: ServerResponse,
   [socket, head]: readonly [Duplex, Buffer],
   dependencies: UpgradeDependencies,
 ): Promise<void> {
-  const { message } = exchange;
+  const { message } = state;
   try {
     assertServable(message, { acceptsUpgrade: true });
     const target = parseRequestTarget(message.url ?? '');
-    const { caller, match } = await admit(exchange, target, dependencies);
+    const { verified, match } = await admit(state, target, dependencies);
     const route = match?.route;
     if (route?.upstream === undefined || !route.webSocket) {
       throw new ApiError('not_found', { message: 'There is no such operation.' });
     }
-    authorize(caller, route);
+    authorize(verified, route);
     const { id: requestId } = observedRequest(message);
-    const { clientAddress } = exchange;
+    const { clientAddress } = state;
     const connection = await dependencies.forwardUpgrade({
       message,
       requestId,
       route,
-      caller,
+      verified,
       clientAddress,
       upstream: route.upstream,
       path: target.path,
@@ -93,25 +93,25 @@ async function open(
     response.writeHead(101, switchingHeaders(connection));
     response.flushHeaders();
     response.end();
-    joinConnections(caller, route.scope, [socket, connection.socket], head);
+    joinConnections(verified, route.scope, [socket, connection.socket], head);
   } catch (thrown) {
-    await refuse(thrown, exchange, response, dependencies);
+    await refuse(thrown, state, response, dependencies);
   }
 }
 
 async function refuse(
   thrown: unknown,
-  exchange: Exchange,
+  state: RequestState,
   response: ServerResponse,
   { limits, protectedResource, auditFailure, now }: UpgradeDependencies,
 ): Promise<void> {
-  const error = await countFailure(toFailure(thrown), exchange, limits).catch(toFailure);
-  noteFailure(error, exchange.notes, response.destroyed);
-  auditFailure(error, exchange);
+  const error = await countFailure(toFailure(thrown), state, limits).catch(toFailure);
+  noteFailure(error, state.notes, response.destroyed);
+  auditFailure(error, state);
   const reply = failureReply(withChallenge(error, protectedResource.metadataUrl), now());
   const { socket } = response;
   response.once('finish', () => socket?.end());
-  const { id } = observedRequest(exchange.message);
+  const { id } = observedRequest(state.message);
   response.writeHead(reply.status, [...reply.headers, 'X-Request-Id', id, 'Connection', 'close']);
   response.end(reply.body);
 }

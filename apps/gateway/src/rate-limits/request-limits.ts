@@ -46,22 +46,27 @@ export function createRequestLimits(dependencies: {
   readonly onRefused?: (limit: string) => void;
 }): RequestLimits {
   const { now, routes, onRefused } = dependencies;
-  const limiterOf = (key: string, limit: RateLimit, name = key): NamedLimiter => ({
+  const createNamedLimiter = (key: string, limit: RateLimit, name = key): NamedLimiter => ({
     ...createRateLimiter(key, limit, dependencies),
     name: `"${name}"`,
     policy: limitPolicy(name, limit),
   });
-  const clients = limiterOf('client', dependencies.client);
-  const addresses = limiterOf('address', dependencies.address);
-  const badCredentials = limiterOf('address-credentials', {
+  const clients = createNamedLimiter('client', dependencies.client);
+  const addresses = createNamedLimiter('address', dependencies.address);
+  const badCredentials = createNamedLimiter('address-credentials', {
     ...dependencies.address,
     requests: dependencies.address.requests * BAD_CREDENTIALS_FACTOR,
   });
-  const ofRoute = new Map(
+  const byRoute = new Map(
     routes.flatMap((route): [Route, NamedLimiter][] =>
       route.rateLimit === undefined
         ? []
-        : [[route, limiterOf(`operation:${route.operation}`, route.rateLimit, route.operation)]],
+        : [
+            [
+              route,
+              createNamedLimiter(`operation:${route.operation}`, route.rateLimit, route.operation),
+            ],
+          ],
     ),
   );
 
@@ -79,7 +84,7 @@ export function createRequestLimits(dependencies: {
   }
 
   async function countRoute(clientId: string, route: Route, applied: AppliedLimit[]) {
-    const limiter = ofRoute.get(route);
+    const limiter = byRoute.get(route);
     if (limiter !== undefined) {
       note(limiter, await limiter.take(clientId), applied);
     }
@@ -89,8 +94,8 @@ export function createRequestLimits(dependencies: {
     assertAddressOpen(address, hasCredential, applied) {
       const group = addressGroup(address);
       const refused = addresses.knownRefusal(group);
-      const isShut = !hasCredential || badCredentials.knownRefusal(group) !== undefined;
-      if (refused !== undefined && isShut) {
+      const isClosed = !hasCredential || badCredentials.knownRefusal(group) !== undefined;
+      if (refused !== undefined && isClosed) {
         note(addresses, refused, applied);
       }
     },
@@ -103,7 +108,7 @@ export function createRequestLimits(dependencies: {
     },
     countClient(clientId, route, applied) {
       const verdict = clients.take(clientId);
-      const hasOwn = route !== undefined && ofRoute.has(route);
+      const hasOwn = route !== undefined && byRoute.has(route);
       if (verdict instanceof Promise) {
         return verdict.then((late) => {
           note(clients, late, applied);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigurationError } from '@gatehouse/configuration';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { deviceRoutes } from './device-routes.ts';
 import { loadRouting } from './route-file.ts';
 
@@ -34,7 +34,7 @@ function problemsOf(content: unknown): readonly string[] {
 const report = { operation: 'report.list', method: 'GET', path: '/reports', scope: 'device:read' };
 
 describe('loadRouting', () => {
-  it('is the built-in table without a file', () => {
+  test('is the built-in table without a file', () => {
     const { routes, upstreams } = loadRouting(undefined, 'http://localhost:8850');
     expect(routes).toBe(deviceRoutes);
     expect([...upstreams]).toEqual([
@@ -42,7 +42,7 @@ describe('loadRouting', () => {
     ]);
   });
 
-  it('adds routes to it, with defaults for what they leave out', () => {
+  test('adds routes to it, with defaults for what they leave out', () => {
     const { routes, upstreams } = load({
       upstreams: { reports: { url: 'http://localhost:9100', health: '/health' } },
       routes: [{ ...report, upstream: 'reports' }],
@@ -64,7 +64,7 @@ describe('loadRouting', () => {
     });
   });
 
-  it('replaces a built-in route that matches the same requests', () => {
+  test('replaces a built-in route that matches the same requests', () => {
     const { routes } = load({
       routes: [{ ...report, path: '/api/v1/device/{anything}/_detail', timeoutSeconds: 1 }],
     });
@@ -72,11 +72,11 @@ describe('loadRouting', () => {
     expect(routes.map(({ path }) => path)).not.toContain('/api/v1/device/{deviceId}/_detail');
   });
 
-  it('leaves the built-in ones out where it is told to', () => {
+  test('leaves the built-in ones out where it is told to', () => {
     expect(load({ builtIn: false, routes: [report] }).routes).toHaveLength(1);
   });
 
-  it('does not let a streaming route or a WebSocket take signed requests', () => {
+  test('does not let a streaming route or a WebSocket take signed requests', () => {
     const { routes } = load({ builtIn: false, routes: [{ ...report, streaming: true }] });
     expect(routes[0]?.credentials).toEqual(['access-token', 'bearer']);
     expect(
@@ -84,7 +84,7 @@ describe('loadRouting', () => {
     ).toEqual([expect.stringContaining('routes.0.credentials')]);
   });
 
-  it('CF-07 names every problem at once, and none of the values', () => {
+  test('CF-07 names every problem at once, and none of the values', () => {
     const problems = problemsOf({
       upstreams: { Bad: { url: 'ftp://secret-value' } },
       routes: [
@@ -111,7 +111,7 @@ describe('loadRouting', () => {
     expect(text).not.toContain('secret-value');
   });
 
-  it.each([
+  test.each([
     ['an upstream nobody named', [{ ...report, upstream: 'nobody' }], 'routes.0.upstream'],
     [
       'two routes for the same requests',
@@ -125,11 +125,11 @@ describe('loadRouting', () => {
     expect(problemsOf({ routes })).toEqual([expect.stringContaining(`ROUTES_FILE ${place}: `)]);
   });
 
-  it.each(['', '{', '[]', 'null', '{"routes":{}}'])('refuses a file with %j', (content) => {
+  test.each(['', '{', '[]', 'null', '{"routes":{}}'])('refuses a file with %j', (content) => {
     expect(problemsOf(content)).not.toEqual([]);
   });
 
-  it('refuses a file that is not there', () => {
+  test('refuses a file that is not there', () => {
     expect(() => loadRouting(join(directory, 'none.json'), 'http://localhost:1')).toThrow(
       ConfigurationError,
     );

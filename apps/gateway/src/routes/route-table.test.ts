@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { deviceRoutes } from './device-routes.ts';
 import { createRouteTable } from './route-table.ts';
 
@@ -7,7 +7,7 @@ const match = (method: string, path: string) =>
   table.match(method, { path, segments: path.slice(1).split('/') });
 
 describe('createRouteTable', () => {
-  it.each([
+  test.each([
     ['GET', '/api/device', 'device.list'],
     ['HEAD', '/api/device', 'device.list'],
     ['GET', '/api/v1/device/any id/_detail', 'device.detail'],
@@ -16,14 +16,18 @@ describe('createRouteTable', () => {
     expect(match(method, path)?.route?.operation).toBe(operation);
   });
 
-  it.each(['/', '/api', '/api/device/', '/API/device', '/api/v1/device//_detail', '/api/device/x'])(
-    'GW-09 knows nothing of %s',
-    (path) => {
-      expect(match('GET', path)).toBeUndefined();
-    },
-  );
+  test.each([
+    '/',
+    '/api',
+    '/api/device/',
+    '/API/device',
+    '/api/v1/device//_detail',
+    '/api/device/x',
+  ])('GW-09 knows nothing of %s', (path) => {
+    expect(match('GET', path)).toBeUndefined();
+  });
 
-  it('says which methods a known path has', () => {
+  test('says which methods a known path has', () => {
     expect(match('PUT', '/api/device')).toEqual({ route: undefined, allow: ['GET', 'HEAD'] });
     expect(match('GET', '/device-instance')).toEqual({ route: undefined, allow: ['POST'] });
   });

@@ -1,7 +1,7 @@
 /**
- * Notices that a service has stopped, so that callers learn it at once and not each at its own deadline. A
- * refused connection needs no breaker: it fails within a second. Silence does: the kernel still accepts
- * connections for a process that has stopped.
+ * Detects that a service has stopped, so that callers get an error at once and not after their deadline. A
+ * refused connection fails within a second without a breaker. The kernel still accepts connections for a
+ * process that is frozen, so only silence shows that state.
  *
  *   with a health path    a request waits and no byte comes for 1.5 s → ask for the path → no answer in 2.5 s → open
  *                         while open: ask every second, the first answer closes
@@ -21,22 +21,22 @@ export type CircuitState = 'closed' | 'open';
 export interface WatchedCall {
   /** The caller has not sent all of the body yet, so the service cannot answer. */
   readonly isUploading: boolean;
-  /** How often the service had sent something when the call began. Set by CircuitBreaker. */
-  heardBefore: number;
+  /** How often the service had sent data when the call began. Set by CircuitBreaker. */
+  activityBefore: number;
 }
 
 export interface CircuitDependencies {
   readonly health: HealthProbe | undefined;
   /** Whether a request waits for the head of its reply. */
   readonly isWaiting: () => boolean;
-  /** Ends the requests that wait: nothing will come for them. */
+  /** Ends the waiting requests, which will get no reply. */
   readonly endWaiting: (reason: () => Error) => void;
   readonly onChange: (state: CircuitState) => void;
 }
 
-const LOOK_MILLISECONDS = 500;
-const QUIET_LOOKS = 3;
-const TRIAL_LOOKS = 2;
+const CHECK_MILLISECONDS = 500;
+const QUIET_CHECKS = 3;
+const TRIAL_CHECKS = 2;
 const TIMEOUTS_IN_A_ROW = 5;
 
 const stopped = () =>
@@ -46,18 +46,18 @@ export class CircuitBreaker {
   readonly #dependencies: CircuitDependencies;
   readonly #timer: NodeJS.Timeout;
   #state: CircuitState = 'closed';
-  /** A byte came since the last look. */
-  #isHeard = false;
+  /** A byte arrived since the last check. */
+  #isActive = false;
   #isAsking = false;
-  #quietLooks = 0;
-  #looksUntilTrial = 0;
+  #quietChecks = 0;
+  #checksUntilTrial = 0;
   #trial: WatchedCall | undefined;
-  #heardCount = 0;
+  #activityCount = 0;
   #timeouts = 0;
 
   constructor(dependencies: CircuitDependencies) {
     this.#dependencies = dependencies;
-    this.#timer = setInterval(() => this.#look(), LOOK_MILLISECONDS).unref();
+    this.#timer = setInterval(() => this.#check(), CHECK_MILLISECONDS).unref();
   }
 
   get state(): CircuitState {
@@ -70,34 +70,34 @@ export class CircuitBreaker {
       return;
     }
     // A caller that stalls its upload must not keep the trial from the others.
-    const isTrialFree = this.#looksUntilTrial === 0 || this.#trial?.isUploading === true;
+    const isTrialFree = this.#checksUntilTrial === 0 || this.#trial?.isUploading === true;
     if (this.#dependencies.health !== undefined || !isTrialFree) {
       throw serviceUnavailable(new CircuitOpenError());
     }
   }
 
-  /** A request goes to the service. While the circuit is open, it is the trial. */
+  /** Registers a request to the service. While the circuit is open, it is the trial. */
   begin(call: WatchedCall): void {
-    call.heardBefore = this.#heardCount;
+    call.activityBefore = this.#activityCount;
     if (this.#state === 'open') {
       this.#trial = call;
-      this.#looksUntilTrial = TRIAL_LOOKS;
+      this.#checksUntilTrial = TRIAL_CHECKS;
     }
   }
 
-  /** The service sent something. */
-  heard(): void {
-    this.#isHeard = true;
-    this.#heardCount += 1;
+  /** Called when the service sends data. */
+  noteActivity(): void {
+    this.#isActive = true;
+    this.#activityCount += 1;
     this.#timeouts = 0;
     if (this.#state === 'open') {
       this.#change('closed');
     }
   }
 
-  /** A request that was sent completely met its deadline without a byte of a reply. */
+  /** Called when a completely sent request reaches its deadline without a byte of a reply. */
   timedOut(call: WatchedCall): void {
-    if (this.#state === 'open' || call.heardBefore !== this.#heardCount) {
+    if (this.#state === 'open' || call.activityBefore !== this.#activityCount) {
       return;
     }
     this.#timeouts += 1;
@@ -111,16 +111,16 @@ export class CircuitBreaker {
     this.#dependencies.health?.close();
   }
 
-  #look(): void {
+  #check(): void {
     const { health, isWaiting } = this.#dependencies;
     if (this.#isAsking) {
       return;
     }
-    this.#looksUntilTrial = Math.max(0, this.#looksUntilTrial - 1);
-    this.#quietLooks = !this.#isHeard && isWaiting() ? this.#quietLooks + 1 : 0;
-    this.#isHeard = false;
+    this.#checksUntilTrial = Math.max(0, this.#checksUntilTrial - 1);
+    this.#quietChecks = !this.#isActive && isWaiting() ? this.#quietChecks + 1 : 0;
+    this.#isActive = false;
     const isDue =
-      this.#state === 'open' ? this.#looksUntilTrial === 0 : this.#quietLooks >= QUIET_LOOKS;
+      this.#state === 'open' ? this.#checksUntilTrial === 0 : this.#quietChecks >= QUIET_CHECKS;
     if (isDue && health !== undefined) {
       void this.#ask(health);
     }
@@ -130,16 +130,16 @@ export class CircuitBreaker {
     this.#isAsking = true;
     const isHealthy = await health.ask();
     this.#isAsking = false;
-    this.#quietLooks = 0;
+    this.#quietChecks = 0;
     if (isHealthy) {
-      this.heard();
-    } else if (!this.#isHeard) {
+      this.noteActivity();
+    } else if (!this.#isActive) {
       this.#open();
     }
   }
 
   #open(): void {
-    this.#looksUntilTrial = TRIAL_LOOKS;
+    this.#checksUntilTrial = TRIAL_CHECKS;
     if (this.#state === 'closed') {
       this.#change('open');
       this.#dependencies.endWaiting(stopped);

@@ -1,6 +1,6 @@
 import { serviceUnavailable } from '@gatehouse/api-envelope';
 
-/** How many exchanges of one kind there may be, and are. */
+/** Limits how many exchanges of one kind run at the same time. */
 export class ConcurrencyLimit {
   readonly #limit: number;
   #inFlight = 0;
@@ -9,7 +9,7 @@ export class ConcurrencyLimit {
     this.#limit = limit;
   }
 
-  /** @throws ApiError `service_unavailable` where there is no room */
+  /** @throws ApiError `service_unavailable` when the limit is reached */
   enter(): void {
     if (this.#inFlight >= this.#limit) {
       throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));

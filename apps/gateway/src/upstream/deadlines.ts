@@ -1,6 +1,6 @@
-/** What may take only so long. */
+/** An operation with a deadline. */
 export interface Expiring {
-  /** Its place among those that run; -1 when it does not. Kept by Deadlines, as is the other. */
+  /** Index among the running operations, or -1. Deadlines sets both numbers. */
   slot: number;
   /** Monotonic milliseconds. */
   expiresAt: number;
@@ -10,8 +10,8 @@ export interface Expiring {
 const SWEEP_MILLISECONDS = 25;
 
 /**
- * The deadlines of all exchanges that run, looked through by one timer: a timer for each would be started and
- * stopped for every request. An end comes up to 25 ms late, never early.
+ * The deadlines of all running exchanges, checked by one timer. One timer per request would cost more
+ * (bench/gateway). A deadline ends an exchange up to 25 ms late, never early.
  */
 export class Deadlines<Each extends Expiring> {
   readonly #running: Each[] = [];
@@ -23,7 +23,7 @@ export class Deadlines<Each extends Expiring> {
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MILLISECONDS);
   }
 
-  /** Begins again, for one that runs. */
+  /** Restarts the deadline of a running operation. */
   extend(each: Each, milliseconds: number): void {
     each.expiresAt = performance.now() + milliseconds;
   }
@@ -33,7 +33,7 @@ export class Deadlines<Each extends Expiring> {
     return this.#running;
   }
 
-  /** Nothing, when it is over already. */
+  /** Does nothing when the operation has ended. */
   end(each: Each): void {
     const { slot } = each;
     if (slot === -1) {

@@ -1,16 +1,16 @@
 import type { ReplyController } from './http1/connection.ts';
 import { ConnectionPool } from './http1/connection-pool.ts';
 
-/** Asks a service whether it works. */
+/** Checks whether a service works. */
 export interface HealthProbe {
-  /** Whether a reply with a status below 500 came in time. 401 and 404 are signs of life, too. */
+  /** Resolves to whether a reply with a status below 500 arrived in time. 401 and 404 also show life. */
   ask(): Promise<boolean>;
   close(): void;
 }
 
 const DEADLINE_MILLISECONDS = 2500;
 
-/** On a connection of its own: those for requests may all be taken. */
+/** Uses its own connection: all connections for requests may be taken. */
 export function createHealthProbe(upstreamUrl: URL, path: string): HealthProbe {
   const pool = new ConnectionPool({
     url: upstreamUrl,
@@ -23,7 +23,7 @@ export function createHealthProbe(upstreamUrl: URL, path: string): HealthProbe {
       new Promise((resolve) => {
         let controller: ReplyController | undefined;
         let error: Error | undefined;
-        // Also where the head came and the body does not end: the next probe needs the connection.
+        // Also ends a reply whose body does not end: the next probe needs the connection.
         const deadline = setTimeout(() => {
           error = new Error('The service did not answer its health path in time.');
           controller?.abort(error);

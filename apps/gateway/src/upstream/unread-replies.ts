@@ -1,52 +1,52 @@
 /**
- * The exchanges whose caller does not read its reply. Each holds a connection to the service meanwhile, so that a
- * few hundred of them, with one good credential, would leave none to the others. While requests wait for a
- * connection, those that have been held longest are cancelled (slow read, CWE-400).
+ * The calls whose caller does not read the reply. Each holds a connection to the service: a few hundred of them,
+ * with one valid credential, would block everybody else (slow read, CWE-400). While requests wait for a
+ * connection, the calls that have been held longest are cancelled.
  */
-export interface UnreadReplies<Exchange> {
-  hold(exchange: Exchange): void;
-  /** Also of one that is not held. */
-  release(exchange: Exchange): void;
+export interface UnreadReplies<Call> {
+  hold(call: Call): void;
+  /** Does nothing for a call that is not held. */
+  release(call: Call): void;
 }
 
-/** What an honest caller's network takes between two packets, and more. */
-const LEAST_HELD_MILLISECONDS = 250;
-const LOOK_MILLISECONDS = 100;
+/** Longer than the pause between two packets of an honest caller's network. */
+const MINIMUM_HELD_MILLISECONDS = 250;
+const CHECK_MILLISECONDS = 100;
 
-export function createUnreadReplies<Exchange>(dependencies: {
+export function createUnreadReplies<Call>(dependencies: {
   /** How many requests wait for a connection. */
   readonly waiting: () => number;
-  readonly cancel: (exchange: Exchange) => void;
-}): UnreadReplies<Exchange> {
-  // In the order of their arrival, which is that of their age.
-  const held = new Map<Exchange, number>();
+  readonly cancel: (call: Call) => void;
+}): UnreadReplies<Call> {
+  // In order of insertion, so the oldest comes first.
+  const held = new Map<Call, number>();
   let timer: NodeJS.Timeout | undefined;
 
   function makeRoom(): void {
-    const heldBefore = performance.now() - LEAST_HELD_MILLISECONDS;
+    const heldBefore = performance.now() - MINIMUM_HELD_MILLISECONDS;
     let wanted = dependencies.waiting();
-    for (const [exchange, since] of held) {
+    for (const [call, since] of held) {
       if (wanted <= 0 || since > heldBefore) {
         return;
       }
       wanted -= 1;
-      release(exchange);
-      dependencies.cancel(exchange);
+      release(call);
+      dependencies.cancel(call);
     }
   }
 
-  function release(exchange: Exchange): void {
-    if (held.delete(exchange) && held.size === 0) {
+  function release(call: Call): void {
+    if (held.delete(call) && held.size === 0) {
       clearInterval(timer);
       timer = undefined;
     }
   }
 
   return {
-    hold(exchange) {
-      if (!held.has(exchange)) {
-        held.set(exchange, performance.now());
-        timer ??= setInterval(makeRoom, LOOK_MILLISECONDS).unref();
+    hold(call) {
+      if (!held.has(call)) {
+        held.set(call, performance.now());
+        timer ??= setInterval(makeRoom, CHECK_MILLISECONDS).unref();
       }
     },
     release,

@@ -10,7 +10,7 @@ export interface UpgradedConnection {
   readonly socket: Duplex;
 }
 
-/** What a service answers instead of 101 → what the caller is told. Everything else is `bad_gateway`. */
+/** Status of the service instead of 101 → error code of the reply. Every other status is `bad_gateway`. */
 const refusals: Readonly<Record<number, ErrorCode>> = {
   400: 'illegal_argument',
   403: 'access_denied',
@@ -21,19 +21,19 @@ const refusals: Readonly<Record<number, ErrorCode>> = {
 };
 
 export interface UpgradeCallEvents {
-  /** The service answered, whatever its answer. */
+  /** The service sent any answer. */
   answered(): void;
-  /** The handshake was sent and met its deadline without an answer. */
+  /** The handshake was sent and reached its deadline without an answer. */
   unanswered(call: UpgradeCall): void;
-  /** Once, when it failed or is closed. */
+  /** Called once, when the handshake fails or the WebSocket closes. */
   settled(): void;
 }
 
-/** The opening of one WebSocket, as undici reports it. */
+/** Opens one WebSocket through undici. */
 export class UpgradeCall implements Dispatcher.DispatchHandler, WatchedCall {
   /** A handshake has no body. */
   readonly isUploading = false;
-  heardBefore = 0;
+  activityBefore = 0;
   readonly upgraded: Promise<UpgradedConnection>;
   readonly #events: UpgradeCallEvents;
   #resolve: (connection: UpgradedConnection) => void = () => {};
@@ -50,7 +50,7 @@ export class UpgradeCall implements Dispatcher.DispatchHandler, WatchedCall {
     });
   }
 
-  /** Too late, unless it is over. */
+  /** The deadline has passed. */
   expire(): void {
     this.#expired = true;
     if (this.#controller !== undefined && !this.#over) {

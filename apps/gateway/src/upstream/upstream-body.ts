@@ -1,7 +1,7 @@
 import type { BodySink, StreamedBody } from '../http/streamed-body.ts';
 import type { ReplyController } from './http1/connection.ts';
 
-/** Is told when the service begins and ends to wait for the caller to read. */
+/** Notified when the caller stops and resumes reading. */
 export interface HoldObserver {
   onHold(isHeld: boolean): void;
 }
@@ -9,8 +9,8 @@ export interface HoldObserver {
 const BUFFER_LIMIT_BYTES = 64 * 1024;
 
 /**
- * The body of an upstream's reply. It holds what arrives before somebody takes it: a small reply is usually
- * complete by then and goes out in one write, without the cost of a stream.
+ * The body of an upstream's reply. It buffers data until a sink is connected. A small reply is usually complete by
+ * then and leaves in one write, without the cost of a stream.
  */
 export class UpstreamBody implements StreamedBody {
   readonly announcedLength: string | undefined;
@@ -40,7 +40,7 @@ export class UpstreamBody implements StreamedBody {
     return only !== undefined && more.length === 0 ? only : Buffer.concat(this.#chunks, this.#size);
   }
 
-  /** @throws what broke it off, where that is known before anybody took the body */
+  /** @throws the error that ended the body early, if it happened before a sink was connected */
   assertIntact(): void {
     if (this.#failure !== undefined) {
       throw this.#failure.error;

@@ -14,13 +14,13 @@ export interface UpstreamReply {
 }
 
 export interface UpstreamCallEvents {
-  /** The head is here. */
+  /** The head of the reply arrived. */
   answered(call: UpstreamCall): void;
-  /** A part of the body is here. */
+  /** A part of the body arrived. */
   received(call: UpstreamCall): void;
-  /** The service waits for the caller to read, or no longer. */
+  /** The caller stopped reading, or reads again. */
   held(call: UpstreamCall, isHeld: boolean): void;
-  /** Once, when the exchange is over, whatever its end. */
+  /** Called once, when the exchange ends for any reason. */
   settled(call: UpstreamCall): void;
 }
 
@@ -28,8 +28,8 @@ const nothing = () => {};
 const callerLeft = () => new Error('The caller left.');
 
 /**
- * One exchange with an upstream, as its connection reports it. `reply` resolves with the head or rejects with an
- * ApiError; what happens later shows in the body.
+ * One exchange with an upstream service. `reply` resolves with the head or rejects with an ApiError. Later
+ * failures appear in the body.
  */
 export class UpstreamCall
   implements ExchangeHandler, Expiring, HoldObserver, RequestDependent, WatchedCall
@@ -37,7 +37,7 @@ export class UpstreamCall
   /** See Deadlines. */
   slot = -1;
   expiresAt = 0;
-  heardBefore = 0;
+  activityBefore = 0;
   readonly reply: Promise<UpstreamReply>;
   readonly #events: UpstreamCallEvents;
   #resolve: (reply: UpstreamReply) => void = nothing;
@@ -56,12 +56,12 @@ export class UpstreamCall
     });
   }
 
-  /** The head of the reply is here. */
+  /** The head of the reply arrived. */
   get isAnswered(): boolean {
     return this.#body !== undefined;
   }
 
-  /** It was sent completely and met its deadline without a reply. */
+  /** The request was sent completely and reached its deadline without a reply. */
   get isUnanswered(): boolean {
     return this.#isUnanswered;
   }
@@ -70,7 +70,7 @@ export class UpstreamCall
     return this.#controller?.isUploading === true;
   }
 
-  /** Ends the exchange wherever it is; after its end it does nothing. */
+  /** Ends the exchange in any state. Does nothing after its end. */
   cancel(reason: () => Error): void {
     if (this.#over || this.#cancelled !== undefined) {
       return;
@@ -78,14 +78,13 @@ export class UpstreamCall
     const error = reason();
     this.#cancelled = error;
     if (this.#controller === undefined) {
-      // Still waiting for a connection: the caller is told now, the pool when it gets to it.
+      // The call still waits for a connection: the caller gets the error now, the pool on its turn.
       this.#reject(toUpstreamError(error));
     } else {
       this.#controller.abort(error);
     }
   }
 
-  /** Does nothing where the exchange is over. */
   onRequestClosed(): void {
     this.cancel(callerLeft);
   }
@@ -133,7 +132,7 @@ export class UpstreamCall
   #finish(): void {
     if (!this.#over) {
       this.#over = true;
-      // What a connection holds is large, and this object may live on until the reply is written.
+      // Releases the connection's memory: this object may live until the reply is written.
       this.#controller = undefined;
       this.#resolve = nothing;
       this.#reject = nothing;

@@ -1,11 +1,11 @@
 import { ApiError, type ErrorCode } from '@gatehouse/api-envelope';
 
-/** What the system calls it → what the caller is told. Everything else is `bad_gateway`. */
+/** System error code → error code of the reply. Every other error is `bad_gateway`. */
 const codes: Readonly<Record<string, ErrorCode>> = {
   ETIMEDOUT: 'timeout',
 };
 
-/** The cause goes to the log; the caller learns neither address nor reason. */
+/** The cause goes to the log. The caller learns neither the address nor the reason. */
 export function toUpstreamError(error: unknown): ApiError {
   if (error instanceof ApiError) {
     return error;

@@ -20,15 +20,15 @@ export interface UpstreamRequest {
   readonly headers: readonly string[];
   readonly body: Uint8Array | BodyStream | undefined;
   readonly timeoutMilliseconds: number;
-  /** The deadline ends with the head; the body may go on for as long as something comes now and then. */
+  /** The deadline ends with the head. The body may last as long as data arrives now and then. */
   readonly streaming: boolean;
 }
 
-/** An exchange that runs: its reply, and the way to end it early. */
+/** A running exchange with the service. */
 export interface UpstreamExchange extends RequestDependent {
   /** Rejects with an ApiError: `bad_gateway`, `timeout` or `service_unavailable`. */
   readonly reply: Promise<UpstreamReply>;
-  /** After the end of the exchange it does nothing, not even make the error. */
+  /** Ends the exchange early. Does nothing after its end. */
   cancel(reason: () => Error): void;
 }
 
@@ -39,35 +39,42 @@ export interface Upstream {
   /** Opens a WebSocket. Rejects with an ApiError unless the service agrees. */
   upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>): Promise<UpgradedConnection>;
   readonly circuit: CircuitState;
-  /** What its pools do now: of what is answered at once, and of what stays open. */
+  /** The load of its connections now: of ordinary requests, and of streams. */
   load(): Readonly<Record<'requests' | 'streams', PoolLoad>>;
   close(): Promise<void>;
 }
 
 export interface UpstreamOptions {
   readonly url: string;
-  /** A path of the service that it answers at once while it works. */
+  /** A path that the service answers at once while it works. */
   readonly health: string | undefined;
-  /** Hears when the circuit opens and closes. */
+  /** Called when the circuit opens and when it closes. */
   readonly onCircuitChange: (state: CircuitState) => void;
   readonly connections: number;
-  /** Of their own for what stays open or sends much, so that it does not take the others' away. */
+  /** Separate connections for streams and large bodies, so that ordinary requests keep theirs. */
   readonly streamConnections: number;
-  /** In flight or waiting for a connection; more are told to come back later. */
+  /** Maximum number of requests in flight or waiting for a connection. More get 503. */
   readonly maximumRequests: number;
 }
 
-const doesNotRead = () =>
+const callerDoesNotRead = () =>
   serviceUnavailable(new Error('The caller did not read while others waited for a connection.'));
 
-/** Short, so that a refused or unresolvable upstream is a 502 within a second. */
+/** Short, so that a service that cannot be reached is a 502 within a second. */
 const CONNECT_TIMEOUT_MILLISECONDS = 900;
-/** Server-sent events are to be kept alive by comments; what says nothing for so long is gone. */
+/** A stream that sends nothing for so long has ended. Services keep streams alive with comments. */
 const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 
 /**
- * Bounded pools of connections to one service. After a lost reply only the caller can know whether the
- * operation may be repeated: nothing is sent twice but a GET or HEAD that met a closing connection (decision 13).
+ * Connections to one service, bounded in number and time.
+ *
+ *   upstream ─▶ http1/ (connections) ─▶ upstream-call (one exchange) ─▶ upstream-body (its reply's body)
+ *     ├ concurrency-limit, deadlines, unread-replies (what one caller may hold)
+ *     ├ circuit-breaker ── health-probe (has the service stopped?)
+ *     └ upgrade-call (WebSockets, through undici)
+ *
+ * Nothing is sent twice except a GET or HEAD that met a closing connection (decision 38): after a lost reply
+ * only the caller knows whether it may repeat the operation.
  */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const pools = openPools(options);
@@ -75,20 +82,26 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const breaker = openBreaker(options, deadlines);
   const held = createUnreadReplies<UpstreamCall>({
     waiting: pools.waiting,
-    cancel: (call) => call.cancel(doesNotRead),
+    cancel: (call) => call.cancel(callerDoesNotRead),
   });
-  const brief = new ConcurrencyLimit(options.maximumRequests);
-  /** What lasts as long as its caller likes: streams, and bodies that were not read ahead. */
-  const open = new ConcurrencyLimit(options.streamConnections);
-  const { ofBrief, ofBody, ofStream } = callEvents({ deadlines, breaker, held, brief, open });
+  const requestLimit = new ConcurrencyLimit(options.maximumRequests);
+  // The caller decides how long a stream lasts, and a body that was not read ahead.
+  const streamLimit = new ConcurrencyLimit(options.streamConnections);
+  const { requestEvents, uploadEvents, streamEvents } = callEvents({
+    deadlines,
+    breaker,
+    held,
+    requestLimit,
+    streamLimit,
+  });
 
   function openCall({ streaming, body }: UpstreamRequest): UpstreamCall {
     if (streaming || isStream(body)) {
-      open.enter();
-      return new UpstreamCall(streaming ? ofStream : ofBody);
+      streamLimit.enter();
+      return new UpstreamCall(streaming ? streamEvents : uploadEvents);
     }
-    brief.enter();
-    return new UpstreamCall(ofBrief);
+    requestLimit.enter();
+    return new UpstreamCall(requestEvents);
   }
 
   return {
@@ -106,11 +119,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     },
     async upgrade(request) {
       breaker.assertClosed();
-      open.enter();
+      streamLimit.enter();
       const call = new UpgradeCall({
-        answered: () => breaker.heard(),
+        answered: () => breaker.noteActivity(),
         unanswered: (unanswered) => breaker.timedOut(unanswered),
-        settled: () => open.leave(),
+        settled: () => streamLimit.leave(),
       });
       breaker.begin(call);
       const deadline = setTimeout(() => call.expire(), request.timeoutMilliseconds);
@@ -125,13 +138,13 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
 }
 
-/** What the end and the parts of a call mean to everything that watches it. */
+/** Reports the progress of a call to the deadlines, the breaker and the limits. */
 function callEvents(watchers: {
   readonly deadlines: Deadlines<UpstreamCall>;
   readonly breaker: CircuitBreaker;
   readonly held: UnreadReplies<UpstreamCall>;
-  readonly brief: ConcurrencyLimit;
-  readonly open: ConcurrencyLimit;
+  readonly requestLimit: ConcurrencyLimit;
+  readonly streamLimit: ConcurrencyLimit;
 }) {
   const { deadlines, breaker, held } = watchers;
   const end = (call: UpstreamCall) => {
@@ -140,40 +153,40 @@ function callEvents(watchers: {
       breaker.timedOut(call);
     }
   };
-  const heard = () => breaker.heard();
-  const ofBrief: UpstreamCallEvents = {
-    answered: heard,
-    received: heard,
+  const noteActivity = () => breaker.noteActivity();
+  const requestEvents: UpstreamCallEvents = {
+    answered: noteActivity,
+    received: noteActivity,
     held: (call, isHeld) => (isHeld ? held.hold(call) : held.release(call)),
     settled(call) {
       end(call);
       held.release(call);
-      watchers.brief.leave();
+      watchers.requestLimit.leave();
     },
   };
-  const ofBody: UpstreamCallEvents = {
-    answered: heard,
-    received: heard,
+  const uploadEvents: UpstreamCallEvents = {
+    answered: noteActivity,
+    received: noteActivity,
     held: () => {},
     settled(call) {
       end(call);
-      watchers.open.leave();
+      watchers.streamLimit.leave();
     },
   };
-  const awaitMore = (call: UpstreamCall) => deadlines.extend(call, STREAM_IDLE_MILLISECONDS);
-  const hearStream = (call: UpstreamCall) => {
-    breaker.heard();
-    awaitMore(call);
+  const extendIdleTime = (call: UpstreamCall) => deadlines.extend(call, STREAM_IDLE_MILLISECONDS);
+  const noteStreamActivity = (call: UpstreamCall) => {
+    breaker.noteActivity();
+    extendIdleTime(call);
   };
-  const ofStream: UpstreamCallEvents = {
-    ...ofBody,
-    answered: hearStream,
-    received: hearStream,
-    // A caller that does not read is no silence of the service; the server cuts it (slow-readers).
+  const streamEvents: UpstreamCallEvents = {
+    ...uploadEvents,
+    answered: noteStreamActivity,
+    received: noteStreamActivity,
+    // While the caller does not read, the service is not silent. The server cuts slow readers.
     held: (call, isHeld) =>
-      isHeld ? deadlines.extend(call, Number.POSITIVE_INFINITY) : awaitMore(call),
+      isHeld ? deadlines.extend(call, Number.POSITIVE_INFINITY) : extendIdleTime(call),
   };
-  return { ofBrief, ofBody, ofStream };
+  return { requestEvents, uploadEvents, streamEvents };
 }
 
 function openBreaker(
@@ -195,18 +208,18 @@ function openBreaker(
   });
 }
 
-/** Connections of our own for all exchanges, and of undici for upgrades, whose replies reach no caller. */
+/** The gateway's own connections for all exchanges. undici opens WebSockets: its replies reach no caller. */
 function openPools({ url: text, connections, streamConnections }: UpstreamOptions) {
   const url = new URL(text);
   const prefix = url.pathname === '/' ? '' : url.pathname;
-  const open = (limit: number) =>
+  const openPool = (limit: number) =>
     new ConnectionPool({
       url,
       connections: limit,
       connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS,
     });
-  const brief = open(connections);
-  const lasting = open(streamConnections);
+  const requests = openPool(connections);
+  const streams = openPool(streamConnections);
   const upgrades = new Pool(url.origin, {
     connections: streamConnections,
     connectTimeout: CONNECT_TIMEOUT_MILLISECONDS,
@@ -217,11 +230,11 @@ function openPools({ url: text, connections, streamConnections }: UpstreamOption
     bodyTimeout: 0,
   });
   return {
-    load: () => ({ requests: brief.load, streams: addLoads(lasting.load, upgrades.stats) }),
-    /** How many brief requests wait for a connection. */
-    waiting: () => brief.load.pending,
+    load: () => ({ requests: requests.load, streams: addLoads(streams.load, upgrades.stats) }),
+    /** How many requests wait for a connection. */
+    waiting: () => requests.load.pending,
     send({ method, target, headers, body, streaming }: UpstreamRequest, call: UpstreamCall): void {
-      const pool = streaming || isStream(body) ? lasting : brief;
+      const pool = streaming || isStream(body) ? streams : requests;
       pool.dispatch({ method, path: prefix + target, headers, body }, call);
     },
     upgrade(
@@ -232,7 +245,7 @@ function openPools({ url: text, connections, streamConnections }: UpstreamOption
       upgrades.dispatch({ method: 'GET', path, headers: [...headers], upgrade: 'websocket' }, call);
     },
     close: async () => {
-      await Promise.all([brief.close(), lasting.destroy(), upgrades.destroy()]);
+      await Promise.all([requests.close(), streams.destroy(), upgrades.destroy()]);
     },
   };
 }

@@ -13,14 +13,14 @@ export function createXAccessTokenOperation(dependencies: {
   readonly now: () => number;
 }): LocalOperation {
   const { xAccessTokens, audit, lifetime, now } = dependencies;
-  return async ({ message, caller, clientAddress }) => {
+  return async ({ message, verified, clientAddress }) => {
     if (!isJson(message.headers['content-type'])) {
       throw new ApiError('unsupported_media_type', { message: 'Send application/json.' });
     }
-    const text = Buffer.from(caller.body?.bytes ?? []).toString('utf8');
+    const text = Buffer.from(verified.body?.bytes ?? []).toString('utf8');
     const expires = readLifetime(text, lifetime);
-    const { clientId } = caller.principal;
-    const { secureKeyId } = caller;
+    const { clientId } = verified.principal;
+    const { secureKeyId } = verified;
     const token = await xAccessTokens.issue({ clientId, secureKeyId }, expires);
     audit.record(
       { event: 'token_issued', grant: 'signed_request', clientId },

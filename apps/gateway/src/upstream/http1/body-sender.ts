@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import type { BodyStream } from './outgoing-request.ts';
 
 /**
- * Sends a body while it arrives. A body that is not as long as announced fails the exchange: the service would
- * read the next request as a part of it (CWE-444).
+ * Sends a body while it arrives. A body of another length than announced fails the exchange: the service would read
+ * the next request as a part of it (CWE-444).
  */
 export class BodySender {
   readonly #socket: Socket;
@@ -23,12 +23,12 @@ export class BodySender {
     stream.once('error', this.#onError);
   }
 
-  /** All of it is written. */
+  /** The complete body is written. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Nothing more is sent. */
+  /** Stops sending. */
   stop(): void {
     const { stream } = this.#body;
     this.#socket.off('drain', this.#onDrain);

@@ -1,10 +1,9 @@
 /**
- * Connections to one service. A request without a body goes out in one write, and a reply is read without a
- * stream between.
+ * Connections to one service. A request without a body leaves in one write, and no stream copies the reply.
  *
- *   connection-pool (which connection) ─▶ connection (one exchange at a time) ─▶ reply-reader (framing) ─▶ reply-head
+ *   connection-pool (selects a connection) ─▶ connection (one exchange at a time) ─▶ reply-reader (framing) ─▶ reply-head
  *                                           ├ open-socket (TCP or TLS)
- *                                           └ plain-request (its head), body-sender (its body)
+ *                                           └ outgoing-request (its head), body-sender (its body)
  *
  * A request is sent once, except for a GET or HEAD whose reused connection closed before a reply. Deliberately not
  * here: upgrades; deadlines, which the caller keeps; pipelining, where one slow or cancelled reply would delay
@@ -14,8 +13,8 @@
 import {
   Connection,
   type ConnectionOwner,
-  type Exchange,
   type ExchangeHandler,
+  type PendingRequest,
   type ReplyController,
 } from './connection.ts';
 import { createSocketOpener, type OpenSocket } from './open-socket.ts';
@@ -24,7 +23,7 @@ import type { PoolLoad } from './pool-load.ts';
 
 const SWEEP_MILLISECONDS = 100;
 /** The controller of an exchange that never had a connection. */
-const nobody: ReplyController = {
+const noConnection: ReplyController = {
   isUploading: false,
   pause() {},
   resume() {},
@@ -41,8 +40,8 @@ export class ConnectionPool implements ConnectionOwner {
   readonly #options: ConnectionPoolOptions;
   readonly #all = new Set<Connection>();
   readonly #openSocket: OpenSocket;
-  readonly #waiting: Exchange[] = [];
-  /** The last used first, so that those that are not needed expire. */
+  readonly #waiting: PendingRequest[] = [];
+  /** The most recently used connection first, so that unneeded ones expire. */
   #idle: Connection[] = [];
   #resting: Connection[] = [];
   #sweeper: NodeJS.Timeout | undefined;
@@ -59,7 +58,7 @@ export class ConnectionPool implements ConnectionOwner {
     return { connected, free, running: this.#all.size - free, pending: this.#waiting.length };
   }
 
-  /** With the next free connection. A request that could be read as another one fails. */
+  /** Sends the request on the next free connection. Fails a request that could be parsed as two. */
   dispatch(request: OutgoingRequest, handler: ExchangeHandler): void {
     const hasRoom = this.#all.size < this.#options.connections;
     const connection = this.#takeIdle() ?? (hasRoom ? this.#open() : undefined);
@@ -70,7 +69,7 @@ export class ConnectionPool implements ConnectionOwner {
     }
   }
 
-  /** One may be closed already and not yet have said so. */
+  /** Skips connections that have closed without an event so far. */
   #takeIdle(): Connection | undefined {
     for (;;) {
       const connection = this.#idle.pop();
@@ -80,7 +79,7 @@ export class ConnectionPool implements ConnectionOwner {
     }
   }
 
-  /** Lets what is in flight end first. */
+  /** Waits for running exchanges. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       this.#whenClosed = () => {
@@ -94,10 +93,10 @@ export class ConnectionPool implements ConnectionOwner {
     });
   }
 
-  /** Cuts what is in flight. */
+  /** Aborts running exchanges. */
   destroy(): Promise<void> {
     for (const { handler } of this.#waiting.splice(0)) {
-      handler.onResponseError(nobody, new Error('The gateway is closing.'));
+      handler.onResponseError(noConnection, new Error('The gateway is closing.'));
     }
     for (const connection of this.#all) {
       connection.abort(new Error('The gateway is closing.'));
@@ -107,13 +106,13 @@ export class ConnectionPool implements ConnectionOwner {
 
   rest(connection: Connection): void {
     if (this.#resting.push(connection) === 1) {
-      // Twice: until the second, everything that was already on its way is read, and who sent more than its
-      // reply loses its connection instead of answering the next request (GHSA-35p6-xmwp-9g52).
+      // Two turns of the event loop read everything that was on its way. A service that sent more than its reply
+      // loses the connection and cannot answer the next request (GHSA-35p6-xmwp-9g52).
       setImmediate(() => setImmediate(() => this.#wake()));
     }
   }
 
-  closed(connection: Connection, unanswered: Exchange | undefined): void {
+  closed(connection: Connection, unanswered: PendingRequest | undefined): void {
     this.#all.delete(connection);
     this.#idle = this.#idle.filter((each) => each !== connection);
     const next = unanswered ?? this.#waiting.shift();
@@ -168,7 +167,7 @@ export class ConnectionPool implements ConnectionOwner {
       }
     }
     for (const connection of this.#idle.filter(({ expiresAt }) => expiresAt <= now)) {
-      // Its place goes now: it must not be taken while it closes.
+      // A connection that closes must not be taken.
       this.#idle = this.#idle.filter((each) => each !== connection);
       connection.destroy();
     }

@@ -15,9 +15,9 @@ export interface ReplyController {
   abort(error: Error): void;
 }
 
-/** Hears of one exchange: start, then head, data and end, or an error at any time. */
+/** Receives the events of one exchange: start, then head, data and end, or an error at any time. */
 export interface ExchangeHandler {
-  /** Once more where the request is sent again. */
+  /** Called again when the request is sent once more. */
   onRequestStart(controller: ReplyController): void;
   onResponseStart(controller: ReplyController, status: number, headers: readonly string[]): void;
   onResponseData(controller: ReplyController, chunk: Buffer): void;
@@ -25,24 +25,24 @@ export interface ExchangeHandler {
   onResponseError(controller: ReplyController, error: Error): void;
 }
 
-/** A request and who waits for its reply. */
-export interface Exchange {
+/** A request with the handler of its reply. */
+export interface PendingRequest {
   readonly request: OutgoingRequest;
   readonly handler: ExchangeHandler;
 }
 
-/** Whoever lends connections out. */
+/** The owner of the connections. */
 export interface ConnectionOwner {
-  /** The exchange is over; the connection may be used again, but not before what is on its way was read. */
+  /** The exchange ended. The connection may be reused after data that is on its way has been read. */
   rest(connection: Connection): void;
   /** @param unanswered may be sent once more, on a new connection */
-  closed(connection: Connection, unanswered: Exchange | undefined): void;
+  closed(connection: Connection, unanswered: PendingRequest | undefined): void;
 }
 
-/** Safe methods (RFC 9110 §9.2.1): those of the route table that a service may receive twice. */
+/** Safe methods (RFC 9110 §9.2.1) that a service may receive twice. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** A connection to a service, for one exchange at a time: what one caller's reply does never meets another's. */
+/** A connection to a service, for one exchange at a time, so that one caller's reply never affects another's. */
 export class Connection implements ReplyListener, ReplyController {
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
@@ -55,11 +55,11 @@ export class Connection implements ReplyListener, ReplyController {
   #isSent = false;
   /** An earlier exchange succeeded here. */
   #isReused = false;
-  /** A byte came since the request was sent. */
+  /** A byte arrived since the request was sent. */
   #isAnswered = false;
   #isPaused = false;
   #error: Error | undefined;
-  /** Monotonic milliseconds: until then it must be connected, or taken up again. */
+  /** Monotonic milliseconds. By then it must be connected, or used again. */
   expiresAt: number;
 
   constructor(host: string, open: OpenSocket, connectUntil: number, owner: ConnectionOwner) {
@@ -94,7 +94,7 @@ export class Connection implements ReplyListener, ReplyController {
     return !this.#socket.destroyed;
   }
 
-  /** @throws Error before anything is sent, where the request could be read as another one */
+  /** @throws Error before anything is sent, if the request could be parsed as two */
   send(request: OutgoingRequest, handler: ExchangeHandler): void {
     const { body } = request;
     const stream = body === undefined || body instanceof Uint8Array ? undefined : body.stream;
@@ -139,7 +139,7 @@ export class Connection implements ReplyListener, ReplyController {
     }
   }
 
-  /** What was asked for may still come: the connection is of no use any more. */
+  /** A reply may still arrive, so the connection cannot be reused. */
   abort(error: Error): void {
     if (this.#handler !== undefined) {
       if (this.#isSent) {
@@ -178,7 +178,7 @@ export class Connection implements ReplyListener, ReplyController {
     return isUnanswered && SAFE_METHODS.has(method) && body === undefined;
   }
 
-  #takeUnanswered(): Exchange | undefined {
+  #takeUnanswered(): PendingRequest | undefined {
     const request = this.#request;
     const handler = this.#handler;
     if (request === undefined || handler === undefined || !this.#mayBeSentAgain) {
@@ -193,7 +193,7 @@ export class Connection implements ReplyListener, ReplyController {
       return;
     }
     if (this.#handler === undefined) {
-      // Nobody asked: it would be taken for the reply to the next request (CWE-444).
+      // Without a request, it would be read as the reply to the next one (CWE-444).
       this.destroy(new MalformedReplyError('The service sent data without a request.'));
       return;
     }

@@ -1,7 +1,7 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** Opens a connection. The bytes belong to the caller of `onRead` again when it returns. */
+/** Opens a connection. `onRead` must copy the bytes that it keeps: the buffer is reused. */
 export type OpenSocket = (onRead: (bytes: Buffer, length: number) => void) => Socket;
 
 const BUFFER_BYTES = 16 * 1024;
@@ -17,11 +17,11 @@ export function createSocketOpener({ protocol, hostname, port }: URL): OpenSocke
         onRead(buffer, length);
         return true;
       };
-      // Into one buffer, past the machinery of streams.
+      // Reads into one buffer without a stream, which saves CPU time (bench/gateway).
       return connect({ ...common, port: Number(port || 80), onread: { buffer, callback } });
     };
   }
-  // Of the last connection: the next handshake is shorter with it.
+  // The session of the last connection shortens the next handshake.
   let session: Buffer | undefined;
   return (onRead) => {
     const socket = connectTls({

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 
-/** A body that is still on its way from the caller. */
+/** A body that still arrives from the caller. */
 export interface BodyStream {
   readonly stream: Readable;
-  /** As the caller announced it. Undefined: it goes out in chunks. */
+  /** The announced length. Undefined: the body is sent in chunks. */
   readonly length: number | undefined;
 }
 
@@ -12,28 +12,28 @@ export interface OutgoingRequest {
   readonly method: string;
   /** Path and query. */
   readonly path: string;
-  /** Name, value, … without any that describe the body's length. */
+  /** Name, value, …, without headers that describe the length of the body. */
   readonly headers: readonly string[];
   readonly body?: Uint8Array | BodyStream | undefined;
 }
 
-/** Whatever could end a header and begin another (CWE-93). */
+/** Characters that could end a header and start another (CWE-93). */
 const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
 const FORBIDDEN_IN_PATH = /[^\x21-\x7e]/;
-/** A service may insist on a length where these bring none (RFC 9110 §8.6). */
+/** A service may require a length for these methods (RFC 9110 §8.6). */
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /** Writes the heads of the requests of one connection. */
 export class RequestHeadWriter {
   readonly #hostHeader: string;
-  /** Headers that have nothing forbidden. */
+  /** The headers of the last request, which passed the check. */
   #checked: readonly string[] = [];
 
   constructor(host: string) {
     this.#hostHeader = `host: ${host}\r\nconnection: keep-alive\r\n`;
   }
 
-  /** @throws Error where the request could be read as another one */
+  /** @throws Error if the request could be parsed as two */
   headOf({ method, path, headers, body }: OutgoingRequest): string {
     const checked = this.#checked;
     if (FORBIDDEN_IN_PATH.test(path)) {
@@ -42,7 +42,7 @@ export class RequestHeadWriter {
     let head = `${method} ${path} HTTP/1.1\r\n${this.#hostHeader}`;
     for (let index = 0; index < headers.length; index += 2) {
       const value = headers[index + 1] ?? '';
-      // Most are what they were in the last request.
+      // Most values repeat those of the last request.
       if (value !== checked[index + 1] && FORBIDDEN.test(value)) {
         throw new Error('A forwarded header contains a character that is not allowed.');
       }

@@ -1,4 +1,4 @@
-/** What the connections to a service do at this moment. */
+/** The load of the connections to a service at this moment. */
 export interface PoolLoad {
   readonly running: number;
   /** Waiting for a connection. */

@@ -1,4 +1,4 @@
-/** How the end of a reply's body is found (RFC 9112 §6.3). A number: so many bytes. */
+/** How the end of a reply's body is found (RFC 9112 §6.3). A number is a length in bytes. */
 export type BodyFraming = 'none' | 'chunked' | 'until-close' | number;
 
 /** The head of a reply of a service. */
@@ -7,28 +7,28 @@ export interface ReplyHead {
   /** Name in lower case, value, … in order of arrival. */
   readonly headers: readonly string[];
   readonly framing: BodyFraming;
-  /** How long the connection may lie idle after this reply; 0: it is not used again. */
+  /** How long the connection may stay idle after this reply. 0: it is not reused. */
   readonly reusableMilliseconds: number;
 }
 
-/** The service sent what RFC 9112 does not allow, or what two readers might read differently. */
+/** The service violated RFC 9112, or sent a reply that two readers could parse differently. */
 export class MalformedReplyError extends Error {
   override name = 'MalformedReplyError';
 }
 
 /**
- * The whole grammar of a head without its empty line: no folding, no bare CR or LF, no space before a colon,
- * nothing that is no header. What does not match is not repaired: a reply that two readers could split in two
- * ways is how one caller gets another one's answer (CWE-444).
+ * The complete grammar of a head without its empty line: no folding, no bare CR or LF, no space before a colon. The
+ * gateway repairs nothing: a reply that two readers split in different places gives one caller another caller's
+ * answer (CWE-444).
  */
 const HEAD =
   /^HTTP\/1\.[01] [1-5]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?(?:\r\n[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*$/;
 const LENGTH = /^\d{1,15}$/;
 const KEEP_ALIVE_HINT = /(?:^|[,;\s])timeout=(\d{1,6})/i;
 
-/** A service that says nothing about it is taken to keep an idle connection longer than this. */
+/** The assumed idle time of a service that announces none. */
 const IDLE_MILLISECONDS = 4000;
-/** So that a request does not meet the service's closing of the connection on its way. */
+/** Margin, so that a request does not meet the service's close of the connection. */
 const IDLE_MARGIN_MILLISECONDS = 1000;
 
 /**
@@ -54,7 +54,7 @@ export function parseReplyHead(head: string, method: string): ReplyHead {
     switch (name) {
       case 'content-length':
       case 'transfer-encoding':
-        // A tab is allowed there, but not every reader takes it for a space.
+        // A tab is allowed, but some readers do not treat it as a space.
         if (found[name] !== undefined || head.slice(colon, end).includes('\t')) {
           throw new MalformedReplyError(`The reply has two ${name} headers, or one with a tab.`);
         }
@@ -68,7 +68,7 @@ export function parseReplyHead(head: string, method: string): ReplyHead {
   }
   const isHttp11 = head.startsWith('HTTP/1.1');
   const framing = framingOf(status, method, isHttp11, found);
-  // A service may send a body where there must be none, and it would be read as the next reply.
+  // A service may send a body where none is allowed. It would be read as the next reply.
   const mayHaveUnexpectedBody =
     framing === 'none' && ((method === 'HEAD' && status >= 200) || announcesBody(found));
   const isLast = !isHttp11 || framing === 'until-close' || mayHaveUnexpectedBody;
@@ -125,7 +125,7 @@ function reusableMilliseconds(found: FramingHeaders): number {
     : Math.max(0, Math.min(IDLE_MILLISECONDS, Number(hint) * 1000 - IDLE_MARGIN_MILLISECONDS));
 }
 
-/** Without spaces and tabs around it, and nothing else: `trim` would take a no-break space, too. */
+/** Removes spaces and tabs only: `trim` would also remove a no-break space. */
 function trimmed(text: string, from: number, to: number): string {
   let start = from;
   let end = to;

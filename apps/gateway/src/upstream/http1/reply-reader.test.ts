@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { MalformedReplyError } from './reply-head.ts';
 import { ReplyReader } from './reply-reader.ts';
@@ -94,7 +94,7 @@ const good: readonly [name: string, text: string, expected: Partial<Read>][] = [
 ];
 
 describe('a reader of replies', () => {
-  it.each(good)('reads %s, however it is cut', (_name, text, expected) => {
+  test.each(good)('reads %s, however it is cut', (_name, text, expected) => {
     const whole = readText(text);
     expect(whole).toMatchObject({ ...expected, ended: true, taken: text.length, refused: false });
     for (let cut = 1; cut < text.length; cut += 1) {
@@ -103,7 +103,7 @@ describe('a reader of replies', () => {
     expect(readPieces([...bytes(text)].map((byte) => Buffer.from([byte])))).toEqual(whole);
   });
 
-  it('reads to the end of the connection where nothing else says how long it is', () => {
+  test('reads to the end of the connection where nothing else says how long it is', () => {
     const text = 'HTTP/1.1 200 OK\r\n\r\nas long as it is';
 
     expect(readText(text).ended).toBe(false);
@@ -114,21 +114,21 @@ describe('a reader of replies', () => {
     });
   });
 
-  it('takes no body with the reply to a HEAD, and does not use its connection again', () => {
+  test('takes no body with the reply to a HEAD, and does not use its connection again', () => {
     const read = readText('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello', { method: 'HEAD' });
 
     expect(read).toMatchObject({ body: '', ended: true, reusable: 0 });
     expect(read.taken).toBe('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n'.length);
   });
 
-  it('UP-11 leaves what follows a reply without a body to whoever must not read it as the next', () => {
+  test('UP-11 leaves what follows a reply without a body to whoever must not read it as the next', () => {
     const reply = 'HTTP/1.1 204 No Content\r\n\r\n';
     const read = readText(`${reply}HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad`);
 
     expect(read).toMatchObject({ body: '', ended: true, taken: reply.length });
   });
 
-  it.each([
+  test.each([
     ['another protocol', 'HTP/1.1 200 OK\r\n\r\n'],
     ['another version', 'HTTP/2.0 200 OK\r\n\r\n'],
     ['a long status', 'HTTP/1.1 2000 OK\r\n\r\n'],
@@ -161,7 +161,7 @@ describe('a reader of replies', () => {
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
     ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-    ['a body longer than it said', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab'],
+    ['a body longer than announced', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab'],
     ['an upgrade', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n'],
     [
       'an interim reply with the length of a body',
@@ -179,7 +179,7 @@ describe('a reader of replies', () => {
     ]),
     ['a chunk size with LF', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\na\r\n'],
     [
-      'a chunk that is longer than it said',
+      'a chunk longer than announced',
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n',
     ],
     [
@@ -201,7 +201,7 @@ describe('a reader of replies', () => {
     expect(refused || taken < text.length).toBe(true);
   });
 
-  it.each([
+  test.each([
     'HTTP/1.1 200 OK\r\nContent-Le',
     'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf',
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n',
@@ -210,7 +210,7 @@ describe('a reader of replies', () => {
     expect(readText(text, { closes: true })).toMatchObject({ refused: true, ended: false });
   });
 
-  it('survives anything, and reads it the same however it is cut', () => {
+  test('survives anything, and reads it the same however it is cut', () => {
     const anyReply = fc
       .tuple(
         fc.constantFrom(...good.map(([, text]) => text)),

@@ -1,10 +1,9 @@
 import { MalformedReplyError, parseReplyHead, type ReplyHead } from './reply-head.ts';
 
-/** What a reply consists of, as it arrives. */
+/** Receives the parts of a reply as they arrive. */
 export interface ReplyListener {
-  /** Also of interim replies (1xx), after which another head follows. */
   onHead(head: ReplyHead): void;
-  /** The bytes are the listener's to keep. */
+  /** The listener may keep the bytes. */
   onData(chunk: Buffer): void;
   onEnd(): void;
 }
@@ -14,7 +13,7 @@ const LINE_LIMIT_BYTES = 1024;
 const MAXIMUM_INTERIM_REPLIES = 8;
 const LINE_FEED = 0x0a;
 
-/** 32 bits are more than a chunk is ever made of. Extensions mean nothing to us; quoted ones are refused. */
+/** At most 32 bits. Chunk extensions are ignored, quoted ones rejected. */
 const CHUNK_SIZE =
   /^([0-9a-f]{1,8})(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=[!#$%&'*+.^_`|~0-9A-Za-z-]+)?)*$/i;
 const TRAILER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/;
@@ -23,8 +22,8 @@ const BARE_LINE_FEED = /(?:^|[^\r])\n/;
 type State = 'head' | 'length' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers';
 
 /**
- * Reads the replies of one connection, one after the other, from bytes as they come. Refuses whatever is not
- * strictly RFC 9112; the connection is of no use then.
+ * Reads the replies of one connection, one after the other. Rejects every deviation from RFC 9112, after which the
+ * connection cannot be reused.
  */
 export class ReplyReader {
   readonly #listener: ReplyListener;
@@ -32,11 +31,11 @@ export class ReplyReader {
   #method = '';
   #isOver = true;
   #hasBody = false;
-  /** What has come of a head or a line that is not complete. */
+  /** The start of an incomplete head or line. */
   #held = '';
   #interimReplies = 0;
   #trailerBytes = 0;
-  /** What is missing of a body or a chunk. */
+  /** Bytes missing of a body or a chunk. */
   #missing = 0;
   #reusableMilliseconds = 0;
 
@@ -44,7 +43,7 @@ export class ReplyReader {
     this.#listener = listener;
   }
 
-  /** Of the connection, after the reply that is over. */
+  /** How long the connection may stay idle after the last reply. */
   get reusableMilliseconds(): number {
     return this.#reusableMilliseconds;
   }
@@ -53,7 +52,7 @@ export class ReplyReader {
     return this.#isOver;
   }
 
-  /** A request was sent: the next reply is its. */
+  /** Called when a request was sent. The next reply belongs to it. */
   begin(method: string): void {
     this.#method = method;
     this.#state = 'head';
@@ -64,24 +63,24 @@ export class ReplyReader {
   }
 
   /**
-   * A reply that is shorter than what comes with it is refused, but for one that must have no body: what is
-   * left of that is for the connection to deal with.
+   * Rejects bytes after the end of a reply, except after one that must have no body: there the connection
+   * handles the rest.
    *
    * @returns how many of the bytes belong to the reply
    * @throws MalformedReplyError
    */
   read(bytes: Buffer, length: number): number {
-    let at = 0;
-    while (at < length && !this.#isOver) {
-      at = this.#readPart(bytes, at, length);
+    let position = 0;
+    while (position < length && !this.#isOver) {
+      position = this.#readPart(bytes, position, length);
     }
     if (this.#isOver) {
-      if (at < length && this.#hasBody) {
-        throw new MalformedReplyError('The reply is longer than it said.');
+      if (position < length && this.#hasBody) {
+        throw new MalformedReplyError('The reply is longer than announced.');
       }
       this.#listener.onEnd();
     }
-    return at;
+    return position;
   }
 
   /** The service closed the connection. @throws MalformedReplyError where that was not the end of the reply */
@@ -95,36 +94,37 @@ export class ReplyReader {
     this.#listener.onEnd();
   }
 
-  #readPart(bytes: Buffer, at: number, length: number): number {
+  #readPart(bytes: Buffer, position: number, length: number): number {
     switch (this.#state) {
       case 'head':
-        return this.#readHead(bytes, at, length);
+        return this.#readHead(bytes, position, length);
       case 'length': {
-        const next = this.#readData(bytes, at, length);
+        const next = this.#readData(bytes, position, length);
         if (this.#missing === 0) {
           this.#isOver = true;
         }
         return next;
       }
       case 'until-close':
-        this.#listener.onData(copyOf(bytes, at, length));
+        this.#listener.onData(copyOf(bytes, position, length));
         return length;
       case 'chunk': {
-        const next = this.#readData(bytes, at, length);
+        const next = this.#readData(bytes, position, length);
         if (this.#missing === 0) {
           this.#state = 'chunk-end';
         }
         return next;
       }
       default:
-        return this.#readLine(bytes, at, length);
+        return this.#readLine(bytes, position, length);
     }
   }
 
-  #readHead(bytes: Buffer, at: number, length: number): number {
+  #readHead(bytes: Buffer, position: number, length: number): number {
     const held = this.#held.length;
     const text =
-      this.#held + bytes.toString('latin1', at, Math.min(length, at + HEAD_LIMIT_BYTES - held + 1));
+      this.#held +
+      bytes.toString('latin1', position, Math.min(length, position + HEAD_LIMIT_BYTES - held + 1));
     const end = text.indexOf('\r\n\r\n');
     if (end === -1) {
       if (text.length > HEAD_LIMIT_BYTES || BARE_LINE_FEED.test(text)) {
@@ -136,7 +136,7 @@ export class ReplyReader {
     this.#held = '';
     const head = parseReplyHead(text.slice(0, end), this.#method);
     this.#begin(head);
-    return at + end + 4 - held;
+    return position + end + 4 - held;
   }
 
   #begin(head: ReplyHead): void {
@@ -164,22 +164,22 @@ export class ReplyReader {
     }
   }
 
-  #readData(bytes: Buffer, at: number, length: number): number {
-    const end = Math.min(length, at + this.#missing);
-    this.#missing -= end - at;
-    this.#listener.onData(copyOf(bytes, at, end));
+  #readData(bytes: Buffer, position: number, length: number): number {
+    const end = Math.min(length, position + this.#missing);
+    this.#missing -= end - position;
+    this.#listener.onData(copyOf(bytes, position, end));
     return end;
   }
 
-  /** The lines of a chunked body: sizes, the ends of chunks, trailers. */
-  #readLine(bytes: Buffer, at: number, length: number): number {
-    const lineFeed = bytes.indexOf(LINE_FEED, at);
+  /** Reads a line of a chunked body: a size, the end of a chunk, or a trailer. */
+  #readLine(bytes: Buffer, position: number, length: number): number {
+    const lineFeed = bytes.indexOf(LINE_FEED, position);
     const isComplete = lineFeed !== -1 && lineFeed < length;
     const end = isComplete ? lineFeed + 1 : length;
-    if (this.#held.length + end - at > LINE_LIMIT_BYTES) {
+    if (this.#held.length + end - position > LINE_LIMIT_BYTES) {
       throw new MalformedReplyError('A line of the chunked reply is too long.');
     }
-    this.#held += bytes.toString('latin1', at, end);
+    this.#held += bytes.toString('latin1', position, end);
     if (isComplete) {
       const line = this.#held;
       this.#held = '';
@@ -194,7 +194,7 @@ export class ReplyReader {
   #takeLine(line: string): void {
     if (this.#state === 'chunk-end') {
       if (line !== '') {
-        throw new MalformedReplyError('A chunk of the reply is longer than it said.');
+        throw new MalformedReplyError('A chunk of the reply is longer than announced.');
       }
       this.#state = 'chunk-size';
     } else if (this.#state === 'chunk-size') {
@@ -207,16 +207,15 @@ export class ReplyReader {
     } else if (line === '') {
       this.#isOver = true;
     } else {
-      // Dropped: nothing that comes after the body may change what was said before it (GW-15).
+      // Trailers are dropped: nothing after the body may change what the head stated (GW-15).
       this.#trailerBytes += line.length;
       if (!TRAILER.test(line) || this.#trailerBytes > HEAD_LIMIT_BYTES) {
-        throw new MalformedReplyError('The reply ends with what is no trailer.');
+        throw new MalformedReplyError('The reply has an invalid trailer.');
       }
     }
   }
 }
 
-/** Without the view that `Buffer.from` would need. */
 function copyOf(bytes: Buffer, from: number, to: number): Buffer {
   const copy = Buffer.allocUnsafe(to - from);
   bytes.copy(copy, 0, from, to);
