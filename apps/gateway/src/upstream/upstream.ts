@@ -24,7 +24,6 @@ export interface UpstreamRequest {
   readonly streaming: boolean;
 }
 
-/** A running exchange with the service. */
 export interface UpstreamExchange extends RequestDependent {
   /** Rejects with an ApiError: `bad_gateway`, `timeout` or `service_unavailable`. */
   readonly reply: Promise<UpstreamReply>;
@@ -66,15 +65,11 @@ const CONNECT_TIMEOUT_MILLISECONDS = 900;
 const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 
 /**
- * Connections to one service, bounded in number and time.
+ * Connections to one service. Nothing is sent twice except a GET or HEAD that met a closing connection (decision 38).
  *
- *   upstream ─▶ http1/ (connections) ─▶ upstream-call (one exchange) ─▶ upstream-body (its reply's body)
- *     ├ concurrency-limit, deadlines, unread-replies (what one caller may hold)
- *     ├ circuit-breaker ── health-probe (has the service stopped?)
+ *   upstream ─▶ http1/ (connections) ─▶ upstream-call (one exchange) ─▶ upstream-body (the body of its reply)
+ *     ├ concurrency-limit, deadlines, unread-replies      circuit-breaker ── health-probe
  *     └ upgrade-call (WebSockets, through undici)
- *
- * Nothing is sent twice except a GET or HEAD that met a closing connection (decision 38): after a lost reply
- * only the caller knows whether it may repeat the operation.
  */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const pools = openPools(options);
