@@ -1,6 +1,6 @@
 /**
- * The authorization server's composition root: every route, with what it depends on.
- * A path that is not listed here does not reach the provider, whatever its router would make of it.
+ * The authorization server's composition root: every route, with its dependencies. A path that is not listed here
+ * never reaches the provider.
  */
 import type { RequestListener } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
@@ -16,10 +16,10 @@ import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-pa
 import { createSignInAudit } from './audit/sign-in-audit.ts';
 import { defaultParameters } from './authorize/default-parameters.ts';
 import { redirectPostedRequest } from './authorize/form-post.ts';
-import { answerClientEndpointErrors } from './client-endpoints/answer-errors.ts';
 import { auditedEndpoint } from './client-endpoints/audited-endpoint.ts';
+import { handleClientEndpointErrors } from './client-endpoints/handle-errors.ts';
 import { serveMachineTokens } from './client-endpoints/serve-machine-tokens.ts';
-import { clientEndpoint, writeRefusal } from './client-endpoints/transport.ts';
+import { clientEndpoint, writeTransportError } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
@@ -196,7 +196,7 @@ function addPages(
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
   app.use(
     [...clientEndpointPaths, PLATFORM_TOKEN_PATH, routes.userinfo],
-    answerClientEndpointErrors,
+    handleClientEndpointErrors,
   );
   app.use(handlePageError);
 }
@@ -224,7 +224,7 @@ function operation(name: OperationName): RequestHandler {
   };
 }
 
-/** Errors are pages, whatever `Accept` says. */
+/** Errors are pages for every `Accept` header. */
 const asPage: RequestHandler = (request, _response, next) => {
   request.headers.accept = 'text/html';
   next();
@@ -232,7 +232,7 @@ const asPage: RequestHandler = (request, _response, next) => {
 
 function rejectLimitedClient(request: Request, response: Response): void {
   const description = 'Too many requests from this address. Try again later.';
-  writeRefusal(request, response, { status: 429, error: 'too_many_requests', description });
+  writeTransportError(request, response, { status: 429, error: 'too_many_requests', description });
 }
 
 function showTooManyRequests(request: Request, response: Response): void {

@@ -52,7 +52,7 @@ const variables = z
   })
   .refine(...operationsPortRule('AUTHORIZATION_SERVER_PORT'));
 
-/** They decide whether this is the embedded demo, and where it makes its files. */
+/** These decide whether this is the embedded demo, and where it creates its files. */
 const indispensable = [
   'AUTHORIZATION_SERVER_URL',
   'STORE_URL',
@@ -70,16 +70,16 @@ export interface Configuration {
   readonly operationsPort: number;
   readonly dataDirectory: string;
   readonly logLevel: string;
-  /** How long it still accepts connections after it said that it is no longer ready. */
+  /** How long it still accepts connections after it reported that it is not ready. */
   readonly shutdownDelayMilliseconds: number;
   readonly maximumConnections: number;
   /** The public address; every URL the server produces starts with it. */
   readonly issuer: string;
   readonly identity: IdentitySettings;
-  /** Sign the browser's cookies; the first signs, all verify. */
+  /** The first key signs the browser's cookies. All of them verify. */
   readonly cookieKeys: readonly string[];
   readonly trustedProxies: readonly string[];
-  /** What the store is filled with at start. */
+  /** The records that the start writes to the store. */
   readonly bootstrap: BootstrapDefinition | undefined;
   /** From one address group, to the endpoints that clients call. */
   readonly clientRequestsPerMinute: number;
@@ -158,7 +158,7 @@ function debuggingProblems(issuer: string, { NODE_OPTIONS = '' }: Environment) {
   return message === undefined ? [] : [{ name: 'NODE_OPTIONS', message }];
 }
 
-/** One key a line, newest first, so that keys can be rotated without signing everybody out. */
+/** One key a line, newest first, so that a rotation signs out no user. */
 function loadCookieKeys(
   file: string | undefined,
   dataDirectory: string,

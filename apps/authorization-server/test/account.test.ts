@@ -182,7 +182,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
       const visitor = createPageVisitor();
       await open(visitor, bob);
       const problems = [
-        [{ current: 'wrong password' }, 'current password is not right'],
+        [{ current: 'wrong password' }, 'current password is wrong'],
         [{ wanted: 'short' }, 'at least 8 characters'],
         [{ wanted: 'x'.repeat(1025) }, 'at most 1024'],
         [{ wanted: bob.password }, 'the one you have now'],
@@ -234,7 +234,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
       const locked = await change(here, { current: alice.password });
       expect([locked.status, locked.body]).toEqual([
         422,
-        expect.stringContaining('current password is not right'),
+        expect.stringContaining('current password is wrong'),
       ]);
       expect((await here.submit(signIn, alice)).status).toBe(422);
       await open(elsewhere, alice);

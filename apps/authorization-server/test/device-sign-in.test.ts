@@ -190,7 +190,7 @@ describe('the pages for a device’s code', () => {
   const enter = async (code: string, visitor = createPageVisitor()) =>
     visitor.submit(await visitor.get(`${issuer}/device`), { user_code: code });
 
-  it('shows who asks for what, and warns of codes that somebody sent', async () => {
+  it('shows who asks for what, and warns of codes from an attacker', async () => {
     const device = await startDevice(issuer);
     const page = await enter(device.user_code.toLowerCase().replace('-', ' '));
     expect(page.status).toBe(200);
@@ -198,7 +198,7 @@ describe('the pages for a device’s code', () => {
       tv.name,
       'Application ID: pages-tv',
       device.user_code,
-      'somebody sent you',
+      'someone sent you',
     ]) {
       expect(page.body).toContain(text);
     }
@@ -218,7 +218,10 @@ describe('the pages for a device’s code', () => {
 
   it('says what is wrong with a code, and keeps what was typed', async () => {
     const unknown = await enter('BBBB-BBBB');
-    expect([unknown.status, unknown.body]).toEqual([422, expect.stringContaining('no such code')]);
+    expect([unknown.status, unknown.body]).toEqual([
+      422,
+      expect.stringContaining('does not exist'),
+    ]);
     expect(unknown.body).toContain('value="BBBB-BBBB"');
     expect(unknown.body).toContain('aria-invalid="true"');
     expect((await enter('')).body).toContain('Enter the code');

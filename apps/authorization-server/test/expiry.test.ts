@@ -60,7 +60,7 @@ describe.each(storeEngines)('what time ends, on %s', (engine) => {
     server.advanceSeconds(3);
     for (const page of [await visitor.get(location), await visitor.submit(form, alice)]) {
       expect([page.status, page.location]).toEqual([400, undefined]);
-      expect(page.body).toContain('This sign-in has expired, because it took too long.');
+      expect(page.body).toContain('This sign-in took too long and has expired.');
       const [, again = ''] = /href="([^"]+)">Start again</.exec(page.body) ?? [];
       const target = new URL(again.replaceAll('&amp;', '&'), issuer).href;
       const landing = await authorizeAsUser(target, alice);

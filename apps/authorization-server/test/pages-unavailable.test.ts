@@ -28,7 +28,7 @@ describe('the pages while the store is away', () => {
     expect([path, reply.status]).toEqual([path, 503]);
     expect(body).toContain('<h1>');
     expect(reply.headers.get('retry-after')).toBe('1');
-    expect(body).toContain('unavailable for the moment');
+    expect(body).toContain('temporarily unavailable');
   });
 
   it('still serve what needs no store', async () => {

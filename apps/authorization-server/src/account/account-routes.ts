@@ -1,8 +1,8 @@
 /**
- * The account page: who am I, which applications have access, end one, change the password, sign out everywhere.
- * Who is not signed in goes through the ordinary sign-in, as client of this server (account-client.ts), and comes back
- * with the same session. Every form carries a token of the session and is answered with 303.
- * Not here: signing out of this browser only (logout/), and what an operator does to an account (the command line).
+ * The account page: profile, applications with access and their revocation, change of password, sign-out everywhere.
+ * A browser without a session goes through the ordinary sign-in, as a client of this server
+ * (provider/policy/account-client.ts), and returns with the same session. Every form carries a token of the session,
+ * and every reply to a form is a 303. logout/ signs out of this browser only.
  */
 import type { Identity } from '@gatehouse/identity';
 import { type Request, type Response, Router } from 'express';
@@ -46,7 +46,7 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
   router.get('/', pages.page(showAccount));
   addPasswordRoutes(router, { ...dependencies, sessions, endEverything, pages });
 
-  // Back from the sign-in. Still nobody: going round again would not end, so the person is told.
+  // The end of the sign-in. Without a session, another redirect would loop, so the page reports it.
   router.get('/signed-in', async (request, response) => {
     if ((await sessions.current(request, response)) === undefined) {
       sendErrorPage(request, response, 400, 'cookiesNeeded');
@@ -55,18 +55,13 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
     response.redirect(303, '/account');
   });
 
-  router.get('/signed-out', (request, response) => {
-    const { language, texts } = pageLanguage(request);
-    const content = signedOutEverywhereView(texts);
-    const title = texts.signedOutEverywhereTitle;
-    response.type('html').end(renderPage({ language, title, content }));
-  });
+  router.get('/signed-out', showSignedOutEverywhere);
 
   router.post(
     '/revoke',
     parseForm,
-    pages.form(async (request, response, who) => {
-      const { userId } = who.user;
+    pages.form(async (request, response, signedIn) => {
+      const { userId } = signedIn.user;
       const clientId = formField(request, 'client');
       const held = (await applications.list(userId)).some((each) => each.clientId === clientId);
       await applications.revoke(userId, clientId);
@@ -92,9 +87,13 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
     }),
   );
 
-  async function showAccount(request: Request, response: Response, who: SignedIn): Promise<void> {
+  async function showAccount(
+    request: Request,
+    response: Response,
+    signedIn: SignedIn,
+  ): Promise<void> {
     const { language, texts } = pageLanguage(request);
-    const { user } = who;
+    const { user } = signedIn;
     const organization = await identity.organizations.find(user.orgId);
     const content = accountView(
       {
@@ -102,7 +101,7 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
         organizationName: organization?.name ?? user.orgId,
         applications: await applications.list(user.userId),
         done: request.query.done,
-        csrfToken: csrfTokens.issue(who.formOwner),
+        csrfToken: csrfTokens.issue(signedIn.formOwner),
       },
       texts,
       language,
@@ -112,4 +111,11 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
   }
 
   return router;
+}
+
+function showSignedOutEverywhere(request: Request, response: Response): void {
+  const { language, texts } = pageLanguage(request);
+  const content = signedOutEverywhereView(texts);
+  const title = texts.signedOutEverywhereTitle;
+  response.type('html').end(renderPage({ language, title, content }));
 }

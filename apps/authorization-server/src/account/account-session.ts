@@ -5,19 +5,19 @@ import type { Session } from 'oidc-provider';
 import type { CookieOptions } from '../provider/policy/cookies.ts';
 import { isSessionOf, sessionLifetime } from '../provider/policy/sessions.ts';
 
-/** Who is signed in in this browser. */
+/** The signed-in user of this browser. */
 export interface SignedIn {
   readonly user: User;
   readonly session: Session;
-  /** What the tokens of this session's forms are made of: it changes at every sign-in. */
+  /** The owner of this session's form tokens. It changes at every sign-in. */
   readonly formOwner: string;
 }
 
 export interface AccountSessions {
   current(request: Request, response: Response): Promise<SignedIn | undefined>;
-  /** Ends the session, with all it gave, and takes its cookie from the browser. */
+  /** Ends the session with its grants, and deletes its cookie. */
   end(request: Request, response: Response, session: Session): Promise<void>;
-  /** Goes on under a new session id, as if signed in right after the user's not-before (ASVS 7.2.4). */
+  /** Continues with a new session id, as if the user signed in right after the not-before (ASVS 7.2.4). */
   renew(request: Request, response: Response, user: User, session: Session): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export function createAccountSessions(
       setCookie(request, response, null);
     },
     async renew(request, response, user, session) {
-      // What was issued at the moment of the user's not-before or earlier is dead.
+      // Everything issued up to the user's not-before is invalid.
       session.loginAccount({ accountId: user.userId, loginTs: user.notBefore + 1 });
       session.resetIdentifier();
       await session.save(sessionLifetime(undefined, session));

@@ -11,7 +11,7 @@ export interface AccountView {
   readonly user: User;
   readonly organizationName: string;
   readonly applications: readonly GrantedApplication[];
-  /** What was just done, as the address says it. */
+  /** The completed action, from the query. */
   readonly done: unknown;
   readonly csrfToken: string;
 }

@@ -4,13 +4,13 @@ import type { Grant } from 'oidc-provider';
 import { userGrantsKey } from '../provider/adapters/oidc-adapter.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
 
-/** An application that holds grants of a user: one for each browser it was allowed in, and for each device. */
+/** An application with grants of a user: one for each browser in which the user allowed it, and one for each device. */
 export interface GrantedApplication {
   readonly clientId: string;
-  /** Undefined when the client is gone. */
+  /** Undefined when the client no longer exists. */
   readonly name: string | undefined;
   readonly scopes: readonly string[];
-  /** Epoch seconds of the first grant that still stands. */
+  /** Epoch seconds of the oldest valid grant. */
   readonly since: number;
 }
 
@@ -25,7 +25,7 @@ export function createGrantedApplications(
   provider: Provider,
   { store, clients }: Identity,
 ): GrantedApplications {
-  /** The grants that stand; what was revoked elsewhere is dropped from the index on the way. */
+  /** The valid grants. Revoked ones are removed from the index. */
   async function grantsOf(userId: string): Promise<readonly Grant[]> {
     const key = userGrantsKey(userId);
     const ids = await store.members(key);

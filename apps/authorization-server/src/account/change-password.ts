@@ -13,7 +13,7 @@ export interface PasswordChange {
   readonly repeated: string;
 }
 
-/** Names of page texts. */
+/** The page text of each problem. */
 const textOf = {
   short: 'passwordShort',
   long: 'passwordLong',
@@ -34,8 +34,8 @@ export type PasswordOutcome =
   | { readonly kind: 'refused'; readonly problem: PasswordProblem };
 
 /**
- * Changes a password for who knows the current one. All that was issued until now ends with the old one. Whoever
- * sits at an open session has no more guesses than at the sign-in page: they are the same (PW-06).
+ * Changes the password of a user who knows the current one, and ends everything that was issued before. Guesses of the
+ * current password count as sign-in attempts, so an open session gives an attacker no additional ones (PW-06).
  *
  * @throws TooManyAttemptsError, PasswordHashingBusy as a sign-in does
  */

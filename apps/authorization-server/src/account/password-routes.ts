@@ -14,9 +14,9 @@ import type { EndEverything } from './end-everything.ts';
 import { type PasswordView, passwordView } from './password-view.ts';
 import type { SignedInPages } from './signed-in-pages.ts';
 
-type Refused = Partial<Pick<PasswordView, 'problem' | 'wrongField'>>;
+type Failure = Partial<Pick<PasswordView, 'problem' | 'wrongField'>>;
 
-/** The page that changes the password. This browser stays signed in, under a new session id. */
+/** The page that changes the password. This browser stays signed in with a new session id. */
 export function addPasswordRoutes(
   router: Router,
   dependencies: {
@@ -33,23 +33,28 @@ export function addPasswordRoutes(
     dependencies;
   const changePassword = createChangePassword(signIn, endEverything);
 
-  function show(request: Request, response: Response, who: SignedIn, refused: Refused = {}): void {
+  function show(
+    request: Request,
+    response: Response,
+    signedIn: SignedIn,
+    failure: Failure = {},
+  ): void {
     const { language, texts } = pageLanguage(request);
-    const csrfToken = csrfTokens.issue(who.formOwner);
-    const { username } = who.user;
-    const content = passwordView({ username, csrfToken, problem: undefined, ...refused }, texts);
+    const csrfToken = csrfTokens.issue(signedIn.formOwner);
+    const { username } = signedIn.user;
+    const content = passwordView({ username, csrfToken, problem: undefined, ...failure }, texts);
     response.type('html').end(renderPage({ language, title: texts.changePassword, content }));
   }
 
   router.get(
     '/password',
-    pages.page((request, response, who) => show(request, response, who)),
+    pages.page((request, response, signedIn) => show(request, response, signedIn)),
   );
 
   router.post(
     '/password',
     parseForm,
-    pages.form(async (request, response, who) => {
+    pages.form(async (request, response, signedIn) => {
       const { texts } = pageLanguage(request);
       const change = {
         current: formField(request, 'current'),
@@ -58,19 +63,19 @@ export function addPasswordRoutes(
       };
       const device = await deviceCookies.read(request, response);
       const origin = { address: addressGroupOf(request), device, request };
-      const outcome = await changePassword(who.user, change, origin);
-      const { userId } = who.user;
+      const outcome = await changePassword(signedIn.user, change, origin);
+      const { userId } = signedIn.user;
       if (outcome.kind === 'changed') {
         const event = { event: 'user_changed', userId, change: 'password_changed' } as const;
         identity.audit.record(event, requestOrigin(request));
         deviceCookies.issue(request, response, outcome.user);
-        await sessions.renew(request, response, outcome.user, who.session);
+        await sessions.renew(request, response, outcome.user, signedIn.session);
         response.redirect(303, '/account?done=password');
         return;
       }
       response.status(422);
       const wrongField = outcome.problem === 'passwordWrong' ? 'current' : 'wanted';
-      show(request, response, who, { problem: texts[outcome.problem], wrongField });
+      show(request, response, signedIn, { problem: texts[outcome.problem], wrongField });
     }),
   );
 }

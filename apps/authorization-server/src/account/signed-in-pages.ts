@@ -8,14 +8,14 @@ import { accountSignInAddress } from './sign-in-address.ts';
 export type SignedInHandler = (
   request: Request,
   response: Response,
-  who: SignedIn,
+  signedIn: SignedIn,
 ) => Promise<void> | void;
 
-/** The two ways into the account: no handler behind them runs without a person. */
+/** The two ways into the account. Handlers run only for a signed-in user. */
 export interface SignedInPages {
-  /** A page of the signed-in person; anybody else signs in first. */
+  /** A page of the signed-in user. Other browsers are redirected to the sign-in. */
   page(handle: SignedInHandler): RequestHandler;
-  /** A form of theirs: without a session, or with another one's token, nothing happens. */
+  /** A form of the signed-in user. Without a session, or with the token of another one, it is rejected. */
   form(handle: SignedInHandler): RequestHandler;
 }
 
@@ -27,20 +27,23 @@ export function createSignedInPages(dependencies: {
   const { sessions, csrfTokens, issuer } = dependencies;
   return {
     page: (handle) => async (request, response) => {
-      const who = await sessions.current(request, response);
-      if (who === undefined) {
+      const signedIn = await sessions.current(request, response);
+      if (signedIn === undefined) {
         response.redirect(303, accountSignInAddress(issuer));
         return;
       }
-      await handle(request, response, who);
+      await handle(request, response, signedIn);
     },
     form: (handle) => async (request, response) => {
-      const who = await sessions.current(request, response);
-      if (who === undefined || !csrfTokens.verify(who.formOwner, formField(request, 'csrf'))) {
+      const signedIn = await sessions.current(request, response);
+      if (
+        signedIn === undefined ||
+        !csrfTokens.verify(signedIn.formOwner, formField(request, 'csrf'))
+      ) {
         sendErrorPage(request, response, 403, 'formRefused');
         return;
       }
-      await handle(request, response, who);
+      await handle(request, response, signedIn);
     },
   };
 }

@@ -2,23 +2,22 @@ import type { IncomingMessage } from 'node:http';
 import type { AuditEvent, Identity, SignInMethod } from '@gatehouse/identity';
 import { requestOrigin, thisServer } from './request-origin.ts';
 
-/** One attempt to sign in, however it was made. */
+/** One attempt to sign in, by any method. */
 export interface AuditedAttempt {
   readonly method: SignInMethod;
-  /** As it was typed: looked up, and never stored. It may be a password in the wrong field. */
+  /** As typed. It is looked up but never stored, because it may be a password in the wrong field. */
   readonly username: string;
   readonly clientId?: string | undefined;
-  /** Where it came in. */
   readonly request?: IncomingMessage | undefined;
 }
 
 type Failure = Extract<AuditEvent, { readonly event: 'sign_in_failed' }>['reason'];
 
-/** For the sign-in page, the password grant and the throttle they share. Each call is one entry. */
+/** For the sign-in page, the password grant and their throttle. Each call adds one entry. */
 export interface SignInAudit {
   succeeded(attempt: AuditedAttempt, userId: string): void;
   failed(attempt: AuditedAttempt, reason: Failure): void;
-  /** When an account becomes locked, not for every attempt while it is: those are failures, `throttled`. */
+  /** Called when an account becomes locked. Later attempts are failures with the reason `throttled`. */
   locked(attempt: AuditedAttempt): void;
 }
 
@@ -26,7 +25,7 @@ export function createSignInAudit({
   audit,
   users,
 }: Pick<Identity, 'audit' | 'users'>): SignInAudit {
-  /** The account a name belongs to. The reply does not wait for it, so its timing does not tell who exists. */
+  /** The reply does not wait for this lookup, so its timing does not reveal whether the user exists. */
   function withUser(username: string, then: (userId: string | undefined) => void): void {
     users.findByUsername(username).then(
       (user) => then(user?.userId),

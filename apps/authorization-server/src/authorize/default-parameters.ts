@@ -2,8 +2,8 @@ import type { ClientRegistry } from '@gatehouse/identity';
 import type { RequestHandler } from 'express';
 
 /**
- * What an authorization request may leave out by the specification and the library wants: the scope (then
- * all the client is registered for) and, for a client with one, the redirect URI.
+ * Adds parameters that the specification makes optional and the library requires: the scope (all registered scopes) and
+ * the redirect URI of a client with only one.
  */
 export function defaultParameters(clients: ClientRegistry): RequestHandler {
   return async (request, _response, next) => {
@@ -25,8 +25,8 @@ export function defaultParameters(clients: ClientRegistry): RequestHandler {
     ) {
       url.searchParams.set('redirect_uri', redirectUri);
     }
-    // Under a name nobody serves, the refusal goes where the answer would have gone; the library's own page for
-    // this mode needs an inline script, which our pages never have.
+    // The library's page for this mode needs an inline script, which the pages forbid. With an unknown mode, the
+    // library sends its error to the redirect URI.
     if (url.searchParams.get('response_mode') === 'form_post') {
       url.searchParams.set('response_mode', 'form_post_is_not_served');
     }
@@ -35,7 +35,7 @@ export function defaultParameters(clients: ClientRegistry): RequestHandler {
   };
 }
 
-/** RFC 6749 §3.1: a parameter without a value is as good as none. Sent twice, it is the library's to refuse. */
+/** RFC 6749 §3.1: a parameter without a value counts as omitted. The library rejects a repeated one. */
 function scopeIsOmitted({ searchParams }: URL): boolean {
   const values = searchParams.getAll('scope');
   return values.length === 0 || (values.length === 1 && values[0] === '');

@@ -1,8 +1,8 @@
 import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
 
 /**
- * The specification's reply to a GET is 302; after a POST it is 303, so that a body is never sent on
- * (RFC 9700 §4.12). A space goes out as %20: a client that only percent-decodes gets its `state` unchanged.
+ * The specification replies to a GET with 302. After a POST it is 303, so that the browser never forwards the body
+ * (RFC 9700 §4.12). A space is written as %20: a client that only percent-decodes gets its `state` unchanged.
  */
 export const redirectReply: ProviderMiddleware = async (context, next) => {
   await next();
@@ -19,8 +19,8 @@ export const redirectReply: ProviderMiddleware = async (context, next) => {
 };
 
 /**
- * An error that goes back in the query carries a fragment of its own: a browser would hand on the one of the
- * page before, and with it what stands in there (RFC 9700 §4.1.3).
+ * An error in the query gets an empty fragment. Otherwise the browser would append the fragment of the previous page
+ * (RFC 9700 §4.1.3).
  */
 function emptyFragment(answer: string): string {
   const isError = answer.startsWith('?') && new URLSearchParams(answer).has('error');

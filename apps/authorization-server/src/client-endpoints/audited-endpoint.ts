@@ -4,8 +4,8 @@ import type { RequestHandler } from 'express';
 import { requestOrigin } from '../audit/request-origin.ts';
 
 /**
- * A client endpoint's transport rules, audited: credentials that are refused there, because nobody can read
- * them, never reach the provider, whose events audit all others.
+ * Audits unreadable credentials. A client endpoint rejects them before the provider, whose events audit all other
+ * failed authentications.
  */
 export function auditedEndpoint(audit: AuditTrail, endpoint: RequestHandler): RequestHandler {
   return async (request, response, next) => {

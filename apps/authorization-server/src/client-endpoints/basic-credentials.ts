@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * Whether an Authorization header at a client endpoint is unreadable: another scheme, not base64, without a
- * colon, an empty half, or a form-encoding that decodes to no text. RFC 6749 §5.2 calls that a failed client
- * authentication; the library would say `invalid_request`.
+ * Whether an Authorization header at a client endpoint is unreadable: another scheme, invalid base64, no colon, an empty
+ * id or secret, or an invalid form encoding. RFC 6749 §5.2 defines this as failed client authentication. The library
+ * reports `invalid_request`.
  */
 export function isMalformedBasic(authorization: string): boolean {
   const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization.trim()) ?? [];

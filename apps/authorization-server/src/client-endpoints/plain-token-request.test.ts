@@ -11,7 +11,9 @@ const read = readPlainTokenRequest;
 describe('a plain token request', () => {
   it('names its client by Basic or in the body, and perhaps a scope', () => {
     const plain = {
-      ...{ clientId: 'web', clientSecret: 'secret', scope: undefined },
+      clientId: 'web',
+      clientSecret: 'secret',
+      scope: undefined,
       credential: 'basic',
     };
     expect(read(web, GRANT)).toEqual(plain);
@@ -42,7 +44,7 @@ describe('a plain token request', () => {
     ['no credentials', undefined, GRANT],
     ['an id alone', undefined, `${GRANT}&client_id=web`],
     ['credentials twice', web, `${GRANT}&client_secret=secret`],
-    ['another id beside Basic', web, `${GRANT}&client_id=other`],
+    ['another id next to Basic', web, `${GRANT}&client_id=other`],
     ['an encoded secret', undefined, `${GRANT}&client_id=web&client_secret=%73ecret`],
     ['an encoded secret in Basic', basic('web:%73ecret'), GRANT],
     ['a plus in Basic', basic('web:a+b'), GRANT],

@@ -1,24 +1,24 @@
 import type { IncomingMessage } from 'node:http';
 
-/** A machine's request for a token, in the one spelling that every reader reads alike. */
+/** A machine's token request in a form that every parser reads alike. */
 export interface PlainTokenRequest {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scope: string | undefined;
-  /** Where the credentials were. */
+  /** Whether the credentials were in the Authorization header or in the body. */
   readonly credential: 'basic' | 'body';
 }
 
 const MAXIMUM_PLAIN_BYTES = 2048;
 const FORM_TYPE = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
-/** With these, the provider does more than the short way does: CORS, attestation. */
+/** Headers of features that only the provider handles: CORS, attestation. */
 const headersForTheProvider = [
   'origin',
   'oauth-client-attestation',
   'oauth-client-attestation-pop',
 ] as const;
 
-/** Whether the body is worth reading: nothing in the headers asks for more than a plain request does. */
+/** Whether the headers allow a plain request, so that the body is worth reading. */
 export function mayBePlain({ headers }: IncomingMessage): boolean {
   const length = Number(headers['content-length']);
   return (
@@ -29,15 +29,15 @@ export function mayBePlain({ headers }: IncomingMessage): boolean {
   );
 }
 
-/** Characters that no decoding changes: base64, percent and plus mean something to one reader or another. */
+/** Characters that no decoder changes. Parsers differ in their treatment of percent and plus. */
 const PLAIN = /^[\w.~-]+$/;
 const PLAIN_SCOPE = /^(?:[\w.~:+-]|%20|%3A)+$/i;
 const BASIC = /^Basic ((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/i;
 const members = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
 
 /**
- * The request, or undefined when it is another one or spelled in any other way: a parameter twice or empty or
- * unknown, credentials in two places, a character that is encoded. Undefined says nothing about its being valid.
+ * The request, or undefined for every other request: a parameter that is repeated, empty or unknown, credentials in two
+ * places, an encoded character. Undefined does not mean that the request is invalid.
  */
 export function readPlainTokenRequest(
   authorization: string | undefined,
@@ -68,7 +68,7 @@ function readForm(body: string): ReadonlyMap<string, string> | undefined {
   return form;
 }
 
-/** By HTTP Basic or in the body, not both; an id in the body beside Basic must be the same. */
+/** The credentials from HTTP Basic or from the body, not both. With Basic, an id in the body must be the same. */
 function readCredentials(
   authorization: string | undefined,
   form: ReadonlyMap<string, string>,

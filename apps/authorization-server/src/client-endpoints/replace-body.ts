@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Lets who reads the request next find this body, as if it had come over the wire. */
+/** Replaces the body that the next reader of the request finds. */
 export function replaceBody(request: IncomingMessage, bytes: Buffer, contentType?: string): void {
   if (contentType !== undefined) {
     request.headers['content-type'] = contentType;
   }
   request.headers['content-length'] = String(bytes.length);
   delete request.headers['transfer-encoding'];
-  // The provider asks whether there is something to read, and reads it by `iterator`.
+  // The provider checks `readable` and reads with `iterator`.
   Object.defineProperty(request, 'readable', { value: true });
   request.iterator = () => chunks(bytes);
 }

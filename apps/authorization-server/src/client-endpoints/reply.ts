@@ -9,7 +9,7 @@ export const replyHeaders = {
 
 export const challengeClient = 'Basic realm="gatehouse", charset="UTF-8"';
 
-/** Where the library's reply differs from the specification, after it and before it is written. */
+/** Corrects the library's replies where they differ from the specification. */
 export function clientEndpointReply(paths: readonly string[]): ProviderMiddleware {
   return async (context, next) => {
     await next();

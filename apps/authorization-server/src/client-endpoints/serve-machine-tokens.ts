@@ -1,12 +1,12 @@
 /**
- * The short way of client_credentials at /token, which machines ask thousands of times a second:
+ * The fast path of client_credentials at /token, which machines call thousands of times a second:
  *
- *   transport rules ─▶ plain request? ─▶ issueMachineToken (grants/) ─▶ 200
- *                          └ no ─────────────┴ refused ─▶ the provider, as if nobody had looked
+ *   transport rules ─▶ plain request? ─▶ issue (grants/machine-token-issuer.ts) ─▶ 200
+ *                          └ no ─────────────┴ rejected ─▶ the provider handles the unchanged request
  *
- * It only ever answers 200, or 503 for a store that is away: every refusal is the provider's, with its words, its
- * audit and its counting. What decides (who the client is, its secret, its grants, its scope, the token) is asked
- * of the provider's own models, so that nothing is accepted here that would be refused there.
+ * It replies only with 200, or with 503 when the store is unavailable. The provider writes, audits and counts every
+ * rejection. The provider's own models decide about client, secret, grant type, scope and token, so this path accepts
+ * nothing that the provider would reject.
  */
 import { observedRequest } from '@gatehouse/http-server';
 import type { AuditTrail } from '@gatehouse/identity';

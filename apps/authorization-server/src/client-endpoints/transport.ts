@@ -1,20 +1,20 @@
 /**
- * What stands before the endpoints that clients call without a browser: /token, /revoke, /introspect, /par,
- * /device/auth. The transport rules of RFC 6749 §2.3.1 and §3.2 that the library leaves to its surroundings: one
- * method, one form, one credential, nothing secret in the address, JSON whatever `Accept` says.
- * Not here: client authentication and the protocol itself, which are the provider's.
+ * Precedes the endpoints that clients call without a browser: /token, /revoke, /introspect, /par, /device/auth. It
+ * enforces the transport rules of RFC 6749 §2.3.1 and §3.2 that the library does not: one method, one form, one
+ * credential, no secret in the URL, JSON replies for every `Accept`. Client authentication and the protocol are the
+ * provider's.
  */
 import { observedRequest } from '@gatehouse/http-server';
 import type { Request, RequestHandler, Response } from 'express';
 import { failureBody } from '../http/failure-body.ts';
 import { isPlatformRequest } from '../http/platform-requests.ts';
-import { limitBody, MAXIMUM_BODY_BYTES } from '../http/request-body.ts';
+import { countBodyBytes, MAXIMUM_BODY_BYTES } from '../http/request-body.ts';
 import { isMalformedBasic } from './basic-credentials.ts';
 import { endAfterRequest } from './end-after-request.ts';
 import { challengeClient, replyHeaders } from './reply.ts';
 
-/** A refusal before the provider sees the request: RFC 6749 §5.2 error code and description. */
-export interface Refusal {
+/** The reply to a request that is rejected before the provider sees it: RFC 6749 §5.2 error code and description. */
+export interface TransportError {
   readonly status: number;
   readonly error: 'invalid_request' | 'invalid_client' | 'too_many_requests';
   readonly description: string;
@@ -23,7 +23,7 @@ export interface Refusal {
 
 export const FORM = 'application/x-www-form-urlencoded';
 
-/** In these, a secret would end up in logs and histories (RFC 6749 §2.3.1: must not be in the URI). */
+/** In a URL, these secrets would reach logs and histories (RFC 6749 §2.3.1 forbids it). */
 const bodyOnlyParameters = [
   'client_secret',
   'client_assertion',
@@ -36,30 +36,33 @@ const bodyOnlyParameters = [
 
 export const clientEndpoint: RequestHandler = (request, response, next) => {
   if (request.destroyed) {
-    // The caller left while the request was counted: there is no body to read and nobody to answer.
+    // The caller disconnected while the request was counted.
     return;
   }
   request.headers.accept = 'application/json';
-  const refusal = findRefusal(request, [FORM]);
-  if (refusal !== undefined) {
-    writeRefusal(request, response, refusal);
+  const transportError = findTransportError(request, [FORM]);
+  if (transportError !== undefined) {
+    writeTransportError(request, response, transportError);
     return;
   }
-  limitBody(request);
+  countBodyBytes(request);
   next();
 };
 
-/** @param mediaTypes what the endpoint reads; where it is the form alone, that may go unsaid */
-export function findRefusal(request: Request, mediaTypes: readonly string[]): Refusal | undefined {
+/** @param mediaTypes the types that the endpoint reads. If there is only one, Content-Type may be absent. */
+export function findTransportError(
+  request: Request,
+  mediaTypes: readonly string[],
+): TransportError | undefined {
   return (
-    refuseMethod(request) ??
-    refuseCredentials(request) ??
-    refuseAddress(request) ??
-    refuseBody(request, mediaTypes)
+    checkMethod(request) ??
+    checkCredentials(request) ??
+    checkUrl(request) ??
+    checkBody(request, mediaTypes)
   );
 }
 
-function refuseMethod(request: Request): Refusal | undefined {
+function checkMethod(request: Request): TransportError | undefined {
   return request.method === 'POST'
     ? undefined
     : {
@@ -70,8 +73,8 @@ function refuseMethod(request: Request): Refusal | undefined {
       };
 }
 
-function refuseCredentials(request: Request): Refusal | undefined {
-  // Node keeps the first of two and drops the other silently: RFC 9110 §5.3 allows one.
+function checkCredentials(request: Request): TransportError | undefined {
+  // RFC 9110 §5.3 allows one. Node keeps the first and drops the others silently.
   if (countHeader(request, 'authorization') > 1) {
     return { status: 400, error: 'invalid_request', description: 'Send one Authorization header.' };
   }
@@ -85,7 +88,7 @@ function refuseCredentials(request: Request): Refusal | undefined {
     : undefined;
 }
 
-function refuseAddress(request: Request): Refusal | undefined {
+function checkUrl(request: Request): TransportError | undefined {
   if (!request.url.includes('?')) {
     return undefined;
   }
@@ -100,7 +103,7 @@ function refuseAddress(request: Request): Refusal | undefined {
       };
 }
 
-function refuseBody(request: Request, mediaTypes: readonly string[]): Refusal | undefined {
+function checkBody(request: Request, mediaTypes: readonly string[]): TransportError | undefined {
   const { 'content-encoding': encoding = 'identity', 'content-length': length = '0' } =
     request.headers;
   if (encoding.toLowerCase() !== 'identity') {
@@ -113,8 +116,8 @@ function refuseBody(request: Request, mediaTypes: readonly string[]): Refusal | 
       description: `The body is larger than ${MAXIMUM_BODY_BYTES} bytes.`,
     };
   }
-  const unsaid = mediaTypes.length === 1 ? mediaTypes[0] : '';
-  const [type = '', ...parameters] = (request.headers['content-type'] ?? unsaid ?? '')
+  const defaultType = mediaTypes.length === 1 ? mediaTypes[0] : '';
+  const [type = '', ...parameters] = (request.headers['content-type'] ?? defaultType ?? '')
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
@@ -128,13 +131,17 @@ function refuseBody(request: Request, mediaTypes: readonly string[]): Refusal | 
       };
 }
 
-export function writeRefusal(request: Request, response: Response, refusal: Refusal): void {
-  const { status, error, description, headers } = refusal;
+export function writeTransportError(
+  request: Request,
+  response: Response,
+  transportError: TransportError,
+): void {
+  const { status, error, description, headers } = transportError;
   observedRequest(request).notes.code = error;
   response
     .status(status)
     .set({ ...replyHeaders, ...headers })
-    // What was not read must not be taken for the next request on this connection (CWE-444).
+    // The rest of the body must not be parsed as the next request on this connection (CWE-444).
     .set('Connection', 'close');
   if (status === 401) {
     response.set('WWW-Authenticate', challengeClient);

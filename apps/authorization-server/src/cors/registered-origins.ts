@@ -4,12 +4,12 @@ import type { RequestHandler } from 'express';
 import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
 
 /**
- * CORS for the origins that clients registered (RFC 9700 §2.6). A preflight names no client, so it is answered
- * for an origin of any client; the request itself is checked against its own client by the provider.
+ * CORS for the origins that clients registered (RFC 9700 §2.6). A preflight names no client, so the origin of any client
+ * passes. The provider checks the request itself against its own client.
  */
 const PREFLIGHT_SECONDS = '600';
 
-/** Before an endpoint that browser applications call. An origin nobody registered is as good as none. */
+/** Precedes an endpoint that browser applications call. An unregistered origin is treated as absent. */
 export function allowRegisteredOrigins(
   origins: RegisteredOrigins,
   methods: string,
@@ -38,8 +38,8 @@ export function allowRegisteredOrigins(
 }
 
 /**
- * The provider asks once it knows the client, and would refuse the request. An origin of another client's is as good
- * as none: the request is answered, and the browser keeps the answer from the page.
+ * Called by the provider once it knows the client. The origin of another client is treated as absent: the provider
+ * replies without CORS headers, and the browser hides the reply from the page.
  */
 export function forgetForeignOrigin(
   { req }: { readonly req: IncomingMessage },
@@ -52,7 +52,7 @@ export function forgetForeignOrigin(
   return true;
 }
 
-/** The library answers a request without Origin with `*`: what no browser asked for is not said. */
+/** The library replies with `*` to a request without Origin. This removes it. */
 export const removeForeignOrigins: ProviderMiddleware = async (context, next) => {
   await next();
   if (context.req.headers.origin === undefined) {

@@ -12,7 +12,7 @@ export interface ConfirmView {
   readonly token: string;
 }
 
-/** RFC 8628 §5.4: a code can be sent to somebody else, so the person compares it with what they hold. */
+/** RFC 8628 §5.4: an attacker can send a code to a user, so the user compares it with the device. */
 export function confirmView(view: ConfirmView, texts: Texts): Html {
   const client = html`<strong>${foreignName(view.clientName)}</strong>`;
   return html`<h1>${texts.deviceConfirmTitle}</h1>

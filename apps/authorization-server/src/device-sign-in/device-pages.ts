@@ -1,9 +1,8 @@
 /**
- * The pages of the device authorization grant (RFC 8628): a person enters the code their device shows, confirms that it is
- * theirs, and goes on to the ordinary sign-in and consent. The provider owns the flow and calls these for markup.
- * The way: /device → confirm → /sign-in/{interaction} → /device/{interaction} → done. Nothing runs a script, and a
- * link with the code in it (`verification_uri_complete`) fills in the form and no more.
- * Not here: polling and races (provider/adapters/device-codes.ts).
+ * The pages of the device authorization grant (RFC 8628). The user enters the code that the device shows, confirms it,
+ * and continues to the ordinary sign-in and consent. The provider owns the flow and calls these functions for markup:
+ * /device → confirm → /sign-in/{interaction} → /device/{interaction} → done. A link with the code
+ * (`verification_uri_complete`) only fills in the form. provider/adapters/device-codes.ts handles polling and races.
  */
 import { observedRequest } from '@gatehouse/http-server';
 import type { Identity } from '@gatehouse/identity';
@@ -26,7 +25,7 @@ export function deviceFlow({ clients }: Identity): DeviceFlow {
     enabled: true,
     charset: 'base-20',
     mask: '****-****',
-    // Nothing about the device is asked or kept: what it says of itself proves nothing to the person.
+    // Nothing about the device is stored: a device could claim anything about itself.
     deviceInfo: () => ({}),
     userCodeInputSource: (context, _form, out, error) => showInput(context, out, error),
     async userCodeConfirmSource(context, _form, client, _deviceInfo, userCode) {
@@ -53,7 +52,6 @@ export function deviceFlow({ clients }: Identity): DeviceFlow {
   };
 }
 
-/** Koa's context calls this with what went wrong, if anything did. */
 function showInput(
   context: KoaContextWithOIDC,
   out: ErrorOut | undefined,
@@ -77,7 +75,7 @@ function showInput(
     show(context, texts.deviceTitle, deviceProblemView(otherProblem(context, error, texts), texts));
     return;
   }
-  // The status says the same as the words: the library answers a wrong code with 200.
+  // The library replies to a wrong code with 200.
   context.status = 422;
   showForm(context, problem, typedCode(error));
 }
@@ -92,7 +90,7 @@ function showForm(
   show(context, texts.deviceTitle, userCodeView({ userCode, problem, token }, texts));
 }
 
-/** What is wrong with the code itself, so that entering another one helps. */
+/** The problem with the code itself, which another code solves. */
 function codeProblem(error: Error, texts: Texts): string | undefined {
   const known: Readonly<Record<string, string>> = {
     NoCodeError: texts.deviceNoCode,
@@ -124,7 +122,7 @@ function typedCode(error: Error): string {
   return typeof typed === 'string' ? typed : '';
 }
 
-/** The code that came with a link from the device. */
+/** The code in the link from the device. */
 function codeOfLink(context: KoaContextWithOIDC): string {
   const { originalUrl } = context.req as { originalUrl?: string };
   const url = URL.parse(originalUrl ?? '', 'http://unused.invalid');

@@ -11,16 +11,13 @@ import { isSessionOf } from '../provider/policy/sessions.ts';
 import { deviceProblemView, signInFirstView } from './outcome-views.ts';
 
 const WINDOW_SECONDS = 600;
-/** Many people may share an address: what typing errors of an office stay below. */
+/** Many users may share an address. The typing errors of an office stay below this limit. */
 const BY_ADDRESS = 20;
 const BY_USER = 20;
-/**
- * All whom nobody is signed in for, from wherever: with a thousand codes alive, a thousand guesses hit one in 25,000
- * times.
- */
-const STRANGERS = 1000;
+/** All callers that are not signed in: with 1,000 live codes, 1,000 guesses find one in 25,000 windows. */
+const BY_ANONYMOUS = 1000;
 
-/** Whose guesses count together, and what somebody is told who has none left. */
+/** A party whose guesses count together, and the text for a party that has none left. */
 interface Bound {
   readonly limit: AttemptLimit;
   readonly party: string;
@@ -28,9 +25,9 @@ interface Bound {
 }
 
 /**
- * RFC 8628 §5.1: eight of twenty letters are few enough to be tried by the million. Wrong codes are counted by address,
- * and, since addresses are cheap, by the user who is signed in, or else for all strangers together. Over the last,
- * people have to sign in before they enter a code: that shuts out whoever guesses, and nobody who has an account.
+ * RFC 8628 §5.1: an attacker can guess codes of eight letters. Wrong codes count by address group and, because addresses
+ * are cheap, also by signed-in user or for all anonymous callers together. Over the anonymous limit, users have to
+ * sign in before they enter a code, which stops attackers without an account.
  */
 export function limitUserCodes(provider: Provider, identity: Identity): ProviderMiddleware {
   const limitOf = (kind: string, attempts: number) =>
@@ -41,7 +38,7 @@ export function limitUserCodes(provider: Provider, identity: Identity): Provider
     });
   const addresses = limitOf('address', BY_ADDRESS);
   const users = limitOf('user', BY_USER);
-  const strangers = limitOf('strangers', STRANGERS);
+  const anonymous = limitOf('strangers', BY_ANONYMOUS);
 
   async function boundsOf(context: Parameters<ProviderMiddleware>[0]): Promise<readonly Bound[]> {
     const message = 'deviceTooMany';
@@ -52,7 +49,7 @@ export function limitUserCodes(provider: Provider, identity: Identity): Provider
       byAddress,
       isSessionOf(user, session)
         ? { limit: users, party: user.userId, message }
-        : { limit: strangers, party: 'all', message: 'deviceSignInFirst' },
+        : { limit: anonymous, party: 'all', message: 'deviceSignInFirst' },
     ];
   }
 
@@ -65,9 +62,9 @@ export function limitUserCodes(provider: Provider, identity: Identity): Provider
     for (const bound of await boundsOf(context)) {
       const wait = await bound.limit.take(bound.party);
       if (wait !== undefined) {
-        // Nothing was looked at: whoever waits for others has not guessed.
+        // The code was not evaluated, so this attempt does not count.
         await giveBack();
-        refuse(context, bound.message, wait);
+        showLimited(context, bound.message, wait);
         return;
       }
       counted.push(bound);
@@ -79,7 +76,7 @@ export function limitUserCodes(provider: Provider, identity: Identity): Provider
   };
 }
 
-function refuse(
+function showLimited(
   context: Parameters<ProviderMiddleware>[0],
   message: Bound['message'],
   wait: number,

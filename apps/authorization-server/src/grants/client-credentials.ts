@@ -13,9 +13,9 @@ export interface ClientCredentialsReply {
 }
 
 /**
- * RFC 6749 §4.4. The library's own handler leaves out what a machine needs when it names no scope, and drops
- * unknown ones silently; this one says which scope it gave. At the platform endpoint, a client that may refresh
- * also gets a refresh token.
+ * RFC 6749 §4.4. The library's handler grants nothing when a machine names no scope, and drops unknown scopes silently.
+ * This handler grants the registered scopes and returns the granted scope. At the platform endpoint, a client that may
+ * refresh also gets a refresh token.
  */
 export function registerClientCredentials(provider: Provider): void {
   provider.registerGrantType(
@@ -46,13 +46,13 @@ async function issueClientCredentials(
 /**
  * The scope a machine gets.
  *
- * @throws InvalidScope for what is unknown, not the client's, or means a person
+ * @throws InvalidScope for a scope that is unknown, not registered for the client, or about a user
  */
 export function machineScope(client: Client, requested: unknown): string {
   return resolveScope({ requested, registered: client.scope, excluded: identityScopes });
 }
 
-/** Stores the token; the reply that hands it out. */
+/** Stores the token and returns the reply with it. */
 export async function saveToken(
   token: ClientCredentials,
   scope: string,

@@ -13,8 +13,8 @@ export interface MachineTokenRequest {
 }
 
 /**
- * The reply to a client_credentials request that is good in every respect. Undefined otherwise, for whatever
- * reason: then nothing was issued, counted or written, and the request is still to be answered.
+ * The reply to a valid client_credentials request. Undefined for every other request: nothing was issued, counted or
+ * written, and the provider still has to reply.
  *
  * @throws StoreUnavailable
  */

@@ -1,9 +1,8 @@
 /**
- * What a machine gets at the platform endpoint: an access token and a refresh token without a person behind them.
- * Both stand under a Grant of the client alone, so that revocation, introspection and the end of a family work as
- * they do for a person's tokens. The library's refresh handler insists on an account, so the refresh is here; what
- * it is made of (single use, rotation, derivation, lifetime) is the library's models and our adapter, as for any
- * other refresh token.
+ * The tokens of a machine at the platform endpoint: an access token and a refresh token without a user. Both belong to
+ * a Grant of the client alone, so that revocation, introspection and the end of a family work as for a user's tokens.
+ * The library's refresh handler requires an account, so this file handles the refresh. Single use, rotation,
+ * derivation and lifetime come from the library's models and the adapter, as for every other refresh token.
  */
 import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
@@ -25,11 +24,11 @@ export async function issueMachineTokens(
   await respond(provider, context, { client, refreshToken, scope });
 }
 
-/** At the platform endpoint, a machine's refresh token is redeemed here and everybody else's by the library. */
+/** At the platform endpoint, this redeems the refresh tokens of machines, and the library redeems all others. */
 export function registerMachineRefresh(provider: Provider, identity: Identity): void {
   wrapRefreshTokenGrant(provider, async (context, handler) => {
     if (!isPlatformRequest(context.req)) {
-      // A machine's has no account, so that the library refuses it at /token.
+      // The library rejects a machine's refresh token at /token, because it has no account.
       return handler(context);
     }
     const value = context.oidc.params?.refresh_token;
@@ -79,7 +78,7 @@ async function refresh(
   await respond(provider, context, { client, refreshToken, scope });
 }
 
-/** @throws InvalidScope when more is asked for than was given */
+/** @throws InvalidScope when the request exceeds the granted scope */
 function narrow(token: RefreshToken, requested: unknown): string {
   if (requested === undefined) {
     return token.scope ?? '';
@@ -97,12 +96,12 @@ interface MachineRefreshToken {
   readonly grantId: string;
   readonly scope: string;
   readonly rotations: number;
-  /** When the first of the family was issued: the lifetime of all counts from it. */
+  /** When the first token of the family was issued. The lifetime of the family counts from it. */
   readonly iiat?: number | undefined;
 }
 
 function newRefreshToken(provider: Provider, properties: MachineRefreshToken): RefreshToken {
-  // The published types want an account for every refresh token; the model does not.
+  // The published types require an account for every refresh token. The model does not.
   const withoutAccount = { ...properties, gty: MACHINE } as unknown as ConstructorParameters<
     typeof RefreshToken
   >[0];

@@ -6,9 +6,8 @@ import { resolveScope } from '../provider/policy/resolve-scope.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 
 /**
- * RFC 6749 §4.3: the client has the person's password and trades it for tokens. Only for clients that were
- * registered for it, and only for those that can prove who they are; `strict` serves nobody (RFC 9700 §2.4).
- * The person was not asked, so the Grant is of this sign-in alone.
+ * RFC 6749 §4.3: the client exchanges the user's password for tokens. Only confidential clients that are registered for
+ * it may, and the `strict` profile rejects it (RFC 9700 §2.4). The user gave no consent, so each sign-in has its own Grant.
  */
 export function registerPassword(provider: Provider, signIn: SignIn): void {
   provider.registerGrantType('password', (context) => signInByPassword(provider, signIn, context), [
@@ -61,7 +60,7 @@ function requireText(value: unknown, name: string): string {
   return value;
 }
 
-/** The same tokens as for a code, under a Grant of their own; the records are the library's. */
+/** Issues the same tokens as for a code, under a new Grant. */
 async function issueTokens(
   provider: Provider,
   context: KoaContextWithOIDC,
@@ -94,7 +93,7 @@ async function issueTokens(
     body.refresh_token = await refreshToken.save();
   }
   if (scope.split(' ').includes('openid')) {
-    // As with a code, the ID token says who signed in; the profile is asked for at /userinfo.
+    // As with a code, the ID token identifies the user, and /userinfo returns the profile.
     const idToken = new provider.IdToken(
       { sub: accountId, auth_time: authTime },
       { ctx: context, client },

@@ -1,19 +1,17 @@
 import type { Store } from '@gatehouse/store';
 
 export interface AttemptLimitSettings {
-  /** What is counted: part of the store's key. */
+  /** Names what is counted. Part of the store's key. */
   readonly name: string;
   readonly attempts: number;
   readonly windowSeconds: number;
 }
 
-/** How long to wait, in seconds; undefined: go on. */
-export type Wait = number | undefined;
-
-/** Wrong guesses of one kind by one party. Counted before the guess is looked at, so that a burst counts whole. */
+/** Wrong guesses of one kind by one party. A guess counts before it is evaluated, so that every guess of a burst counts. */
 export interface AttemptLimit {
-  take(party: string): Promise<Wait>;
-  /** The guess was right: it does not count. */
+  /** Seconds to wait; undefined when the attempt is allowed. */
+  take(party: string): Promise<number | undefined>;
+  /** Call it after a right guess, which does not count. */
   giveBack(party: string): Promise<void>;
 }
 

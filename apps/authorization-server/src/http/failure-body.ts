@@ -15,7 +15,7 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   503: 'service_unavailable',
 };
 
-/** A failure that both kinds of client can read: the members of RFC 6749 §5.2 and those of the envelope. */
+/** A failure with the members of RFC 6749 §5.2 and those of the envelope, for both kinds of client. */
 export function failureBody(status: number, failure: OauthError, timestamp: number) {
   const { error_description: message } = failure;
   const code = codes[status] ?? 'illegal_argument';

@@ -1,4 +1,4 @@
-/** What the routes are called in log and metrics, where a path could hold a code. */
+/** The names of the routes in log and metrics. A path could hold a code, so it is never logged. */
 export const operationNames = [
   'discovery',
   'jwks',

@@ -1,13 +1,13 @@
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 
-/** For every reply, JSON as well: what it is called is what it is. */
+/** For every reply, JSON included: browsers must not guess the content type. */
 export const noSniff: RequestHandler = (_request, response, next) => {
   response.setHeader('X-Content-Type-Options', 'nosniff');
   next();
 };
 
-/** Every page is closed by default; a page that must post onwards opens `form-action` for that one target. */
+/** The strictest policy is the default. A page whose form leads elsewhere adds that target to `form-action`. */
 export const pageHeaders: RequestHandler = helmet({
   contentSecurityPolicy: { useDefaults: false, directives: contentSecurityDirectives({}) },
   referrerPolicy: { policy: 'no-referrer' },
@@ -21,14 +21,14 @@ export const noStore: RequestHandler = (_request, response, next) => {
   next();
 };
 
-/** What one page needs beyond its stylesheet and forms that post to ourselves. */
+/** What a page needs in addition to its stylesheet and forms that post to this server. */
 export interface PageNeeds {
   /**
    * Origins (or app schemes) that the redirect after a form may lead to: Chromium applies `form-action` to
    * that redirect as well.
    */
   readonly formTargets?: readonly string[];
-  /** Runs a script file of ours. */
+  /** Whether the page runs a script file of this server. */
   readonly script?: boolean;
 }
 

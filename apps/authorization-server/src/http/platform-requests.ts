@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** A grant type that the platform endpoint serves: the three that Method C of the specification names. */
+/** The grant types of the platform endpoint, from Method C of the specification. */
 export const platformGrantTypes: ReadonlySet<unknown> = new Set([
   'authorization_code',
   'client_credentials',
@@ -9,7 +9,7 @@ export const platformGrantTypes: ReadonlySet<unknown> = new Set([
 
 const requests = new WeakSet<IncomingMessage>();
 
-/** Remembers where a request came in: from then on it is one of the provider's /token. */
+/** Remembers that a request came from the platform endpoint: it continues as a request to /token. */
 export function markPlatformRequest(request: IncomingMessage): void {
   requests.add(request);
 }

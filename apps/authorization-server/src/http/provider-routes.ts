@@ -1,4 +1,4 @@
-/** Where the provider's endpoints are; app.ts lets nothing else through to it. */
+/** The paths of the provider's endpoints. app.ts passes no other path to the provider. */
 export const providerRoutes = {
   authorization: '/authorize',
   token: '/token',
@@ -12,7 +12,7 @@ export const providerRoutes = {
   end_session: '/logout',
 } as const;
 
-/** Those that clients call with their own credentials. */
+/** The endpoints that clients call with their own credentials. */
 export const clientEndpointPaths: readonly string[] = [
   providerRoutes.token,
   providerRoutes.revocation,

@@ -1,9 +1,8 @@
 import type { RequestHandler } from 'express';
 
 /**
- * A form of ours is posted by a page of ours. Browsers say where a request comes from in a header that pages
- * cannot forge; the forms' tokens hold where a browser does not say it. `Origin` would not do: our own
- * Referrer-Policy makes it `null`.
+ * Rejects forms that another site posts. Browsers report the site in a header that pages cannot forge. Where a browser
+ * omits it, the token of the form protects it. `Origin` does not help: Gatehouse's Referrer-Policy makes it `null`.
  */
 export function refuseCrossSite(refuse: RequestHandler): RequestHandler {
   return (request, response, next) => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { transferEncodingProblem } from '@gatehouse/http-server';
 
-/** Refuses requests that two readers could understand differently, before a router or a URL parser sees them. */
+/** Rejects requests that two parsers could read differently, before a router or URL parser sees them. */
 export function refuseDoubtfulRequests(application: RequestListener): RequestListener {
   return (request, response) => {
     const description = problemOf(request);
@@ -20,7 +20,7 @@ export function refuseDoubtfulRequests(application: RequestListener): RequestLis
 }
 
 function problemOf(request: IncomingMessage): string | undefined {
-  // RFC 9112 §3.2: a server that is no proxy is asked for a path.
+  // RFC 9112 §3.2: a request to a server that is not a proxy names a path.
   if (request.url?.startsWith('/') !== true) {
     return 'The request target must be a path that begins with `/`.';
   }

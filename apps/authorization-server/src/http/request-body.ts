@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The provider's own limit, past which it stops reading. */
+/** The provider's own limit, after which it stops reading. */
 export const MAXIMUM_BODY_BYTES = 56 * 1024;
 
-/** Thrown into the provider's reading of a body without Content-Length; it arrives as its error's cause. */
+/** Thrown while the provider reads a body without Content-Length. It becomes the cause of the provider's error. */
 export class BodyTooLargeError extends Error {
   constructor() {
     super('The body is too large.');
@@ -11,8 +11,8 @@ export class BodyTooLargeError extends Error {
   }
 }
 
-/** Counts what the provider reads of a chunked body, so that one over the limit can be told from a malformed one. */
-export function limitBody(request: IncomingMessage): void {
+/** Counts the bytes of a chunked body, so that a body over the limit differs from a malformed one. */
+export function countBodyBytes(request: IncomingMessage): void {
   if (request.headers['content-length'] !== undefined) {
     return;
   }
@@ -31,7 +31,7 @@ async function* countBytes(chunks: AsyncIterable<Buffer>): NodeJS.AsyncIterator<
   }
 }
 
-/** The whole body, or undefined when it is over the limit: then what follows is not read. */
+/** The whole body, or undefined when it is over the limit. The rest is then not read. */
 export async function readLimitedBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let received = 0;
@@ -46,9 +46,9 @@ export async function readLimitedBody(request: IncomingMessage): Promise<Buffer 
 }
 
 /**
- * A body whose length was declared and is within the limit, by events: an iterator costs more than the body.
+ * Reads a body with a declared length within the limit. Events cost less than an iterator.
  *
- * @throws Error when the caller leaves before its end
+ * @throws Error when the caller disconnects before the end of the body
  */
 export function readDeclaredBody(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -59,6 +59,6 @@ export function readDeclaredBody(request: IncomingMessage): Promise<Buffer> {
       resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
     });
     request.on('error', reject);
-    request.on('close', () => reject(new Error('The caller left.')));
+    request.on('close', () => reject(new Error('The caller disconnected.')));
   });
 }

@@ -1,16 +1,16 @@
 /**
- * State that belongs to a browser before anybody has signed in, kept in that browser: anonymous requests must not grow
- * the store. A record is sealed (AES-256-GCM) for its name and id, so that a browser can neither read nor alter it, nor
- * present it as another one. Its expiry is part of the record and is checked by the record's reader.
- * Not here: single use. A browser can present an old cookie again, so a record must not be worth more than the request
- * that made it.
+ * Keeps the state of a browser without a signed-in user in that browser, so that anonymous requests do not grow the
+ * store. A record is sealed (AES-256-GCM) for its name and id, so that a browser can neither read it, alter it nor
+ * present it as another one. The reader of the record checks its expiry, which is part of the record.
+ * There is no single use: a browser can present an old cookie again, so a record must not be worth more than the
+ * request that created it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createSealer, deriveKey, type MasterKey } from '@gatehouse/identity';
 import type { Request, RequestHandler, Response } from 'express';
 
 export interface SealedCookies {
-  /** The record that this request brought, or wrote itself; undefined for none and for one that does not open. */
+  /** The record of this request, received or written; undefined if there is none or its seal is invalid. */
   read(id: string): string | undefined;
   write(id: string, record: string, secondsToLive: number): void;
   clear(id: string): void;
@@ -21,16 +21,16 @@ const CHUNK_BYTES = 3800;
 /** Together they stay below the 16 KiB of a request's headers (packages/http-server/src/server/server-limits.ts). */
 const MAXIMUM_CHUNKS = 3;
 
-interface Exchange {
+interface CookieExchange {
   readonly request: Request;
   readonly response: Response;
-  /** What this request wrote or cleared, by cookie name and id. */
+  /** The records that this request wrote or cleared, by cookie name and id. */
   readonly written: Map<string, { readonly record: string | undefined; readonly chunks: number }>;
 }
 
-const exchanges = new AsyncLocalStorage<Exchange>();
+const exchanges = new AsyncLocalStorage<CookieExchange>();
 
-/** Makes the cookies of this request available to what it calls, however deep in the provider. */
+/** Makes the cookies of this request available to everything it calls, including the provider. */
 export const withSealedCookies: RequestHandler = (request, response, next) => {
   exchanges.run({ request, response, written: new Map() }, next);
 };
@@ -43,10 +43,10 @@ export function createSealedCookies(settings: {
   readonly masterKey: MasterKey;
 }): SealedCookies {
   const { pathOf, secure, masterKey } = settings;
-  // Bound to a path, which `__Host-` does not allow.
+  // The cookie has a path, which `__Host-` does not allow.
   const name = secure ? `__Secure-${settings.name}` : settings.name;
   const contextOf = (id: string) => `cookie:${settings.name}:${id}`;
-  // A key for each record: callers make as many as they like, and random nonces of one key would repeat in the end.
+  // A key for each record: callers create any number of records, and random nonces of one key would repeat.
   const sealerOf = (id: string) => createSealer(deriveKey(masterKey, contextOf(id)));
   const chunkName = (index: number) => `${name}.${index}`;
 
@@ -58,7 +58,11 @@ export function createSealedCookies(settings: {
     }
   }
 
-  function clearChunks({ request, response, written }: Exchange, id: string, from: number): void {
+  function clearChunks(
+    { request, response, written }: CookieExchange,
+    id: string,
+    from: number,
+  ): void {
     const held = readChunks(request, chunkName).length;
     const count = Math.max(held, written.get(contextOf(id))?.chunks ?? 0);
     for (let index = from; index < count; index += 1) {

@@ -1,7 +1,7 @@
 /**
- * OpenID Connect RP-Initiated Logout: /logout asks, its form ends the session (provider/patches/session-end.ts: with all it
- * gave), and the person goes back to the application or to the last page. A GET changes nothing for somebody who is
- * signed in; who is not goes straight on.
+ * OpenID Connect RP-Initiated Logout. /logout asks for confirmation, its form ends the session and its grants
+ * (provider/patches/session-end.ts), and the browser returns to the application or to the last page. A GET changes
+ * nothing for a signed-in user; skip-logout-question.ts redirects all others at once.
  */
 import type { Identity } from '@gatehouse/identity';
 import type { Configuration, KoaContextWithOIDC, Session } from 'oidc-provider';
@@ -52,7 +52,7 @@ export function logout({ clients, users }: Identity): Logout {
   };
 }
 
-/** The parameters wait in the session for the answer. @throws InvalidRequest when they are too long for that */
+/** The parameters are kept in the session until the user answers. @throws InvalidRequest when they are too long */
 function assertStateFits(session: Session | undefined): void {
   try {
     assertParametersFit(session?.state);

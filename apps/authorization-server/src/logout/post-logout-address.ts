@@ -1,6 +1,6 @@
 import type { Session } from 'oidc-provider';
 
-/** Where the application wants the person back, once the library has found it registered; with its `state`. */
+/** The registered post-logout redirect URI of the request, with its `state`. */
 export function postLogoutAddress(session: Session | undefined): string | undefined {
   const { postLogoutRedirectUri, state } = session?.state ?? {};
   const url = typeof postLogoutRedirectUri === 'string' ? URL.parse(postLogoutRedirectUri) : null;

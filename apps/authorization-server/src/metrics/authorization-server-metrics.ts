@@ -1,6 +1,6 @@
 /**
- * What the authorization server counts and measures, beside what every server does. Labels are names of our own
- * lists: nothing that a caller chooses (SL-08).
+ * The metrics of the authorization server, in addition to those of every server. Label values come from fixed lists,
+ * never from a caller (SL-08).
  *
  *   observeRequests ─▶ requested      audit trail ─▶ audited (tokens, replays, sign-ins)      limits ─▶ throttled
  */
@@ -27,7 +27,7 @@ export interface AuthorizationServerMetrics {
   readonly throttled: (limit: ThrottledLimit) => void;
 }
 
-/** What was used a second time, by the name of its audit event. */
+/** The kind of credential that was used twice, by the name of its audit event. */
 const replayed: Readonly<Partial<Record<AuditEvent['event'], string>>> = {
   code_replayed: 'code',
   refresh_token_replayed: 'refresh_token',
@@ -41,7 +41,7 @@ export function createAuthorizationServerMetrics(
   collectPasswordHashing(registry);
   const refusals = registry.counter({
     name: 'gatehouse_throttle_refusals_total',
-    help: 'Requests that were refused because a limit was reached.',
+    help: 'Requests rejected because a limit was reached.',
     labels: { limit: throttledLimits },
   });
   const throttled = (limit: ThrottledLimit) => {
@@ -74,7 +74,7 @@ function createAuditObserver(
   });
   const replays = registry.counter({
     name: 'gatehouse_replay_refusals_total',
-    help: 'Credentials that were refused because they had been used before.',
+    help: 'Credentials rejected because they had been used before.',
     labels: { credential: Object.values(replayed) },
   });
   return (event) => {
@@ -93,7 +93,7 @@ function createAuditObserver(
 function collectPasswordHashing(registry: MetricsRegistry): void {
   registry.collect({
     name: 'gatehouse_password_hashing',
-    help: 'Passwords that are being hashed, and that wait for it.',
+    help: 'Passwords that are being hashed or wait to be hashed.',
     type: 'gauge',
     read: () => {
       const { running, waiting } = passwordHashingLoad();
@@ -105,7 +105,7 @@ function collectPasswordHashing(registry: MetricsRegistry): void {
   });
   registry.collect({
     name: 'gatehouse_password_hashing_refused_total',
-    help: 'Sign-ins that were told to come back, because too many waited.',
+    help: 'Sign-ins rejected because too many were waiting.',
     type: 'counter',
     read: () => passwordHashingLoad().refused,
   });

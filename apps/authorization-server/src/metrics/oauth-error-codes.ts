@@ -1,4 +1,4 @@
-/** Every OAuth error that a reply may have (docs/errors.md), and the library's names for a wrong user code. */
+/** Every OAuth error of a reply (docs/errors.md), and the library's names for wrong user codes. */
 export const oauthErrorCodes = [
   'invalid_request',
   'invalid_client',

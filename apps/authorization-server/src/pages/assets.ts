@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { RequestHandler } from 'express';
 
-/** One stylesheet for all pages: a browser has it after the first. */
+/** One stylesheet for all pages, so that browsers load it once. */
 export const stylesheet: string = ['colors', 'base', 'controls', 'content']
   .map((name) => readAsset(`${name}.css`))
   .join('\n');
@@ -17,7 +17,7 @@ function readAsset(name: string): string {
   return readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8');
 }
 
-/** Nothing personal in it, so it may be cached. */
+/** Assets hold nothing personal, so browsers may cache them. */
 function serve(content: string, contentType: string): RequestHandler {
   return (_request, response) => {
     response.set({ 'Content-Type': contentType, 'Cache-Control': 'public, max-age=3600' });

@@ -10,20 +10,20 @@ import { pageLanguage } from './language.ts';
 import { renderPage } from './layout.ts';
 import type { Texts } from './texts.ts';
 
-/** What the library says of a form without its token, or with another browser's: our own forms are 403 then. */
+/** The library's messages for a form with a missing or foreign token. Gatehouse's own forms reply with 403. */
 export const refusedForms: ReadonlySet<string> = new Set([
   'xsrf token invalid',
   'could not find logout details',
   'could not find device form details',
 ]);
 
-/** As much of Koa's context as a page needs. */
+/** The part of Koa's context that a page needs. */
 type PageContext = Pick<
   KoaContextWithOIDC,
   'status' | 'type' | 'body' | 'req' | 'acceptsLanguages'
 >;
 
-/** The provider's `renderError`: what it may not redirect, because nobody can be trusted to receive it. */
+/** The provider's `renderError`: an error without a trusted redirect URI. */
 export function renderErrorPage(context: PageContext, out: ErrorOut): void {
   const { language, texts } = pageLanguage(context);
   const isRefusedForm = refusedForms.has(out.error_description ?? '');
@@ -41,7 +41,7 @@ export function renderErrorPage(context: PageContext, out: ErrorOut): void {
   });
 }
 
-/** The last stop of everything that fails while a page is made. */
+/** Handles every error of a page. */
 export const handlePageError: ErrorRequestHandler = (error, request, response, next) => {
   if (response.headersSent) {
     next(error);
@@ -84,7 +84,7 @@ export function sendErrorPage(
     );
 }
 
-/** The errors that are pages: the code in the log, and the words for people. */
+/** The errors that are pages. Each name is the code in the log and the key of the text. */
 export const errorMessages = [
   'signInExpired',
   'tooManyAttempts',
@@ -103,7 +103,7 @@ function classify(error: unknown): { status: number; pick: ErrorMessage } {
   if (error instanceof TooManyAttemptsError) {
     return { status: 429, pick: 'tooManyAttempts' };
   }
-  if (isAway(error) || isStatus(error, 503)) {
+  if (isUnavailable(error) || isStatus(error, 503)) {
     return { status: 503, pick: 'unavailable' };
   }
   if (error instanceof errors.SessionNotFound) {
@@ -118,7 +118,7 @@ function classify(error: unknown): { status: number; pick: ErrorMessage } {
   return { status: 500, pick: 'unexpected' };
 }
 
-function isAway(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   return error instanceof StoreUnavailable || error instanceof PasswordHashingBusy;
 }
 

@@ -5,9 +5,9 @@ export interface ErrorView {
   readonly message: string;
   /** The standard's code and description, for the application's developer. */
   readonly detail: string | undefined;
-  /** Where the person can start again what has expired; without it, there is the start page. */
+  /** The address at which an expired sign-in starts again. Otherwise the page links to the start page. */
   readonly startAgain?: string | undefined;
-  /** The request id, as the log has it. */
+  /** The request id, as in the log. */
   readonly reference: string;
 }
 

@@ -7,7 +7,7 @@ export const parseForm: RequestHandler = urlencoded({
   parameterLimit: 20,
 });
 
-/** A field of it; what came twice or not at all is empty. */
+/** A field of the form; empty when the field is missing or repeated. */
 export function formField(request: Request, name: string): string {
   const body: unknown = request.body;
   if (typeof body !== 'object' || body === null || !Object.hasOwn(body, name)) {

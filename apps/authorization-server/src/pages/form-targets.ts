@@ -1,13 +1,13 @@
 /**
- * Where the redirects after a form may lead: the client's redirect URI, as `form-action` names it. An
- * app's own scheme has no origin and is named by the scheme.
+ * The `form-action` source for the redirect after a form: the origin of the client's redirect URI. The custom scheme of
+ * an app has no origin, so the scheme itself is the source.
  */
 export function formTargets(redirectUri: unknown): readonly string[] {
   const url = typeof redirectUri === 'string' ? URL.parse(redirectUri) : null;
   if (url === null) {
     return [];
   }
-  // Browsers know no IPv6 address as a source: the scheme has to do.
+  // Browsers accept no IPv6 address as a source, so the scheme is used.
   const hasOrigin = url.origin !== 'null' && !url.hostname.startsWith('[');
   return [hasOrigin ? url.origin : url.protocol];
 }

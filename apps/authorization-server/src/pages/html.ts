@@ -1,4 +1,4 @@
-/** Text that is already markup. Anything else that enters a page is escaped. */
+/** Text that is already markup. All other text is escaped. */
 export class Html {
   readonly markup: string;
   constructor(markup: string) {
@@ -23,7 +23,7 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
   );
 }
 
-/** A sentence with `{name}` places, as markup: the sentence itself is escaped, too. */
+/** A sentence with `{name}` placeholders, as markup. The sentence itself is escaped as well. */
 export function sentence(text: string, values: Readonly<Record<string, string | Html>>): Html {
   const parts = text.split(/\{(\w+)\}/);
   const markup = parts.map((part, i) => toMarkup(i % 2 === 0 ? part : (values[part] ?? '')));

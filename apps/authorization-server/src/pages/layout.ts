@@ -7,13 +7,13 @@ export interface Page {
   readonly language: string;
   readonly title: string;
   readonly content: Html;
-  /** For lists; a form reads best in a narrow column. */
+  /** For lists. A form reads best in a narrow column. */
   readonly wide?: boolean | undefined;
   /** Address of the one script of a page that has one. */
   readonly script?: string | undefined;
 }
 
-/** One document for every page: works without script, loads nothing but our own files. */
+/** The document of every page. It works without scripts and loads only Gatehouse's own files. */
 export function renderPage(page: Page): string {
   return html`<!doctype html>
 <html lang="${page.language}">

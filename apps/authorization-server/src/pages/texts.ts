@@ -5,7 +5,7 @@ import { logoutTexts } from './texts/logout-texts.ts';
 import { scopeTexts } from './texts/scope-texts.ts';
 import { signInTexts } from './texts/sign-in-texts.ts';
 
-/** Everything the pages say, in the languages they speak; each part has its own file. */
+/** All texts of the pages in all languages. Each part has its own file. */
 export const texts = {
   en: {
     ...signInTexts.en,

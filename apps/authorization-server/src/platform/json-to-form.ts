@@ -1,6 +1,6 @@
 import { parseStrictJson, StrictJsonError } from '@gatehouse/strict-json';
 
-/** Everything else is ignored, never honoured (`expires_in`, `sub`, `role`). */
+/** Every other member is ignored (`expires_in`, `sub`, `role`). */
 const parameters = [
   'grant_type',
   'client_id',
@@ -12,7 +12,7 @@ const parameters = [
   'scope',
 ] as const;
 
-/** The form that says the same as a JSON body, or why there is none; what it quotes is never a value. */
+/** The form with the content of a JSON body, or the problem with the body. A problem never quotes a value. */
 export function toForm(body: Buffer): { readonly text: string } | { readonly problem: string } {
   const read = readJson(body);
   if ('problem' in read) {

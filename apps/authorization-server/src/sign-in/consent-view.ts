@@ -7,7 +7,7 @@ export interface ConsentView {
   readonly clientName: string;
   readonly clientId: string;
   readonly userName: string;
-  /** Undefined: a device, which waits elsewhere. */
+  /** Undefined for a device, which receives its tokens by polling. */
   readonly returnsTo: string | undefined;
   readonly scopes: readonly string[];
   readonly action: string;
@@ -15,7 +15,7 @@ export interface ConsentView {
   readonly csrfToken: string;
 }
 
-/** The client's id stands beside its name: names can be made to look alike, ids cannot (ASVS 10.7.2). */
+/** Shows the client's id next to its name: names can imitate each other, ids cannot (ASVS 10.7.2). */
 export function consentView(view: ConsentView, texts: Texts): Html {
   const { returnsTo } = view;
   return html`<h1>${sentence(texts.consentTitle, { client: foreignName(view.clientName) })}</h1>

@@ -10,9 +10,9 @@ const CONTEXT = 'device-cookie';
 const DEVICE_ID_BYTES = 16;
 
 /**
- * The cookie that tells a browser with an earlier sign-in from the rest of the world, so that guesses from elsewhere do
- * not lock it out (OWASP "device cookies"). It signs nobody in. It outlives a sign-out, and is void once the user's
- * not-before moves: by a new password, disabling, or signing out everywhere.
+ * The cookie that identifies a browser with an earlier sign-in, so that guesses from other devices do not lock it out
+ * (OWASP "device cookies"). It does not sign in a user. It outlives a sign-out, and becomes invalid when the user's
+ * not-before changes: by a new password, disabling, or signing out everywhere.
  */
 export interface DeviceCookies {
   read(request: Request, response: Response): Promise<KnownDevice | undefined>;
@@ -55,7 +55,11 @@ export function createDeviceCookies(dependencies: {
       const issuedAt = Math.max(now(), notBefore + 1);
       const { cookies } = provider.createContext(request, response);
       cookies.set(name, sealer.seal(`${userId} ${deviceId} ${issuedAt}`, CONTEXT), {
-        ...{ httpOnly: true, sameSite: 'strict', secure, signed: false, path: '/' },
+        httpOnly: true,
+        sameSite: 'strict',
+        secure,
+        signed: false,
+        path: '/',
         maxAge: LIFETIME_SECONDS * 1000,
       });
     },

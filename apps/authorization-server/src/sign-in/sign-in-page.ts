@@ -31,7 +31,7 @@ export interface SignInDependencies {
 
 export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
-/** The cookie decides; the address must agree, so that one browser's link opens nothing in another. */
+/** The address must match the cookie, so that a link from one browser opens nothing in another. */
 export async function findInteraction(
   request: Request,
   response: Response,

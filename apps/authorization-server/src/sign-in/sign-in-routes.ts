@@ -1,9 +1,8 @@
 /**
- * The pages between /authorize (or /device) and its answer. The provider sends the browser to /sign-in/{interaction};
- * a form here says who the person is or what they allow; the provider takes it from there.
- * The interaction is found by its cookie, never by the address alone; the forms carry nothing but what the
- * person typed or pressed, so there is nothing in them to alter.
- * Not here: the protocol's own checks (the provider), the words and markup (views/, pages/).
+ * The pages between /authorize or /device and its reply. The provider redirects the browser to /sign-in/{interaction}.
+ * A form identifies the user or records the user's decision, and the provider continues from there.
+ * The cookie identifies the interaction, never the address alone. The forms carry only what the user typed or pressed,
+ * so there is nothing in them to alter. The protocol's own checks are the provider's.
  */
 
 import { type Request, type Response, Router } from 'express';
@@ -37,7 +36,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
     await showConsent(request, response, interaction, dependencies);
   });
 
-  // "Use another account" on the consent page: the same request, another person.
+  // "Use another account" on the consent page: the same request for another user.
   router.get('/:interaction/account', async (request, response) => {
     const interaction = await findInteraction(request, response, dependencies);
     await showSignIn(request, response, interaction, dependencies, { username: '', failed: false });
@@ -89,7 +88,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
   return router;
 }
 
-/** Grants what was asked for: the form's own words are not listened to. */
+/** Grants the scopes of the request. The form cannot change them. */
 async function grant(interaction: Interaction, { provider }: SignInDependencies): Promise<string> {
   const existing =
     interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
@@ -109,7 +108,7 @@ async function grant(interaction: Interaction, { provider }: SignInDependencies)
   return granted.save();
 }
 
-/** 303: what was typed must not be posted on (RFC 9700 §4.12). */
+/** Replies with 303, so that the browser does not post the form again (RFC 9700 §4.12). */
 async function finish(
   request: Request,
   response: Response,

@@ -3,11 +3,11 @@ import { type Html, html, sentence } from '../pages/html.ts';
 import type { Texts } from '../pages/texts.ts';
 
 export interface SignInView {
-  /** Undefined: the account page itself asks. */
+  /** Undefined when the account page itself asks. */
   readonly clientName: string | undefined;
   readonly action: string;
   readonly csrfToken: string;
-  /** What the person typed, or what the application suggested. */
+  /** What the user typed, or what the application suggested. */
   readonly username: string;
   readonly failed: boolean;
 }
@@ -18,7 +18,7 @@ export function signInView(view: SignInView, texts: Texts): Html {
     clientName === undefined
       ? html`${texts.signInLeadAccount}`
       : sentence(texts.signInLead, { client: html`<strong>${foreignName(clientName)}</strong>` });
-  // Which of the two is wrong is not said, so both are marked.
+  // The page does not reveal which of the two is wrong, so it marks both.
   const invalid = failed ? html` aria-invalid="true" aria-describedby="problem"` : undefined;
   const focus = html` autofocus`;
   return html`<h1>${texts.signInTitle}</h1>

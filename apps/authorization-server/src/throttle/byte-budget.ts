@@ -1,14 +1,14 @@
 import type { Store } from '@gatehouse/store';
 import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 
-/** How many bytes a party may have stored within a window. */
+/** The number of bytes that a party may store within a window. */
 export interface ByteBudget {
   /** Part of the counter's key. */
   readonly party: string;
   readonly bytes: number;
 }
 
-/** Refused before anything is stored. */
+/** Thrown before anything is stored. */
 export class BudgetExhaustedError extends TooManyAttemptsError {
   constructor(resetsAt: number, now: number) {
     super(resetsAt, now);
@@ -18,7 +18,7 @@ export class BudgetExhaustedError extends TooManyAttemptsError {
 }
 
 /**
- * Charges what is about to be stored to each budget in turn. It stops at the first one that is exhausted: an address
+ * Charges a record to each budget before it is stored. It stops at the first one that is exhausted: an address
  * that is over its own budget must not use up those that it shares with others. A window does not slide, so within one
  * lifetime up to twice the budget can be alive.
  *

@@ -4,9 +4,9 @@ import { LRUCache } from 'lru-cache';
 import { failedSecretLimit } from './limits.ts';
 import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 
-/** Wrong client secrets, counted for (client, address): a guesser must not lock out the client itself. */
+/** Wrong client secrets, counted for each client and address: an attacker must not lock out the client. */
 export interface FailedSecrets {
-  /** Whether `assertMayTry` would let the attempt be made. */
+  /** Whether `assertMayTry` would allow the attempt. */
   mayTry(clientId: string, address: string): Promise<boolean>;
   /** @throws TooManyAttemptsError when this address guessed too often for this client */
   assertMayTry(clientId: string, address: string): Promise<void>;
@@ -14,8 +14,8 @@ export interface FailedSecrets {
 }
 
 /**
- * A caller chooses the client ids that it presents. The ids of one address therefore share this many counters, so that
- * the store does not grow with them. Known and unknown ids share them alike: neither answer tells which is which.
+ * A caller chooses the client ids that it presents. All ids of one address therefore share this many counters, so that
+ * the store does not grow with them. Known and unknown ids share them alike, so the replies do not differ.
  */
 const COUNTERS_OF_AN_ADDRESS = 256;
 

@@ -1,4 +1,4 @@
-/** How much is too much, and for how long. docs/decisions/0019-sign-in-throttle.md says why these numbers. */
+/** docs/decisions/0019-sign-in-throttle.md gives the reasons for these numbers. */
 export interface Limit {
   readonly attempts: number;
   readonly windowSeconds: number;
@@ -6,13 +6,13 @@ export interface Limit {
 
 const MINUTE = 60;
 
-/** Wrong passwords for one account, or from one known device; an attempt counts until it is known to be none. */
+/** Wrong passwords for one account, or from one known device. An attempt counts until it succeeds. */
 export const accountLimit: Limit = { attempts: 10, windowSeconds: 15 * MINUTE };
 
-/** Sign-in attempts from one address, for whatever accounts: a success gives nothing back (spraying). */
+/** Sign-in attempts from one address for all accounts. Successes count as well, against password spraying. */
 export const addressLimit: Limit = { attempts: 300, windowSeconds: 15 * MINUTE };
 
-/** Wrong passwords through one client; counted likewise. */
+/** Wrong passwords through one client. An attempt counts until it succeeds. */
 export const clientLimit: Limit = { attempts: 3000, windowSeconds: 15 * MINUTE };
 
 /** Wrong secrets for one client from one address. */
@@ -21,8 +21,8 @@ export const failedSecretLimit: Limit = { attempts: 50, windowSeconds: 10 * MINU
 /** The window of requests from one address group. */
 export const REQUEST_WINDOW_SECONDS = MINUTE;
 
-/** To the client endpoints: what an operator's CLIENT_REQUESTS_PER_MINUTE replaces. */
+/** To the client endpoints. CLIENT_REQUESTS_PER_MINUTE replaces it. */
 export const DEFAULT_CLIENT_REQUESTS_PER_MINUTE = 6000;
 
-/** To the pages: what an operator's PAGE_REQUESTS_PER_MINUTE replaces. A sign-in takes four to six of them. */
+/** To the pages. PAGE_REQUESTS_PER_MINUTE replaces it. A sign-in takes four to six requests. */
 export const DEFAULT_PAGE_REQUESTS_PER_MINUTE = 1200;

@@ -1,16 +1,16 @@
 /**
- * Guessing passwords, made slow. Every form that takes a password signs in through here: the sign-in page, the
- * password grant, the account page that asks for the current one. The flow of one attempt:
+ * Slows down password guessing. Everything that takes a password signs in through this file: the sign-in page, the
+ * password grant, and the account page when it asks for the current password. The flow of one attempt:
  *
  *   count for the address, and for the client unless the device is known ─▶ over: 429
- *   count for the account, or for a device that signed in to it before (sign-in/device-cookie.ts)
- *                                ─▶ over: refused by a timer that takes as long as a hash
- *   verify the password          ─▶ wrong, unknown, disabled, not allowed here: refused
+ *   count for the account, or for a known device of that account (sign-in/device-cookie.ts)
+ *                                ─▶ over: rejected by a timer that takes as long as a hash
+ *   verify the password          ─▶ wrong, unknown, disabled, not allowed here: rejected
  *   success, or not evaluated    ─▶ the account's and the client's count get this attempt back
  *
- * Counting comes first and is atomic in the store, so that of 100 guesses at once no more than the limit is
- * evaluated, on however many processes. Deliberately not here: anything that lasts longer than its window, and
- * anything that ends sessions or tokens: locking somebody else out is an attack, too.
+ * Counting comes first and is atomic in the store. Of 100 concurrent guesses, no more than the limit are evaluated,
+ * on any number of processes. Nothing here lasts longer than its window or ends sessions or tokens, because locking
+ * out another user is an attack as well.
  */
 import type { IncomingMessage } from 'node:http';
 import {
@@ -28,7 +28,7 @@ import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 /** A browser in which this user has signed in before. */
 export interface KnownDevice {
   readonly userId: string;
-  /** Random, another at every sign-in: a copied cookie has a counter of its own from the next sign-in on. */
+  /** Random and new at every sign-in, so a copied cookie stops sharing its counter at the next sign-in. */
   readonly deviceId: string;
 }
 
@@ -36,30 +36,30 @@ export interface SignInAttempt {
   readonly method: SignInMethod;
   readonly username: string;
   readonly password: string;
-  /** From `addressGroupOf`. */
+  /** The address group, from `addressGroupOf`. */
   readonly address: string;
-  /** The device that the request comes from, where its cookie names one. */
+  /** The device that the request's cookie names. */
   readonly device?: KnownDevice | undefined;
-  /** The application the person signs in for, where there is one. */
+  /** The client that the user signs in to. */
   readonly clientId?: string | undefined;
-  /** Where it came in: for who observes; nothing here looks at it. */
+  /** For the observer only. */
   readonly request?: IncomingMessage;
 }
 
-/** Hears of every attempt once, for the audit trail. */
+/** Called once for each attempt, for the audit trail. */
 export interface SignInObserver {
   succeeded(attempt: SignInAttempt, userId: string): void;
   failed(attempt: SignInAttempt, reason: 'credentials' | 'not_allowed' | 'throttled'): void;
-  /** With the failure that locks the account or the known device, not with those that follow. */
+  /** Called with the failure that locks the account or the known device, not with later ones. */
   locked(attempt: SignInAttempt): void;
 }
 
 /**
- * The user who signed in, or undefined: one answer for unknown, wrong, locked, disabled and not allowed here, and
- * one timing.
+ * The user who signed in, or undefined. Unknown, wrong, locked, disabled and not allowed have the same result and the
+ * same timing.
  *
  * @throws TooManyAttemptsError when the address or the client tries too often
- * @throws PasswordHashingBusy when too many sign in at this moment
+ * @throws PasswordHashingBusy when too many users sign in at the same moment
  */
 export type SignIn = (attempt: SignInAttempt) => Promise<User | undefined>;
 
@@ -67,7 +67,7 @@ export interface SignInDependencies {
   readonly store: Store;
   readonly users: UserRegistry;
   readonly credentialHash: CredentialHash;
-  /** Whether this client signs in users of this organisation. */
+  /** Whether this client signs in users of this organization. */
   readonly isAllowed: (user: User, clientId: string) => Promise<boolean>;
   readonly observer?: SignInObserver;
   readonly now?: () => number;
@@ -75,7 +75,7 @@ export interface SignInDependencies {
 
 export function createSignIn(dependencies: SignInDependencies): SignIn {
   const { store, users, credentialHash, isAllowed, observer, now = Date.now } = dependencies;
-  // People type passwords into the wrong field: a username is no text for a key.
+  // Users type passwords into the wrong field, so a username must not be readable in a key.
   const accountKey = (name: string) =>
     `sign-ins:account:${credentialHash(canonicalUsername(name))}`;
   const deviceKey = ({ deviceId }: KnownDevice) => `sign-ins:device:${credentialHash(deviceId)}`;
@@ -100,7 +100,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
     }
   }
 
-  /** Guesses from elsewhere do not count for a known device, and its own only for itself. */
+  /** Guesses from other devices do not count for a known device, and its guesses count only for itself. */
   const partyKey = ({ username, device }: SignInAttempt) =>
     device === undefined ? accountKey(username) : deviceKey(device);
 
@@ -155,7 +155,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
   };
 }
 
-/** A device that belongs to another user is unknown. */
+/** A device of another user counts as unknown. */
 async function withKnownDevice(
   attempt: SignInAttempt,
   users: Pick<UserRegistry, 'findByUsername'>,
@@ -168,7 +168,7 @@ async function withKnownDevice(
   return user?.userId === device.userId ? attempt : { ...attempt, device: undefined };
 }
 
-/** Strangers must not lock a known device out through the limit of its client. */
+/** Other callers must not lock out a known device through the limit of its client. */
 function limitedClient({ device, clientId }: SignInAttempt): string | undefined {
   return device === undefined ? clientId : undefined;
 }

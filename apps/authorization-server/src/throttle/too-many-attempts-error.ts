@@ -1,4 +1,4 @@
-/** Refused before anything was looked at. Whoever throws it says nothing about the account or client. */
+/** Thrown before anything is evaluated, so it reveals nothing about the account or the client. */
 export class TooManyAttemptsError extends Error {
   /** For `Retry-After`. */
   readonly retryAfterSeconds: number;

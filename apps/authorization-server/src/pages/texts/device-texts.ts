@@ -2,7 +2,8 @@ export const deviceTexts = {
   en: {
     deviceTitle: 'Connect a device',
     deviceLead: 'Enter the code that your device shows.',
-    deviceLeadPrefilled: 'Compare this code with the one on your device. Go on only if they match.',
+    deviceLeadPrefilled:
+      'Compare this code with the one on your device. Continue only if they match.',
     userCode: 'Code',
     userCodeHint: '8 letters, like BCDF-GHJK',
     continue: 'Continue',
@@ -10,23 +11,24 @@ export const deviceTexts = {
     deviceConfirmLead: 'Your device must show exactly this code:',
     deviceAsks: 'On that device, {client} asks to:',
     deviceWarning:
-      'Stop here if somebody sent you this code or a link to this page. Whoever holds the device gets the access you give.',
+      'Stop here if someone sent you this code or a link to this page. The person with the device gets the access that you allow.',
     deviceConfirm: 'Yes, the codes match',
     deviceCancel: 'No, cancel',
     deviceDoneTitle: 'Your device is connected',
-    deviceDone: '{client} goes on by itself in a few seconds. You can close this page.',
+    deviceDone: '{client} continues in a few seconds. You can close this page.',
     deviceStoppedTitle: 'Nothing was connected',
-    deviceStopped: 'The device is told that you declined. It has no access.',
+    deviceStopped: 'Your device has no access. It will show that you declined.',
     deviceAnother: 'Enter another code',
     deviceNoCode: 'Enter the code that your device shows.',
-    deviceNotFound: 'There is no such code. Compare it with your device, letter by letter.',
-    deviceExpired: 'This code has expired. Ask your device for a new one and enter that.',
-    deviceUsed: 'This code was already used. Ask your device for a new one and enter that.',
-    deviceStale: 'This page was open for too long, or twice. Enter the code again.',
-    deviceRefused: 'This device cannot be connected. Ask it for a new code, or tell its maker.',
+    deviceNotFound: 'This code does not exist. Compare it with the code on your device.',
+    deviceExpired: 'This code has expired. Get a new code on your device and enter it.',
+    deviceUsed: 'This code was already used. Get a new code on your device and enter it.',
+    deviceStale: 'This page was open for too long or in two tabs. Enter the code again.',
+    deviceRefused:
+      'This device cannot be connected. Get a new code on the device, or contact its manufacturer.',
     deviceTooMany: 'Too many wrong codes. Wait {minutes} minutes, then try again.',
     deviceSignInFirst:
-      'Too many wrong codes were entered here. Sign in first, then enter your code; or wait {minutes} minutes.',
+      'Too many wrong codes were entered here. Sign in first, then enter your code, or wait {minutes} minutes.',
   },
   zh: {
     deviceTitle: '连接设备',

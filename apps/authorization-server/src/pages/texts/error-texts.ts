@@ -4,21 +4,22 @@ export const errorTexts = {
     errorReference: 'If you ask for help, give this reference: {reference}',
     signInExpired:
       'This sign-in has expired or was started in another browser. Go back to the application and start again.',
-    signInStartAgain: 'This sign-in has expired, because it took too long. Start again.',
+    signInStartAgain: 'This sign-in took too long and has expired. Start again.',
     startAgain: 'Start again',
     formRefused:
       'This form is no longer valid: it is too old, or it was opened elsewhere. Go back and start again.',
-    unavailable: 'The service is unavailable for the moment. Try again shortly.',
-    unexpected: 'Something went wrong on our side. Try again; if it stays, tell the operator.',
+    unavailable: 'The service is temporarily unavailable. Try again shortly.',
+    unexpected:
+      'Something went wrong on the server. Try again. If the problem persists, contact the operator.',
     startPage: 'Go to the start page',
     tooManyAttempts:
       'There were too many attempts to sign in. Wait a quarter of an hour and try again.',
     tooManyRequests: 'This network sends too many requests. Wait a minute and try again.',
-    notFound: 'There is no page here.',
+    notFound: 'This page does not exist.',
     badRequest:
-      'The application sent a request that cannot be served. This is for the application’s developer to mend.',
+      'The application sent an invalid request. The application’s developer has to correct it.',
     cookiesNeeded:
-      'You are not signed in here. Your browser may refuse cookies: allow them for this address and try again.',
+      'You are not signed in. Your browser may block cookies. Allow them for this address and try again.',
   },
   zh: {
     errorTitle: '操作未成功',

@@ -2,11 +2,10 @@ export const logoutTexts = {
   en: {
     logoutTitle: 'Sign out?',
     logoutLead: 'You are signed in as {name}.',
-    logoutEnds:
-      'Signing out ends this browser’s session and the access of what you signed in to here:',
+    logoutEnds: 'Signing out ends this browser’s session and the access of these applications:',
     logoutEndsNothing: 'Signing out ends this browser’s session.',
     logoutKeepsDevices:
-      'Devices you connected with a code stay connected; end those on your account page.',
+      'Devices that you connected with a code stay connected. You can end their access on your account page.',
     signOut: 'Sign out',
     staySignedIn: 'Stay signed in',
     signedOutTitle: 'You are signed out',

@@ -7,7 +7,7 @@ export const scopeTexts = {
     'device:report': 'Report data for your devices',
     openid: 'Confirm who you are',
     profile: 'See your name and username',
-    offline_access: 'Keep this access while you are away',
+    offline_access: 'Keep this access when you are not signed in',
   },
   zh: {
     'device:read': '查看您的设备及其详情',

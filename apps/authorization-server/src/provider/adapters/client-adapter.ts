@@ -7,7 +7,7 @@ export class ClientAdapter implements Adapter {
   readonly #clients: ClientRegistry;
   readonly #supportedGrantTypes: ReadonlySet<string>;
 
-  /** @param supportedGrantTypes what the provider serves: a client may be registered for more */
+  /** @param supportedGrantTypes the grant types of the provider; a client may be registered for more */
   constructor(clients: ClientRegistry, supportedGrantTypes: ReadonlySet<string>) {
     this.#clients = clients;
     this.#supportedGrantTypes = supportedGrantTypes;
@@ -16,7 +16,7 @@ export class ClientAdapter implements Adapter {
   async find(clientId: string): Promise<AdapterPayload | undefined> {
     const client = await this.#clients.find(clientId);
     if (client === undefined) {
-      // The same work as for a known client with a wrong secret, so that timing does not tell (CWE-203).
+      // The same work as for a known client with a wrong secret, so that timing reveals nothing (CWE-203).
       this.#clients.verifySecret(undefined, clientId);
       return undefined;
     }
@@ -24,7 +24,7 @@ export class ClientAdapter implements Adapter {
   }
 
   upsert(): Promise<never> {
-    return refuse();
+    return rejectWrite();
   }
   findByUid(): Promise<undefined> {
     return Promise.resolve(undefined);
@@ -33,18 +33,18 @@ export class ClientAdapter implements Adapter {
     return Promise.resolve(undefined);
   }
   consume(): Promise<never> {
-    return refuse();
+    return rejectWrite();
   }
   destroy(): Promise<never> {
-    return refuse();
+    return rejectWrite();
   }
   revokeByGrantId(): Promise<never> {
-    return refuse();
+    return rejectWrite();
   }
 }
 
-function refuse(): Promise<never> {
-  return Promise.reject(new Error('Clients are written by the registry only.'));
+function rejectWrite(): Promise<never> {
+  return Promise.reject(new Error('Only the registry writes clients.'));
 }
 
 /** RFC 7591 names. `client_secret` is never the real one: `compareClientSecret` asks the registry. */

@@ -5,8 +5,8 @@ import { isDeviceRoute } from '../policy/device-grant.ts';
 import { wrapAdapter } from './wrap-adapter.ts';
 
 /**
- * Keeps the session of a browser in which nobody has signed in out of the store. All that it holds is the token of the
- * device page's form, so it is kept for that page alone, in the browser. Elsewhere it holds nothing that is needed again.
+ * Keeps sessions without a user out of the store. They hold only the token of the device page's form, so the browser
+ * keeps them for that page. On other pages, nothing of them is needed again.
  */
 export function keepAnonymousSessionsInBrowser(stored: Adapter, cookies: SealedCookies): Adapter {
   return wrapAdapter(stored, {

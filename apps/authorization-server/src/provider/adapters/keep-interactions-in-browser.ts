@@ -12,13 +12,13 @@ export interface InteractionAdapterDependencies {
   readonly cookies: SealedCookies;
 }
 
-/** How long a browser keeps an interaction that has expired, so that its page can offer to start again. */
+/** A browser keeps an expired interaction this long, so that its page can offer to start again. */
 const EXPIRED_SECONDS = 60 * 60;
 
 /**
- * Keeps an interaction in the browser until the person has submitted what it asks for: a password that is right, or a
- * decision. From then on it is worth a sign-in, so it moves to the store, where it is used once. Its cookie is worth no
- * more than the GET /authorize that made it; one that was completed is refused, because the store remembers its end.
+ * Keeps an interaction in the browser until the user submits a correct password or a decision. From then on it is worth
+ * a sign-in, so it moves to the store, where it is used once. Its cookie is worth no more than the GET /authorize that
+ * created it. A completed interaction is rejected, because the store remembers its end.
  */
 export function keepInteractionsInBrowser(
   stored: Adapter,
@@ -48,8 +48,8 @@ export function keepInteractionsInBrowser(
       return holder === undefined ? undefined : payload;
     },
     async destroy(id) {
-      // Only one that was submitted is in the store, and only its end is remembered. A client that ignores the path of
-      // the cookie could otherwise write a record with each request.
+      // The store holds and remembers only submitted interactions. Otherwise a client that ignores the path of the cookie
+      // could write a record with each request.
       if ((await stored.find(id)) !== undefined) {
         await store.set(endedKey(id), '', lifetimes.Interaction);
       }

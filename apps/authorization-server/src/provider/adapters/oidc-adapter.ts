@@ -18,27 +18,28 @@ import { GRANT, recordKey } from './record-key.ts';
 import type { SingleUse } from './single-use.ts';
 
 /**
- * oidc-provider's persistence over the Store. Decided here, each for a reason the library leaves open:
- * - Nothing readable at rest: a credential is stored under its HMAC and its value is nowhere in the payload;
- *   payloads that carry other secrets are sealed whole.
- * - Single use is one `claim`; the loser of a race gets `invalid_grant` and revokes nothing. What was redeemed
- *   before this request came is found as consumed, and the library then kills what it gave.
- * - What was issued at or before the not-before of its client, its user or the installation is not found, nor what
- *   was issued with a secure key that was removed since.
- * - What was taken from a client since is taken from what it holds: a code or refresh token gives no scope again.
- * - Nothing outlives its grant: index, write, then look for the grant's tombstone, and take back.
+ * oidc-provider's persistence over the Store. It decides what the library leaves open:
+ * - Nothing is readable at rest: the HMAC of a credential is its key, and its value is nowhere in the payload. Payloads
+ *   with other secrets are sealed whole.
+ * - Single use is one `claim`. The loser of a race gets `invalid_grant` and revokes nothing. A credential that was
+ *   redeemed before this request arrived is found as consumed, and the library revokes its tokens.
+ * - A credential is not found if it was issued up to the not-before of its client, its user or the installation, or with
+ *   a secure key that was removed since.
+ * - A code or refresh token no longer grants scopes that its client lost.
+ * - Nothing outlives its grant: the adapter adds the record to the index and writes it, then looks for the grant's
+ *   tombstone and deletes the record if there is one.
  */
 export interface AdapterDependencies {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
   readonly sealer: Sealer;
-  /** How this model is used up, where it is. */
+  /** Decides the single use of this model's records. */
   readonly singleUse: SingleUse;
   readonly findLiveHolder: FindLiveHolder;
   readonly onDamagedRecord?: OnDamagedRecord | undefined;
 }
 
-/** Their payloads carry session ids, user codes or return addresses that work like credentials. */
+/** Their payloads hold session ids, user codes or parameters that work like credentials. */
 const sealedModels = new Set([
   'Session',
   'Interaction',
@@ -51,12 +52,12 @@ const consumableModels = new Set([
   'DeviceCode',
   'PushedAuthorizationRequest',
 ]);
-/** Kept this much longer, so that device and person hear that it expired (RFC 8628 §3.5 `expired_token`). */
+/** An expired code is kept this long, so that device and user are told that it expired (RFC 8628 §3.5). */
 export const EXPIRED_DEVICE_CODE_SECONDS = 600;
 
 const expiryOf = (expiresIn: number) => Date.now() + expiresIn * 1000;
 
-/** The ids of what a user has granted; those that were revoked since are found to be gone. */
+/** The ids of a user's grants. Revoked grants stay in the index until they are looked up. */
 export const userGrantsKey = (userId: string) => `user-grants:${userId}`;
 
 export class OidcAdapter implements Adapter {
@@ -100,12 +101,12 @@ export class OidcAdapter implements Adapter {
       throw new errors.InvalidGrant('the grant was revoked');
     }
     if (this.#model === 'Session') {
-      await this.#refuseEndedSession(key, payload.uid);
+      await this.#assertNotEnded(key, payload.uid);
     }
   }
 
-  /** A request that was under way while the session was ended would write it back, cookie and all. */
-  async #refuseEndedSession(key: string, uid: string | undefined): Promise<void> {
+  /** A request that runs while the session ends would otherwise write the session back. */
+  async #assertNotEnded(key: string, uid: string | undefined): Promise<void> {
     const endedKey = endedSessionKey(this.#credentialHash(uid ?? ''));
     if ((await this.#store.get(endedKey)) !== undefined) {
       await this.#store.delete([key]);
@@ -130,7 +131,7 @@ export class OidcAdapter implements Adapter {
     if (holder === undefined || isRevoked) {
       return undefined;
     }
-    const payload = withoutTakenScopes(stored, holder.client);
+    const payload = withoutLostScopes(stored, holder.client);
     if (!consumableModels.has(this.#model)) {
       return payload;
     }
@@ -179,7 +180,7 @@ export class OidcAdapter implements Adapter {
     return recordKey(this.#model, id, this.#credentialHash);
   }
 
-  /** A session is as old as its sign-in: it may have begun before, with nobody in it. */
+  /** The age of a session counts from its sign-in. It may have existed before, without a user. */
   #findHolder(payload: AdapterPayload): Promise<LiveHolder | undefined> {
     const issuedAt = payload.loginTs ?? payload.iat ?? 0;
     const { clientId, accountId: userId } = payload;
@@ -200,7 +201,7 @@ export class OidcAdapter implements Adapter {
     });
   }
 
-  /** A record that cannot be read is not found, like an expired one: the client or the person starts again. */
+  /** An unreadable record is treated as not found, like an expired one. The client or user starts again. */
   #undamaged<Value>(read: () => Value): Value | undefined {
     try {
       return read();
@@ -210,7 +211,7 @@ export class OidcAdapter implements Adapter {
     }
   }
 
-  /** A second way to a payload: HMAC of the other name → the sealed id. */
+  /** An index entry: the HMAC of another name points to the sealed id. */
   async #point(kind: string, name: string, id: string, expiresIn: number): Promise<void> {
     const key = this.#pointerKey(kind, name);
     await this.#store.set(key, this.#sealer.seal(id, key), expiresIn);
@@ -229,7 +230,7 @@ export class OidcAdapter implements Adapter {
   }
 }
 
-function withoutTakenScopes(payload: AdapterPayload, client: Client | undefined): AdapterPayload {
+function withoutLostScopes(payload: AdapterPayload, client: Client | undefined): AdapterPayload {
   if (client === undefined || typeof payload.scope !== 'string') {
     return payload;
   }
@@ -237,10 +238,10 @@ function withoutTakenScopes(payload: AdapterPayload, client: Client | undefined)
   return { ...payload, scope: kept.join(' ') };
 }
 
-/** @throws Error for a text that is JSON and no record */
+/** @throws Error for JSON that is not a record */
 function asPayload(value: unknown): AdapterPayload {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Error('This is no record.');
+    throw new Error('The JSON is not a record.');
   }
   return value as AdapterPayload;
 }

@@ -1,9 +1,9 @@
 import { type CredentialHash, credentialKey, grantKey } from '@gatehouse/identity';
 
-/** A Grant's id is no credential: it stays readable, so that an operator can name it. */
+/** The id of a Grant is not a credential. It stays readable, so that an operator can name it. */
 export const GRANT = 'Grant';
 
-/** Where a record of the provider's is kept: a credential under its HMAC, its value is nowhere. */
+/** The key of a provider record. The key of a credential is its HMAC, so its value is not stored. */
 export function recordKey(model: string, id: string, credentialHash: CredentialHash): string {
   return model === GRANT ? grantKey(id) : credentialKey(model, credentialHash(id));
 }

@@ -5,12 +5,12 @@ import { currentContext } from '../patches/current-context.ts';
 import { claimKey, MARGIN_SECONDS, receivedAt, type SingleUse } from './single-use.ts';
 
 /**
- * The single use of codes, in two steps: a claim that one request wins, and a mark that it was answered. A request
- * that came before the mark is a loser of the same race and revokes nothing; one that comes after it presents
- * something already redeemed, which means two parties hold it (RFC 6749 §4.1.2).
+ * The single use of codes, in two steps: a claim that one request wins, and a mark when its reply is ready. A request
+ * that arrives before the mark lost the same race and revokes nothing. A request that arrives later presents a redeemed
+ * code, which means that two parties hold it (RFC 6749 §4.1.2).
  */
 export interface Redemptions extends SingleUse {
-  /** Marks what this request won; to be called before its answer is written. */
+  /** Marks the credentials that this request redeemed. Call it before the reply is written. */
   complete(request: IncomingMessage): Promise<void>;
 }
 

@@ -1,22 +1,22 @@
 import { observedRequest } from '@gatehouse/http-server';
 import { currentContext } from '../patches/current-context.ts';
 
-/** A code or token that is redeemed once: its value, and the key its record is kept under. */
+/** A code or token that can be redeemed once: its value and the key of its record. */
 export interface Redeemable {
   readonly id: string;
   readonly key: string;
 }
 
-/** How one kind of credential is used up: atomic in the store, across processes. */
+/** Decides single use of one kind of credential, atomically in the store and across processes. */
 export interface SingleUse {
-  /** Whether the request at hand may redeem it. */
+  /** Whether this request may redeem it. */
   claim(redeemable: Redeemable, secondsToLive: number): Promise<boolean>;
-  /** Whether it was used up before the request at hand came: then two parties hold it. */
+  /** Whether it was redeemed before this request arrived. Then two parties hold it. */
   isRedeemed(redeemable: Redeemable): Promise<boolean>;
   /**
-   * Counts a presentation of a credential that is not used up, before anything that it is presented with is checked.
+   * Counts a presentation of an unused credential, before its PKCE verifier and other parameters are validated.
    *
-   * @throws InvalidGrant when it was presented too often
+   * @throws InvalidGrant after too many presentations
    */
   assertMayPresent?(redeemable: Redeemable): Promise<void>;
 }
@@ -26,7 +26,7 @@ export const claimKey = (recordKey: string) => `claimed:${recordKey}`;
 /** The guarded record and its claim may be written a moment apart. */
 export const MARGIN_SECONDS = 60;
 
-/** Epoch milliseconds at which the request at hand came; undefined outside a request. */
+/** The arrival of this request in epoch milliseconds; undefined outside a request. */
 export function receivedAt(): number | undefined {
   const context = currentContext();
   return context && observedRequest(context.req).receivedAt;

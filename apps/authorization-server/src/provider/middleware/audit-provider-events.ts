@@ -15,8 +15,8 @@ import { currentContext } from '../patches/current-context.ts';
 import { presentedClientId } from './presented-client-id.ts';
 
 /**
- * What the provider does, in the audit trail: each event once, ids only. Sign-ins are audited where they
- * happen, in sign-in/ and grants/.
+ * Records the provider's events in the audit trail, each once and with ids only. audit/sign-in-audit.ts records
+ * sign-ins.
  */
 export function auditProviderEvents(provider: Provider, { audit, clients }: Identity): void {
   const record = (context: KoaContextWithOIDC, event: AuditEvent) =>
@@ -66,7 +66,7 @@ export function auditProviderEvents(provider: Provider, { audit, clients }: Iden
     }
     const origin = requestOrigin(context.req);
     const endpoint = observedRequest(context.req).notes.operation ?? '';
-    // A name nobody registered may be the secret in the wrong field: only known ones are kept.
+    // An unknown id may be a secret in the wrong field, so only known ids are recorded.
     const presented = presentedClientId(context);
     const known = await clients.find(presented).catch(() => undefined);
     const clientId = known?.clientId;

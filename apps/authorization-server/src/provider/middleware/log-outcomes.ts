@@ -5,11 +5,11 @@ import type { ClientCredentialKind } from '../../http/client-credential-kinds.ts
 import { BodyTooLargeError } from '../../http/request-body.ts';
 import { TemporarilyUnavailableError } from '../adapters/temporarily-unavailable-error.ts';
 import type { ProviderMiddleware } from './provider-middleware.ts';
-import { answerRefusal, toRefusal } from './write-limit-error.ts';
+import { toLimitError, writeLimitError } from './write-limit-error.ts';
 
-/** Puts the provider's outcomes into the request's one log line: codes and client ids, never values. */
+/** Adds the provider's outcomes to the log line of the request: codes and client ids, never values. */
 export function logOutcomes(provider: Provider): void {
-  const noteError = (context: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
+  const logError = (context: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     const { notes } = observedRequest(context.req);
     notes.code = error.error;
     if (error instanceof TemporarilyUnavailableError) {
@@ -19,34 +19,34 @@ export function logOutcomes(provider: Provider): void {
       context.status = 413;
     }
   };
-  const noteServerError = (context: KoaContextWithOIDC, error: Error) => {
+  const logServerError = (context: KoaContextWithOIDC, error: Error) => {
     const { notes } = observedRequest(context.req);
-    const refusal = toRefusal(error);
-    notes.code = refusal?.error ?? 'server_error';
-    if (refusal?.status !== 429) {
+    const limitError = toLimitError(error);
+    notes.code = limitError?.error ?? 'server_error';
+    if (limitError?.status !== 429) {
       notes.err = error;
     }
-    if (refusal !== undefined) {
-      answerRefusal(context, refusal);
+    if (limitError !== undefined) {
+      writeLimitError(context, limitError);
     }
   };
-  provider.use(noteCaller);
-  provider.on('grant.error', noteError);
-  provider.on('authorization.error', noteError);
-  provider.on('revocation.error', noteError);
-  provider.on('introspection.error', noteError);
-  provider.on('pushed_authorization_request.error', noteError);
-  provider.on('userinfo.error', noteError);
-  provider.on('device_authorization.error', noteError);
-  provider.on('code_verification.error', noteError);
-  provider.on('device_resume.error', noteError);
-  provider.on('end_session.error', noteError);
-  provider.on('end_session_confirm.error', noteError);
-  provider.on('server_error', noteServerError);
+  provider.use(logClient);
+  provider.on('grant.error', logError);
+  provider.on('authorization.error', logError);
+  provider.on('revocation.error', logError);
+  provider.on('introspection.error', logError);
+  provider.on('pushed_authorization_request.error', logError);
+  provider.on('userinfo.error', logError);
+  provider.on('device_authorization.error', logError);
+  provider.on('code_verification.error', logError);
+  provider.on('device_resume.error', logError);
+  provider.on('end_session.error', logError);
+  provider.on('end_session_confirm.error', logError);
+  provider.on('server_error', logServerError);
 }
 
-/** Who called and by what credential, once the library knows, whatever became of it. */
-const noteCaller: ProviderMiddleware = async (context, next) => {
+/** Logs the client and the kind of its credential, for rejected requests as well. */
+const logClient: ProviderMiddleware = async (context, next) => {
   try {
     await next();
   } finally {

@@ -1,6 +1,6 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
-/** Who a request says it is, whether that is true or not. Empty when it does not say. */
+/** The client id that a request presents, authenticated or not. Empty if there is none. */
 export function presentedClientId({ oidc, headers }: KoaContextWithOIDC): string {
   const { client, params } = oidc;
   if (client !== undefined || typeof params?.client_id === 'string') {

@@ -1,4 +1,4 @@
 import type Provider from 'oidc-provider';
 
-/** A step around the provider's own handling: before it, `await next()`, after it and before the reply is written. */
+/** A Koa step around the provider's endpoints. After `await next()`, the reply is complete but not yet written. */
 export type ProviderMiddleware = Parameters<Provider['use']>[0];

@@ -2,13 +2,13 @@ import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { requestOrigin } from '../../audit/request-origin.ts';
 
-/** A person may go back and start again; a client that has one challenge for everybody comes here all the same. */
+/** A user may go back and start again. A client with a constant challenge still reaches this number. */
 const SUSPICIOUS_USES = 10;
 const WINDOW_SECONDS = 24 * 60 * 60;
 
 /**
- * RFC 9700 §2.1.1: a PKCE challenge belongs to one transaction. A client that sends a constant one protects
- * nothing, and nobody would notice: it is audited, once a day and challenge.
+ * RFC 9700 §2.1.1: a PKCE challenge belongs to one transaction. A constant challenge protects nothing, so it is audited
+ * once a day for each challenge.
  */
 export function watchChallenges(provider: Provider, identity: Identity): void {
   const { store, credentialHash, audit } = identity;
@@ -27,7 +27,7 @@ export function watchChallenges(provider: Provider, identity: Identity): void {
           audit.record({ event: 'pkce_challenge_reused', clientId }, origin);
         }
       },
-      // What cannot be counted at this moment is counted the next time: no sign-in hangs on it.
+      // A failed count must not fail the sign-in.
       () => undefined,
     );
   });

@@ -4,15 +4,15 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { renderErrorPage } from '../../pages/error-page.ts';
 import { TooManyAttemptsError } from '../../throttle/too-many-attempts-error.ts';
 
-interface Refusal {
+interface LimitError {
   readonly status: 429 | 503;
   readonly error: 'too_many_requests' | 'temporarily_unavailable';
   readonly error_description: string;
   readonly retryAfterSeconds: number;
 }
 
-/** What our own parts throw into the library, which knows it as `server_error` 500 only; undefined for all else. */
-export function toRefusal(thrown: unknown): Refusal | undefined {
+/** The error for an exception that the library would report as `server_error` 500; undefined for all others. */
+export function toLimitError(thrown: unknown): LimitError | undefined {
   if (thrown instanceof TooManyAttemptsError) {
     return {
       status: 429,
@@ -25,26 +25,26 @@ export function toRefusal(thrown: unknown): Refusal | undefined {
     ? {
         status: 503,
         error: 'temporarily_unavailable',
-        error_description: 'The service is unavailable for the moment. Try again shortly.',
+        error_description: 'The service is temporarily unavailable. Try again shortly.',
         retryAfterSeconds: 1,
       }
     : undefined;
 }
 
 /**
- * Replaces the library's 500 before it is written. Where it has chosen to redirect, the error is on its way to the
- * application already.
+ * Replaces the library's 500 before it is written. If the library redirects instead, the application already gets the
+ * error.
  */
-export function answerRefusal(context: KoaContextWithOIDC, refusal: Refusal): void {
+export function writeLimitError(context: KoaContextWithOIDC, error: LimitError): void {
   if (context.status < 500) {
     return;
   }
-  const { status, error, error_description, retryAfterSeconds } = refusal;
+  const { status, error: code, error_description, retryAfterSeconds } = error;
   context.status = status;
   context.set('Retry-After', String(retryAfterSeconds));
   if (context.accepts('json', 'html') === 'html') {
-    renderErrorPage(context, { error, error_description });
+    renderErrorPage(context, { error: code, error_description });
   } else {
-    context.body = { error, error_description };
+    context.body = { error: code, error_description };
   }
 }

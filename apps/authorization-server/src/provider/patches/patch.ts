@@ -2,7 +2,6 @@ import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import type { FailedSecrets } from '../../throttle/failed-secrets.ts';
 import type { SecurityProfile } from '../policy/grant-types.ts';
-import type { RefreshSuccessor } from './refresh-token-values.ts';
 
 /** Something in the library that Gatehouse replaces, or uses although it is not documented. */
 export interface Patch {
@@ -29,7 +28,8 @@ export interface PatchDependencies {
   readonly identity: Identity;
   readonly securityProfile: SecurityProfile;
   readonly failedSecrets: Pick<FailedSecrets, 'assertMayTry'>;
-  readonly successorOf: RefreshSuccessor;
+  /** The token that follows a refresh token. */
+  readonly successorOf: (refreshToken: string) => string;
 }
 
 /** A method with this number of parameters. */

@@ -16,7 +16,7 @@ export function cookieSettings(settings: {
 }) {
   const { cookieKeys, secureCookies } = settings;
   const options = cookieOptions(secureCookies);
-  // The short-lived ones are bound to a path, which `__Host-` does not allow.
+  // The short-lived cookies have a path, which `__Host-` does not allow.
   const names = secureCookies
     ? {
         session: '__Host-session',
@@ -32,7 +32,7 @@ export function cookieSettings(settings: {
   } satisfies Configuration['cookies'];
 }
 
-/** State that the browser keeps for the server, each at the pages that read it. */
+/** State that the browser keeps for the server, limited to the pages that read it. */
 export interface BrowserState {
   readonly interactions: SealedCookies;
   readonly sessions: SealedCookies;

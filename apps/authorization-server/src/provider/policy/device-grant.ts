@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
 /**
- * A device gets a grant of its own, which the browser's session does not know afterwards: signing out of the browser leaves
- * the television signed in, a second device is asked about again, and ending one does not end the other.
+ * A device gets a separate grant, which the browser's session does not keep: a sign-out in the browser leaves the device
+ * signed in, a second device needs a new consent, and ending one does not end the other.
  */
 const deviceRoutes: ReadonlySet<string> = new Set(['code_verification', 'device_resume']);
 
@@ -13,12 +13,15 @@ export function isDeviceRoute(context: KoaContextWithOIDC): boolean {
   return deviceRoutes.has(context.oidc.route);
 }
 
-/** Notes the grant that the session holds for this client, before the device's takes its place. */
-export function noteSessionGrant(context: KoaContextWithOIDC, grantId: string | undefined): void {
+/** Remembers the session's grant for this client before the device's grant replaces it. */
+export function rememberSessionGrant(
+  context: KoaContextWithOIDC,
+  grantId: string | undefined,
+): void {
   sessionGrants.set(context.req, grantId);
 }
 
-/** Puts it back, once the device's own code knows its grant. */
+/** Restores the session's grant, once the device code has its own. */
 export function detachDeviceGrant(context: KoaContextWithOIDC): void {
   const { session, client } = context.oidc;
   const clientId = client?.clientId ?? '';

@@ -1,15 +1,15 @@
 import type { Identity } from '@gatehouse/identity';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
-/** What the library redeems or looks at when it asks: a code or token has both, a session neither. */
+/** The credential that the library validates: a code or token has both members, a session has neither. */
 interface Credential {
   readonly iat?: number;
   readonly clientId?: string | undefined;
 }
 
 /**
- * The library's `findAccount`: the user, if enabled, and if neither user nor client was revoked after the credential
- * at hand was issued. It is asked at every redemption, so that a refresh token dies with what it stands on.
+ * The library's `findAccount`: the user if enabled, and if neither user nor client was revoked after the credential was
+ * issued. The library calls it at every redemption, so that a refresh token ends with its user and client.
  */
 export function createFindAccount({ users, clients }: Identity) {
   return async (_context: KoaContextWithOIDC, userId: string, credential?: Credential) => {

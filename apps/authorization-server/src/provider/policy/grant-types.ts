@@ -1,6 +1,6 @@
 export type SecurityProfile = 'compatible' | 'strict';
 
-/** What `strict` refuses for everybody, whatever clients are registered for (RFC 9700 §2.1.2, §2.4). */
+/** The `strict` profile rejects these for all clients (RFC 9700 §2.1.2, §2.4). */
 const legacyGrantTypes = new Set(['implicit', 'password']);
 
 export const allGrantTypes = [
@@ -12,7 +12,7 @@ export const allGrantTypes = [
   'urn:ietf:params:oauth:grant-type:device_code',
 ] as const;
 
-/** The grant types that are served; a client may be registered for more. */
+/** The grant types that the server supports. A client may be registered for more. */
 export function supportedGrantTypes(profile: SecurityProfile): ReadonlySet<string> {
   return new Set(
     allGrantTypes.filter((name) => profile === 'compatible' || !legacyGrantTypes.has(name)),

@@ -4,8 +4,8 @@ import { assertParametersFit } from './parameter-limit.ts';
 import { isSessionOf } from './sessions.ts';
 
 /**
- * The library's policy, and one more reason to ask who is there: the signed-in person may no longer, or may
- * not here. It is looked at on every authorization, so that a disabled user's session opens nothing.
+ * The library's policy, with one more reason to sign in: the signed-in user is disabled or not allowed for this client.
+ * It is evaluated on every authorization, so that the session of a disabled user opens nothing.
  */
 export function createInteractionPolicy(identity: Identity) {
   const policy = interactionPolicy.base();
@@ -33,7 +33,7 @@ export function createInteractionPolicy(identity: Identity) {
   return policy;
 }
 
-/** They repeat parameters, which would be kept twice. Our sign-in page reads none of them. */
+/** The details repeat parameters, which would be stored twice. The sign-in page does not read them. */
 function dropLoginDetails(policy: ReturnType<typeof interactionPolicy.base>): void {
   const login = policy.get('login');
   for (const each of login === undefined ? [] : [login, ...login.checks]) {
@@ -42,16 +42,16 @@ function dropLoginDetails(policy: ReturnType<typeof interactionPolicy.base>): vo
 }
 
 /**
- * The library grants what it knows and drops the rest in silence, and takes a client without scopes for one
- * with all of them. RFC 6749 §3.3: what is not registered is refused, and said; what is not named is all that is
- * registered, also in a pushed request (RFC 9126), whose address names nothing.
+ * The library drops unknown scopes silently, and treats a client without scopes as a client with all of them. RFC 6749
+ * §3.3: an unregistered scope is an error, and an omitted scope means all registered ones, also in a pushed request
+ * (RFC 9126).
  */
 async function settleScope(context: KoaContextWithOIDC, { clients }: Identity): Promise<false> {
   const { client, params, requestParamScopes } = context.oidc;
   const registered = (await clients.find(client?.clientId ?? ''))?.scopes ?? [];
-  // The library has already dropped unknown ones from its parameters; the address still has them.
-  const { scope: inAddress } = context.query;
-  const asked = typeof inAddress === 'string' ? inAddress.split(' ') : [];
+  // The library has already dropped unknown scopes from its parameters. The URL still has them.
+  const { scope: inUrl } = context.query;
+  const asked = typeof inUrl === 'string' ? inUrl.split(' ') : [];
   const requested = [...requestParamScopes, ...asked].filter((scope) => scope !== '');
   const refused = requested.find((scope) => !registered.includes(scope));
   if (refused !== undefined) {
@@ -79,7 +79,7 @@ async function mayContinue(context: KoaContextWithOIDC, identity: Identity): Pro
   return isUserAllowed(user.orgId, client.clientId, identity);
 }
 
-/** A client marked `ownOrganizationOnly` signs in nobody else's users. */
+/** A client with `ownOrganizationOnly` signs in only users of its organization. */
 export async function isUserAllowed(
   userOrgId: string,
   clientId: string,

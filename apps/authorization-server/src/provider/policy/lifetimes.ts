@@ -4,7 +4,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Seconds. A Grant outlives every refresh token it gave, or a refresh would fail before its time. */
+/** Seconds. A Grant outlives its refresh tokens. Otherwise a refresh would fail early. */
 export const lifetimes = {
   AccessToken: 2 * HOUR,
   ClientCredentials: 2 * HOUR,
@@ -18,7 +18,7 @@ export const lifetimes = {
   Grant: GRANT_LIFETIME_SECONDS,
 } as const;
 
-/** Before anybody has signed in: long enough to type a password, short for a page that is left open. */
+/** Before the sign-in: long enough to type a password, short for a page that is left open. */
 const ANONYMOUS_INTERACTION = 10 * MINUTE;
 
 /** Called by the library as `ttl.Interaction`. */
@@ -31,7 +31,7 @@ export function interactionLifetime(
     : lifetimes.Interaction;
 }
 
-/** Called by the library as `ttl.RefreshToken`: a successor ends when the first of its family would have. */
+/** Called by the library as `ttl.RefreshToken`: a successor expires when the first token of its family would. */
 function refreshTokenLifetime(
   _context: unknown,
   token: { readonly iiat?: number | undefined },
@@ -40,14 +40,14 @@ function refreshTokenLifetime(
   return Math.max(1, (token.iiat ?? now) + lifetimes.RefreshToken - now);
 }
 
-/** A token in the front channel is easier to lose, so it lives less long (RFC 9700 §2.1.2). */
+/** A token in the front channel leaks more easily, so it expires earlier (RFC 9700 §2.1.2). */
 const IMPLICIT_ACCESS_TOKEN = 10 * MINUTE;
 
 function accessTokenLifetime(_context: unknown, token: { readonly gty?: string }): number {
   return token.gty === 'implicit' ? IMPLICIT_ACCESS_TOKEN : lifetimes.AccessToken;
 }
 
-/** A code is redeemed within a second by every client that is well; the specification's ten minutes are the outer bound. */
+/** Correct clients redeem a code within a second. The specification allows ten minutes. */
 const STRICT_AUTHORIZATION_CODE = MINUTE;
 
 /** Called by the library as `ttl`. */

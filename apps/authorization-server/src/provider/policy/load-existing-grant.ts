@@ -1,11 +1,11 @@
 import type { ClientRegistry } from '@gatehouse/identity';
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
-import { isDeviceRoute, noteSessionGrant } from './device-grant.ts';
+import { isDeviceRoute, rememberSessionGrant } from './device-grant.ts';
 import { lifetimes } from './lifetimes.ts';
 
 /**
- * What the person has already granted. A first-party application is not asked about: it gets what it
- * requests, within its registered scopes.
+ * The existing grant of the user for the client. A first-party application needs no consent: it gets the requested
+ * scopes, within its registered ones.
  */
 export function createLoadExistingGrant(clients: ClientRegistry) {
   return async (context: KoaContextWithOIDC): Promise<Grant | undefined> => {
@@ -13,12 +13,12 @@ export function createLoadExistingGrant(clients: ClientRegistry) {
     const clientId = client?.clientId ?? '';
     const sessionGrantId = session?.grantIdFor(clientId);
     if (isDeviceRoute(context)) {
-      noteSessionGrant(context, sessionGrantId);
+      rememberSessionGrant(context, sessionGrantId);
     }
     const known = isDeviceRoute(context) ? undefined : sessionGrantId;
     const grantId = result?.consent?.grantId ?? known;
     const found = grantId === undefined ? undefined : await provider.Grant.find(grantId);
-    // What is given now must not outlive its Grant: an older one is asked for anew.
+    // New tokens must not outlive their Grant, so a Grant that is too old is requested again.
     const needed = lifetimes.RefreshToken + lifetimes.AuthorizationCode;
     const existing = (found?.remainingTTL ?? 0) > needed ? found : undefined;
     const accountId = context.oidc.account?.accountId;

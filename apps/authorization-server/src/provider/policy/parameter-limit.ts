@@ -1,13 +1,13 @@
 import { errors } from 'oidc-provider';
 
-/** Stored parameters of one request, as JSON in UTF-8: what fits into cookies, and what a real client stays far below. */
+/** Stored parameters of one request, as JSON in UTF-8. They fit into cookies, and real clients send far less. */
 export const MAXIMUM_PARAMETER_BYTES = 4096;
 
 export function parameterBytes(parameters: object | undefined): number {
   return Buffer.byteLength(JSON.stringify(parameters ?? {}));
 }
 
-/** @throws InvalidRequest that says how long the parameters are, and the limit */
+/** @throws InvalidRequest with the length of the parameters and the limit */
 export function assertParametersFit(parameters: object | undefined): void {
   const bytes = parameterBytes(parameters);
   if (bytes > MAXIMUM_PARAMETER_BYTES) {

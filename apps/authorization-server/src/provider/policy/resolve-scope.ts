@@ -2,15 +2,15 @@ import { errors } from 'oidc-provider';
 
 export interface ScopeRequest {
   readonly requested: unknown;
-  /** What the client may have, separated by spaces. */
+  /** The registered scopes of the client, separated by spaces. */
   readonly registered: string | undefined;
-  /** What this grant never gives: OpenID Connect scopes mean a person. */
+  /** Scopes that this grant type never gives: OpenID Connect scopes need a user. */
   readonly excluded: readonly string[];
 }
 
 /**
- * The scope a request gets: what it names, all of which must be allowed; or all that is allowed, when it names
- * none (RFC 6749 §3.3).
+ * The granted scope: the requested scopes, all of which must be allowed, or all allowed scopes if the request names none
+ * (RFC 6749 §3.3).
  *
  * @throws InvalidScope naming the first scope that is unknown or not allowed
  */
