@@ -38,7 +38,7 @@ const bootstrap = {
 interface Row {
   /** How its keys begin; the last row is the sum. */
   readonly prefix: string;
-  /** Of one record, at most; NaN where the row says who bounds it. */
+  /** Of one record, at most; NaN if the row names what bounds it. */
   readonly bytes: number;
   /** Alive at the same time, of one address group; NaN where a budget in bytes bounds them. */
   readonly records: number;
@@ -91,7 +91,7 @@ describe('the table of what anonymous requests can store', () => {
   it.each([
     ['oidc:PushedAuthorizationRequest:', storedRequestLimits.pushed],
     ['oidc:DeviceCode:', storedRequestLimits.device],
-  ])('has the budget of %s twice, because a window does not slide', (prefix, limits) => {
+  ])('contains the budget of %s twice, because a window does not slide', (prefix, limits) => {
     const row = rows.find((each) => each.prefix === prefix);
     expect(row?.group).toBe((2 * limits.addressBytes) / MIB);
     expect(row?.hundred).toBe((2 * limits.publicBytes) / MIB);
@@ -126,7 +126,7 @@ describe.each(storeEngines)('what anonymous requests store, on %s', (engine) => 
     expect(unused).toEqual([]);
   });
 
-  it('is no larger than the table says, and not half as large', () => {
+  it('is at most as large as the table states, and at least half as large', () => {
     for (const { prefix, bytes } of measuredRows) {
       const sizes = added.filter(({ key }) => key.startsWith(prefix)).map((key) => key.bytes);
       const largest = Math.max(...sizes);
@@ -138,7 +138,7 @@ describe.each(storeEngines)('what anonymous requests store, on %s', (engine) => 
     }
   });
 
-  it('never costs more than a budget is charged, whatever the length of the parameters', async () => {
+  it('never takes more bytes than a budget charges, whatever the length of the parameters', async () => {
     const { pushed, device } = storedRequestLimits;
     for (const length of [1, 500, 1500, 3700]) {
       const login_hint = 'x'.repeat(length);

@@ -51,7 +51,7 @@ const confinements: readonly (readonly [module: string, places: RegExp, why: str
   [
     'ioredis',
     /^packages\/store\/src\/redis\//,
-    'Redis is one engine of the Store port; everybody else speaks Store',
+    'Redis is one engine of the Store port; all other code uses Store',
   ],
   [
     'oidc-provider',

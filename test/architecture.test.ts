@@ -168,12 +168,12 @@ const offenders: Readonly<Record<string, readonly [path: string, text: string]>>
 };
 
 describe('every rule', () => {
-  it('has an offender that shows it can fail', () => {
+  it('has an example that breaks it', () => {
     expect(Object.keys(offenders)).toEqual(rules.map((rule) => rule.name));
   });
 
   it.each(rules.map((rule) => [rule.name, rule] as const))(
-    'reports who breaks it: %s',
+    'reports its example: %s',
     (name, rule) => {
       const [path, text] = offenders[name] ?? ['', ''];
       const found = findViolations([sourceFile(path, text)], rule);
@@ -182,7 +182,7 @@ describe('every rule', () => {
     },
   );
 
-  it('does not take a comment or a text for an import', () => {
+  it('does not treat a comment or a text as an import', () => {
     const text = `// import x from 'express';\nconst y = "import z from 'undici'";\n`;
     expect(sourceFile('apps/gateway/src/a.ts', text).imports).toEqual([]);
   });
@@ -196,7 +196,7 @@ describe('every workspace', () => {
     },
   );
 
-  it('imports of our own packages what docs/architecture.md says, both ways', () => {
+  it('imports exactly the packages that docs/architecture.md lists', () => {
     const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
     const stated = [...text.matchAll(/^\| `((?:apps|packages)\/[^`]+)` \| ([^|]+) \|$/gm)].map(
       ([, path = '', cell = '']) => [
@@ -221,7 +221,7 @@ describe('every workspace', () => {
   });
 
   it.each(['api-envelope', 'device-api', 'request-signature', 'store'])(
-    '%s imports nothing of ours',
+    '%s imports no other package of Gatehouse',
     (name) => {
       expect([...ownImports(`packages/${name}`)]).toEqual([]);
     },

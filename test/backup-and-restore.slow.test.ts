@@ -141,7 +141,7 @@ describe.each(engines)('an installation on %s', (engine) => {
   let kept = '';
   let revoked = '';
 
-  it('gets its first client and its first user by the commands of the guide', async () => {
+  it('gets its first client and user from the commands of the guide', async () => {
     const shown = runCommands(commandsUnder('Create the first client and user', 0), environment);
     secureKey = /Secure key \(shown once\): (\S+)/.exec(shown)?.[1] ?? '';
     alice.password = /Password \(shown once\): (\S+)/.exec(shown)?.[1] ?? '';
@@ -162,7 +162,7 @@ describe.each(engines)('an installation on %s', (engine) => {
     runCommands(commandsNamed(name), environment);
   });
 
-  it('RD-20 comes back after a loss of everything, without what was revoked meanwhile', async () => {
+  it('RD-20 is restored after the loss of all data, and revoked credentials stay revoked', async () => {
     expect((await post('/revoke', { token: revoked })).status).toBe(200);
     expect((await call(revoked)).status).toBe(401);
     await stop();
@@ -191,7 +191,7 @@ describe.each(engines)('an installation on %s', (engine) => {
     runCommands(last, environment);
   }
 
-  it('has its clients, users and devices again, and takes no old token', async () => {
+  it('has its clients, users and devices again, and rejects old tokens', async () => {
     await start();
     // What is issued within a second of a revocation counts as before (docs/decisions/0022).
     await sleep(2000);

@@ -119,7 +119,7 @@ const words = {
 } as const;
 
 describe.each(apps)('nginx of the containers in front of %s', (app) => {
-  it('passes on a reply with the longest head that a sign-in has', async () => {
+  it('forwards a reply with the longest head of a sign-in', async () => {
     const cookies = Array.from({ length: 3 }, (_, i) => `Set-Cookie: c${i}=${'x'.repeat(4000)}`);
     const head = ['HTTP/1.1 200 OK', ...cookies, 'Content-Length: 2', 'Connection: close'];
     await serveAt(app, app, (socket) => socket.end(`${head.join('\r\n')}\r\n\r\nok`));
@@ -129,21 +129,24 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
 
   const [brokeOff, nobody] = words[app];
 
-  it('says 503, and to try again, where nobody listens', async () => {
+  it('answers 503 with Retry-After if no app listens', async () => {
     const reply = await post(app);
     expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await reply.json()).toMatchObject(nobody);
   });
 
-  it.each([app, `${app}-2`])('CF-02 finds %s where the other one is gone', async (name) => {
-    const seen = await serveAt(app, name, succeed);
-    for (let asked = 1; asked <= 4; asked += 1) {
-      expect((await post(app)).status).toBe(200);
-      expect(seen.requests).toBe(asked);
-    }
-  });
+  it.each([app, `${app}-2`])(
+    'CF-02 fails over to %s if the other instance is down',
+    async (name) => {
+      const seen = await serveAt(app, name, succeed);
+      for (let asked = 1; asked <= 4; asked += 1) {
+        expect((await post(app)).status).toBe(200);
+        expect(seen.requests).toBe(asked);
+      }
+    },
+  );
 
-  it('CF-02 never sends a POST again that was read, nor asks to repeat it', async () => {
+  it('CF-02 never repeats a POST that an app read, and does not ask for a retry', async () => {
     const first = await serveAt(app, app, breakOff);
     const second = await serveAt(app, `${app}-2`, breakOff);
     for (let asked = 1; asked <= 4; asked += 1) {
@@ -178,25 +181,30 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
       431,
       'headers_too_large',
     ],
-  ] as const)('refuses %s itself, in the words of the apps', async (_name, head, status, code) => {
-    const before = readFileSync(log, 'utf8');
-    const socket = connect(ports[app], '127.0.0.1');
-    socket.write(`${head}\r\nConnection: close\r\n\r\n`);
-    const [replyHead = '', body = ''] = String(Buffer.concat(await socket.toArray())).split(
-      '\r\n\r\n',
-    );
-    expect(replyHead).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    expect(replyHead).toMatch(/^content-type: application\/json\r?$/im);
-    expect(replyHead).toMatch(/^cache-control: no-store\r?$/im);
-    const { timestamp, ...words } = JSON.parse(body);
-    expect(Math.abs(timestamp - Date.now())).toBeLessThan(5000);
-    const notHttp = 'The request is not valid HTTP/1.1.';
-    const message = code === 'illegal_argument' ? notHttp : errorCatalogue[code].message;
-    expect(words).toEqual({ status, code, message });
-    expect((await linesAfter(before, 1)).map((line) => JSON.parse(line).status)).toEqual([status]);
-  });
+  ] as const)(
+    'refuses %s itself, with the reply of the apps',
+    async (_name, head, status, code) => {
+      const before = readFileSync(log, 'utf8');
+      const socket = connect(ports[app], '127.0.0.1');
+      socket.write(`${head}\r\nConnection: close\r\n\r\n`);
+      const [replyHead = '', body = ''] = String(Buffer.concat(await socket.toArray())).split(
+        '\r\n\r\n',
+      );
+      expect(replyHead).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(replyHead).toMatch(/^content-type: application\/json\r?$/im);
+      expect(replyHead).toMatch(/^cache-control: no-store\r?$/im);
+      const { timestamp, ...words } = JSON.parse(body);
+      expect(Math.abs(timestamp - Date.now())).toBeLessThan(5000);
+      const notHttp = 'The request is not valid HTTP/1.1.';
+      const message = code === 'illegal_argument' ? notHttp : errorCatalogue[code].message;
+      expect(words).toEqual({ status, code, message });
+      expect((await linesAfter(before, 1)).map((line) => JSON.parse(line).status)).toEqual([
+        status,
+      ]);
+    },
+  );
 
-  it('SL-03 logs one line for each answer of its own, with nothing of the request, and none for others', async () => {
+  it('SL-03 logs one line for each of its own replies, without the request, and none for others', async () => {
     const before = readFileSync(log, 'utf8');
     const token = '?access_token=marker';
     expect((await post(app, token)).status).toBe(503);
@@ -218,7 +226,7 @@ describe('an authorization server that takes a request and sends no reply', () =
   const app = 'authorization-server';
   const freeze = () => {};
 
-  it('costs its caller a bounded time, and the other one does not get its POST', async () => {
+  it('delays its caller for a bounded time, and the other instance does not get the POST', async () => {
     const first = await serveAt(app, app, freeze);
     const second = await serveAt(app, `${app}-2`, freeze);
     const reply = await post(app);
@@ -229,7 +237,7 @@ describe('an authorization server that takes a request and sends no reply', () =
     expect(first.requests + second.requests).toBe(1);
   });
 
-  it('leaves its GET to the other one', async () => {
+  it('hands its GET over to the other instance', async () => {
     const first = await serveAt(app, app, freeze);
     const second = await serveAt(app, `${app}-2`, succeed);
     for (let asked = 1; asked <= 4; asked += 1) {

@@ -13,7 +13,7 @@ export interface ContainerRedis {
   readonly storeUrl: string;
   /** As the operators' user. */
   readonly operatorUrl: string;
-  /** Runs the service `secrets` once more. */
+  /** Runs the service `secrets` again. */
   makeSecrets(): void;
   readonly aclFile: string;
   stop(): Promise<void>;

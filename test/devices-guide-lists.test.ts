@@ -32,13 +32,13 @@ import { firstName, readDocument, section, tableRows } from './documents.ts';
 const guide = readDocument('docs/devices.md');
 const textOf = (heading: string) => section(guide, heading);
 
-/** What stands in backticks, in its order. */
+/** The texts in backticks, in their order. */
 const inCode = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
 describe('docs/devices.md, the operations', () => {
   const rows = tableRows(guide, 'The operations');
 
-  it('are those of the gateway, in its order, each with its scope and first path', () => {
+  it('are those of the gateway, in the same order, with scope and first path', () => {
     const stated = rows.map((row) => {
       const [, call, scope] = row.cells;
       return [firstName(row), ...inCode(call), inCode(scope)[0]];
@@ -49,7 +49,7 @@ describe('docs/devices.md, the operations', () => {
     expect(stated).toEqual(served);
   });
 
-  it('have the other spellings that the page says, and no further one', () => {
+  it('have the other paths that the page states, and no more', () => {
     const stated = rows.flatMap(({ cells: [, call, , also = ''] }) => {
       const [method = '', path = ''] = inCode(call)[0]?.split(' ') ?? [];
       const methods = [method, ...inCode(also).filter((word) => word === 'GET')];
@@ -79,7 +79,7 @@ describe('docs/devices.md, the operations', () => {
 });
 
 describe('docs/devices.md, the members', () => {
-  it('of a creation are those that are read', () => {
+  it('of a new device are those that the server reads', () => {
     const stated = tableRows(guide, 'The life of a device').map((row) => [
       firstName(row),
       row.cells[1] === 'required',
@@ -93,7 +93,7 @@ describe('docs/devices.md, the members', () => {
     expect(stated).toEqual(read);
   });
 
-  it('of a query have the defaults that are taken', () => {
+  it('of a query have the stated defaults', () => {
     const defaults = Object.fromEntries(
       tableRows(guide, 'Queries').map((row) => [firstName(row), inCode(row.cells[1])[0]]),
     );
@@ -120,15 +120,15 @@ describe('docs/devices.md, the members', () => {
   });
 });
 
-describe('docs/devices.md, what can be asked', () => {
+describe('docs/devices.md, the query grammar', () => {
   const termTypes = tableRows(guide, 'Terms');
 
-  it('names every term type, and no other', () => {
+  it('names exactly the term types', () => {
     const stated = termTypes.flatMap(({ cells: [names] }) => inCode(names));
     expect(stated).toEqual(namedInRefusal({ column: 'id', termType: 'unknown' }));
   });
 
-  it('puts those in one row that mean the same, with their signs', () => {
+  it('puts synonyms into one row, with their operators', () => {
     for (const { cells } of termTypes) {
       const operators = new Set(inCode(cells[0]).map(findOperator));
       for (const sign of inCode(cells[1])) {
@@ -145,7 +145,7 @@ describe('docs/devices.md, what can be asked', () => {
     ['a device', deviceSubject],
     ['a product', productSubject],
     ['a log record', logSubject],
-  ])('names the columns of %s by their kind', (of, { columns, fields }: QuerySubject) => {
+  ])('names the columns of %s by kind', (of, { columns, fields }: QuerySubject) => {
     const row = tableRows(guide, 'Columns').find(({ cells }) => cells[0] === of);
     const ofKind = (kind: string) =>
       Object.keys(columns).filter((name) => columns[name]?.kind === kind);

@@ -66,7 +66,7 @@ interface Envelope {
   readonly result?: unknown;
 }
 
-/** The envelope of each reply of a block, headers left out. */
+/** The envelope of each reply of a block, without headers. */
 function answers(name: string, output: string = run(name)): readonly Envelope[] {
   return output
     .split('\n')
@@ -81,7 +81,7 @@ const shown = (name: string) => JSON.parse(block(`json ${name}`));
 const state = (value: string) => ({ state: expect.objectContaining({ value }) });
 
 describe('docs/devices.md', () => {
-  it('creates a device, and shows what is stored of it', () => {
+  it('creates a device, and shows the stored device', () => {
     const [reply] = answers('create');
     const times = { createTime: expect.any(Number), registerTime: expect.any(Number) };
     expect(reply).toEqual({
@@ -111,17 +111,17 @@ describe('docs/devices.md', () => {
     expect(replies[2]).not.toHaveProperty('result');
   });
 
-  it('creates many, and reports those that it cannot', () => {
+  it('creates many, and reports failures', () => {
     expect(results('batch')).toEqual([shown('batched')]);
   });
 
-  it('changes what a change names', () => {
+  it('changes only the given members', () => {
     expect(results('update')).toMatchObject([
       { name: 'Second pump', configuration: { isHexLog: 'true' } },
     ]);
   });
 
-  it('asks in a body, in parameters and in a text, and counts', () => {
+  it('queries with a body, with parameters and with a text, and counts', () => {
     const output = run('query');
     const [body, parameters, text, list, count] = answers('query', output).map(
       ({ result }) => result,
@@ -133,13 +133,13 @@ describe('docs/devices.md', () => {
     expect(count).toBe(2);
   });
 
-  it('finds the same by terms and by a text', () => {
+  it('finds the same devices with terms and with a text', () => {
     const [terms, text] = results('terms');
     expect(terms).toMatchObject({ total: 1, data: [{ id: 'pump-2' }] });
     expect(text).toEqual(terms);
   });
 
-  it('shows how a mistake is refused', () => {
+  it('shows the reply to an invalid query', () => {
     expect(answers('refused')).toEqual([{ ...shown('refusal'), timestamp: expect.any(Number) }]);
   });
 
@@ -173,7 +173,7 @@ describe('docs/devices.md', () => {
     expect(device).toMatchObject({ protocol: 'mqtt', transport: 'TCP', deviceType });
   });
 
-  it('shows nothing of another organisation', () => {
+  it('shows nothing of another organization', () => {
     expect(answers('elsewhere')).toMatchObject([
       { status: 404, code: 'not_found' },
       { status: 200, result: { id: 'pump-2', name: 'Ours', orgId: 'other' } },

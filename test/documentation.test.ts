@@ -39,7 +39,7 @@ beforeAll(async () => {
 describe.each(documents.map((document) => [document.path, document] as const))(
   '%s',
   (path, document) => {
-    it('links to what exists', () => {
+    it('links to existing files', () => {
       const broken = relativeLinks(document).filter(
         (target) => !existsSync(join(root, dirname(path), target)),
       );
@@ -103,7 +103,7 @@ describe('docs/architecture.md', () => {
 });
 
 describe('docs/errors.md', () => {
-  it('has the codes and statuses of the catalogue, both ways', () => {
+  it('has exactly the codes and statuses of the catalog', () => {
     const stated = tableRows(errorsPage, 'Platform API').map((row) => [
       firstName(row),
       row.cells[1],
@@ -113,7 +113,7 @@ describe('docs/errors.md', () => {
     expect(stated).toHaveLength(actual.length);
   });
 
-  it('names OAuth errors that exist, with the status they have', () => {
+  it('names OAuth errors that exist, with their status', () => {
     const known = oauthErrors();
     const wrong = tableRows(errorsPage, 'OAuth 2.0 endpoints').filter((row) => {
       const statuses = known.get(firstName(row));
@@ -124,7 +124,7 @@ describe('docs/errors.md', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('names every OAuth error that our own code makes', () => {
+  it('names every OAuth error that Gatehouse sends', () => {
     const stated = new Set(tableRows(errorsPage, 'OAuth 2.0 endpoints').map(firstName));
     expect(ownOauthErrors().filter((code) => !stated.has(code))).toEqual([]);
   });
@@ -136,7 +136,7 @@ describe('docs/configuration.md', () => {
     .map((line) => /^\| `([A-Z][A-Z0-9_]+)` \|/.exec(line)?.[1])
     .filter((name) => name !== undefined);
 
-  it('has every variable that apps, scripts and containers read, and no other', async () => {
+  it('has exactly the variables that apps, scripts and containers read', async () => {
     const read = new Set([
       ...(await variablesOfApps()),
       ...variablesOfScripts(),
@@ -151,7 +151,7 @@ describe('docs/configuration.md', () => {
     expect(names).toEqual(stated);
   });
 
-  it('shows a bootstrap file that is accepted', () => {
+  it('shows a valid bootstrap file', () => {
     const json = /```json\n([\s\S]*?)```/.exec(section(configuration, 'Bootstrap file'))?.[1] ?? '';
     const withSecrets = json
       .replace('"secureKeyFile": "web.key"', '"secureKey": "aQ3xV7mK9pT2wZ5r"')
@@ -182,7 +182,7 @@ describe('docs/decisions', () => {
     expect(indexed).toEqual(pages.map(({ path }) => path.slice('docs/decisions/'.length)));
   });
 
-  it('each say context, decision, why and consequences', () => {
+  it('each have context, decision, why and consequences', () => {
     const incomplete = pages.filter(({ text }) => {
       const headings = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
       return headings.join() !== 'Context,Decision,Why,Consequences';

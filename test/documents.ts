@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './source-tree.ts';
 
-/** A page of ours, and what it names that the code must have. */
+/** A page of the documentation, and the names on it that the code must have. */
 export interface Document {
   /** From the root, with forward slashes. */
   readonly path: string;
@@ -39,7 +39,7 @@ export function tableRows(document: Document, heading: string): readonly TableRo
     .slice(1);
 }
 
-/** What stands in backticks at the beginning of a row's first cell. */
+/** The text in backticks at the beginning of a row's first cell. */
 export function firstName({ cells }: TableRow): string {
   return /^`([^`]+)`/.exec(cells[0] ?? '')?.[1] ?? '';
 }

@@ -96,7 +96,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     return { status: reply.status, body: JSON.parse(text) };
   }
 
-  it('creates a device with a signed request and reads it with a machine’s token', async () => {
+  it('creates a device with a signed request and reads it with a token of a machine', async () => {
     expect(await createSigned('one', 'pump-1')).toMatchObject({ status: 200 });
     const { body } = await token({ grant_type: 'client_credentials' });
     const list = await withBearer(body.access_token);
@@ -111,7 +111,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     });
   });
 
-  it('CG-12 shows one organisation’s device to nobody else', async () => {
+  it('CG-12 shows a device to its own organization only', async () => {
     expect(await createSigned('one', 'pump-2')).toMatchObject({ status: 200 });
     const { body } = await token({ grant_type: 'client_credentials' }, 'two');
     const foreign = await withBearer(body.access_token, '/api/v1/device/pump-2/_detail');
@@ -121,7 +121,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     expect((await withBearer(body.access_token)).body.result).toEqual([]);
   });
 
-  it('lets a person’s token act for the person’s organisation, and CR-01 kills it when the code comes again', async () => {
+  it('CR-01 gives a token for the organization of the user, and revokes it after a replay of the code', async () => {
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: 'two',
@@ -163,7 +163,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     expect((await withBearer(body.access_token)).status).toBe(200);
   });
 
-  it('UP-10 answers nobody who comes to the device service past the gateway', async () => {
+  it('UP-10 rejects requests to the device service that bypass the gateway', async () => {
     const { body } = await token({ grant_type: 'client_credentials' });
     for (const headers of [{}, { authorization: `Bearer ${body.access_token}` }]) {
       const reply = await fetch(`${system.deviceServiceUrl}/api/device`, { headers });
@@ -171,7 +171,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     }
   });
 
-  it('SG-19 lets nobody turn a captured version 2 request on another device', async () => {
+  it('SG-19 rejects a captured version 2 request for another device', async () => {
     for (const id of ['pump-v2-a', 'pump-v2-b']) {
       expect(await createSigned('one', id)).toMatchObject({ status: 200 });
     }

@@ -66,7 +66,7 @@ async function untilReady(): Promise<void> {
 }
 
 describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => {
-  it('RD-01 RD-02 says that Redis is missing, from the start and later, and is ready again by itself', async () => {
+  it('RD-01 RD-02 reports that Redis is missing, from the start and later, and recovers by itself', async () => {
     const redis: RedisServer = await startRedisServer();
     await redis.kill();
     const bootstrap = join(directory, 'bootstrap.json');
@@ -93,7 +93,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.stop();
   }, 60_000);
 
-  it('shows that Redis refuses to write, for as long as it does, and reports it once', async () => {
+  it('shows that Redis refuses writes while it does, and logs it once', async () => {
     const redis = await startRedisServer();
     await start(name, { STORE_URL: redis.url });
     await untilReady();
@@ -116,7 +116,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.stop();
   }, 60_000);
 
-  it('warns of a Redis that nears its maxmemory, and stays ready', async () => {
+  it('warns of a Redis close to its maxmemory, and stays ready', async () => {
     const redis = await startRedisServer();
     await start(name, { STORE_URL: redis.url });
     await untilReady();
@@ -133,7 +133,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.stop();
   }, 60_000);
 
-  it('CF-01 SL-07 ends with 1 when the store that comes back is found to hold the demo', async () => {
+  it('CF-01 SL-07 exits with 1 if the store returns and contains the demo', async () => {
     const redis = await startRedisServer();
     await redis.kill();
     const bootstrap = join(directory, 'bootstrap.json');
@@ -163,7 +163,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.stop();
   }, 60_000);
 
-  it('says that the SQLite store is missing when its file is spoilt', async () => {
+  it('reports a damaged SQLite store as missing', async () => {
     const path = join(directory, 'store.sqlite');
     await start(name, { STORE_URL: `sqlite:${path}` });
     await untilReady();
@@ -178,7 +178,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
   });
 });
 
-it('the device service says that PostgreSQL is missing, gone or silent, and is ready again by itself', async () => {
+it('the device service reports that PostgreSQL is missing or silent, and recovers by itself', async () => {
   const postgres = await startPostgresServer();
   await start('device-service', { DATABASE_URL: postgres.url });
   await untilReady();

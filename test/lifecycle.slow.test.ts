@@ -1,5 +1,5 @@
 // requires: redis-server
-/** How a process ends while somebody uses it, and what a balancer in front of two of them makes of that. */
+/** How a process ends under load, alone and behind a balancer with two of them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Constellation,
@@ -83,8 +83,8 @@ async function stopInTime(member: Member): Promise<number | null> {
   return code;
 }
 
-describe('a process that is told to end', () => {
-  it('CF-02 is no longer ready at once, still answers for the shutdown delay, and ends in order', async () => {
+describe('a process that gets a signal to end', () => {
+  it('CF-02 is unready at once, still answers during the shutdown delay, and exits cleanly', async () => {
     const environment = { SHUTDOWN_DELAY_SECONDS: '2' };
     system = await startConstellation({ engine: 'sqlite', bootstrap, environment });
     const { members } = system;
@@ -104,7 +104,7 @@ describe('a process that is told to end', () => {
   }, 30_000);
 });
 
-describe('one of two gateways ends and comes back under 200 requests a second', () => {
+describe('one of two gateways restarts under 200 requests a second', () => {
   async function restartUnderLoad(looksAtReadiness: boolean) {
     const environment = {
       LOG_LEVEL: 'warn',
@@ -139,7 +139,7 @@ describe('one of two gateways ends and comes back under 200 requests a second', 
   );
 
   it(
-    'CF-02 fails nobody behind a balancer that tries the next when a connection is refused',
+    'CF-02 fails no request behind a balancer that retries refused connections elsewhere',
     () => restartUnderLoad(false),
     60_000,
   );

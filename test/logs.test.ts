@@ -137,7 +137,7 @@ describe('the authorization server writes one line a request', () => {
 });
 
 describe('the gateway and the device service write one line each', () => {
-  it('with one request id, the client, and what the service took of the time', async () => {
+  it('with one request id, the client, and the time of the service', async () => {
     const reply = await fetch(`${system.gatewayUrl}/api/device`, {
       headers: { authorization: `Bearer ${token}`, 'X-Request-Id': 'both-of-them' },
     });
@@ -158,17 +158,17 @@ describe('the gateway and the device service write one line each', () => {
     ]);
   });
 
-  it('with the code of a refusal, wherever it was refused', async () => {
+  it('with the code of a refusal by either of them', async () => {
     const ask = (path: string, id: string, headers: Record<string, string>) =>
       fetch(system.gatewayUrl + path, { headers: { 'X-Request-Id': id, ...headers } });
     const bearer = { authorization: `Bearer ${token}` };
-    await ask('/api/device', 'nobodys-token', { authorization: 'Bearer nobody' });
+    await ask('/api/device', 'unknown-token', { authorization: 'Bearer nobody' });
     await ask('/api/v1/device/none', 'not-there', bearer);
     const timestamp = String(Date.now());
     const sign = createHash('sha256').update(`${timestamp}wrong`).digest('hex');
     const signed = { 'X-Client-Id': 'one', 'X-Timestamp': timestamp, 'X-Sign': sign };
     await ask('/api/device', 'wrong-signature', signed);
-    expect(await linesOf('gateway', 'nobodys-token')).toMatchObject([
+    expect(await linesOf('gateway', 'unknown-token')).toMatchObject([
       { operation: 'device.list', status: 401, code: 'unauthorized' },
     ]);
     expect(await linesOf('gateway', 'not-there')).toMatchObject([
@@ -183,7 +183,7 @@ describe('the gateway and the device service write one line each', () => {
   });
 });
 
-it('on a terminal the lines are for people', async () => {
+it('on a terminal, the lines are formatted for people', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-terminal-'));
   const main = join(root, 'apps/device-service/src/main.ts');
   // A terminal of its own: Node sees one on its standard output.

@@ -139,7 +139,7 @@ async function useEverything(): Promise<void> {
 describe.each(apps)('%s', (app) => {
   const rows = headings[app].flatMap((heading) => tableRows(guide, heading));
 
-  it('exports what docs/operations/reference.md lists, with the type it says, and nothing else', async () => {
+  it('exports what docs/operations/reference.md lists, with the stated type, and nothing else', async () => {
     const families = await exported(app);
     const actual = [...families.values()].map(({ name, type }) => `${name} ${type}`);
     expect(rows.map((row) => `${firstName(row)} ${row.cells[1]}`).sort()).toEqual(actual.sort());
@@ -157,7 +157,7 @@ describe.each(apps)('%s', (app) => {
     expect(wrong).toEqual([]);
   });
 
-  it('says for each metric what it means and when to worry', () => {
+  it('describes each metric and when to act', () => {
     expect(rows.filter(({ cells }) => cells.length !== 5 || cells.includes(''))).toEqual([]);
   });
 });
@@ -168,13 +168,13 @@ it('every OAuth error of docs/errors.md is a value of the label code', () => {
   expect(stated.filter((code) => !known.includes(code))).toEqual([]);
 });
 
-it('every operation of the authorization server has a name of its list, which is a value of the label operation', () => {
+it('every operation of the authorization server is listed and a value of the label operation', () => {
   const app = readFileSync(join(root, 'apps/authorization-server/src/app.ts'), 'utf8');
   const used = [...app.matchAll(/(?:operation|limited)\('([a-z-]+)'\)/g)].map(([, name]) => name);
   expect([...new Set(used)].sort()).toEqual([...operationNames].sort());
 });
 
-describe('what is counted', () => {
+describe('the metrics', () => {
   it.each<[AppName, string, Record<string, string>]>([
     [
       'authorization-server',

@@ -181,14 +181,14 @@ async function expectMemoryToReturn(
   expect(after - before).toBeLessThan(MOST_MEBIBYTES);
 }
 
-test('memory of the authorization server over a minute without the store, at 250 requests a second', async () => {
+test('memory of the authorization server stays bounded for a minute without the store', async () => {
   const load = startLoad(250, (index, round) =>
     round % 2 === 0 ? tokenCall(index, round) : authorizeCall(index, round),
   );
   await expectMemoryToReturn('authorization-server', load);
 }, 360_000);
 
-test('memory of the gateway over a minute without the store, at 500 requests a second', async () => {
+test('memory of the gateway stays bounded for a minute without the store', async () => {
   const tokens = await Promise.all(
     Array.from({ length: USERS }, async (_, index) => {
       const { text } = await send(tokenCall(index, 0));

@@ -83,7 +83,7 @@ describe('a restart of Redis', () => {
     }
   });
 
-  it('brings back what an installation with the former users wrote, once its secrets were made again', async () => {
+  it('restores the data of an installation with the former users after its secrets are renewed', async () => {
     redis = await startContainerRedis(restrictedDefaultUser);
     const passwords = readFileSync(redis.aclFile, 'utf8').match(/#[0-9a-f]{64}/g);
     const store = createStore(redis.storeUrl);
@@ -118,7 +118,7 @@ const bootstrap = {
 };
 
 describe('after a restart of Redis', () => {
-  it('revocation, replay of a code and the account page work on what was issued before', async () => {
+  it('revocation, replay detection and the account page work for earlier tokens', async () => {
     redis = await startContainerRedis();
     const { storeUrl, server } = redis;
     const engine = { storeUrl, storedText: async () => '', stop: async () => undefined };

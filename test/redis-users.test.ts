@@ -43,7 +43,7 @@ describe('without a password', () => {
 describe('the user of the health check', () => {
   const login = ['--user', 'health', '--pass', 'none'];
 
-  it('asks whether Redis answers', async () => {
+  it('checks whether Redis answers', async () => {
     expect(await send(login, 'PING')).toBe('PONG');
   });
 
@@ -55,7 +55,7 @@ describe('the user of the health check', () => {
     ['EVAL', 'return 1', '0'],
     ['ACL', 'LIST'],
     ['CLIENT', 'LIST'],
-  ])('may not send %s', async (...words) => {
+  ])('cannot send %s', async (...words) => {
     expect(await send(login, ...words)).toContain('NOPERM');
   });
 });
@@ -70,7 +70,7 @@ describe('the operators’ user', () => {
     [['FAILOVER', 'ABORT'], /No failover in progress/],
     [['BGREWRITEAOF'], /rewriting started/],
     [['ACL', 'LIST'], /user health/],
-  ] as const)('may send %j', async (words, reply) => {
+  ] as const)('can send %j', async (words, reply) => {
     expect(await send(loginOf(redis.operatorUrl), ...words)).toMatch(reply);
   });
 });

@@ -49,7 +49,7 @@ afterAll(async () => {
   await system.stop();
 });
 
-it('CF-06 restarting two authorization servers and two gateways in turn costs 20 users nothing', async () => {
+it('CF-06 a rolling restart of two authorization servers and two gateways fails no request of 20 users', async () => {
   const users = Array.from({ length: USERS }, (_value, i) =>
     createVirtualUser({
       ...userClient(i),

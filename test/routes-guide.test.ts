@@ -1,4 +1,4 @@
-/** docs/routes.md says what the gateway reads: every member of the file, and an example that it takes. */
+/** docs/routes.md lists every member that the gateway reads, and its example is valid. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ describe('docs/routes.md', () => {
     }
   });
 
-  it('has an example that the gateway takes', () => {
+  it('has an example that the gateway accepts', () => {
     const path = join(directory, 'routes.json');
     writeFileSync(path, codeBlock(guide, 'json'));
     const { routes, upstreams } = loadRouting(path, 'http://localhost:8850');

@@ -8,7 +8,7 @@ import { createApp } from '../apps/authorization-server/src/app.ts';
 import { deviceRoutes } from '../apps/gateway/src/routes/device-routes.ts';
 import { root } from './source-tree.ts';
 
-/** A route as it is mounted: one that takes any method leaves the choice to what stands behind it. */
+/** A mounted route. One for any method leaves the choice to its handler. */
 export interface ServedRoute {
   readonly methods: readonly string[] | 'any';
   /** `/path/{parameter}` */
@@ -67,7 +67,7 @@ async function authorizationServerRoutes(): Promise<readonly ServedRoute[]> {
       cookieKeys: [randomBytes(32).toString('hex')],
       securityProfile: 'compatible',
     });
-    // Express does not remember where a router was mounted; app.ts says it, in the same order.
+    // Express does not remember where a router was mounted; app.ts lists it, in the same order.
     const source = readFileSync(join(root, 'apps/authorization-server/src/app.ts'), 'utf8');
     const mounts = [...source.matchAll(/app\.use\(\s*'([^']+)'/g)].map(([, path = '']) => path);
     const { stack } = (app as unknown as { readonly router: { readonly stack: readonly Layer[] } })

@@ -1,4 +1,4 @@
-/** docs/operations/reference.md states the limits that the servers have: no other, and none is left out. */
+/** docs/operations/reference.md states exactly the limits of the servers. */
 import { serverLimits } from '@gatehouse/http-server';
 import { expect, it } from '@jest/globals';
 import { readConfiguration } from '../apps/device-service/src/config.ts';

@@ -8,7 +8,7 @@ export interface Import {
   readonly line: number;
 }
 
-/** One file of ours, as far as the rules of the architecture look at it. */
+/** One source file, with the properties that the rules of the architecture check. */
 export interface SourceFile {
   /** From the root, with forward slashes. */
   readonly path: string;

@@ -61,7 +61,7 @@ async function until(isSo: () => Promise<boolean>, milliseconds: number): Promis
   expect(await isSo()).toBe(true);
 }
 
-it('a stopped device service is noticed within seconds, and works again without a restart', async () => {
+it('the gateway notices a stopped device service within seconds, and recovers without a restart', async () => {
   expect((await list()).status).toBe(200);
   expect(await circuit()).toBe(0);
 

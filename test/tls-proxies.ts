@@ -38,7 +38,7 @@ export function startNginx(place: ProxyPlace): Promise<RunningProxy> {
   const file = write(
     place,
     'nginx.conf',
-    // Its workers write what they buffer into a folder of ours.
+    // Its workers buffer bodies in a folder of the test.
     `${process.getuid?.() === 0 ? 'user root; ' : ''}daemon off; worker_processes 1; pid ${place.directory}/nginx.pid; error_log ${place.directory}/early.log;\n` +
       `events {}\nhttp { ${temporary} proxy_bind ${NGINX_ADDRESS};\n${example}\n}\n`,
   );

@@ -117,7 +117,7 @@ describe.each([
     return { 'X-Client-Id': clientId, 'X-Timestamp': timestamp, 'X-Sign': digest.digest('hex') };
   }
 
-  it('signs a person in whose application sends long parameters', async () => {
+  it('signs a user in whose application sends long parameters', async () => {
     const query = { response_type: 'code', client_id: 'app', redirect_uri: redirectUri };
     const parameters = { ...query, scope: 'openid device:read', login_hint: 'x'.repeat(3800) };
     const landed = await authorizeAsUser(
@@ -128,7 +128,7 @@ describe.each([
     expect(landed.searchParams.has('code')).toBe(true);
   });
 
-  it('signs a person in, with cookies that are Secure and bound to the host', async () => {
+  it('signs a user in, with cookies that are Secure and bound to the host', async () => {
     const visitor = createPageVisitor(send);
     const query = { response_type: 'code', client_id: 'app', redirect_uri: redirectUri };
     const landed = await authorizeAsUser(
@@ -152,7 +152,7 @@ describe.each([
     expect(redeemed.status).toBe(200);
   });
 
-  it('sets every cookie Secure, and says HSTS', async () => {
+  it('sets every cookie Secure, and sends HSTS', async () => {
     const query = { response_type: 'code', client_id: 'app', redirect_uri: redirectUri };
     const { headers } = await send(`${issuer}/authorize?${new URLSearchParams(query)}`);
     const cookies = headers.getSetCookie();
@@ -161,14 +161,14 @@ describe.each([
     expect(headers.get('strict-transport-security')).toBe('max-age=31536000');
   });
 
-  it('speaks of its public address, whatever Host and forwarded headers say', async () => {
+  it('uses its public address, whatever Host and forwarding headers contain', async () => {
     const reply = await send(`${issuer}/.well-known/openid-configuration`, {
       headers: { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http' },
     });
     expect(await reply.json()).toMatchObject({ issuer, token_endpoint: `${issuer}/token` });
   });
 
-  it('passes bearer, query and signed calls on, byte by byte', async () => {
+  it('forwards bearer, query and signed requests unchanged', async () => {
     const token = await issueToken();
     const bearer = await send(`${gateway}/api/device`, {
       headers: { authorization: `Bearer ${token}` },
@@ -204,12 +204,12 @@ describe.each([
       },
       body: JSON.stringify(devices),
     });
-    // Whatever is wrong with them, it is the device service that says so.
+    // The reply, even a refusal, comes from the device service.
     expect(reply.headers.get('content-type')).toContain('application/json');
     expect([200, 400]).toContain(reply.status);
   });
 
-  it('lets the gateway answer a body that is too large, in its own words', async () => {
+  it('lets the gateway answer a body that is too large', async () => {
     const reply = await send(`${gateway}/device-instance`, {
       method: 'POST',
       headers: { authorization: `Bearer ${await issueToken()}` },
@@ -233,7 +233,7 @@ describe.each([
     await once(reply, 'end');
   });
 
-  it('RL-01 lets the servers see who calls, and no one pretend to be somebody else', async () => {
+  it('RL-01 lets the servers see the address of the caller, which a caller cannot forge', async () => {
     const forged = {
       'X-Forwarded-For': CALLER,
       Forwarded: `for=${CALLER}`,
@@ -251,14 +251,14 @@ describe.each([
   });
 
   if (proxyAddress !== '127.0.0.1') {
-    it('RL-01 is not spoken for by who connects past it', async () => {
+    it('RL-01 is not trusted from a caller that bypasses it', async () => {
       const past = (headers: Record<string, string>) =>
         fetch(`${system.gatewayUrl}/api/device`, { headers: { ...sign('here'), ...headers } });
       expect((await past({ 'X-Forwarded-For': CALLER })).status).toBe(403);
     });
   }
 
-  it('SL-03 leaves no secret in its log, also when a server is away', async () => {
+  it('SL-03 leaves no secret in its log, even if a server is down', async () => {
     const token = await issueToken();
     expect((await send(`${gateway}/api/device?access_token=${token}`)).status).toBe(200);
     await system.processes[1]?.stop();

@@ -112,7 +112,7 @@ describe('on Unix sockets', () => {
     },
   );
 
-  it('the gateway says where it listens', () => {
+  it('the gateway logs where it listens', () => {
     const lines = memberOf('gateway').process.output().split('\n');
     const listening = lines.find((line) => line.includes('"msg":"listening"')) ?? '{}';
     expect(JSON.parse(listening)).toMatchObject({ port: sockets.gateway });

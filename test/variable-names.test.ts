@@ -1,4 +1,4 @@
-/** What the apps take for a misspelt name (CF-07) follows from what all of them read. */
+/** The apps derive misspelled names (CF-07) from the variables that they read. */
 import { findMisspeltVariables, knownVariables } from '@gatehouse/configuration';
 import { expect, it } from '@jest/globals';
 import { variablesOfApps, variablesOfContainers, variablesOfScripts } from './read-variables.ts';
@@ -10,7 +10,7 @@ it('CF-07 every variable that an app reads is known to all apps, and no other', 
   expect([...knownVariables].sort()).toEqual([...read].sort());
 });
 
-it('CF-07 no variable of our scripts and containers is taken for a misspelt one', () => {
+it('CF-07 no variable of the scripts and containers looks misspelled', () => {
   const names = [...variablesOfScripts(), ...variablesOfContainers(), 'NODE_OPTIONS'];
   expect(names).toContain('GATEHOUSE_IMAGE');
   expect(findMisspeltVariables(Object.fromEntries(names.map((name) => [name, 'set'])))).toEqual([]);

@@ -50,7 +50,7 @@ function withClockOffBy(milliseconds: number) {
   return fetch(`${platform.urls.gateway}/api/device`, { headers });
 }
 
-/** As a cell of the table says it. */
+/** In the form of a cell of the table. */
 async function describeReply(asked: Promise<Response>): Promise<string> {
   const reply = await asked.catch(() => undefined);
   if (reply === undefined) {
@@ -165,7 +165,7 @@ async function untilWhole(): Promise<void> {
 }
 
 describe.each(rows.filter(({ what }) => what in failures))('$what', ({ what, ...stated }) => {
-  it('is answered as docs/operations/troubleshoot.md says, and heals', async () => {
+  it('gets the reply that docs/operations/troubleshoot.md states, and recovers', async () => {
     await untilWhole();
     const logs = apps.map((app) => platform.process(app));
     const before = logs.map((each) => each.output().length);

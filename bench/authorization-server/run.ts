@@ -1,5 +1,5 @@
 /**
- * client_credentials at /token: Gatehouse over Redis beside bare oidc-provider in memory, each pinned to core 0 in
+ * client_credentials at /token: Gatehouse over Redis compared with bare oidc-provider in memory, each pinned to core 0 in
  * turn, wrk and Redis on core 1, several rounds A B A B; the median of the ratios is the figure.
  *
  *   node bench/authorization-server/run.ts [rounds] [seconds]

@@ -10,7 +10,7 @@ export const PRODUCTS = 10;
 export const BUSY_EVERY = 50;
 
 /**
- * Fills a migrated database with devices of one organisation, a tenth of them a product, 60 % offline, 30 %
+ * Fills a migrated database with devices of one organization, a tenth of them a product, 60 % offline, 30 %
  * online, 10 % notActive, and twice as many log records. One statement a table: a million devices take a
  * minute. The tables' own triggers count the devices.
  */

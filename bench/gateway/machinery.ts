@@ -1,4 +1,4 @@
-/** Processes pinned to cores, and one measurement: wrk on core 1, the CPU time of what is measured beside it. */
+/** Processes pinned to cores, and one measurement: wrk on core 1, the CPU time of the measured process next to it. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

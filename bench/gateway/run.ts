@@ -1,5 +1,5 @@
 /**
- * The gateway beside what else one could put in front of a service, each pinned to core 0 in turn; wrk, the nginx
+ * The gateway compared with other proxies that could precede a service, each pinned to core 0 in turn; wrk, the nginx
  * upstream and Redis on core 1. All in one run, in rounds; medians, and ratios of medians.
  *
  *   node bench/gateway/run.ts [rounds] [seconds] [only these subjects, separated by commas]

@@ -1,5 +1,5 @@
 /**
- * Good requests at the gateway and at the authorization server, alone and beside 500 slow clients of
+ * Good requests at the gateway and at the authorization server, alone and next to 500 slow clients of
  * slowhttptest: slow headers (-H), slow bodies (-B), slow readers (-X). Quiet and slow in turns; the medians of the
  * rounds are the figures. Ends with 1 where a median of p99 is more than twice, and 20 ms over, the quiet one.
  *
@@ -27,7 +27,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const client = { clientId: 'bench', secureKey: 'benchKey0123456789abcdef' };
 const basic = `Basic ${btoa(`${client.clientId}:${client.secureKey}`)}`;
 
-/** What slowhttptest is told about where a server is, beside the kind of slowness. */
+/** The arguments of slowhttptest for a server, in addition to the kind of slowness. */
 interface Target {
   readonly name: string;
   readonly good: { readonly url: string; readonly init: RequestInit };
@@ -56,7 +56,7 @@ const system = await startConstellation({
 try {
   const targets = await prepare(system);
   console.log(
-    '| Server | 500 slow | p50 quiet | p50 beside | p99 quiet | p99 beside | p99 ratio | failed quiet, beside |',
+    '| Server | 500 slow | p50 quiet | p50 loaded | p99 quiet | p99 loaded | p99 ratio | failed quiet, loaded |',
   );
   console.log('|---|---|---|---|---|---|---|---|');
   for (const target of targets) {
@@ -179,7 +179,7 @@ async function prepare(constellation: Constellation): Promise<readonly Target[]>
   ];
 }
 
-/** A device so large that its description does not fit into what the kernel takes for a slow reader. */
+/** A device so large that its description does not fit into the kernel's buffers for a slow reader. */
 async function makeDevice(gateway: string, token: string): Promise<void> {
   const reply = await fetch(`${gateway}/device-instance`, {
     method: 'POST',

@@ -1,6 +1,6 @@
 /**
  * CF-08: everything is used by many at once for a while, and memory and handles are looked at. Ends with 1 when memory
- * or handles still grow in the second half, or when somebody got something else than was to be expected.
+ * or handles still grow in the second half, or when a request got an unexpected reply.
  *
  *   node bench/soak/run.ts [minutes] [users] [sqlite | redis]
  *   NODE_OPTIONS=… MALLOC_ARENA_MAX=… node bench/soak/run.ts …   the apps get what begins so
@@ -118,7 +118,7 @@ function report(app: string, samples: readonly Sample[]): boolean {
   );
 }
 
-/** What hashing takes for a moment does not count. */
+/** The short peak of password hashing does not count. */
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

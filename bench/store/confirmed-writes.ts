@@ -9,7 +9,7 @@ import { startRedisServer } from '@gatehouse/testing';
 
 const rounds = Number(process.argv[2] ?? 3);
 const CLAIMS = 8000;
-const concurrencies = [1, 16, 256];
+const concurrencyLevels = [1, 16, 256];
 
 const alone = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
 const master = await startRedisServer({
@@ -29,7 +29,7 @@ const stores = { 'no replicas': createStore(alone.url), 'two replicas': createSt
 
 const samples = new Map<string, { rate: number[]; p50: number[]; p99: number[] }>();
 for (let round = 0; round <= rounds; round += 1) {
-  for (const concurrency of concurrencies) {
+  for (const concurrency of concurrencyLevels) {
     for (const [name, store] of Object.entries(stores)) {
       const result = await measure(store, concurrency, round);
       if (round > 0) {

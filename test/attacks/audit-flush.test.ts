@@ -47,7 +47,7 @@ describe.each(storeEngines)('flushing the audit trail on %s', (engine) => {
     rmSync(directory, { recursive: true });
   });
 
-  it('leaves every failure and lock of a known user in place', async () => {
+  it('keeps every failure and lock of a known user', async () => {
     const { authorizationServerUrl: issuer, gatewayUrl } = system;
     const post = (path: string, authorization: string, fields: Record<string, string>) => ({
       ...{ url: `${issuer}${path}`, method: 'POST', headers: { authorization } },

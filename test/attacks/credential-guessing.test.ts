@@ -64,7 +64,7 @@ describe.each(storeEngines)('guessing credentials on %s', (engine) => {
       }),
     });
 
-  it('ends a captured code after a few of 30 wrong verifiers', async () => {
+  it('revokes a captured code after a few of 30 wrong verifiers', async () => {
     const verifier = newVerifier();
     const landing = await authorizeAsUser(authorizationUrl(verifier), user);
     const code = landing.searchParams.get('code') ?? '';
@@ -76,7 +76,7 @@ describe.each(storeEngines)('guessing credentials on %s', (engine) => {
     expect((await redeem(code, verifier)).status).toBe(400);
   });
 
-  /** Signs in at the account page and says whether that worked. */
+  /** Signs in at the account page. Returns whether that worked. */
   async function signsIn(visitor: PageVisitor): Promise<boolean> {
     let page = await visitor.get(`${issuer}/logout`);
     if (page.body.includes('/logout/confirm')) {
@@ -89,7 +89,7 @@ describe.each(storeEngines)('guessing credentials on %s', (engine) => {
     return (await visitor.submit(page, user)).status === 303;
   }
 
-  it('does not lock the browser of an earlier sign-in out with wrong passwords from elsewhere', async () => {
+  it('does not lock out the browser of an earlier sign-in with wrong passwords from elsewhere', async () => {
     const browser = createPageVisitor();
     expect(await signsIn(browser)).toBe(true);
     const authorization = `Basic ${btoa(`${machine.clientId}:${machine.secureKey}`)}`;

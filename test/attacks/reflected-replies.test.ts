@@ -151,7 +151,7 @@ describe.each(storeEngines.flatMap((engine) => profiles.map((profile) => ({ engi
       }
     });
 
-    it('have changed nothing, and the client goes on', async () => {
+    it('have changed nothing, and the client continues to work', async () => {
       const { status, captured } = await signed('POST', '/device-instance/_query', '{}');
       expect(status).toBe(200);
       expect(JSON.parse(captured.text)).toMatchObject({

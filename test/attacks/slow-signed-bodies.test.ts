@@ -83,7 +83,7 @@ async function residentMebibytes(): Promise<number> {
   return Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]) / MIB;
 }
 
-it('slow signed bodies turn away no other signed request', async () => {
+it('slow signed bodies cause no refusal of other signed requests', async () => {
   expect(await create(10)).toBe(200);
   const before = await residentMebibytes();
   const end = performance.now() + ATTACK_SECONDS * 1000;

@@ -85,7 +85,7 @@ async function isAlive(token: string): Promise<boolean> {
 }
 
 describe('RD-20 a tier of containers', () => {
-  it('is copied, into files that nobody else may read, and goes on', async () => {
+  it('is copied into files that no other user may read, and continues to run', async () => {
     kept = await issueToken();
     revoked = await issueToken();
     const signedIn = await requestToken(tier, users.web, {
@@ -118,7 +118,7 @@ describe('RD-20 a tier of containers', () => {
     expect([(await listWith(kept)).status, (await listWith(revoked)).status]).toEqual([200, 200]);
   }
 
-  it('goes on after a copy that failed, and keeps the volumes that have no whole copy', async () => {
+  it('continues after a failed copy, and keeps the volumes without a complete copy', async () => {
     const broken = join(directory, 'broken');
     mkdirSync(join(broken, 'store.tar'), { recursive: true });
     expect(() => runBlock('backup-containers', broken)).toThrow('store.tar: Is a directory');
@@ -135,7 +135,7 @@ describe('RD-20 a tier of containers', () => {
     expect([await tier.containers(), volumes]).toEqual([[], '']);
   });
 
-  it('has its store again, and ends what was issued before any app runs', async () => {
+  it('has its store again, and revokes earlier tokens before an app runs', async () => {
     const commands = commandsNamed('restore-containers').trim().split('\n');
     const last = commands.pop() ?? '';
     expect(last).toContain('revoke all');
@@ -148,7 +148,7 @@ describe('RD-20 a tier of containers', () => {
     expect(running.map(serviceOf).sort()).toEqual(['postgres', 'redis']);
   });
 
-  it('has its clients, users and devices again, and takes no old token', async () => {
+  it('has its clients, users and devices again, and rejects old tokens', async () => {
     runBlock('start-containers');
     // What is issued within a second of a revocation counts as before (docs/decisions/0022).
     await sleep(2000);
@@ -194,7 +194,7 @@ describe('a tier of containers whose secrets became known', () => {
     expect((await listWith(access)).status).toBe(401);
   }
 
-  it('has another password for its database, and takes the old one no more', async () => {
+  it('has a new password for its database, and rejects the old one', async () => {
     const { password } = new URL(await read(files.database));
     const signIn = () => {
       const query = ['psql', '-XAtq', '-h', 'postgres', '-U', 'gatehouse_devices', 'devices'];
@@ -207,7 +207,7 @@ describe('a tier of containers whose secrets became known', () => {
     await isWhole();
   });
 
-  it('has another password for its store, and takes the old one no more', async () => {
+  it('has a new password for its store, and rejects the old one', async () => {
     const { password } = new URL(await read(files.store));
     const ask = () => {
       const login = ['--user', 'gatehouse', '--pass', password, '--no-auth-warning'];
@@ -219,7 +219,7 @@ describe('a tier of containers whose secrets became known', () => {
     await isWhole();
   });
 
-  it('has another key for its cookies, and still knows the one before', async () => {
+  it('has a new key for its cookies, and still accepts the previous one', async () => {
     const [before] = (await read(files.cookies)).split('\n');
     await renew('renew-cookie-keys');
     const keys = (await read(files.cookies)).trim().split('\n');
@@ -228,7 +228,7 @@ describe('a tier of containers whose secrets became known', () => {
     await isWhole();
   });
 
-  it('has another password for the operators’ Redis user, and takes the old one no more', async () => {
+  it('has a new password for the operators’ Redis user, and rejects the old one', async () => {
     const before = await read(files.operator);
     await renew('renew-operator-password');
     expect(await read(files.operator)).not.toBe(before);
@@ -241,7 +241,7 @@ describe('a tier of containers whose secrets became known', () => {
     await isWhole();
   });
 
-  it('and Redis dropped nothing in all its restarts', async () => {
+  it('keeps everything in Redis over all restarts', async () => {
     const log = await tier.compose('logs', '--no-color', 'redis');
     expect(log).toContain('DB loaded from append only file');
     expect(log).not.toMatch(/CRITICAL|NOPERM/);
@@ -252,7 +252,7 @@ describe('a tier of containers whose secrets became known', () => {
     [['--renew']],
     [['renew', 'store']],
     [['--renew', 'store', '--renew', 'cookies']],
-  ])('changes nothing for %j, which names no secret or more than one', async (wrong) => {
+  ])('changes nothing for %j, which does not name exactly one secret', async (wrong) => {
     const before = [await read(files.store), await read(files.cookies)];
     const words = ['run', '--rm', '-T', '--no-deps', 'secrets'];
     const renewal = tier.compose(...words, 'scripts/container/make-secrets.ts', ...wrong);
@@ -263,7 +263,7 @@ describe('a tier of containers whose secrets became known', () => {
   });
 });
 
-it('a tier of containers whose PostgreSQL was cut short at its first start is brought back by the commands for a new password', async () => {
+it('the commands for a new password repair a PostgreSQL that was interrupted at its first start', async () => {
   const superuser = ['psql', '-qX', '-v', 'ON_ERROR_STOP=1', '-U', 'postgres', '-d', 'postgres'];
   await tier.compose('stop', 'device-service');
   const missing = ['drop database devices', 'drop role gatehouse_devices'];

@@ -4,7 +4,7 @@ import type { Tier } from './tier.ts';
 export const redirectUri = 'https://app.example/callback';
 export const alice = { username: 'alice' } as const;
 
-/** Who uses the tier in a test, with the secrets that the operators' commands printed. */
+/** The users of the tier in a test, with the secrets that the operators' commands printed. */
 export interface Users {
   /** Every grant that a client with a secret may use. */
   readonly web: { readonly clientId: string; readonly secureKey: string };
@@ -13,7 +13,7 @@ export interface Users {
   readonly alice: { readonly username: string; readonly password: string };
 }
 
-/** Registers an organisation, clients and a person with the operators' commands. */
+/** Registers an organization, clients and a user with the operators' commands. */
 export async function registerUsers(tier: Tier): Promise<Users> {
   await tier.gatehouse('organizations', 'add', 'acme');
   const scopes = ['device:read', 'device:write', 'device:log', 'device:report', 'openid'];

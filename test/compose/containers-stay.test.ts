@@ -27,7 +27,7 @@ describe('after up --build', () => {
     expect(await identifiers()).toEqual(before);
   });
 
-  it('a build of the same sources, with every profile, recreates none either', async () => {
+  it('a build of the same sources, with every profile, recreates no container', async () => {
     const before = await identifiers();
     await tier.compose('--profile', '*', 'build');
     await tier.compose('up', '--detach', '--wait');
@@ -46,14 +46,14 @@ describe('down with every profile', () => {
     };
   };
 
-  it('leaves the volumes alone, and nothing else', async () => {
+  it('keeps the volumes and nothing else', async () => {
     await tier.compose('up', '--detach', '--wait', 'demo-application');
     await tier.compose('--profile', '*', 'down');
     const { volumes, ...rest } = await left();
     expect([rest, volumes > 0]).toEqual([{ containers: '', networks: '' }, true]);
   });
 
-  it('leaves nothing with --volumes', async () => {
+  it('keeps nothing with --volumes', async () => {
     await tier.compose('up', '--detach', '--wait', 'demo-application');
     await tier.compose('--profile', '*', 'down', '--volumes');
     expect(await left()).toEqual({ containers: '', networks: '', volumes: 0 });

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => tier.remove(), 60_000);
 
 describe('every container', () => {
-  it.each([...services, 'secrets'])('%s runs without rights, within limits', (service) => {
+  it.each([...services, 'secrets'])('%s runs without privileges and within limits', (service) => {
     const { HostConfig: host, Config } = containers.get(service) as Container;
     expect(host).toMatchObject({
       Privileged: false,
@@ -132,7 +132,7 @@ describe('the networks', () => {
     expect((await tier.node(service, script)).trim()).toBe('ENETUNREACH');
   });
 
-  /** Every port that anything of ours listens on, at every address and name of the private containers. */
+  /** Every port that the tier listens on, at every address and name of the private containers. */
   async function privatePlaces(): Promise<readonly (readonly [string, number])[]> {
     const names = [...apps, 'redis', 'postgres'];
     const hosts = [...(await addressesOf(names)).values()].flat();
@@ -141,14 +141,14 @@ describe('the networks', () => {
     return [...hosts, ...names].flatMap((host) => ports.map((port) => [host, port] as const));
   }
 
-  it('let a container beside the public ports reach none of the private ones', async () => {
+  it('let a container next to the public ports reach no private port', async () => {
     const script = probeScript(await privatePlaces());
     const place = ['--network', `${tier.project}_edge`];
     const reached = await docker('run', '--rm', ...place, 'gatehouse:test', '-e', script);
     expect(JSON.parse(reached)).toEqual([]);
   }, 60_000);
 
-  it('let who is on the host reach none of the private ones, by whatever address', async () => {
+  it('let the host reach no private port, by any address', async () => {
     const [nginx = ''] = (await addressesOf(['nginx'])).get('nginx') ?? [];
     // The same look finds what is there to be found.
     const places = [...(await privatePlaces()), [nginx, 9000] as const];
@@ -161,7 +161,7 @@ describe('the networks', () => {
     ['device-service', 'postgres', 5432],
     ['gateway', 'device-service', 8950],
     ['device-service', 'gateway', 8944],
-  ])('let %s reach %s, port %d, by the same look', async (service, host, port) => {
+  ])('let %s reach %s on port %d, in the same test', async (service, host, port) => {
     expect(JSON.parse(await tier.node(service, probeScript([[host, port]])))).toEqual([
       [host, port],
     ]);
@@ -172,7 +172,7 @@ describe('the networks', () => {
     ['authorization-server', { '/run/gatehouse': true }],
     ['gateway', { '/run/gatehouse': true }],
     ['device-service', {}],
-  ])('have sockets in their place, which only its own app can take: %s', (service, wanted) => {
+  ])('have sockets that only the right app can listen on: %s', (service, wanted) => {
     const mounts = containers.get(service)?.Mounts ?? [];
     const ofSockets = mounts.filter(({ Name = '' }) => Name.endsWith('-sockets'));
     expect(Object.fromEntries(ofSockets.map((each) => [each.Destination, each.RW]))).toEqual(
@@ -196,7 +196,7 @@ describe('the networks', () => {
 });
 
 describe('the image', () => {
-  it('holds no development dependency, no test and nothing of the machine that built it', async () => {
+  it('contains no development dependency, no test and nothing of the build machine', async () => {
     const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
     const development = Object.entries(lock.packages as Record<string, { dev?: boolean }>)
       .filter(([, { dev }]) => dev === true)
@@ -290,7 +290,7 @@ describe('SL-05 a secret', () => {
     return [...secrets].filter(([, value]) => text.includes(value)).map(([name]) => name);
   }
 
-  it('is long and random, and known by name here', () => {
+  it('is long, random and listed in this test', () => {
     expect(secrets.size).toBe(14);
     for (const value of secrets.values()) {
       expect(value.length).toBeGreaterThanOrEqual(20);
@@ -316,7 +316,7 @@ describe('SL-05 a secret', () => {
 
   it('is not in the environment of any process', async () => {
     for (const service of services) {
-      // A health check may end while it is looked at: what cannot be read is left out.
+      // A health check may end while it is looked at: unreadable entries are skipped.
       const words = ['sh', '-c', 'cat /proc/[0-9]*/environ 2>/dev/null; true'];
       const text = await tier.compose('exec', '-T', service, ...words);
       // The app, and the two that read; init hides its own. Other servers write their title over what Linux shows of it.
@@ -332,7 +332,7 @@ describe('SL-05 a secret', () => {
     expect(found(log)).toEqual([]);
   });
 
-  it('is not in what nginx says of a request that it answered itself: one line without the request', async () => {
+  it('is not in the line that nginx logs for its own replies', async () => {
     const log = await tier.compose('logs', '--no-color', '--no-log-prefix', 'nginx');
     // Some versions of compose put a control sequence before each line.
     const lines = log.match(/\{"level".*/g) ?? [];
@@ -366,13 +366,13 @@ describe('SL-05 a secret', () => {
     expect(ofSecrets.every(({ RW }) => !RW)).toBe(true);
   });
 
-  it('is a file that nobody but the apps’ user can read', async () => {
+  it('is a file that only the user of the apps can read', async () => {
     const script =
       "console.log(require('fs').statSync('/secrets/store/master.key').mode.toString(8))";
     expect((await tier.node('gateway', script)).trim()).toBe('100400');
   });
 
-  it('of Redis opens nothing but the store’s commands, and no password opens nothing', async () => {
+  it('of Redis allows only the commands of the store, and a missing password allows nothing', async () => {
     const attempt = (...words: readonly string[]) =>
       tier.compose('exec', '-T', 'redis', 'redis-cli', ...words).catch((error) => String(error));
     for (const command of [['PING'], ['FLUSHALL'], ['GET', 'not-before']]) {
@@ -390,7 +390,7 @@ describe('SL-05 a secret', () => {
     expect(await attempt(...login, 'INFO', 'persistence')).toMatch(/aof_enabled:1/);
   });
 
-  it('of PostgreSQL opens one database, as a role without rights, and the superuser has none', async () => {
+  it('of PostgreSQL opens one database as an unprivileged role, and the superuser has no password', async () => {
     const query = (database: string, sql: string) =>
       tier.compose(
         'exec',

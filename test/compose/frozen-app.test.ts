@@ -48,7 +48,7 @@ describe.each([
   ['gateway', list],
   ['authorization-server', post],
 ] as const)('a frozen %s', (service, call) => {
-  it('keeps no caller waiting for long, and is restarted without an operator', async () => {
+  it('delays no caller for long, and restarts without an operator', async () => {
     const before = await containerOf(service);
     await tier.compose(
       'exec',
@@ -79,7 +79,7 @@ describe.each([
   });
 });
 
-it('an app that replies that it is not ready is not restarted', async () => {
+it('an app that reports that it is not ready is not restarted', async () => {
   await tier.compose('stop', 'redis');
   const pid = () => tier.compose('exec', '-T', 'gateway', 'cat', '/proc/1/task/1/children');
   const before = await pid();

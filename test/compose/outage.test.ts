@@ -84,7 +84,7 @@ async function containerOf(service: string) {
   return found;
 }
 
-/** What may be answered while somebody is away, never anything else: no 401, no 404, no 2xx that is a lie. */
+/** The only replies during an outage: no 401, no 404, no wrong 2xx. */
 const away: Readonly<Record<string, Readonly<Partial<Record<Probe, readonly number[]>>>>> = {
   redis: { bearer: [503], signed: [503], token: [503] },
   postgres: { bearer: [502, 503], signed: [502, 503] },
@@ -94,7 +94,7 @@ const away: Readonly<Record<string, Readonly<Partial<Record<Probe, readonly numb
 };
 
 describe.each(Object.entries(away))('without %s', (service, answers) => {
-  it('requests that need it are refused, the others are answered, and all is whole with it again', async () => {
+  it('only requests that need it fail, and all succeed after it returns', async () => {
     expect(await statuses()).toEqual(whole);
     await docker('kill', (await containerOf(service)).Id);
     await sleep(OUTAGE_MILLISECONDS);
@@ -112,7 +112,7 @@ describe.each(Object.entries(away))('without %s', (service, answers) => {
 });
 
 describe.each([...Object.keys(away), 'nginx'])('%s that crashes', (service) => {
-  it('comes back by itself, and nobody gets a wrong answer meanwhile', async () => {
+  it('restarts by itself, and no caller gets a wrong reply meanwhile', async () => {
     const before = await containerOf(service);
     // Everything but init, as a crash takes it: the restart policy answers that, and not `docker kill`.
     await tier.compose('exec', '-T', service, 'sh', '-c', 'kill -9 -1').catch(() => undefined);

@@ -43,8 +43,8 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 }, 60_000);
 
-describe('a service of one’s own', () => {
-  it('hears who is calling, with each kind of credential', async () => {
+describe('a custom service', () => {
+  it('gets the identity of the caller, with each kind of credential', async () => {
     const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
     const bearer = { authorization: `Bearer ${body.access_token}` };
     const reply = { organization: 'acme', client: 'web' };
@@ -59,7 +59,7 @@ describe('a service of one’s own', () => {
     });
   });
 
-  it('hears of nobody without one, and of nothing that the file does not name', async () => {
+  it('gets no request without a credential, and none that the file does not list', async () => {
     expect(await callGateway(tier, '/telemetry/pump-1')).toMatchObject({ status: 401 });
     const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
     const headers = { authorization: `Bearer ${body.access_token}` };
@@ -67,11 +67,11 @@ describe('a service of one’s own', () => {
     expect(
       await callGateway(tier, '/telemetry/pump-1', { method: 'DELETE', headers }),
     ).toMatchObject({ status: 405 });
-    // What is built in is served beside it.
+    // The built-in routes are served as well.
     expect(await callGateway(tier, '/api/device', { headers })).toMatchObject({ status: 200 });
   });
 
-  it('refuses who comes past the gateway, with a token or without', async () => {
+  it('rejects requests that bypass the gateway, with or without a token', async () => {
     const script = `Promise.all(['', 'Bearer x', 'Bearer ey.ey.x'].map((authorization) =>
       fetch('http://telemetry:8860/telemetry/pump-1', { headers: { authorization } }).then((r) => r.status)))
       .then((all) => console.log(JSON.stringify(all)));`;

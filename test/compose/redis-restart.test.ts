@@ -71,7 +71,7 @@ describe.each([
   ['docker compose restart redis', restart],
   ['docker compose down and up', downAndUp],
 ])('after %s', (_name, interrupt) => {
-  it('revocation, replay of a code and the account page work on what was issued before', async () => {
+  it('revocation, replay detection and the account page work for earlier tokens', async () => {
     const visitor = createPageVisitor();
     const first = await signIn(visitor);
     const second = await signIn(visitor);
@@ -90,7 +90,7 @@ describe.each([
     expect([(await redeem(second.code)).status, await statusWith(second)]).toEqual([400, 401]);
   });
 
-  it('Redis’s log reports no transaction that it dropped', async () => {
+  it('the log of Redis reports no dropped transaction', async () => {
     const log = await tier.compose('logs', '--no-color', 'redis');
     expect(log).toContain('DB loaded from append only file');
     expect(log).not.toMatch(/CRITICAL|NOPERM/);
@@ -103,7 +103,7 @@ describe('the operators’ user of Redis', () => {
   const identifiers = async () =>
     Object.fromEntries((await tier.containers()).map((each) => [serviceOf(each), each.Id]));
 
-  it('gives the store more memory, and no container is replaced for it', async () => {
+  it('gives the store more memory without replacing a container', async () => {
     const before = await identifiers();
     expect(await send('config', 'set', 'maxmemory', '320mb')).toBe('OK\n');
     expect(await send('info', 'memory')).toContain('maxmemory:335544320');

@@ -47,7 +47,7 @@ async function restartAllInTurn(): Promise<void> {
 }
 
 describe('a rolling restart of two authorization servers and two gateways', () => {
-  it('spreads requests over both of each kind', async () => {
+  it('spreads requests over both instances of each app', async () => {
     const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
     for (let i = 0; i < 40; i += 1) {
       await callGateway(tier, '/api/device', {
@@ -103,7 +103,7 @@ describe('a rolling restart of two authorization servers and two gateways', () =
   }, 300_000);
 
   it(`CF-06 loses no refresh token of ${VIRTUAL_USERS} users, and answers no 5xx`, async () => {
-    // One at a time: passwords are slow to check by design, and too many at once are refused (503).
+    // One at a time: passwords are slow to check by design, and the server answers 503 to too many at once.
     let line: Promise<unknown> = Promise.resolve();
     const signIn = (work: () => Promise<string>) => {
       const turn = line.then(work);

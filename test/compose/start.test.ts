@@ -23,10 +23,10 @@ function paste(command: string): string {
 }
 
 describe('docker compose up', () => {
-  it('has everything healthy within 20 s', async () => {
+  it('has every container healthy within 20 s', async () => {
     process.stdout.write(`docker compose up, all healthy: ${milliseconds} ms\n`);
     if (milliseconds >= START_LIMIT_MILLISECONDS) {
-      // Once more: a busy machine is no slow start.
+      // Again: a busy machine is no slow start.
       await tier.remove();
       milliseconds = await tier.up();
       process.stdout.write(`again: ${milliseconds} ms\n`);
@@ -57,7 +57,7 @@ describe('docker compose up', () => {
     ]);
   });
 
-  it('says which port is taken, and starts nothing twice', async () => {
+  it('names the port that is in use, and starts nothing twice', async () => {
     const port = new URL(tier.gatewayUrl).port;
     const other = await createTier({ environment: { GATEWAY_PORT: port } });
     try {
@@ -71,13 +71,13 @@ describe('docker compose up', () => {
 describe('the demo', () => {
   let message: string;
 
-  it('does not exist before somebody asks for it', async () => {
+  it('does not exist before an operator asks for it', async () => {
     expect(await tier.gatehouse('clients', 'list')).toEqual({ clients: [] });
     expect(await tier.gatehouse('users', 'list')).toEqual({ users: [] });
     expect(await tier.gatehouse('organizations', 'list')).toEqual({ organizations: [] });
   }, 60_000);
 
-  it('prints the commands of npm start, and the same ones again', async () => {
+  it('prints the commands of npm start, and the same commands again', async () => {
     message = await tier.compose('run', '--rm', '-T', 'demo');
     expect(await tier.compose('run', '--rm', '-T', 'demo')).toBe(message);
     expect(message).toContain('Gatehouse is running.');
@@ -93,7 +93,7 @@ describe('the demo', () => {
     expect(JSON.parse(paste(command))).toMatchObject(reply);
   });
 
-  it('prints the address of a browser sign-in that ends with the devices of the person', async () => {
+  it('prints the address of a browser sign-in that ends with the devices of the user', async () => {
     await tier.compose('up', '--detach', '--no-build', '--wait', 'demo-application');
     const [, username = '', password = ''] =
       /as (\w+) with the password (\w+):/.exec(message) ?? [];
@@ -115,14 +115,14 @@ describe('the demo', () => {
     }
   }, 120_000);
 
-  it('is refused where the address is public', async () => {
+  it('is rejected on a public address', async () => {
     const words = ['run', '--rm', '-T', '--no-deps', '--env', 'GATEWAY_URL=https://api.example'];
     await expect(tier.compose(...words, 'demo')).rejects.toThrow(/a public address must not serve/);
   }, 60_000);
 });
 
-describe('a configuration that is wrong', () => {
-  it('ends the app with the name of the variable, and up says which container it was', async () => {
+describe('a wrong configuration', () => {
+  it('ends the app with the name of the variable, and up names the container', async () => {
     const wrong = await createTier({ environment: { SECURITY_PROFILE: 'nonsense' } });
     try {
       await expect(wrong.up()).rejects.toThrow(/(authorization-server|gateway)-1.*unhealthy/s);

@@ -52,7 +52,7 @@ export interface Tier {
   up(): Promise<number>;
   /** An operator's command, answered in JSON. */
   gatehouse(...words: readonly string[]): Promise<unknown>;
-  /** Runs JavaScript in a running container of ours. */
+  /** Runs JavaScript in a running container of the tier. */
   node(service: string, script: string): Promise<string>;
   containers(): Promise<readonly Container[]>;
   /** Everything is removed, volumes included. */

@@ -68,7 +68,7 @@ describe('every grant, through the published ports', () => {
     expect(await listWith(second.body.access_token)).toMatchObject(devices);
   });
 
-  it('authorization_code, by a person in a browser', async () => {
+  it('authorization_code, by a user in a browser', async () => {
     const browser = await chromium.launch({
       executablePath: '/usr/bin/chromium',
       args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
@@ -142,7 +142,7 @@ describe('every way to authenticate at the gateway', () => {
     expect(reply.headers.get('x-sign')).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('an X-Access-Token, which a signed request gets', async () => {
+  it('an X-Access-Token from a signed request', async () => {
     const body = JSON.stringify({ expires: 600 });
     const issued = await callGateway(tier, '/api/v1/token', {
       method: 'POST',
@@ -153,14 +153,14 @@ describe('every way to authenticate at the gateway', () => {
     expect(await callGateway(tier, '/api/device', { headers })).toMatchObject(devices);
   });
 
-  it('a bearer token, in a header and in the query', async () => {
+  it('an access token, in the header and in the query', async () => {
     const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
     expect(await listWith(body.access_token)).toMatchObject(devices);
     const path = `/api/device?access_token=${body.access_token}`;
     expect(await callGateway(tier, path)).toMatchObject(devices);
   });
 
-  it('and nothing else', async () => {
+  it('no request without a credential', async () => {
     expect(await callGateway(tier, '/api/device')).toMatchObject({ status: 401 });
     expect(await listWith('x'.repeat(43))).toMatchObject({ status: 401 });
     const headers = { ...sign(users.web, 'a=1'), 'x-forwarded-for': '127.0.0.1' };
@@ -168,8 +168,8 @@ describe('every way to authenticate at the gateway', () => {
   });
 });
 
-describe('who is calling', () => {
-  it('is the address that nginx saw, whatever the caller claims', async () => {
+describe('the address of the caller', () => {
+  it('is the address that nginx sees, whatever the caller claims', async () => {
     await requestToken(
       tier,
       { ...users.web, secureKey: 'wrong' },
@@ -192,7 +192,7 @@ describe('who is calling', () => {
 });
 
 describe('down and up', () => {
-  it('keep tokens, devices, people, keys and the audit trail', async () => {
+  it('keep tokens, devices, users, keys and the audit trail', async () => {
     const token = await requestToken(tier, users.web, { grant_type: 'password', ...users.alice });
     const keys = await (await fetch(`${tier.authorizationServerUrl}/jwks`)).json();
     await tier.compose('down');

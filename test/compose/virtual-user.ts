@@ -12,8 +12,8 @@ export interface VirtualUser {
 const PAUSE_MILLISECONDS = 200;
 
 /**
- * Somebody who signs in once and then works: refreshes, calls with the new token, calls signed, gets a machine's
- * token; every tenth round signs in anew, by password or by code. A refresh token that is lost ends the chain, and
+ * A user who signs in once and then works: refreshes, calls with the new token, calls signed, gets a machine's
+ * token; every tenth round signs in again, by password or by code. A refresh token that is lost ends the chain, and
  * so shows in every later round.
  */
 export async function startVirtualUser(

@@ -42,7 +42,7 @@ describe('a tier over a cluster of three masters with a replica each, with TLS a
     });
   }, 240_000);
 
-  test('survives a master that freezes and comes back', async () => {
+  test('survives a master that freezes and resumes', async () => {
     await redis.settled();
     const { server } = await redis.masterOf(16_000);
     await expectSurvival('Cluster, freeze', tier, {

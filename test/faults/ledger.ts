@@ -82,7 +82,7 @@ export class Ledger {
     await Promise.all(this.#workers);
   }
 
-  /** Presents all of them again. Each must be rejected: a 503 says nothing, so it is asked once more. */
+  /** Presents all of them again. Each must be rejected: a 503 proves nothing, so it is repeated. */
   async findAccepted(): Promise<readonly Kind[]> {
     const waiting = [...this.#ended];
     const accepted: Kind[] = [];

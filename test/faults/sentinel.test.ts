@@ -60,7 +60,7 @@ describe('a tier over a master, two replicas and three Sentinels, with TLS and u
     expect(await redis.master()).not.toBe(before);
   }, 240_000);
 
-  test('survives a master that freezes and comes back', async () => {
+  test('survives a master that freezes and resumes', async () => {
     const { server } = await redis.settled();
     await expectSurvival('Sentinel, freeze', tier, {
       begin: () => server.freeze(),

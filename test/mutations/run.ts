@@ -6,7 +6,7 @@
  *   folders ─▶ list-mutants ─▶ sample ─▶ scratch-tree ─▶ related-tests ─▶ run-tests ─▶ results (resumable)
  *
  * Without a folder it runs all of them. The results file remembers each mutant by the content of its file, so that a
- * run that was interrupted continues where it ended. `--again` tries the survivors once more, after tests were added.
+ * run that was interrupted continues where it ended. `--again` retries the survivors, after tests were added.
  */
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';

@@ -18,7 +18,7 @@ export function createScratchTree(): ScratchTree {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
     cpSync(join(root, path), join(directory, path));
   }
-  // Hard links where the file system allows: only the links of our own workspaces have to be of this tree.
+  // Hard links where the file system allows: only the links of the workspaces must point into this tree.
   const modules = [join(root, 'node_modules'), join(directory, 'node_modules')];
   if (spawnSync('cp', ['-al', ...modules]).status !== 0) {
     rmSync(modules[1] ?? '', { recursive: true, force: true });
