@@ -117,7 +117,7 @@ describe('docs/applications.md', () => {
     expect(claims.nonce).toBe('52a0');
   });
 
-  it('gets the user's claims', () => {
+  it('gets the claims of the user', () => {
     const { access_token: token = '' } = tokens;
     expect(answer('userinfo', { ACCESS_TOKEN: token })).toMatchObject({
       preferred_username: 'alice',
