@@ -36,56 +36,81 @@ const apps = new Set([
   'demo-application',
 ]);
 
-/** A module and the only places that may import it. Tests may import what they test with. */
-const confinements: readonly (readonly [module: string, places: RegExp, why: string])[] = [
+const authorizationServer = 'apps/authorization-server/src';
+const deviceService = 'apps/device-service/src';
+
+/** Library → the only folders and files that may import it, and the reason. Tests may import any library. */
+const confinements: readonly (readonly [module: string, places: readonly string[], why: string])[] =
   [
-    'express',
-    /^apps\/device-service\/src\/(app\.ts|http\/)|^apps\/authorization-server\/src\/(app\.ts|http\/|authorize\/|client-endpoints\/|cors\/|platform\/|throttle\/|pages\/|sign-in\/|account\/|device-sign-in\/)/,
-    'Express is for app.ts and the folders that stand at the HTTP edge; domain code never sees Request or Response, and the gateway is plain node:http (docs/decisions/0009-gateway-on-node-http.md)',
-  ],
-  [
-    'undici',
-    /^apps\/gateway\/src\/upstream\//,
-    'One folder talks to the services behind the gateway, so that header and retry policy cannot be bypassed',
-  ],
-  [
-    'ioredis',
-    /^packages\/store\/src\/redis\//,
-    'Redis is one engine of the Store port; all other code uses Store',
-  ],
-  [
-    'oidc-provider',
-    /^apps\/authorization-server\/src\/(provider|grants|pages|sign-in|account|device-sign-in|logout)\//,
-    'The library is configured in provider/, extended in grants/, and answered for in the folders of the pages; nothing else depends on it',
-  ],
-  [
-    'oidc-provider/lib',
-    /^apps\/authorization-server\/src\/provider\/patches\//,
-    'One folder reaches inside the library (docs/decisions/0017-implicit-inside-the-library.md, 0018-refresh-rotation.md, 0021-signing-key-rotation.md)',
-  ],
-  [
-    'kysely',
-    /^apps\/device-service\/src\/(?!http\/|app\.ts|config\.ts)/,
-    'SQL stays in the device service, behind its ports; what speaks HTTP never sees it',
-  ],
-  [
-    'node:sqlite',
-    /^packages\/store\/src\/sqlite\/|^apps\/device-service\/src\/database\//,
-    'An engine is reached through its port only',
-  ],
-  [
-    'pino',
-    /^packages\/http-server\/src\/(logging\/logger|requests\/request-line)\.ts$/,
-    'One logger, one redaction',
-  ],
-];
+    [
+      'express',
+      [
+        `${authorizationServer}/app.ts`,
+        ...[
+          'account',
+          'authorize',
+          'client-endpoints',
+          'cors',
+          'device-sign-in',
+          'http',
+          'pages',
+        ].map((folder) => `${authorizationServer}/${folder}/`),
+        ...['platform', 'sign-in', 'throttle'].map((folder) => `${authorizationServer}/${folder}/`),
+        `${deviceService}/app.ts`,
+        `${deviceService}/http/`,
+      ],
+      'Only the HTTP edge uses Express; domain code never sees Request or Response, and the gateway uses node:http (docs/decisions/0009-gateway-on-node-http.md)',
+    ],
+    [
+      'undici',
+      ['apps/gateway/src/upstream/'],
+      'One folder talks to the upstreams, so that no request bypasses the header and retry policy',
+    ],
+    [
+      'ioredis',
+      ['packages/store/src/redis/'],
+      'Redis is one engine of the Store port; all other code uses Store',
+    ],
+    [
+      'oidc-provider',
+      ['account', 'device-sign-in', 'grants', 'logout', 'pages', 'provider', 'sign-in'].map(
+        (folder) => `${authorizationServer}/${folder}/`,
+      ),
+      'provider/ configures the library, grants/ extends it, and the folders of the pages answer for it',
+    ],
+    [
+      'oidc-provider/lib',
+      [`${authorizationServer}/provider/patches/`],
+      'One folder reaches inside the library (docs/decisions/0017-implicit-inside-the-library.md, 0018-refresh-rotation.md, 0021-signing-key-rotation.md)',
+    ],
+    [
+      'kysely',
+      ['database', 'devices', 'logs', 'products', 'query-grammar', 'tables', 'tags'].map(
+        (folder) => `${deviceService}/${folder}/`,
+      ),
+      'SQL stays behind the ports of the device service; HTTP code never sees it',
+    ],
+    [
+      'node:sqlite',
+      ['packages/store/src/sqlite/', `${deviceService}/database/`],
+      'Only the port leads to an engine',
+    ],
+    [
+      'pino',
+      [
+        'packages/http-server/src/logging/logger.ts',
+        'packages/http-server/src/requests/request-line.ts',
+      ],
+      'One logger, one redaction',
+    ],
+  ];
 
 const confinementRules = confinements.map(
   ([module, places, why]): Rule => ({
     name: `keeps ${module} where it belongs`,
     why,
     check: (file) =>
-      file.isTest || places.test(file.path)
+      file.isTest || places.some((place) => file.path.startsWith(place))
         ? []
         : file.imports
             .filter(({ specifier }) => specifier === module || specifier.startsWith(`${module}/`))

@@ -18,7 +18,7 @@ export function ownOauthErrors(): readonly string[] {
   return [...new Set([...thrown, ...written.filter((error) => known.has(error))])];
 }
 
-/** Error → its statuses: the library's, and those that we make of a store that is away or a fault. */
+/** Error → its statuses: those of the library, of an unavailable store and of a fault. */
 export function oauthErrors(): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>([
     ['temporarily_unavailable', new Set(['503'])],

@@ -6,4 +6,6 @@ export const quotations: readonly string[] = [
   '/"The gateway rejects the request", not "it is\\s+refused"/',
   '| person, somebody |',
   '| administrator |',
+  '| is refused |',
+  '| end, die, take back |',
 ];
