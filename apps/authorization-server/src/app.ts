@@ -71,7 +71,7 @@ export interface AppDependencies {
   readonly now?: () => number;
 }
 
-/** @throws StoreUnavailable when the signing key cannot be read or created */
+/** @throws StoreUnavailableError when the signing key cannot be read or created */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { issuer, masterKey, onThrottled } = dependencies;
   const identity = withAccountClient(dependencies.identity, issuer);

@@ -43,7 +43,7 @@ export interface OpenProviderDependencies {
   readonly failedSecrets: FailedSecrets;
 }
 
-/** @throws StoreUnavailable when the signing key cannot be read or created */
+/** @throws StoreUnavailableError when the signing key cannot be read or created */
 export async function openProvider(dependencies: OpenProviderDependencies): Promise<Provider> {
   const { issuer, identity, signingKeyPolicy = defaultSigningKeyPolicy } = dependencies;
   const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {

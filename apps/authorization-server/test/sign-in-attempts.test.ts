@@ -1,8 +1,8 @@
 // requires: redis-server
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PasswordHashingBusy, type User, type UserRegistry } from '@gatehouse/identity';
-import { createStore, type Store, StoreUnavailable } from '@gatehouse/store';
+import { PasswordHashingBusyError, type User, type UserRegistry } from '@gatehouse/identity';
+import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { accountLimit, clientLimit } from '../src/throttle/limits.ts';
@@ -47,7 +47,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
   const users = {
     async verify(_name: string, password: string) {
       if (isBusy) {
-        throw new PasswordHashingBusy();
+        throw new PasswordHashingBusyError();
       }
       evaluated.push(password);
       await sleep(2);
@@ -116,7 +116,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     const signIn = newProcess();
     isBusy = true;
     for (let i = 0; i < accountLimit.attempts * 2; i += 1) {
-      await expect(signIn(attempt(RIGHT))).rejects.toThrow(PasswordHashingBusy);
+      await expect(signIn(attempt(RIGHT))).rejects.toThrow(PasswordHashingBusyError);
     }
     isBusy = false;
     expect(await signIn(attempt(RIGHT))).toBe(user);
@@ -167,7 +167,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
   it('RL-04 evaluates nothing while the store is away', async () => {
     const away = createStore(running.storeUrl);
     await away.close();
-    await expect(newProcess(away)(attempt(RIGHT))).rejects.toThrow(StoreUnavailable);
+    await expect(newProcess(away)(attempt(RIGHT))).rejects.toThrow(StoreUnavailableError);
     expect(evaluated).toEqual([]);
   });
 });

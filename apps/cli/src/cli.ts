@@ -10,8 +10,8 @@
 import { userInfo } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { ConfigurationError, type Environment } from '@gatehouse/configuration';
-import { type AuditEvent, type Identity, RefusedChange } from '@gatehouse/identity';
-import { StoreUnavailable } from '@gatehouse/store';
+import { type AuditEvent, type Identity, RefusedChangeError } from '@gatehouse/identity';
+import { StoreUnavailableError } from '@gatehouse/store';
 import {
   type Command,
   type CommandContext,
@@ -121,10 +121,10 @@ function describeFailure(error: unknown): { code: 1 | 2; lines: readonly string[
     const problems = error.problems.map(({ name, message }) => `${name}: ${message}`);
     return { code: 1, lines: ['Invalid configuration:', ...problems] };
   }
-  if (error instanceof RefusedChange) {
+  if (error instanceof RefusedChangeError) {
     return { code: 1, lines: [error.message] };
   }
-  if (error instanceof StoreUnavailable) {
+  if (error instanceof StoreUnavailableError) {
     const reason = error.reason === undefined ? '' : `${error.reason} `;
     const advice = `The store is unavailable. ${reason}Check that STORE_URL is correct and that the store runs.`;
     return {

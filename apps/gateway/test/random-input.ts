@@ -1,7 +1,7 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import { addressGroup } from '@gatehouse/http-server';
 import {
-  AmbiguousText,
+  AmbiguousTextError,
   canonicalText,
   encodeParameters,
   parseParameters,
@@ -93,7 +93,7 @@ function readAll(text: string): void {
     try {
       read();
     } catch (error) {
-      if (!(error instanceof ApiError || error instanceof AmbiguousText)) {
+      if (!(error instanceof ApiError || error instanceof AmbiguousTextError)) {
         throw new Error(`${JSON.stringify(text)} is answered with ${String(error)}`, {
           cause: error,
         });

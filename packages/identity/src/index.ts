@@ -56,7 +56,7 @@ export {
   productionProblems,
 } from './production-problems.ts';
 export type { OnDamagedRecord } from './records/damaged-record.ts';
-export { RefusedChange } from './records/refused-change.ts';
+export { RefusedChangeError } from './records/refused-change-error.ts';
 export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
 export type { FindLiveHolder, IssuedCredential, LiveHolder } from './revocation/live-holder.ts';
 export { nextNotBefore, type Revocations, type RevokedToken } from './revocation/revocations.ts';
@@ -97,5 +97,5 @@ export {
   MAXIMUM_PASSWORD_BYTES,
   passwordHashingLoad,
 } from './users/password-hash.ts';
-export { PasswordHashingBusy } from './users/password-hashing-queue.ts';
+export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
 export { canonicalUsername, type User, type UserRegistry } from './users/user.ts';

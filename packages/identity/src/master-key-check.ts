@@ -14,7 +14,7 @@ const CANARY_TEXT = 'The master key fits.';
  * command, so that of two that start at once with different keys one is refused.
  *
  * @throws ConfigurationError when it is another one; a store that nobody has used yet fits every key
- * @throws StoreUnavailable when it cannot be known now
+ * @throws StoreUnavailableError when it cannot be known now
  */
 export async function assertMasterKeyFits(dependencies: {
   readonly store: Store;

@@ -1,5 +1,5 @@
 import { ConfigurationError, isLoopbackUrl } from '@gatehouse/configuration';
-import { StoreUnavailable } from '@gatehouse/store';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
 import type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
 import { assertMasterKeyFits } from './master-key-check.ts';
@@ -11,7 +11,7 @@ import { demoProblems } from './production-problems.ts';
  * definition, and refuses to serve the demo from a public address (SL-07). Idempotent.
  *
  * @throws ConfigurationError when the key or the definition does not fit the store, or the demo is public
- * @throws StoreUnavailable
+ * @throws StoreUnavailableError
  */
 export async function prepareStore(
   identity: Identity,
@@ -32,5 +32,5 @@ export async function prepareStore(
 
 /** Whether it is worth preparing the store again. */
 export function isStoreUnavailable(error: unknown): boolean {
-  return error instanceof StoreUnavailable;
+  return error instanceof StoreUnavailableError;
 }

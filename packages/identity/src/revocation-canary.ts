@@ -19,7 +19,7 @@ export interface RevocationCanary {
    *
    * @returns seconds since the store acknowledged the revocation
    * @throws Error when the token was never accepted
-   * @throws StoreUnavailable
+   * @throws StoreUnavailableError
    */
   measure(kind: CanaryKind): Promise<number>;
 }

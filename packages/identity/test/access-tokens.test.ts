@@ -1,6 +1,6 @@
 // requires: redis-server
 import { randomUUID } from 'node:crypto';
-import { type Store, StoreUnavailable } from '@gatehouse/store';
+import { type Store, StoreUnavailableError } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
 import {
   accessTokenKey,
@@ -293,6 +293,6 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     const token = await store(identity, record);
     await identity.verifyAccessToken(token);
     await identity.store.close();
-    await expect(identity.verifyAccessToken(token)).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(identity.verifyAccessToken(token)).rejects.toBeInstanceOf(StoreUnavailableError);
   });
 });

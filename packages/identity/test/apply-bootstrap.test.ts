@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigurationError } from '@gatehouse/configuration';
-import { StoreUnavailable } from '@gatehouse/store';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bootstrapSchema } from '../src/bootstrap/bootstrap-schema.ts';
 import { applyBootstrap, type BootstrapDefinition, generateSecureKey } from '../src/index.ts';
@@ -173,7 +173,7 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     const identity = openIdentity();
     await identity.store.close();
     await expect(applyBootstrap(define(newContent()), identity)).rejects.toBeInstanceOf(
-      StoreUnavailable,
+      StoreUnavailableError,
     );
   });
 });

@@ -1,6 +1,6 @@
 // requires: redis-server
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createStore, StoreUnavailable } from '@gatehouse/store';
+import { createStore, StoreUnavailableError } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
 import { severityOf } from '../src/audit/audit-event.ts';
 import { createAuditTrail } from '../src/audit/audit-trail.ts';
@@ -261,6 +261,6 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     expect(performance.now() - started).toBeLessThan(100);
     await audit.flush();
     expect(lost.map(({ event }) => event).sort()).toEqual(['request_replayed', 'token_issued']);
-    await expect(audit.write(replayed('lost'), origin)).rejects.toThrow(StoreUnavailable);
+    await expect(audit.write(replayed('lost'), origin)).rejects.toThrow(StoreUnavailableError);
   });
 });

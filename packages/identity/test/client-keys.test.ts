@@ -1,6 +1,6 @@
 // requires: redis-server
 import { expect, test } from '@jest/globals';
-import { RefusedChange } from '../src/index.ts';
+import { RefusedChangeError } from '../src/index.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
 const START = 1_800_000_000_000;
@@ -50,7 +50,7 @@ describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
     const { clients, clientId, find } = await prepare();
     const two = await clients.rotateKey(clientId, { replaceOldest: false });
     await expect(clients.rotateKey(clientId, { replaceOldest: false })).rejects.toThrow(
-      RefusedChange,
+      RefusedChangeError,
     );
     const three = await clients.rotateKey(clientId, { replaceOldest: true });
     expect(clients.secureKeys(await find())).toEqual([three.secureKey, two.secureKey]);
@@ -94,7 +94,7 @@ describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
     expect(await live(newId, oldId)).toEqual([true, true]);
     await clients.removeKey(clientId, oldId);
     expect(await live(newId, oldId)).toEqual([true, false]);
-    await expect(clients.removeKey(clientId, oldId)).rejects.toThrow(RefusedChange);
+    await expect(clients.removeKey(clientId, oldId)).rejects.toThrow(RefusedChangeError);
   });
 
   test.each([

@@ -1,6 +1,6 @@
 // requires: redis-server
 import { randomBytes } from 'node:crypto';
-import { createStore, type Store, StoreUnavailable } from '@gatehouse/store';
+import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { freePort, startStoreEngine, storeEngines } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { assertMasterKeyFits, loadSigningKey, openIdentity } from '../src/index.ts';
@@ -88,7 +88,7 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
     await loadSigningKey('gateway', 'EdDSA', open(other));
     await check(right);
     await expect(loadSigningKey('gateway', 'EdDSA', open(right))).rejects.toBeInstanceOf(
-      StoreUnavailable,
+      StoreUnavailableError,
     );
     await expect(check(other)).rejects.toThrow(refusal);
   });
@@ -103,6 +103,6 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
 test('RD-01 a store that is away is no other master key', async () => {
   const store = createStore(`redis://127.0.0.1:${await freePort()}`);
   const identity = openIdentity({ store, masterKey: randomBytes(32) });
-  await expect(assertMasterKeyFits(identity)).rejects.toBeInstanceOf(StoreUnavailable);
+  await expect(assertMasterKeyFits(identity)).rejects.toBeInstanceOf(StoreUnavailableError);
   await store.close();
 });

@@ -1,6 +1,6 @@
 // requires: redis-server
 import { randomUUID } from 'node:crypto';
-import { StoreUnavailable } from '@gatehouse/store';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
 import type { SignatureUse } from '../src/index.ts';
 import { describeOnBothEngines } from './on-both-engines.ts';
@@ -133,7 +133,7 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
   test('SG-41 a store that is away is an error, never accepted', async () => {
     const identity = openIdentity();
     await identity.store.close();
-    await expect(identity.replayGuard.bind(newUse())).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(identity.replayGuard.bind(newUse())).rejects.toBeInstanceOf(StoreUnavailableError);
   });
 
   test('SL-01 a signature is nowhere readable at rest', async () => {

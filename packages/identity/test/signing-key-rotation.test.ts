@@ -1,7 +1,7 @@
 // requires: redis-server
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '@gatehouse/store';
-import { StoreUnavailable } from '@gatehouse/store';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { beforeEach, expect, test } from '@jest/globals';
 import { createLocalJWKSet, type JWK, jwtVerify, SignJWT } from 'jose';
 import { keepSigningKeys, loadSigningKey, loadSigningKeys, type SigningKey } from '../src/index.ts';
@@ -69,7 +69,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     const damaged = `${whole.slice(0, -4)}AAAA`;
     await store.set(RECORD, damaged);
     now += 2 * MINUTE;
-    await expect(kept.current()).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(kept.current()).rejects.toBeInstanceOf(StoreUnavailableError);
     await expect(kept.current()).rejects.toMatchObject({
       reason: expect.stringContaining(`${RECORD} in the store does not open`),
     });
@@ -150,7 +150,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
           ? member
           : async (...parameters: unknown[]) => {
               if (isAway) {
-                throw new StoreUnavailable(String(name), undefined);
+                throw new StoreUnavailableError(String(name), undefined);
               }
               return member.apply(target, parameters);
             };
@@ -163,7 +163,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
       policy,
     });
     isAway = true;
-    await expect(kept.current()).rejects.toThrow(StoreUnavailable);
+    await expect(kept.current()).rejects.toThrow(StoreUnavailableError);
     isAway = false;
     const { kid } = await kept.current();
     isAway = true;

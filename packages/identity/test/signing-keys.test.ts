@@ -57,7 +57,7 @@ describeOnBothEngines('signing keys', ({ openIdentity, openStore, storedText }) 
     expect(await storedText()).not.toContain(String(privateJwk.d));
     const stranger = { store: openStore(), sealer: createSealer(randomBytes(32)) };
     await expect(loadSigningKey('gateway', 'EdDSA', stranger)).rejects.toMatchObject({
-      name: 'DamagedSigningKeys',
+      name: 'DamagedSigningKeysError',
       reason: expect.stringContaining('another master key'),
     });
   });
@@ -68,7 +68,7 @@ describeOnBothEngines('signing keys', ({ openIdentity, openStore, storedText }) 
     const sealed = (await identity.store.get('signing-key:gateway:EdDSA')) ?? '';
     await identity.store.set('signing-key:authorization-server:EdDSA', sealed);
     await expect(loadSigningKey('authorization-server', 'EdDSA', identity)).rejects.toMatchObject({
-      name: 'DamagedSigningKeys',
+      name: 'DamagedSigningKeysError',
       reason: expect.stringContaining('Delete the record'),
     });
     await identity.store.delete(['signing-key:authorization-server:EdDSA']);

@@ -9,7 +9,7 @@
  *
  * Deliberately not here: who the client is, replay, and how a refusal is worded.
  */
-export { AmbiguousText } from './ambiguous-text.ts';
+export { AmbiguousTextError } from './ambiguous-text-error.ts';
 export { normalizeSignature } from './matching-key.ts';
 export {
   canonicalText,
@@ -29,4 +29,4 @@ export {
   requestLines,
 } from './signed-lines.ts';
 export { type SignedPart, signedPart } from './signed-part.ts';
-export { DEFAULT_TIMESTAMP_TOLERANCE_MS, isTimely, parseTimestamp } from './timestamp.ts';
+export { DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS, isTimely, parseTimestamp } from './timestamp.ts';

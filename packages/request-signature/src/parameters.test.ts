@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { AmbiguousText } from './ambiguous-text.ts';
+import { AmbiguousTextError } from './ambiguous-text-error.ts';
 import { canonicalText, encodeParameters, parseParameters, toParameters } from './parameters.ts';
 
 const canonical = (query: string) => canonicalText(parseParameters(query));
@@ -64,7 +64,7 @@ describe('parseParameters', () => {
   it.each(['a=1%26b%3D2', 'a=1%26b=2', 'a%26b=1', 'a%3Db=1'])(
     'SG-06 refuses %p, which reads like other parameters once it is decoded',
     (query) => {
-      expect(() => parseParameters(query)).toThrow(AmbiguousText);
+      expect(() => parseParameters(query)).toThrow(AmbiguousTextError);
     },
   );
 
@@ -89,7 +89,7 @@ describe('parseParameters', () => {
   });
 
   it.each(['=1', 'a=1&=', '='])('SG-09 refuses %p, which has a pair without a key', (query) => {
-    expect(() => parseParameters(query)).toThrow(AmbiguousText);
+    expect(() => parseParameters(query)).toThrow(AmbiguousTextError);
   });
 
   it.each([
@@ -104,11 +104,11 @@ describe('parseParameters', () => {
     'a=%ed%a0%80',
     '%00=1',
   ])('SG-10 refuses %p', (query) => {
-    expect(() => parseParameters(query)).toThrow(AmbiguousText);
+    expect(() => parseParameters(query)).toThrow(AmbiguousTextError);
   });
 
   it('SG-10 refuses lone surrogates where a caller passes decoded text', () => {
-    expect(() => toParameters([['a', '\uD800']])).toThrow(AmbiguousText);
+    expect(() => toParameters([['a', '\uD800']])).toThrow(AmbiguousTextError);
   });
 
   it.each(['path=a%2fb', 'path=a%2Fb', '%70ath=a/b'])(

@@ -1,4 +1,4 @@
-import { AmbiguousText } from './ambiguous-text.ts';
+import { AmbiguousTextError } from './ambiguous-text-error.ts';
 import { compareCodePoints } from './compare-code-points.ts';
 
 /** One decoded key with its decoded value; the values of a repeated key are already joined. */
@@ -11,7 +11,7 @@ const CONTROL = /\p{Cc}/u;
  * Reads a query (without its `?`) or a form body into its one meaning: decoded, `+` is a space, `a` means
  * `a=`, an empty pair is dropped, repeated keys joined by `,` in order of arrival, ordered by the bytes of the key.
  *
- * @throws AmbiguousText when the text has no single meaning
+ * @throws AmbiguousTextError when the text has no single meaning
  */
 export function parseParameters(text: string): readonly Parameter[] {
   if (text === '') {
@@ -31,7 +31,7 @@ export function parseParameters(text: string): readonly Parameter[] {
 /**
  * Decoded pairs in order of arrival → the parameters that are signed and sent.
  *
- * @throws AmbiguousText when a key or value cannot be signed without ambiguity
+ * @throws AmbiguousTextError when a key or value cannot be signed without ambiguity
  */
 export function toParameters(pairs: Iterable<Parameter>): readonly Parameter[] {
   const joined = new Map<string, string>();
@@ -59,21 +59,21 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw new AmbiguousText('A parameter is not valid percent-encoded UTF-8.');
+    throw new AmbiguousTextError('A parameter is not valid percent-encoded UTF-8.');
   }
 }
 
 function assertUnambiguous(key: string, value: string): void {
   if (key === '') {
-    throw new AmbiguousText('A parameter has a value but no key.');
+    throw new AmbiguousTextError('A parameter has a value but no key.');
   }
   if (key.includes('&') || key.includes('=') || CONTROL.test(key)) {
-    throw new AmbiguousText('A key must not contain "&", "=" or a control character.');
+    throw new AmbiguousTextError('A key must not contain "&", "=" or a control character.');
   }
   if (value.includes('&') || CONTROL.test(value)) {
-    throw new AmbiguousText('A value must not contain "&" or a control character.');
+    throw new AmbiguousTextError('A value must not contain "&" or a control character.');
   }
   if (!key.isWellFormed() || !value.isWellFormed()) {
-    throw new AmbiguousText('A parameter is not valid Unicode.');
+    throw new AmbiguousTextError('A parameter is not valid Unicode.');
   }
 }

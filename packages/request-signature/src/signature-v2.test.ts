@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { AmbiguousText } from './ambiguous-text.ts';
+import { AmbiguousTextError } from './ambiguous-text-error.ts';
 import { findSigningKey, sign } from './signature.ts';
 import type { Digest, Hmac } from './signature-algorithm.ts';
 import { findLinesKey, signLines } from './signature-v2.ts';
@@ -81,7 +81,9 @@ describe('requestLines', () => {
   it.each(['method', 'path', 'query', 'contentType', 'clientId', 'timestamp', 'nonce'] as const)(
     'SG-19 refuses a line feed in %s, which would read like two lines',
     (part) => {
-      expect(() => requestLines({ ...request, [part]: 'a\nb' }, digest)).toThrow(AmbiguousText);
+      expect(() => requestLines({ ...request, [part]: 'a\nb' }, digest)).toThrow(
+        AmbiguousTextError,
+      );
     },
   );
 

@@ -1,4 +1,4 @@
-import { AmbiguousText } from './ambiguous-text.ts';
+import { AmbiguousTextError } from './ambiguous-text-error.ts';
 import type { Digest } from './signature-algorithm.ts';
 
 /** A request as it stands on the wire: version 2 signs it letter by letter, and nothing is decoded. */
@@ -40,7 +40,7 @@ export function isNonce(text: string): boolean {
 /**
  * The text that version 2 signs for a request: nine lines, joined by line feeds.
  *
- * @throws AmbiguousText when a part could be taken for two lines; in HTTP none can
+ * @throws AmbiguousTextError when a part could be taken for two lines; in HTTP none can
  */
 export function requestLines(request: RequestToSign, digest: Digest): string {
   return joinLines([
@@ -60,7 +60,7 @@ export function requestLines(request: RequestToSign, digest: Digest): string {
  * The text that version 2 signs for a reply. Its first line is another than that of a request, so that neither
  * is ever taken for the other.
  *
- * @throws AmbiguousText as `requestLines` does
+ * @throws AmbiguousTextError as `requestLines` does
  */
 export function replyLines(reply: ReplyToSign, digest: Digest): string {
   return joinLines([
@@ -75,7 +75,7 @@ export function replyLines(reply: ReplyToSign, digest: Digest): string {
 /** The number of lines is fixed and none holds a line feed: only one list of parts makes this text. */
 function joinLines(lines: readonly string[]): string {
   if (lines.some((line) => line.includes('\n'))) {
-    throw new AmbiguousText('A signed part must not contain a line feed.');
+    throw new AmbiguousTextError('A signed part must not contain a line feed.');
   }
   return lines.join('\n');
 }

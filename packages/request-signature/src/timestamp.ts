@@ -1,6 +1,6 @@
 const SECOND = 1000;
 
-export const DEFAULT_TIMESTAMP_TOLERANCE_MS: number = 300 * SECOND;
+export const DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS: number = 300 * SECOND;
 
 /**
  * Exactly 13 digits, the first not 0: nothing separates the signed text from the timestamp, so
@@ -17,7 +17,7 @@ export function parseTimestamp(text: string): number | undefined {
 export function isTimely(
   timestamp: number,
   now: number,
-  toleranceMs: number = DEFAULT_TIMESTAMP_TOLERANCE_MS,
+  toleranceMs: number = DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS,
 ): boolean {
   return Math.abs(timestamp - now) <= toleranceMs;
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
-  AmbiguousText,
+  AmbiguousTextError,
   canonicalText,
   type Digest,
   encodeParameters,
@@ -90,7 +90,7 @@ function signedTextOf(each: Request): string | Uint8Array | undefined {
   try {
     return canonicalText(parseParameters(each.query));
   } catch (error) {
-    if (error instanceof AmbiguousText) {
+    if (error instanceof AmbiguousTextError) {
       return undefined;
     }
     throw error;

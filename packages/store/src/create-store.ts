@@ -36,10 +36,10 @@ export interface StoreOptions {
 
 /**
  * Opens the store that the URL names. Neither throws nor waits because Redis is away: operations throw
- * `StoreUnavailable` until it is back, and then work again by themselves.
+ * `StoreUnavailableError` until it is back, and then work again by themselves.
  *
  * @throws TypeError when the URL is malformed; the text never quotes its credentials
- * @throws StoreUnavailable when the SQLite file cannot be opened
+ * @throws StoreUnavailableError when the SQLite file cannot be opened
  */
 export function createStore(url: string, options: StoreOptions = {}): Store {
   const location = parseStoreUrl(url);

@@ -11,9 +11,9 @@ export {
   type Counter,
   NEVER_EXPIRES,
   type Store,
-  StoreFull,
+  StoreFullError,
   type StoreRoom,
-  StoreUnavailable,
+  StoreUnavailableError,
   type WriteOptions,
 } from './port/store.ts';
 export { parseStoreUrl, type StoreLocation } from './port/store-url.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type Counter, type Store, StoreFull } from './port/store.ts';
+import { type Counter, type Store, StoreFullError } from './port/store.ts';
 
 export interface RateLimit {
   readonly requests: number;
@@ -82,7 +82,7 @@ export function createRateLimiter(
     const counter = await store
       .increment(`rate:${name}:${key}`, limit.windowSeconds, amount)
       .catch((error: unknown) => {
-        if (error instanceof StoreFull) {
+        if (error instanceof StoreFullError) {
           return countHere(lease, { amount, isNewWindow });
         }
         throw error;

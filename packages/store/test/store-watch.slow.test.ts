@@ -6,9 +6,9 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import {
   createStore,
   type Store,
-  StoreFull,
+  StoreFullError,
   type StoreRoom,
-  StoreUnavailable,
+  StoreUnavailableError,
   storeReadiness,
 } from '../src/index.ts';
 import { type ClusterNodes, startClusterNodes } from './redis/redis-cluster-nodes.ts';
@@ -133,10 +133,10 @@ test('a store at its limit stays full while writes succeed by chance', async () 
   const { redis, store, changes } = await open();
   for (let round = 0; round < 4; round += 1) {
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');
-    await expect(store.set('key', 'value')).rejects.toBeInstanceOf(StoreFull);
+    await expect(store.set('key', 'value')).rejects.toBeInstanceOf(StoreFullError);
     await redis.command('CONFIG', 'SET', 'maxmemory', '0');
     await store.set('key', 'value');
-    await expect(store.ping()).rejects.toBeInstanceOf(StoreFull);
+    await expect(store.ping()).rejects.toBeInstanceOf(StoreFullError);
     await sleep(400);
   }
   expect(changes).toEqual([['full', expect.any(String)]]);
@@ -184,7 +184,7 @@ describe('a cluster of which one master is frozen', () => {
     for (const node of cluster.nodes) {
       await node.command('CONFIG', 'SET', 'min-replicas-to-write', '1');
     }
-    await expect(store.set('key', 'value')).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(store.set('key', 'value')).rejects.toBeInstanceOf(StoreUnavailableError);
     await until(() => changes.length > 0);
     expect(changes[0]).toEqual(['unavailable', expect.stringContaining('NOREPLICAS')]);
   });

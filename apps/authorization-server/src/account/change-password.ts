@@ -37,7 +37,7 @@ export type PasswordOutcome =
  * Changes the password of a user who knows the current one, and ends everything that was issued before. Guesses of the
  * current password count as sign-in attempts, so an open session gives an attacker no additional ones (PW-06).
  *
- * @throws TooManyAttemptsError, PasswordHashingBusy as a sign-in does
+ * @throws TooManyAttemptsError, PasswordHashingBusyError as a sign-in does
  */
 export function createChangePassword(signIn: SignIn, endEverything: EndEverything) {
   return async (

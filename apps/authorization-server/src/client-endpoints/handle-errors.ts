@@ -1,5 +1,5 @@
 import { observedRequest } from '@gatehouse/http-server';
-import { StoreUnavailable } from '@gatehouse/store';
+import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler } from 'express';
 import { failureBody } from '../http/failure-body.ts';
 import { isPlatformRequest } from '../http/platform-requests.ts';
@@ -15,7 +15,7 @@ export const handleClientEndpointErrors: ErrorRequestHandler = (error, request, 
     // The caller disconnected within the body.
     return;
   }
-  const unavailable = error instanceof StoreUnavailable;
+  const unavailable = error instanceof StoreUnavailableError;
   const status = unavailable ? 503 : 500;
   const failure = {
     error: unavailable ? 'temporarily_unavailable' : 'server_error',

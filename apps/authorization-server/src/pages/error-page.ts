@@ -1,6 +1,6 @@
 import { observedRequest } from '@gatehouse/http-server';
-import { PasswordHashingBusy } from '@gatehouse/identity';
-import { StoreUnavailable } from '@gatehouse/store';
+import { PasswordHashingBusyError } from '@gatehouse/identity';
+import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { TooManyAttemptsError } from '../throttle/too-many-attempts-error.ts';
@@ -119,7 +119,7 @@ function classify(error: unknown): { status: number; pick: ErrorMessage } {
 }
 
 function isUnavailable(error: unknown): boolean {
-  return error instanceof StoreUnavailable || error instanceof PasswordHashingBusy;
+  return error instanceof StoreUnavailableError || error instanceof PasswordHashingBusyError;
 }
 
 function isStatus(error: unknown, status: number): boolean {

@@ -59,7 +59,7 @@ export interface SignInObserver {
  * same timing.
  *
  * @throws TooManyAttemptsError when the address or the client tries too often
- * @throws PasswordHashingBusy when too many users sign in at the same moment
+ * @throws PasswordHashingBusyError when too many users sign in at the same moment
  */
 export type SignIn = (attempt: SignInAttempt) => Promise<User | undefined>;
 

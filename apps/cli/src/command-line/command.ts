@@ -43,7 +43,7 @@ export interface Command {
   readonly options?: Readonly<Record<string, Option>>;
   /** Additional lines of the help text. */
   readonly notes?: readonly string[];
-  /** @throws UsageError, RefusedChange, StoreUnavailable */
+  /** @throws UsageError, RefusedChangeError, StoreUnavailableError */
   run(input: CommandInput, context: CommandContext): Promise<CommandResult>;
 }
 

@@ -1,5 +1,5 @@
 import { toProblems } from '@gatehouse/configuration';
-import { type Identity, RefusedChange } from '@gatehouse/identity';
+import { type Identity, RefusedChangeError } from '@gatehouse/identity';
 import type { z } from 'zod';
 import { UsageError } from './command.ts';
 
@@ -18,7 +18,7 @@ export function validate<Schema extends z.ZodType>(
 
 export async function assertOrganizationExists(orgId: string, identity: Identity): Promise<void> {
   if ((await identity.organizations.find(orgId)) === undefined) {
-    throw new RefusedChange(
+    throw new RefusedChangeError(
       `The organization ${orgId} does not exist. Add it first: gatehouse organizations add ${orgId}`,
     );
   }

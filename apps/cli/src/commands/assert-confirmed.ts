@@ -1,4 +1,4 @@
-import { RefusedChange } from '@gatehouse/identity';
+import { RefusedChangeError } from '@gatehouse/identity';
 import {
   type CommandContext,
   type CommandInput,
@@ -14,7 +14,7 @@ export const yesOption: Readonly<Record<'yes', Option>> = {
  * Asks before a change that cannot be undone.
  *
  * @param unchanged the message if the operator does not confirm
- * @throws RefusedChange without `--yes` and without confirmation at the prompt
+ * @throws RefusedChangeError without `--yes` and without confirmation at the prompt
  */
 export async function assertConfirmed(
   { options }: CommandInput,
@@ -22,6 +22,6 @@ export async function assertConfirmed(
   { question, unchanged }: { readonly question: string; readonly unchanged: string },
 ): Promise<void> {
   if (flag(options.yes) !== true && !(await terminal.confirm(question))) {
-    throw new RefusedChange(`${unchanged} Add --yes to continue without a prompt.`);
+    throw new RefusedChangeError(`${unchanged} Add --yes to continue without a prompt.`);
   }
 }

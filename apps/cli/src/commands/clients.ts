@@ -4,7 +4,7 @@ import {
   generateSecureKey,
   type Identity,
   nextNotBefore,
-  RefusedChange,
+  RefusedChangeError,
 } from '@gatehouse/identity';
 import { type Command, flag, UsageError } from '../command-line/command.ts';
 import { formatTable, formatTime } from '../command-line/table.ts';
@@ -28,7 +28,9 @@ export function describeClient(client: Client, { clients }: Identity) {
 export async function findClient(clientId: string, { clients }: Identity): Promise<Client> {
   const client = await clients.find(clientId);
   if (client === undefined) {
-    throw new RefusedChange(`The client ${clientId} does not exist. Run gatehouse clients list.`);
+    throw new RefusedChangeError(
+      `The client ${clientId} does not exist. Run gatehouse clients list.`,
+    );
   }
   return client;
 }
@@ -57,7 +59,7 @@ const add: Command = {
       ...(secureKey === undefined ? {} : { secureKey }),
     });
     if ((await identity.clients.find(clientId)) !== undefined) {
-      throw new RefusedChange(
+      throw new RefusedChangeError(
         `The client ${clientId} already exists. To change it, run gatehouse clients change.`,
       );
     }

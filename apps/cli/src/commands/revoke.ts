@@ -1,4 +1,4 @@
-import { RefusedChange } from '@gatehouse/identity';
+import { RefusedChangeError } from '@gatehouse/identity';
 import type { Command } from '../command-line/command.ts';
 import { assertConfirmed, yesOption } from './assert-confirmed.ts';
 import { describeClient } from './clients.ts';
@@ -14,7 +14,7 @@ const token: Command = {
     const value = await terminal.readSecret('Token');
     const revoked = await identity.revocations.token(value);
     if (revoked === undefined) {
-      throw new RefusedChange(
+      throw new RefusedChangeError(
         'Unknown token. It has expired, is already revoked, or belongs to another installation.',
       );
     }

@@ -5,7 +5,7 @@ import {
   nextNotBefore,
   passwordProblem,
   passwordRules,
-  RefusedChange,
+  RefusedChangeError,
   type User,
   userSchema,
 } from '@gatehouse/identity';
@@ -34,7 +34,7 @@ function describeUser({ userId, username, name, orgId, enabled, notBefore }: Use
 export async function findUser(name: string, { users }: Identity): Promise<User> {
   const user = (await users.findByUsername(name)) ?? (await users.find(name));
   if (user === undefined) {
-    throw new RefusedChange('The user does not exist. Run gatehouse users list.');
+    throw new RefusedChangeError('The user does not exist. Run gatehouse users list.');
   }
   return user;
 }
@@ -81,7 +81,7 @@ const add: Command = {
   async run(input, { identity, terminal, audit }) {
     const { username = '' } = input.positionals;
     if ((await identity.users.findByUsername(username)) !== undefined) {
-      throw new RefusedChange('A user with this username already exists.');
+      throw new RefusedChangeError('A user with this username already exists.');
     }
     const secret = await readPassword(input, terminal);
     const definition = validate(userSchema, {

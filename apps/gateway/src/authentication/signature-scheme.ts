@@ -7,7 +7,7 @@ import type { PresentedSignature } from './presented-credentials.ts';
 export interface SignatureScheme {
   /** Whether the client may sign so: a setting of the client, which no request can change. */
   accepts(client: Client): boolean;
-  /** @throws AmbiguousText, ApiError */
+  /** @throws AmbiguousTextError, ApiError */
   read(
     request: AuthenticationRequest,
     presented: PresentedSignature,
@@ -30,7 +30,7 @@ export interface SignedRequest {
    * @param client undefined for one that is unknown or may not sign so
    */
   findKey(secureKeys: readonly string[], client: Client | undefined): string | undefined;
-  /** @throws AmbiguousText when the signature may be that of a reply */
+  /** @throws AmbiguousTextError when the signature may be that of a reply */
   assertNotReplyEnvelope(): void;
   createSigner(client: Client, secureKey: string): Signer;
 }

@@ -7,7 +7,7 @@ import {
   MAXIMUM_ACTIVE_KEYS,
   type ReplayGuard,
 } from '@gatehouse/identity';
-import { AmbiguousText, isTimely, parseTimestamp } from '@gatehouse/request-signature';
+import { AmbiguousTextError, isTimely, parseTimestamp } from '@gatehouse/request-signature';
 import { assertAllowedAddress } from './allowed-address.ts';
 import type { AuthenticationRequest, Authenticator, VerifiedRequest } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
@@ -120,7 +120,7 @@ async function readUnambiguously<Result>(read: () => Promise<Result> | Result): 
   try {
     return await read();
   } catch (error) {
-    if (error instanceof AmbiguousText) {
+    if (error instanceof AmbiguousTextError) {
       throw new ApiError('ambiguous_request', { message: error.message });
     }
     throw error;

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '@gatehouse/api-envelope';
 import {
-  AmbiguousText,
+  AmbiguousTextError,
   canonicalText,
   encodeParameters,
   parseParameters,
@@ -28,7 +28,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
  * What the signature does not cover is refused, not dropped: a body beside a signed query, a query beside a
  * signed body.
  *
- * @throws AmbiguousText, ApiError `payload_too_large` or `service_unavailable`
+ * @throws AmbiguousTextError, ApiError `payload_too_large` or `service_unavailable`
  */
 export async function readSignedText(
   request: AuthenticationRequest,
@@ -44,11 +44,11 @@ export async function readSignedText(
     return readSignedQuery(request);
   }
   if (credentials.query !== '') {
-    throw new AmbiguousText('The signature of this method does not cover a query.');
+    throw new AmbiguousTextError('The signature of this method does not cover a query.');
   }
   const bytes = await readSignedBody(message, bodyLimitBytes, held);
   if (!isUtf8(bytes) || bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
-    throw new AmbiguousText('A signed body must be UTF-8 without a byte order mark.');
+    throw new AmbiguousTextError('A signed body must be UTF-8 without a byte order mark.');
   }
   if (part === 'body') {
     return { part, signedText: bytes, query: '', body: { bytes, contentType: undefined } };
@@ -65,7 +65,7 @@ export async function readSignedText(
 
 function readSignedQuery({ message, credentials }: AuthenticationRequest): SignedText {
   if (hasBody(message)) {
-    throw new AmbiguousText('The signature of this method does not cover a body.');
+    throw new AmbiguousTextError('The signature of this method does not cover a body.');
   }
   const parameters = parseParameters(credentials.query);
   return {

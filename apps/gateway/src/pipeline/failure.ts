@@ -1,12 +1,12 @@
 import { ApiError, serviceUnavailable, toApiError } from '@gatehouse/api-envelope';
 import type { RequestNotes } from '@gatehouse/http-server';
-import { StoreUnavailable } from '@gatehouse/store';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { bearerChallenge } from '../authentication/challenge.ts';
 import { CircuitOpenError } from '../upstream/circuit-open-error.ts';
 
 /** Whatever was thrown, as the catalogue has it. */
 export function toFailure(thrown: unknown): ApiError {
-  return thrown instanceof StoreUnavailable ? serviceUnavailable(thrown) : toApiError(thrown);
+  return thrown instanceof StoreUnavailableError ? serviceUnavailable(thrown) : toApiError(thrown);
 }
 
 export function noteFailure(error: ApiError, notes: RequestNotes, callerIsGone: boolean): void {

@@ -8,7 +8,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import { type AddressMatcher, observedRequest } from '@gatehouse/http-server';
-import { StoreUnavailable } from '@gatehouse/store';
+import { StoreUnavailableError } from '@gatehouse/store';
 import type { AuditFailure } from '../audit/signature-audit.ts';
 import type { CrossOrigin } from '../cross-origin/cross-origin.ts';
 import type { Forwarder } from '../forwarding/forward.ts';
@@ -71,7 +71,7 @@ async function handle(
     reply = await dependencies.sealReply(reply, signer).catch(async (thrown: unknown) => {
       const refusal = await refuse(thrown, state, response, dependencies);
       // Without a store, a second claim would only make the caller wait longer for an unsigned 503.
-      return thrown instanceof StoreUnavailable
+      return thrown instanceof StoreUnavailableError
         ? refusal
         : dependencies.sealReply(refusal, signer).catch(() => refusal);
     });

@@ -14,7 +14,7 @@ export type SealReply = (reply: Reply, signer: Signer) => Promise<Reply>;
  * unverified caller must not obtain a digest that contains the secret (CWE-301).
  *
  * The function throws ApiError `bad_gateway` when the body is larger than the cap or breaks off, and
- * StoreUnavailable when the signature cannot be claimed.
+ * StoreUnavailableError when the signature cannot be claimed.
  *
  * @param dependencies.claim marks an `X-Sign` as used before the reply leaves. Version 1 signs replies like
  *   request bodies, so an unclaimed reply would be a valid request. An `X-Sign-V2` of a reply never is.

@@ -34,7 +34,7 @@ export interface AuditTrail {
   /**
    * For operators: resolves when the entry is stored. Everything that an operator does is a `notice`.
    *
-   * @throws StoreUnavailable when it was not
+   * @throws StoreUnavailableError when it was not
    */
   write(event: AuditEvent, origin: AuditOrigin): Promise<void>;
   /** Newest first, by the last event that an entry counts. */

@@ -1,5 +1,5 @@
 import type { OnDamagedRecord } from '../records/damaged-record.ts';
-import { RefusedChange } from '../records/refused-change.ts';
+import { RefusedChangeError } from '../records/refused-change-error.ts';
 import type { CredentialHash } from '../secrets/credential-hash.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { findMatchingSecret } from '../secrets/secret-comparison.ts';
@@ -53,9 +53,9 @@ export interface ClientKeys {
   isLive(client: Client, keyId: string): boolean;
   /** With the key as the newest, where it is neither active nor one that an operator removed. */
   withKey(client: Client, secureKey: string, options: RemovalOptions): KeyMembers;
-  /** @throws RefusedChange where two are active and the oldest shall stay */
+  /** @throws RefusedChangeError where two are active and the oldest shall stay */
   rotate(client: Client, options: RotationOptions): KeyMembers & Omit<RotatedKey, 'client'>;
-  /** @throws RefusedChange for a key the client does not have, and for its last one */
+  /** @throws RefusedChangeError for a key the client does not have, and for its last one */
   remove(client: Client, keyId: string, options: RemovalOptions): KeyMembers;
 }
 
@@ -183,7 +183,7 @@ function createKeyChanges(dependencies: {
     rotate(client, { replaceOldest, ...options }) {
       const { ids } = openKeys(client);
       if (ids.length >= MAXIMUM_ACTIVE_KEYS && !replaceOldest) {
-        throw new RefusedChange(
+        throw new RefusedChangeError(
           `${client.clientId} has two active keys already (${ids.join(', ')}). Remove one, or ask for the oldest to be replaced.`,
         );
       }
@@ -218,11 +218,11 @@ function createKeyChanges(dependencies: {
 
 function assertRemovable({ clientId }: Client, keyId: string, ids: readonly string[]): void {
   if (!ids.includes(keyId)) {
-    throw new RefusedChange(`${clientId} has no key ${keyId}. Its keys: ${ids.join(', ')}.`);
+    throw new RefusedChangeError(`${clientId} has no key ${keyId}. Its keys: ${ids.join(', ')}.`);
   }
   if (ids.length === 1) {
     const message = `${keyId} is the only key of ${clientId}. Rotate first, or disable the client.`;
-    throw new RefusedChange(message);
+    throw new RefusedChangeError(message);
   }
 }
 

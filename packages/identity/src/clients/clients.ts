@@ -4,7 +4,7 @@ import type { OnDamagedRecord } from '../records/damaged-record.ts';
 import { readForUpdate } from '../records/parse-record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
-import { RefusedChange } from '../records/refused-change.ts';
+import { RefusedChangeError } from '../records/refused-change-error.ts';
 import type { CredentialHash } from '../secrets/credential-hash.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { type Client, parseClient } from './client.ts';
@@ -51,7 +51,7 @@ export interface ClientRegistry {
   /**
    * Changes an existing client under its lock. The not-before only ever moves forward.
    *
-   * @throws RefusedChange when there is no such client, or `change` throws it
+   * @throws RefusedChangeError when there is no such client, or `change` throws it
    */
   update(clientId: string, change: (client: Client) => Client): Promise<Client>;
   /** The active keys without themselves, newest first. */
@@ -59,14 +59,14 @@ export interface ClientRegistry {
   /**
    * A new random key becomes the newest.
    *
-   * @throws RefusedChange for a public client, and where two are active and the oldest shall stay
+   * @throws RefusedChangeError for a public client, and where two are active and the oldest shall stay
    */
   rotateKey(clientId: string, options: RotationOptions): Promise<RotatedKey>;
   /**
    * Removes a key, and revokes the tokens that were issued with it unless they are to be kept. Removing a key whose
    * tokens were kept revokes them.
    *
-   * @throws RefusedChange for a key the client does not have, and for its last one
+   * @throws RefusedChangeError for a key the client does not have, and for its last one
    */
   removeKey(clientId: string, keyId: string, options?: RemovalOptions): Promise<Client>;
 }
@@ -108,7 +108,7 @@ export function createClientRegistry(dependencies: {
   const update: ClientRegistry['update'] = (clientId, change) =>
     write(clientId, (existing) => {
       if (existing === undefined) {
-        throw new RefusedChange(`There is no client ${clientId}.`);
+        throw new RefusedChangeError(`There is no client ${clientId}.`);
       }
       return change(existing);
     });
@@ -160,7 +160,7 @@ function createKeyRotation(
     let rotated: Omit<RotatedKey, 'client'> | undefined;
     const client = await update(clientId, (existing) => {
       if (existing.public) {
-        throw new RefusedChange(`${clientId} is a public client: it has no secureKey.`);
+        throw new RefusedChangeError(`${clientId} is a public client: it has no secureKey.`);
       }
       const { secureKey, keyId, replacedKeyId, ...members } = keys.rotate(existing, options);
       rotated = { secureKey, keyId, replacedKeyId };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Store, StoreUnavailable } from '@gatehouse/store';
+import { type Store, StoreUnavailableError } from '@gatehouse/store';
 
 /** A process that died holding a lock delays the others this long. */
 const LOCK_SECONDS = 10;
@@ -14,7 +14,7 @@ const LONGEST_PAUSE_MILLISECONDS = 20;
  * key, a revocation) one is lost.
  *
  * @param work calls `assertHeld` right before it writes: who was stopped for too long must not write
- * @throws StoreUnavailable when the lock was not to be had, or ran out during the work
+ * @throws StoreUnavailableError when the lock was not to be had, or ran out during the work
  */
 export async function withRecordLock<Result>(
   store: Store,
@@ -28,7 +28,7 @@ export async function withRecordLock<Result>(
   try {
     return await work(() => {
       if (!isHeld()) {
-        throw new StoreUnavailable('lock', new Error(`The lock of ${recordKey} ran out.`));
+        throw new StoreUnavailableError('lock', new Error(`The lock of ${recordKey} ran out.`));
       }
     });
   } finally {
@@ -50,7 +50,7 @@ async function take(store: Store, lockKey: string, owner: string): Promise<numbe
       return sentAt;
     }
     if (sentAt > giveUpAt) {
-      throw new StoreUnavailable('lock', new Error(`${lockKey} stays taken.`));
+      throw new StoreUnavailableError('lock', new Error(`${lockKey} stays taken.`));
     }
     await sleep(Math.random() * LONGEST_PAUSE_MILLISECONDS);
   }

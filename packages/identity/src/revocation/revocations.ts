@@ -19,9 +19,9 @@ import type { NotBefore } from './not-before.ts';
 export interface Revocations {
   /** Everything that was issued to anybody so far (RD-20: after a backup was restored, say). */
   everything(): Promise<void>;
-  /** @throws RefusedChange when there is no such client */
+  /** @throws RefusedChangeError when there is no such client */
   client(clientId: string): Promise<Client>;
-  /** Signs the user out everywhere. @throws RefusedChange when there is no such user */
+  /** Signs the user out everywhere. @throws RefusedChangeError when there is no such user */
   user(userId: string): Promise<User>;
   /** An access token, refresh token or code, and with it everything of its grant; undefined when it is unknown. */
   token(value: string): Promise<RevokedToken | undefined>;

@@ -1,7 +1,7 @@
-import { StoreUnavailable } from '@gatehouse/store';
+import { StoreUnavailableError } from '@gatehouse/store';
 import type { SigningAlgorithm, SigningKey } from './signing-key.ts';
 import {
-  DamagedSigningKeys,
+  DamagedSigningKeysError,
   KEY_RELOAD_SECONDS,
   loadSigningKeys,
   type SigningKeyDependencies,
@@ -11,7 +11,7 @@ import {
 
 /** The signing keys of a process that runs for months: read anew every minute, rotated when they are due. */
 export interface KeptSigningKeys {
-  /** @throws StoreUnavailable only before the first success, or because the record of the keys is damaged */
+  /** @throws StoreUnavailableError only before the first success, or because the record of the keys is damaged */
   load(): Promise<SigningKeys>;
   current(): Promise<SigningKey>;
   /** A JWKS document (RFC 7517 §5). */
@@ -35,7 +35,8 @@ export function keepSigningKeys(
     }
     const keys = loadSigningKeys(purpose, algorithm, dependencies).catch((error: unknown) => {
       // A key does not go bad because the store is away: the last ones serve until it is back.
-      const isOutage = error instanceof StoreUnavailable && !(error instanceof DamagedSigningKeys);
+      const isOutage =
+        error instanceof StoreUnavailableError && !(error instanceof DamagedSigningKeysError);
       if (last !== undefined && isOutage) {
         return last.keys;
       }

@@ -7,7 +7,7 @@
  * All of it lies sealed under one store key and changes under its lock, so that any number of processes agree.
  */
 import type { JsonWebKey } from 'node:crypto';
-import { type Store, StoreUnavailable } from '@gatehouse/store';
+import { type Store, StoreUnavailableError } from '@gatehouse/store';
 import type { OnDamagedRecord } from '../records/damaged-record.ts';
 import { withRecordLock } from '../records/record-lock.ts';
 import type { Sealer } from '../secrets/seal.ts';
@@ -64,11 +64,11 @@ export interface SigningKeyDependencies {
  * The record of the keys does not open. Nothing is signed and nothing is replaced: requests are 503 until an operator
  * has deleted the record.
  */
-export class DamagedSigningKeys extends StoreUnavailable {
+export class DamagedSigningKeysError extends StoreUnavailableError {
   constructor(storeKey: string, cause: unknown) {
     const reason = `The record ${storeKey} in the store does not open: it was damaged, or another master key sealed it.`;
     super('signing keys', cause, `${reason} Delete the record. The server then makes a new key.`);
-    this.name = 'DamagedSigningKeys';
+    this.name = 'DamagedSigningKeysError';
   }
 }
 
@@ -122,7 +122,7 @@ export async function loadSigningKey(
 
 type StoredKeys = { readonly keys: Ring } | JsonWebKey;
 
-/** @throws DamagedSigningKeys */
+/** @throws DamagedSigningKeysError */
 function openRing(
   text: string | undefined,
   storeKey: string,
@@ -131,7 +131,7 @@ function openRing(
   try {
     return text === undefined ? { keys: [] } : JSON.parse(sealer.open(text, storeKey));
   } catch (cause) {
-    const damage = new DamagedSigningKeys(storeKey, cause);
+    const damage = new DamagedSigningKeysError(storeKey, cause);
     onDamagedRecord?.('signing key', damage.reason);
     throw damage;
   }

@@ -23,7 +23,7 @@ export const MAXIMUM_PASSWORD_BYTES = 1024;
 /**
  * argon2id in the PHC text form, `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. The password is taken exactly as it is.
  *
- * @throws PasswordHashingBusy when too many wait for their turn already
+ * @throws PasswordHashingBusyError when too many wait for their turn already
  */
 export async function hashPassword(
   password: string,
@@ -49,7 +49,7 @@ function toPhc({ memory, passes, parallelism }: PasswordHashCost, salt: Buffer, 
 /**
  * Whether the password gives this hash. Malformed hashes match nothing.
  *
- * @throws PasswordHashingBusy when too many wait for their turn already
+ * @throws PasswordHashingBusyError when too many wait for their turn already
  */
 export async function verifyPassword(password: string, phc: string): Promise<boolean> {
   const parsed = parsePhc(phc);

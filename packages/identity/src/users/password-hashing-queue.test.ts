@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { createPasswordHashingQueue, PasswordHashingBusy } from './password-hashing-queue.ts';
+import { createPasswordHashingQueue, PasswordHashingBusyError } from './password-hashing-queue.ts';
 
 describe('the password hashing queue', () => {
   test('runs no more at a time than it may, and the rest in order', async () => {
@@ -26,8 +26,8 @@ describe('the password hashing queue', () => {
   test('refuses at once what finds it full, and takes on again afterwards', async () => {
     const queue = createPasswordHashingQueue({ concurrency: 1, waiting: 1 });
     const accepted = [queue.run(() => sleep(20, 'first')), queue.run(() => sleep(1, 'second'))];
-    await expect(queue.run(() => sleep(1))).rejects.toThrow(PasswordHashingBusy);
-    await expect(queue.pause()).rejects.toThrow(PasswordHashingBusy);
+    await expect(queue.run(() => sleep(1))).rejects.toThrow(PasswordHashingBusyError);
+    await expect(queue.pause()).rejects.toThrow(PasswordHashingBusyError);
     expect(await Promise.all(accepted)).toEqual(['first', 'second']);
     expect(await queue.run(() => sleep(1, 'later'))).toBe('later');
   });

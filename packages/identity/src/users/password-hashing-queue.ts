@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Too many wait already: the request is told to come back, instead of making everybody wait longer. */
-export class PasswordHashingBusy extends Error {
+export class PasswordHashingBusyError extends Error {
   constructor() {
     super('Too many passwords are being hashed.');
-    this.name = 'PasswordHashingBusy';
+    this.name = 'PasswordHashingBusyError';
   }
 }
 
@@ -13,12 +13,12 @@ export class PasswordHashingBusy extends Error {
  * first. At most `concurrency` run at a time, at most `waiting` wait.
  */
 export interface PasswordHashingQueue {
-  /** @throws PasswordHashingBusy at once when the queue is full */
+  /** @throws PasswordHashingBusyError at once when the queue is full */
   run<Result>(work: () => Promise<Result>): Promise<Result>;
   /**
    * Waits as long as a run took of late, without doing one. False when none was measured yet.
    *
-   * @throws PasswordHashingBusy when a run would
+   * @throws PasswordHashingBusyError when a run would
    */
   pause(): Promise<boolean>;
   load(): PasswordHashingLoad;
@@ -47,7 +47,7 @@ export function createPasswordHashingQueue(limits: {
   const assertRoom = () => {
     if (running >= limits.concurrency && waiting.length >= limits.waiting) {
       refused += 1;
-      throw new PasswordHashingBusy();
+      throw new PasswordHashingBusyError();
     }
   };
 

@@ -41,7 +41,7 @@ export interface UserRegistry {
   /**
    * Changes an existing user under its lock. The not-before only ever moves forward.
    *
-   * @throws RefusedChange when there is no such user
+   * @throws RefusedChangeError when there is no such user
    */
   update(userId: string, change: (user: User) => User): Promise<User>;
 }

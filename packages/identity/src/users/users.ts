@@ -3,7 +3,7 @@ import type { OnDamagedRecord } from '../records/damaged-record.ts';
 import { parseRecord, readForUpdate } from '../records/parse-record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
-import { RefusedChange } from '../records/refused-change.ts';
+import { RefusedChangeError } from '../records/refused-change-error.ts';
 import { generateId } from '../secrets/secure-key.ts';
 import { hashPassword, pauseLikeVerifying, verifyPassword } from './password-hash.ts';
 import { canonicalUsername, storedUser, type User, type UserRegistry } from './user.ts';
@@ -32,7 +32,7 @@ export function createUserRegistry(dependencies: {
     return withRecordLock(store, key, async (assertHeld) => {
       const existing = await readForUpdate(store, key, parseUser);
       if (existing === undefined) {
-        throw new RefusedChange(`There is no user ${userId}.`);
+        throw new RefusedChangeError(`There is no user ${userId}.`);
       }
       const changed = change(existing);
       const notBefore = Math.max(changed.notBefore, existing.notBefore);

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '@gatehouse/store';
+import { StoreUnavailableError } from '@gatehouse/store';
 import {
   decoyPasswordHash,
   hashPassword,
@@ -6,7 +6,7 @@ import {
   MAXIMUM_PASSWORD_BYTES,
   verifyPassword,
 } from './password-hash.ts';
-import { PasswordHashingBusy } from './password-hashing-queue.ts';
+import { PasswordHashingBusyError } from './password-hashing-queue.ts';
 import type { User, UserRegistry } from './user.ts';
 
 /** The password of a user, verified, and hashed anew where its hash was made at another cost. */
@@ -45,7 +45,7 @@ export function createUserVerification(
       kept = renewed.passwordHash === passwordHash ? passwordHash : kept;
     } catch (error) {
       // The sign-in is valid without it; the next one tries again.
-      if (!(error instanceof StoreUnavailable || error instanceof PasswordHashingBusy)) {
+      if (!(error instanceof StoreUnavailableError || error instanceof PasswordHashingBusyError)) {
         throw error;
       }
     }

@@ -1,4 +1,4 @@
-import { type Store, StoreFull } from '../port/store.ts';
+import { type Store, StoreFullError } from '../port/store.ts';
 import { NEARLY_FULL_SHARE, shareUsed } from '../port/store-room.ts';
 
 export interface StoreReadiness {
@@ -15,6 +15,6 @@ export async function storeReadiness(store: Pick<Store, 'ping'>): Promise<StoreR
     const isNearlyFull = shareUsed(await store.ping()) >= NEARLY_FULL_SHARE;
     return { ready: true, state: isNearlyFull ? 'nearly full' : 'ok' };
   } catch (error) {
-    return { ready: false, state: error instanceof StoreFull ? 'full' : 'unavailable' };
+    return { ready: false, state: error instanceof StoreFullError ? 'full' : 'unavailable' };
   }
 }

@@ -1,4 +1,9 @@
-import { type Store, StoreFull, type StoreRoom, StoreUnavailable } from '../port/store.ts';
+import {
+  type Store,
+  StoreFullError,
+  type StoreRoom,
+  StoreUnavailableError,
+} from '../port/store.ts';
 import { NEARLY_FULL_SHARE, nearlyFullReason, shareUsed } from '../port/store-room.ts';
 import { Availability, isWorking, type OnStateChange } from './availability.ts';
 
@@ -39,7 +44,7 @@ export class StoreWatch implements EngineSignals {
   /** The last examination failed, the first to do so. */
   #isDoubted = false;
   #examinedAt = Number.NEGATIVE_INFINITY;
-  #refusal: { readonly error: StoreFull; readonly at: number } | undefined;
+  #refusal: { readonly error: StoreFullError; readonly at: number } | undefined;
 
   constructor(onChange: OnStateChange, onRoom?: (room: StoreRoom) => void) {
     this.#availability = new Availability(onChange);
@@ -68,9 +73,9 @@ export class StoreWatch implements EngineSignals {
 
   /** An operation of the engine failed. */
   failed(error: unknown): void {
-    if (error instanceof StoreFull) {
+    if (error instanceof StoreFullError) {
       this.#noteRefusal(error);
-    } else if (error instanceof StoreUnavailable && isWorking(this.#availability.state)) {
+    } else if (error instanceof StoreUnavailableError && isWorking(this.#availability.state)) {
       this.#examineSoon();
     }
   }
@@ -78,8 +83,8 @@ export class StoreWatch implements EngineSignals {
   /**
    * Examines the engine now, once for all who ask meanwhile.
    *
-   * @throws StoreFull also for a while after the last refusal
-   * @throws StoreUnavailable
+   * @throws StoreFullError also for a while after the last refusal
+   * @throws StoreUnavailableError
    */
   examine(): Promise<StoreRoom> {
     this.#running ??= this.#examine().finally(() => {
@@ -125,15 +130,15 @@ export class StoreWatch implements EngineSignals {
   }
 
   #noteFailure(error: unknown): void {
-    if (error instanceof StoreFull && error !== this.#refusal?.error) {
+    if (error instanceof StoreFullError && error !== this.#refusal?.error) {
       this.#noteRefusal(error);
-    } else if (error instanceof StoreUnavailable && !(error instanceof StoreFull)) {
+    } else if (error instanceof StoreUnavailableError && !(error instanceof StoreFullError)) {
       this.#noteOutage(error);
     }
   }
 
   /** A process that was stopped for a moment finds its own timeouts. A second look tells them from an outage. */
-  #noteOutage({ reason }: StoreUnavailable): void {
+  #noteOutage({ reason }: StoreUnavailableError): void {
     if (this.#isDoubted || !isWorking(this.#availability.state)) {
       this.#availability.report('unavailable', reason);
     } else if (this.#engine !== undefined) {
@@ -142,7 +147,7 @@ export class StoreWatch implements EngineSignals {
     }
   }
 
-  #noteRefusal(error: StoreFull): void {
+  #noteRefusal(error: StoreFullError): void {
     this.#refusal = { error, at: performance.now() };
     this.#availability.report('full', error.reason);
   }

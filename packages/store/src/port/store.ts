@@ -2,7 +2,7 @@
  * The port between Gatehouse and whatever keeps its short-lived and identity data.
  *
  * - Every operation touches one key, so that any Redis topology and SQLite serve it alike.
- * - Every operation answers, or throws `StoreUnavailable` within 500 ms. Nothing is queued while the
+ * - Every operation answers, or throws `StoreUnavailableError` within 500 ms. Nothing is queued while the
  *   engine is away and nothing is re-sent blindly: a caller turns the error into 503.
  * - What `set`, `claim`, `delete`, `addToIndex` and `removeFromIndex` acknowledged outlives the loss of the server that took it,
  *   where the engine has replicas. Counters and logs may lose their last changes.
@@ -59,7 +59,7 @@ export interface Store {
   /**
    * Writes and reads on every shard of the engine, and asks how full the fullest is.
    *
-   * @throws StoreFull when it reads and refuses to write
+   * @throws StoreFullError when it reads and refuses to write
    */
   ping(): Promise<StoreRoom>;
 
@@ -97,13 +97,13 @@ export interface Counter {
 export const NEVER_EXPIRES: number = Number.MAX_SAFE_INTEGER;
 
 /** The engine is away, too slow, or refuses to work. The request fails closed: 503, never 401 or 2xx. */
-export class StoreUnavailable extends Error {
+export class StoreUnavailableError extends Error {
   /** What the engine or the system said, in a sentence without secrets, where it is known. */
   readonly reason: string | undefined;
 
   constructor(operation: string, cause: unknown, reason?: string) {
     super(`The store is unavailable (${operation}).`, { cause });
-    this.name = 'StoreUnavailable';
+    this.name = 'StoreUnavailableError';
     this.reason = reason;
   }
 }
@@ -112,9 +112,9 @@ export class StoreUnavailable extends Error {
  * The engine has no room left: it refuses to write, and what it reads is current. Writes that revoke and deletes
  * still work. A process that can do without the write (a rate limit, say) may go on.
  */
-export class StoreFull extends StoreUnavailable {
+export class StoreFullError extends StoreUnavailableError {
   constructor(operation: string, cause: unknown, reason?: string) {
     super(operation, cause, reason);
-    this.name = 'StoreFull';
+    this.name = 'StoreFullError';
   }
 }

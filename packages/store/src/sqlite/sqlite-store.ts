@@ -11,9 +11,9 @@ import {
   type Counter,
   NEVER_EXPIRES,
   type Store,
-  StoreFull,
+  StoreFullError,
   type StoreRoom,
-  StoreUnavailable,
+  StoreUnavailableError,
   type WriteOptions,
 } from '../port/store.ts';
 import { inTransaction, isBusy, openSqliteDatabase } from './sqlite-database.ts';
@@ -34,12 +34,12 @@ const LONGEST_PAUSE_MILLISECONDS = 8;
 const PING_KEY = 'ready';
 const PING_SECONDS = 60;
 
-/** @throws StoreUnavailable when the file cannot be opened or created */
+/** @throws StoreUnavailableError when the file cannot be opened or created */
 export function createSqliteStore(path: string, dependencies: SqliteStoreDependencies): Store {
   try {
     return new SqliteStore(path, openSqliteDatabase(path), dependencies);
   } catch (error) {
-    throw new StoreUnavailable('open', error, sqliteOutageReason(error));
+    throw new StoreUnavailableError('open', error, sqliteOutageReason(error));
   }
 }
 
@@ -189,10 +189,10 @@ class SqliteStore implements Store {
     return lifetime === undefined ? NEVER_EXPIRES : this.#now() + lifetime;
   }
 
-  /** @throws StoreFull for a write that revokes nothing, when only the reserve is left */
+  /** @throws StoreFullError for a write that revokes nothing, when only the reserve is left */
   #assertRoom(operation: string, { revokes = false }: WriteOptions = {}): void {
     if (!revokes && this.#isReserveReached()) {
-      throw new StoreFull(operation, undefined, reserveReason);
+      throw new StoreFullError(operation, undefined, reserveReason);
     }
   }
 
@@ -212,7 +212,7 @@ class SqliteStore implements Store {
       } catch (error) {
         const waited = performance.now() - started;
         if (!isBusy(error) || waited > OPERATION_DEADLINE_MILLISECONDS) {
-          const Failure = isDiskFull(error) ? StoreFull : StoreUnavailable;
+          const Failure = isDiskFull(error) ? StoreFullError : StoreUnavailableError;
           throw new Failure(operation, error, sqliteOutageReason(error));
         }
         await (waited < EAGER_RETRY_MILLISECONDS

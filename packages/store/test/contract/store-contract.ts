@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createStore, type StoreOptions } from '../../src/create-store.ts';
-import { type Store, StoreUnavailable } from '../../src/port/store.ts';
+import { type Store, StoreUnavailableError } from '../../src/port/store.ts';
 import { describeCollectionsContract } from './collections-contract.ts';
 import type { ContractSubject } from './contract-subject.ts';
 import { describeCountersContract } from './counters-contract.ts';
@@ -68,7 +68,7 @@ function describeLifecycle({ url, store, freshKey }: ContractSubject): void {
       }
     });
 
-    test('after close every operation is StoreUnavailable, and closing again is harmless', async () => {
+    test('after close every operation is StoreUnavailableError, and closing again is harmless', async () => {
       const closed = createStore(url());
       await closed.ping();
       await closed.close();
@@ -90,7 +90,10 @@ function describeLifecycle({ url, store, freshKey }: ContractSubject): void {
         closed.ping(),
       ];
       for (const outcome of await Promise.allSettled(attempts)) {
-        expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailable) });
+        expect(outcome).toMatchObject({
+          status: 'rejected',
+          reason: expect.any(StoreUnavailableError),
+        });
       }
     });
   });

@@ -1,6 +1,6 @@
 /** What the tests run in a process of its own: `node store-worker.ts <store URL> <task> <key> …`. */
 import { setImmediate } from 'node:timers/promises';
-import { createStore, StoreUnavailable } from '../../src/index.ts';
+import { createStore, StoreUnavailableError } from '../../src/index.ts';
 
 const [url = '', task = '', key = '', ...rest] = process.argv.slice(2);
 const store = createStore(url);
@@ -40,7 +40,7 @@ async function writeUntilKilled(): Promise<never> {
     const isWritten = await store.set(`${key}:${number}`, `value-${number}`).then(
       () => true,
       (error: unknown) => {
-        if (!(error instanceof StoreUnavailable)) {
+        if (!(error instanceof StoreUnavailableError)) {
           throw error;
         }
         return false;

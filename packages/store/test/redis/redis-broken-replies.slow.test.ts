@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { createStore, type Store, StoreUnavailable } from '../../src/index.ts';
+import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
 
 let server: Server | undefined;
 let store: Store | undefined;
@@ -49,7 +49,7 @@ test('a server that greets like Redis and answers well is believed', async () =>
   expect(await store.get('key')).toBe('hello');
 });
 
-describe('RD-19 a reply that is garbage is StoreUnavailable, and the process lives', () => {
+describe('RD-19 a reply that is garbage is StoreUnavailableError, and the process lives', () => {
   test.each([
     ['no protocol at all', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
     ['a reply that never ends', '$100\r\nshort'],
@@ -63,8 +63,8 @@ describe('RD-19 a reply that is garbage is StoreUnavailable, and the process liv
     store = createStore(await startBrokenServer(reply));
     for (let attempt = 0; attempt < 2; attempt += 1) {
       const started = performance.now();
-      await expect(store.get('key')).rejects.toThrow(StoreUnavailable);
-      await expect(store.claim('key', 'owner', 60)).rejects.toThrow(StoreUnavailable);
+      await expect(store.get('key')).rejects.toThrow(StoreUnavailableError);
+      await expect(store.claim('key', 'owner', 60)).rejects.toThrow(StoreUnavailableError);
       expect(performance.now() - started).toBeLessThan(1400);
     }
   });

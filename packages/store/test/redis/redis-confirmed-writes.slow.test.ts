@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createStore, type Store, StoreUnavailable } from '../../src/index.ts';
+import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
 
 /** The port promises 500 ms. Far more would be a wait without a deadline, also on a loaded machine. */
 const ANSWER_MILLISECONDS = 2000;
@@ -58,7 +58,7 @@ describe('a store whose Redis has replicas', () => {
     for (const [name, write] of everyWrite) {
       const started = performance.now();
       const outcome = await write().catch((error: unknown) => error);
-      expect([name, outcome]).toEqual([name, expect.any(StoreUnavailable)]);
+      expect([name, outcome]).toEqual([name, expect.any(StoreUnavailableError)]);
       expect(performance.now() - started).toBeLessThan(ANSWER_MILLISECONDS);
     }
     replicas[1]?.thaw();
@@ -95,7 +95,7 @@ describe('a store whose Redis has replicas', () => {
   test('goes on with the replica that is left, some seconds after the other died', async () => {
     await store.claim('claim', 'owner', 60);
     await replicas[0]?.kill();
-    await expect(store.claim('early', 'owner', 60)).rejects.toThrow(StoreUnavailable);
+    await expect(store.claim('early', 'owner', 60)).rejects.toThrow(StoreUnavailableError);
     await until(() => store.claim('late', 'owner', 60));
     expect(await replicas[1]?.command('GET', 'late')).toContain('owner');
   });
@@ -104,7 +104,7 @@ describe('a store whose Redis has replicas', () => {
     await store.set('value', 'text');
     await Promise.all(replicas.map((replica) => replica.kill()));
     await sleep(6000);
-    await expect(store.claim('claim', 'owner', 60)).rejects.toThrow(StoreUnavailable);
+    await expect(store.claim('claim', 'owner', 60)).rejects.toThrow(StoreUnavailableError);
     expect(await store.get('value')).toBe('text');
     await replicas[0]?.restart();
     await until(() => store.claim('claim', 'owner', 60));
@@ -130,7 +130,7 @@ describe('a store whose Redis has replicas', () => {
       await inStep(1, single);
       await sleep(1100);
       replicas[0]?.freeze();
-      await expect(early.claim('other', 'owner', 60)).rejects.toThrow(StoreUnavailable);
+      await expect(early.claim('other', 'owner', 60)).rejects.toThrow(StoreUnavailableError);
     } finally {
       await early.close();
       await single.stop();

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { createStore, type Store, StoreUnavailable } from '../../src/index.ts';
+import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
 
 let redis: RedisServer;
 let store: Store;
@@ -41,7 +41,7 @@ describe('a Redis that may evict keys', () => {
       await start('--maxmemory-policy', policy);
       for (let attempt = 0; attempt < 3; attempt += 1) {
         const failure = await store.claim('used-code', 'first', 60).catch((error) => error);
-        expect(failure).toBeInstanceOf(StoreUnavailable);
+        expect(failure).toBeInstanceOf(StoreUnavailableError);
         expect(String(failure.cause)).toContain(`maxmemory-policy ${policy}`);
         await sleep(200);
       }
@@ -61,7 +61,7 @@ describe('a Redis that may evict keys', () => {
     await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-random');
     // The first may share an examination that began before the change.
     await store.ping().catch(() => undefined);
-    await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailableError);
   });
 
   test('RD-15 is told apart from one that was only away', async () => {
@@ -94,7 +94,7 @@ test('RD-22 a Redis that is loading is unavailable, and then works', async () =>
   let refused = 0;
   await works(async () => {
     const outcome = await store.get('key-2999').catch((error) => error);
-    if (outcome instanceof StoreUnavailable) {
+    if (outcome instanceof StoreUnavailableError) {
       refused += /LOADING|connect|Connection|ready/i.test(String(outcome.cause)) ? 1 : 0;
       throw outcome;
     }

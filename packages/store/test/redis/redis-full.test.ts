@@ -8,8 +8,8 @@ import {
   createRateLimiter,
   createStore,
   type Store,
-  StoreFull,
-  StoreUnavailable,
+  StoreFullError,
+  StoreUnavailableError,
 } from '../../src/index.ts';
 
 let redis: RedisServer;
@@ -44,7 +44,7 @@ describe('a Redis at its maxmemory', () => {
       store.append('log', 'entry', 5),
     ];
     for (const outcome of await Promise.allSettled(growing)) {
-      const reason = expect.any(StoreFull);
+      const reason = expect.any(StoreFullError);
       expect(outcome).toMatchObject({ status: 'rejected', reason });
       expect(outcome).toMatchObject({
         reason: { reason: expect.stringMatching(/^Redis replies OOM\. .*raise it/) },
@@ -78,7 +78,7 @@ describe('a Redis at its maxmemory', () => {
 
   test('works again once there is room', async () => {
     await fill();
-    await expect(store.set('key', 'value')).rejects.toBeInstanceOf(StoreFull);
+    await expect(store.set('key', 'value')).rejects.toBeInstanceOf(StoreFullError);
     await makeRoom();
     await store.set('key', 'value');
     expect(await store.get('key')).toBe('value');
@@ -106,8 +106,8 @@ describe('a Redis at its maxmemory', () => {
     expect((await limiter.take('client')).allowed).toBe(true);
     await redis.kill();
     const failure = await Promise.resolve(limiter.take('another')).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(StoreUnavailable);
-    expect(failure).not.toBeInstanceOf(StoreFull);
+    expect(failure).toBeInstanceOf(StoreUnavailableError);
+    expect(failure).not.toBeInstanceOf(StoreFullError);
   });
 });
 
@@ -121,7 +121,7 @@ test('a Redis that cannot persist is full, too: it reads, and refuses to write',
   while (failure === undefined) {
     failure = await store.set('another', 'value').catch((error: unknown) => error);
   }
-  expect(failure).toBeInstanceOf(StoreFull);
+  expect(failure).toBeInstanceOf(StoreFullError);
   expect(failure).toMatchObject({
     reason: expect.stringMatching(/^Redis replies MISCONF\. .*disk/),
   });

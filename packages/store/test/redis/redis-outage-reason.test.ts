@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, type RedisServer, startRedisServer } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { createStore, type Store, StoreUnavailable } from '../../src/index.ts';
+import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
 
 /** Enough for several attempts to connect, which come every 50 to 250 ms. */
 const SEVERAL_ATTEMPTS_MILLISECONDS = 1200;
@@ -47,7 +47,7 @@ describe('the reason why a Redis is unavailable', () => {
       const { store, changes } = open(url(port));
       const failure = await failureOf(store);
       await sleep(SEVERAL_ATTEMPTS_MILLISECONDS);
-      expect(failure).toBeInstanceOf(StoreUnavailable);
+      expect(failure).toBeInstanceOf(StoreUnavailableError);
       expect(failure.reason).toBe(`Redis replies ${word}.`);
       expect(changes).toEqual([['unavailable', `Redis replies ${word}.`]]);
       expect(String(failure.reason) + String(failure.cause)).not.toContain('marker');

@@ -4,7 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createStore, type Store, type StoreState, StoreUnavailable } from '../../src/index.ts';
+import {
+  createStore,
+  type Store,
+  type StoreState,
+  StoreUnavailableError,
+} from '../../src/index.ts';
 
 /** What the port promises is 500 ms; this leaves room for a loaded machine. */
 const ANSWER_MILLISECONDS = 700;
@@ -31,12 +36,12 @@ afterEach(async () => {
 });
 
 describe('a Redis that is killed', () => {
-  test('RD-02 answers StoreUnavailable in time, in flight and after, and works again by itself', async () => {
+  test('RD-02 answers StoreUnavailableError in time, in flight and after, and works again by itself', async () => {
     await store.set('key', 'value');
     const inFlight = Array.from({ length: 20 }, () => outcome(store.get('key')));
     await redis.kill();
     for (const { error, milliseconds } of await Promise.all(inFlight)) {
-      expect(error === undefined || error instanceof StoreUnavailable).toBe(true);
+      expect(error === undefined || error instanceof StoreUnavailableError).toBe(true);
       expect(milliseconds).toBeLessThan(ANSWER_MILLISECONDS);
     }
     while (states.length === 0) {
@@ -56,7 +61,7 @@ describe('a Redis that is killed', () => {
     await sleep(1000);
     for (let attempt = 0; attempt < 50; attempt += 1) {
       const { error, milliseconds } = await outcome(store.get('key'));
-      expect(error).toBeInstanceOf(StoreUnavailable);
+      expect(error).toBeInstanceOf(StoreUnavailableError);
       expect(milliseconds).toBeLessThan(100);
     }
   });
@@ -66,7 +71,7 @@ describe('a Redis that is killed', () => {
     await redis.kill();
     const attempts = Array.from({ length: 1000 }, () => outcome(store.increment('counter', 60)));
     for (const { error } of await Promise.all(attempts)) {
-      expect(error).toBeInstanceOf(StoreUnavailable);
+      expect(error).toBeInstanceOf(StoreUnavailableError);
     }
     await redis.restart();
     await expectRecovery(store);
@@ -86,7 +91,7 @@ describe('a Redis that is killed', () => {
 });
 
 describe('a Redis that is frozen', () => {
-  test('RD-03 answers StoreUnavailable in time, every time, and works again by itself', async () => {
+  test('RD-03 answers StoreUnavailableError in time, every time, and works again by itself', async () => {
     await store.set('key', 'value');
     redis.freeze();
     const started = performance.now();
@@ -112,7 +117,7 @@ describe('a Redis that is frozen', () => {
       outcome(store.ping()),
     ]).flat();
     for (const { error, milliseconds } of await Promise.all(attempts)) {
-      expect(error).toBeInstanceOf(StoreUnavailable);
+      expect(error).toBeInstanceOf(StoreUnavailableError);
       expect(milliseconds).toBeLessThan(ANSWER_MILLISECONDS);
     }
     redis.thaw();
@@ -128,7 +133,7 @@ describe('a Redis that is frozen', () => {
       await sleep(20);
     }
     for (const { error, milliseconds } of await Promise.all(attempts)) {
-      expect(error).toBeInstanceOf(StoreUnavailable);
+      expect(error).toBeInstanceOf(StoreUnavailableError);
       expect(milliseconds).toBeLessThan(ANSWER_MILLISECONDS);
     }
     redis.thaw();
@@ -148,7 +153,7 @@ describe('a Redis that is frozen', () => {
 });
 
 describe('a Redis that is down at start', () => {
-  test('RD-01 lets the process come up, answers StoreUnavailable and recovers by itself', async () => {
+  test('RD-01 lets the process come up, answers StoreUnavailableError and recovers by itself', async () => {
     await redis.kill();
     const early = createStore(redis.url, { onStateChange: (state) => states.push(state) });
     await expectUnavailable(early);
@@ -164,16 +169,16 @@ describe('a Redis that is down at start', () => {
     const early = createStore(redis.url);
     const waiting = outcome(early.get('key'));
     await early.close();
-    expect((await waiting).error).toBeInstanceOf(StoreUnavailable);
+    expect((await waiting).error).toBeInstanceOf(StoreUnavailableError);
   });
 });
 
 describe('a Redis that refuses', () => {
-  test('RD-10 READONLY is StoreUnavailable, never success, and passes when the role changes back', async () => {
+  test('RD-10 READONLY is StoreUnavailableError, never success, and passes when the role changes back', async () => {
     await store.set('key', 'value');
     await redis.command('REPLICAOF', '127.0.0.1', '1');
     expect((await outcome(store.claim('claim', 'owner', 60))).error).toBeInstanceOf(
-      StoreUnavailable,
+      StoreUnavailableError,
     );
     await redis.command('REPLICAOF', 'NO', 'ONE');
     await expectRecovery(store);
@@ -208,10 +213,10 @@ describe('a Redis that refuses', () => {
     expect(await redis.command('TTL', 'index')).toMatch(/^:-1/);
   });
 
-  test('a key of another kind is StoreUnavailable and nothing worse', async () => {
+  test('a key of another kind is StoreUnavailableError and nothing worse', async () => {
     await store.append('key', 'entry', 5);
     const { error } = await outcome(store.get('key'));
-    expect(error).toBeInstanceOf(StoreUnavailable);
+    expect(error).toBeInstanceOf(StoreUnavailableError);
     expect(await store.read('key', 5)).toEqual(['entry']);
   });
 });
@@ -228,7 +233,7 @@ describe('a Redis with a password', () => {
     const stranger = createStore(`redis://default:${marker}@127.0.0.1:${secured.port}`);
     for (let attempt = 0; attempt < 5; attempt += 1) {
       const { error } = await outcome(stranger.set('key', marker));
-      expect(error).toBeInstanceOf(StoreUnavailable);
+      expect(error).toBeInstanceOf(StoreUnavailableError);
       expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(marker);
       await sleep(100);
     }
@@ -248,7 +253,7 @@ async function outcome(operation: Promise<unknown>) {
 
 async function expectUnavailable(subject: Store): Promise<void> {
   const { error, milliseconds } = await outcome(subject.get('key'));
-  expect(error).toBeInstanceOf(StoreUnavailable);
+  expect(error).toBeInstanceOf(StoreUnavailableError);
   expect(milliseconds).toBeLessThan(ANSWER_MILLISECONDS);
 }
 

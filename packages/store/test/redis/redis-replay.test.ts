@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { createStore, NEVER_EXPIRES, type Store, StoreUnavailable } from '../../src/index.ts';
+import { createStore, NEVER_EXPIRES, type Store, StoreUnavailableError } from '../../src/index.ts';
 import { redisAccessRule } from '../../src/redis/redis-access.ts';
 
 const password = 'the-store-of-a-test';
@@ -79,7 +79,7 @@ describe('a Redis that would drop writes when it loads its append-only file', ()
     async (_name, rights, command) => {
       await start({ default: rights });
       const failure = await store.claim('used-code', 'first', 60).catch((error) => error);
-      expect(failure).toBeInstanceOf(StoreUnavailable);
+      expect(failure).toBeInstanceOf(StoreUnavailableError);
       const reason = `its user default may not run ${command} on every key. Give this user ~* and +@all`;
       expect(changes).toEqual([['unavailable', expect.stringContaining(reason)]]);
       expect(await redis.command('DBSIZE')).toBe(':0\r\n');
@@ -89,7 +89,7 @@ describe('a Redis that would drop writes when it loads its append-only file', ()
 
   test('works as soon as the user has its rights', async () => {
     await start({ default: 'off' });
-    await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailableError);
     await redis.command('ACL', 'SETUSER', 'default', '~*', '+@all');
     await untilAvailable();
     expect(changes.at(-1)).toEqual(['available', undefined]);

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStore, type Store, StoreUnavailable } from '../../src/index.ts';
+import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
 
 const ELECTION_DEADLINE_MILLISECONDS = 15_000;
 
@@ -45,7 +45,7 @@ describe('a store behind Redis Sentinel', () => {
     expect(await master.command('GET', 'key')).toContain('value');
   });
 
-  test('RD-04 follows a failover when the master is killed, StoreUnavailable until then, and stays with it', async () => {
+  test('RD-04 follows a failover when the master is killed, StoreUnavailableError until then, and stays with it', async () => {
     await until(async () => (await replica.command('GET', 'key')).includes('value'));
     await master.kill();
     const started = performance.now();
@@ -59,7 +59,7 @@ describe('a store behind Redis Sentinel', () => {
       if (error === undefined) {
         break;
       }
-      expect(error).toBeInstanceOf(StoreUnavailable);
+      expect(error).toBeInstanceOf(StoreUnavailableError);
       expect(performance.now() - started).toBeLessThan(ELECTION_DEADLINE_MILLISECONDS);
       await sleep(50);
     }

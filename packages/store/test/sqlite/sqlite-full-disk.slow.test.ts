@@ -27,13 +27,17 @@ describe('a SQLite store on a disk that runs full', () => {
 
     expect(filled).toBeGreaterThan(100);
     expect(atReserve).toEqual({
-      ...{ revoking: ok(4), ordinary: Array.from({ length: 5 }, () => 'StoreFull') },
+      ...{ revoking: ok(4), ordinary: Array.from({ length: 5 }, () => 'StoreFullError') },
       ...{ revocations: ['ok'], read: 'revoked', readiness: { ready: false, state: 'full' } },
     });
     expect(withRoom).toEqual(room);
     // Another program has used up the reserve.
     expect(withoutRoom).toEqual({
-      ...{ revoking: 'StoreFull', read: 'revoked', readiness: { ready: false, state: 'full' } },
+      ...{
+        revoking: 'StoreFullError',
+        read: 'revoked',
+        readiness: { ready: false, state: 'full' },
+      },
     });
     expect(recovered).toEqual(room);
     const reasons = changes.filter(([state]: [string]) => state === 'full');
@@ -50,7 +54,7 @@ describe('a SQLite store on a disk that runs full', () => {
     const [parameters] = unshare(commands, '--input-type=module', '-e', open);
     const { stdout, stderr } = spawnSync('/usr/bin/unshare', parameters, { encoding: 'utf8' });
     expect([stdout, stderr]).toEqual([
-      'StoreUnavailable: The file cannot be opened (EROFS). Make the file of the store, its folder and its file system writable.',
+      'StoreUnavailableError: The file cannot be opened (EROFS). Make the file of the store, its folder and its file system writable.',
       '',
     ]);
   });

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStore, type StoreState, StoreUnavailable } from '../../src/index.ts';
+import { createStore, type StoreState, StoreUnavailableError } from '../../src/index.ts';
 import { describeStoreContract } from '../contract/store-contract.ts';
 
 const workerFile = fileURLToPath(new URL('../contract/store-worker.ts', import.meta.url));
@@ -51,8 +51,8 @@ describe('the SQLite file', () => {
     }
   });
 
-  test('that cannot be opened is StoreUnavailable at once', () => {
-    expect(() => createStore('sqlite:/dev/null/store.db')).toThrow(StoreUnavailable);
+  test('that cannot be opened is StoreUnavailableError at once', () => {
+    expect(() => createStore('sqlite:/dev/null/store.db')).toThrow(StoreUnavailableError);
   });
 
   test('may be created by several processes at the same moment', async () => {
@@ -119,7 +119,7 @@ describe('a SQLite store', () => {
     await store.close();
   });
 
-  test('answers StoreUnavailable in time while another process holds the lock, reads on, and recovers', async () => {
+  test('answers StoreUnavailableError in time while another process holds the lock, reads on, and recovers', async () => {
     const path = freshPath();
     const states: StoreState[] = [];
     const store = createStore(`sqlite:${path}`, { onStateChange: (state) => states.push(state) });
@@ -135,7 +135,7 @@ describe('a SQLite store', () => {
     );
     expect(await store.get('key')).toBe('value');
     for (const { error, after } of await Promise.all(writes)) {
-      expect(error).toBeInstanceOf(StoreUnavailable);
+      expect(error).toBeInstanceOf(StoreUnavailableError);
       expect(after).toBeLessThan(700);
     }
     await until(() => states.at(-1) === 'unavailable');

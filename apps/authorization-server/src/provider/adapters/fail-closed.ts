@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '@gatehouse/store';
+import { StoreUnavailableError } from '@gatehouse/store';
 import type { Adapter } from 'oidc-provider';
 import { TemporarilyUnavailableError } from './temporarily-unavailable-error.ts';
 
@@ -19,6 +19,6 @@ async function translate<Result>(answer: Promise<Result>): Promise<Result> {
   try {
     return await answer;
   } catch (error) {
-    throw error instanceof StoreUnavailable ? new TemporarilyUnavailableError(error) : error;
+    throw error instanceof StoreUnavailableError ? new TemporarilyUnavailableError(error) : error;
   }
 }

@@ -1,4 +1,4 @@
-import type { StoreUnavailable } from '@gatehouse/store';
+import type { StoreUnavailableError } from '@gatehouse/store';
 import { errors } from 'oidc-provider';
 
 /** RFC 6749 §4.1.2.1 defines the code. The status tells proxies and clients to try again. */
@@ -7,7 +7,7 @@ export class TemporarilyUnavailableError extends errors.OIDCProviderError {
   override expose = true;
   override allow_redirect = false;
 
-  constructor(cause: StoreUnavailable) {
+  constructor(cause: StoreUnavailableError) {
     super(503, 'temporarily_unavailable', { cause });
   }
 }

@@ -1,5 +1,5 @@
 import { observedRequest } from '@gatehouse/http-server';
-import { StoreUnavailable } from '@gatehouse/store';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { renderErrorPage } from '../../pages/error-page.ts';
 import { TemporarilyUnavailableError } from '../adapters/temporarily-unavailable-error.ts';
 import type { ProviderMiddleware } from './provider-middleware.ts';
@@ -13,7 +13,7 @@ export const handleUnexpectedErrors: ProviderMiddleware = async (context, next) 
     await next();
   } catch (error) {
     const unavailable =
-      error instanceof StoreUnavailable || error instanceof TemporarilyUnavailableError;
+      error instanceof StoreUnavailableError || error instanceof TemporarilyUnavailableError;
     const { notes } = observedRequest(context.req);
     notes.code = unavailable ? 'temporarily_unavailable' : 'server_error';
     notes.err = error instanceof TemporarilyUnavailableError ? error.cause : error;

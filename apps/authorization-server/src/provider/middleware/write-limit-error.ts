@@ -1,5 +1,5 @@
-import { PasswordHashingBusy } from '@gatehouse/identity';
-import { StoreUnavailable } from '@gatehouse/store';
+import { PasswordHashingBusyError } from '@gatehouse/identity';
+import { StoreUnavailableError } from '@gatehouse/store';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { renderErrorPage } from '../../pages/error-page.ts';
 import { TooManyAttemptsError } from '../../throttle/too-many-attempts-error.ts';
@@ -21,7 +21,7 @@ export function toLimitError(thrown: unknown): LimitError | undefined {
       retryAfterSeconds: thrown.retryAfterSeconds,
     };
   }
-  return thrown instanceof StoreUnavailable || thrown instanceof PasswordHashingBusy
+  return thrown instanceof StoreUnavailableError || thrown instanceof PasswordHashingBusyError
     ? {
         status: 503,
         error: 'temporarily_unavailable',

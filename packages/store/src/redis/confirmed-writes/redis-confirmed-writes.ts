@@ -34,7 +34,7 @@ export class ConfirmedWrites {
 
   /**
    * @param key where the command writes: in a cluster, the server that has it confirms the write
-   * @throws StoreUnavailable also where the master has applied the write and the replicas are silent
+   * @throws StoreUnavailableError also where the master has applied the write and the replicas are silent
    */
   send<Reply>(
     operation: string,

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { EngineSignals } from '../../observation/store-watch.ts';
 import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
-import { StoreFull, StoreUnavailable } from '../../port/store.ts';
+import { StoreFullError, StoreUnavailableError } from '../../port/store.ts';
 import type { RedisLocation } from '../../port/store-url.ts';
 import { createRedisClient, type RedisClient, reconnectPauseMilliseconds } from './redis-client.ts';
 import { readMemory } from './redis-memory.ts';
@@ -42,7 +42,7 @@ export class RedisConnection {
   /**
    * Sends a command, or fails within the deadline.
    *
-   * @throws StoreUnavailable whatever went wrong
+   * @throws StoreUnavailableError whatever went wrong
    */
   async send<Reply>(
     operation: string,
@@ -57,7 +57,7 @@ export class RedisConnection {
       }
       return await this.#sendWithinDeadline(command);
     } catch (error) {
-      const Failure = isFull(error) ? StoreFull : StoreUnavailable;
+      const Failure = isFull(error) ? StoreFullError : StoreUnavailableError;
       throw new Failure(operation, withoutArguments(error), outageReason(error));
     }
   }

@@ -1,6 +1,6 @@
 import { ReplyError } from 'ioredis';
-import { EvictingRedis } from './redis-memory.ts';
-import { LossyRedis } from './redis-replay.ts';
+import { EvictingRedisError } from './redis-memory.ts';
+import { LossyRedisError } from './redis-replay.ts';
 import { UnconfirmedWriteError } from './unconfirmed-write-error.ts';
 
 /** What an operator does about an error reply, where its word alone does not say. */
@@ -42,8 +42,8 @@ function replyWord(error: unknown): string | undefined {
  */
 export function outageReason(error: unknown): string | undefined {
   if (
-    error instanceof EvictingRedis ||
-    error instanceof LossyRedis ||
+    error instanceof EvictingRedisError ||
+    error instanceof LossyRedisError ||
     error instanceof UnconfirmedWriteError
   ) {
     return error.message;

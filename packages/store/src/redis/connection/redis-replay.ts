@@ -6,12 +6,12 @@ import type { RedisClient } from './redis-client.ts';
  * A Redis that loses writes at its next start. It loads its append-only file as the user `default`, and drops each
  * transaction with a command that this user may not run. Every script with two writes is such a transaction.
  */
-export class LossyRedis extends Error {
+export class LossyRedisError extends Error {
   constructor(command: string) {
     super(
       `Redis loses writes when it restarts: its user default may not run ${command} on every key. Give this user ~* and +@all, and a password that nobody knows.`,
     );
-    this.name = 'LossyRedis';
+    this.name = 'LossyRedisError';
   }
 }
 
@@ -36,7 +36,7 @@ const replayedCommands: readonly (readonly [string, ...string[]])[] = [
  * Asks every master that has an append-only file. ACL DRYRUN runs nothing, and shows no password.
  *
  * @param warn told where Redis refuses to answer, as managed ones do
- * @throws LossyRedis where one of them would drop a write
+ * @throws LossyRedisError where one of them would drop a write
  */
 export async function assertReplayable(
   client: RedisClient,
@@ -63,7 +63,7 @@ async function isReplayable(master: Redis): Promise<true | undefined> {
   );
   const refused = replies.findIndex((reply) => reply !== 'OK' && reply !== undefined);
   if (refused !== -1) {
-    throw new LossyRedis(replayedCommands[refused]?.[0] ?? '');
+    throw new LossyRedisError(replayedCommands[refused]?.[0] ?? '');
   }
   return replies.includes(undefined) ? undefined : true;
 }

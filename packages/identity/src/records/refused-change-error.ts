@@ -1,7 +1,7 @@
 /** A change that an operator asked for and that is not made, with the reason and what to do instead. */
-export class RefusedChange extends Error {
+export class RefusedChangeError extends Error {
   constructor(message: string) {
     super(message);
-    this.name = 'RefusedChange';
+    this.name = 'RefusedChangeError';
   }
 }

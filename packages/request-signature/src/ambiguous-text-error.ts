@@ -1,7 +1,7 @@
 /** The text could be read in two ways, so a signature over it proves nothing. Answered with 400 `ambiguous_request`. */
-export class AmbiguousText extends Error {
+export class AmbiguousTextError extends Error {
   constructor(message: string) {
     super(message);
-    this.name = 'AmbiguousText';
+    this.name = 'AmbiguousTextError';
   }
 }
