@@ -11,7 +11,7 @@ RUN find apps packages -type f ! -name package.json -delete
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY --from=manifests /app ./
-RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@gatehouse/testing packages/testing
+RUN npm ci --omit=dev --omit=optional --ignore-scripts && rm -rf node_modules/@gatehouse/testing packages/testing
 
 FROM node:24-bookworm-slim AS sources
 WORKDIR /app

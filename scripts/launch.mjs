@@ -1,44 +1,83 @@
-// Runs a TypeScript entry point with the pinned Node of the project. The Node of the machine, 20 or newer,
-// only runs this file. Installs the dependencies first if they are missing or outdated.
-import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+// Runs a TypeScript entry point. Uses the Node of the machine if it is new enough, otherwise the pinned one of the
+// project. Installs missing or outdated dependencies first: all of them for tests and checks, and only those that
+// running needs for everything else. The Node of the machine, 20 or later, only runs this file.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
+/** argon2 in node:crypto needs 24.7. */
+const MINIMUM_NODE = [24, 7];
+const STILL_INSTALLING_MILLISECONDS = 5000;
+
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [entry, ...args] = process.argv.slice(2);
 const nodeModules = join(root, 'node_modules');
+const pinnedNode = join(nodeModules, 'node', 'bin', 'node');
+const needsPinnedNode = !isNewEnough(process.versions.node);
+const onlyRuns = /^apps\/|^scripts\/start\.ts$/.test(entry);
 
-ensureInstalled();
+await ensureInstalled();
 keepCompiledCode();
 await run(join(root, entry), args);
 
-function ensureInstalled() {
-  if (process.env.NODE_ENV === 'production') {
-    return;
-  }
-  const stamp = join(nodeModules, '.installed');
-  const wanted = createHash('sha256')
-    .update(readFileSync(join(root, 'package-lock.json')))
-    .digest('hex');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) {
+function isNewEnough(version) {
+  const [major, minor] = version.split('.').map(Number);
+  return major > MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor >= MINIMUM_NODE[1]);
+}
+
+async function ensureInstalled() {
+  if (process.env.NODE_ENV === 'production' || isInstalled()) {
     return;
   }
   console.error('Installing dependencies (once) …');
-  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root,
-    stdio: ['ignore', 2, 2],
-    shell: process.platform === 'win32',
-  });
+  const omitted = [...(onlyRuns ? ['dev'] : []), ...(needsPinnedNode ? [] : ['optional'])];
+  const begun = Date.now();
+  const progress = setInterval(() => {
+    console.error(`Still installing after ${Math.round((Date.now() - begun) / 1000)} s …`);
+  }, STILL_INSTALLING_MILLISECONDS);
+  const install = spawn(
+    'npm',
+    [
+      'ci',
+      ...omitted.map((kind) => `--omit=${kind}`),
+      '--no-audit',
+      '--no-fund',
+      '--loglevel=error',
+    ],
+    { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' },
+  );
+  const [status] = await once(install, 'close').catch(() => [1]);
+  clearInterval(progress);
   if (status !== 0) {
     console.error(
       'Cannot install the dependencies: npm ci failed. Correct the errors above, then try again.',
     );
     process.exit(1);
   }
-  writeFileSync(stamp, wanted);
+}
+
+/** Compares what npm installed with package-lock.json. Binaries for other platforms are optional, so they may be missing. */
+function isInstalled() {
+  const record = join(nodeModules, '.package-lock.json');
+  if (!existsSync(record) || (needsPinnedNode && !existsSync(pinnedNode))) {
+    return false;
+  }
+  const wanted = readPackages(join(root, 'package-lock.json'));
+  const installed = readPackages(record);
+  return Object.entries(wanted)
+    .filter(([path, { dev, optional, devOptional }]) => {
+      return path.startsWith('node_modules/') && !optional && !((dev || devOptional) && onlyRuns);
+    })
+    .every(([path, { version, link }]) => {
+      return link ? existsSync(join(root, path)) : installed[path]?.version === version;
+    });
+}
+
+function readPackages(file) {
+  return JSON.parse(readFileSync(file, 'utf8')).packages;
 }
 
 /** Halves the processor time that an app needs to start. Every process that this one starts uses the cache, too. */
@@ -48,18 +87,14 @@ function keepCompiledCode() {
 }
 
 async function run(file, args) {
-  const pinned = join(nodeModules, 'node', 'bin', 'node');
-  const wanted = existsSync(pinned)
-    ? readVersion(join(nodeModules, 'node', 'package.json'))
-    : undefined;
-  if (wanted === undefined || process.version === `v${wanted}`) {
+  if (!needsPinnedNode) {
     process.argv = [process.argv[0], file, ...args];
     await import(pathToFileURL(file).href);
     return;
   }
   // The child is in the same process group, so Ctrl-C reaches it directly. The IPC channel closes when
   // this process ends. --disable-sigusr1: a signal cannot open a debugger (SL-10).
-  const child = spawn(pinned, ['--disable-sigusr1', file, ...args], {
+  const child = spawn(pinnedNode, ['--disable-sigusr1', file, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
   process.on('SIGINT', () => child.connected && child.disconnect());
@@ -67,8 +102,4 @@ async function run(file, args) {
   child.on('message', (message) => process.send?.(message));
   process.on('disconnect', () => child.connected && child.disconnect());
   child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 0 : 1)));
-}
-
-function readVersion(file) {
-  return JSON.parse(readFileSync(file, 'utf8')).version;
 }
