@@ -72,7 +72,7 @@ function isInstalled() {
       return path.startsWith('node_modules/') && !optional && !((dev || devOptional) && onlyRuns);
     })
     .every(([path, { version, link }]) => {
-      return link ? existsSync(join(root, path)) : installed[path]?.version === version;
+      return (link || installed[path]?.version === version) && existsSync(join(root, path));
     });
 }
 
