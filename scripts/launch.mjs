@@ -16,7 +16,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [entry, ...args] = process.argv.slice(2);
 const nodeModules = join(root, 'node_modules');
 const pinnedNode = join(nodeModules, 'node', 'bin', 'node');
-const needsPinnedNode = !isNewEnough(process.versions.node);
+// npm puts node_modules/.bin first in the PATH, so the pinned Node itself may run this file.
+const isPinnedNode = process.execPath === pinnedNode;
+const needsPinnedNode = isPinnedNode || !isNewEnough(process.versions.node);
 const onlyRuns = /^apps\/|^scripts\/start\.ts$/.test(entry);
 
 await ensureInstalled();
@@ -87,7 +89,7 @@ function keepCompiledCode() {
 }
 
 async function run(file, args) {
-  if (!needsPinnedNode) {
+  if (isPinnedNode || !needsPinnedNode) {
     process.argv = [process.argv[0], file, ...args];
     await import(pathToFileURL(file).href);
     return;
