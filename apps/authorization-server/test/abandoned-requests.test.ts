@@ -7,7 +7,7 @@ import {
   startConstellation,
   startRedisServer,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { authorizationUrl, basic, bootstrap, requestToken, web } from './fixtures.ts';
 
 let redis: RedisServer;
@@ -42,7 +42,7 @@ function sendAndLeave(url: string): Promise<void> {
 }
 
 describe('callers who leave', () => {
-  it('AZ-31 leave nothing behind that does not end by itself', async () => {
+  test('AZ-31 leave nothing behind that does not end by itself', async () => {
     for (let batch = 0; batch < 50; batch += 1) {
       await Promise.all(Array.from({ length: 20 }, () => sendAndLeave(authorizationUrl(issuer))));
     }
@@ -58,7 +58,7 @@ describe('callers who leave', () => {
 });
 
 describe('a store that is away', () => {
-  it('IR-05 makes a revocation 503, never 200: the token lives on, and the caller knows', async () => {
+  test('IR-05 makes a revocation 503, never 200: the token lives on, and the caller knows', async () => {
     const { body } = await requestToken(issuer, { grant_type: 'client_credentials' });
     const revoke = () =>
       fetch(`${issuer}/revoke`, {

@@ -8,7 +8,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, requestToken, web } from './fixtures.ts';
 import { bob, bootstrap, introspect, openPage, rp, tokensFor, withForm } from './page-fixtures.ts';
 
@@ -32,7 +32,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
   const refresh = (refreshToken: string) =>
     requestToken(server, { grant_type: 'refresh_token', refresh_token: refreshToken });
 
-  it('asks to sign in, and shows who is there', async () => {
+  test('asks to sign in, and shows who is there', async () => {
     const visitor = createPageVisitor();
     const first = await visitor.get(`${issuer}/account`);
     expect([first.status, new URL(first.location ?? '').pathname]).toEqual([303, '/authorize']);
@@ -43,12 +43,12 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     }
   });
 
-  it('escapes what people and operators call themselves', async () => {
+  test('escapes what people and operators call themselves', async () => {
     const page = await open(createPageVisitor(), bob);
     expect(page.body).toContain('Bob &lt;Example&gt;');
   });
 
-  it('gives a code that nobody can redeem', async () => {
+  test('gives a code that nobody can redeem', async () => {
     const visitor = createPageVisitor();
     let page = await visitor.get(`${issuer}/account`);
     let code: string | null = null;
@@ -69,7 +69,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     }
   });
 
-  it('lists the applications with access, and ends one of them at once', async () => {
+  test('lists the applications with access, and ends one of them at once', async () => {
     const visitor = createPageVisitor();
     await open(visitor, bob);
     const tokens = await tokensFor(issuer, visitor, bob);
@@ -84,7 +84,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     expect((await visitor.get(reply.location ?? '')).body).toContain('No application has access');
   });
 
-  it('ends one application’s access and leaves the others theirs', async () => {
+  test('ends one application’s access and leaves the others theirs', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor, bob);
     const query = new URLSearchParams({
@@ -100,7 +100,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     expect(await introspect(server, tokens.access_token)).toMatchObject({ active: true });
   });
 
-  it('ends no access of somebody else, whatever the form says', async () => {
+  test('ends no access of somebody else, whatever the form says', async () => {
     const [alices, bobs] = [createPageVisitor(), createPageVisitor()];
     const tokens = await tokensFor(issuer, alices);
     await tokensFor(issuer, bobs, bob);
@@ -112,7 +112,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     expect(await introspect(issuer, tokens.access_token)).toMatchObject({ active: true });
   });
 
-  it('LG-01 refuses forms without a token, with another session’s, and without a session', async () => {
+  test('LG-01 refuses forms without a token, with another session’s, and without a session', async () => {
     const [mine, theirs] = [createPageVisitor(), createPageVisitor()];
     await open(mine);
     await open(theirs, bob);
@@ -130,7 +130,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     expect((await mine.get(`${issuer}/account`)).status).toBe(200);
   });
 
-  it('LG-05 changes a form’s token and the session’s id with every sign-in', async () => {
+  test('LG-05 changes a form’s token and the session’s id with every sign-in', async () => {
     const visitor = createPageVisitor();
     await open(visitor);
     const before = await form(visitor, '/account/sign-out-everywhere');
@@ -145,7 +145,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
   });
 
   describe('signing out everywhere', () => {
-    it('kills every session and token within a second, on every server', async () => {
+    test('kills every session and token within a second, on every server', async () => {
       const [here, elsewhere] = [createPageVisitor(), createPageVisitor()];
       const tokens = [await tokensFor(issuer, here), await tokensFor(issuer, elsewhere)];
       const reply = await here.submit(await form(here, '/account/sign-out-everywhere'), {});
@@ -160,7 +160,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
       expect((await elsewhere.get(`${issuer}/account`)).status).toBe(303);
     });
 
-    it('lets the person in again right afterwards', async () => {
+    test('lets the person in again right afterwards', async () => {
       const visitor = createPageVisitor();
       await open(visitor);
       await visitor.submit(await form(visitor, '/account/sign-out-everywhere'), {});
@@ -178,7 +178,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
         ...fields,
       });
 
-    it('wants the current one, and a new one worth having', async () => {
+    test('wants the current one, and a new one worth having', async () => {
       const visitor = createPageVisitor();
       await open(visitor, bob);
       const problems = [
@@ -195,7 +195,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
       }
     });
 
-    it('keeps this browser signed in under a new id, and ends everything else', async () => {
+    test('keeps this browser signed in under a new id, and ends everything else', async () => {
       const [here, elsewhere] = [createPageVisitor(), createPageVisitor()];
       await open(here, bob);
       const tokens = await tokensFor(issuer, elsewhere, bob);
@@ -220,7 +220,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
       ).toMatchObject({ status: 200, body: expect.stringContaining('asks for access') });
     });
 
-    it('PW-06 counts guesses at an open session with those at the sign-in page of the same browser', async () => {
+    test('PW-06 counts guesses at an open session with those at the sign-in page of the same browser', async () => {
       const [here, elsewhere] = [createPageVisitor(), createPageVisitor()];
       await open(here, alice);
       const again = `${issuer}/authorize?response_type=code&client_id=${web.clientId}&prompt=login`;

@@ -7,7 +7,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MAXIMUM_PARAMETER_BYTES } from '../src/provider/policy/parameter-limit.ts';
 import { alice, authorizationUrl, basic, web } from './fixtures.ts';
 import { bootstrap, openPage, startDevice, tv } from './page-fixtures.ts';
@@ -28,7 +28,7 @@ describe.each(storeEngines)('a browser in which nobody has signed in, on %s', (e
   });
   afterAll(() => system.stop());
 
-  it('stores nothing but the counter of its address', async () => {
+  test('stores nothing but the counter of its address', async () => {
     const names = async () => (await listStoredKeys(system.storeUrl)).map(({ key }) => key);
     const before = await names();
     const visitor = createPageVisitor();
@@ -51,7 +51,7 @@ describe.each(storeEngines)('a browser in which nobody has signed in, on %s', (e
     expect(added.length).toBeLessThanOrEqual(4);
   });
 
-  it('stores nothing either where it sends every cookie to every path', async () => {
+  test('stores nothing either where it sends every cookie to every path', async () => {
     const names = async () => (await listStoredKeys(system.storeUrl)).map(({ key }) => key);
     const before = await names();
     const jar = new Map<string, string>();
@@ -88,7 +88,7 @@ describe.each(storeEngines)('a browser in which nobody has signed in, on %s', (e
     expect(added.filter((key) => !/^(rate:pages|attempts:user-code):/.test(key))).toEqual([]);
   });
 
-  it('gets a new session id when the person signs in to connect a device', async () => {
+  test('gets a new session id when the person signs in to connect a device', async () => {
     const visitor = createPageVisitor();
     const device = await startDevice(issuer);
     const form = await visitor.get(device.verification_uri);
@@ -122,7 +122,7 @@ describe('an interaction that the browser keeps', () => {
       .map(([name, , value]) => `${name}=${value}`)
       .join('; ');
 
-  it('is used once: a copy of its cookies opens nothing after the sign-in', async () => {
+  test('is used once: a copy of its cookies opens nothing after the sign-in', async () => {
     const visitor = createPageVisitor();
     const { location = '' } = await visitor.get(authorizationUrl(issuer));
     const form = await visitor.get(location);
@@ -138,7 +138,7 @@ describe('an interaction that the browser keeps', () => {
     expect([resumed.status, resumed.location]).toEqual([400, undefined]);
   });
 
-  it('is used once also where it was denied', async () => {
+  test('is used once also where it was denied', async () => {
     const visitor = createPageVisitor();
     await openPage(visitor, `${issuer}/account`);
     const { location = '' } = await visitor.get(authorizationUrl(issuer, { prompt: 'consent' }));
@@ -152,7 +152,7 @@ describe('an interaction that the browser keeps', () => {
     expect([again.status, again.location]).toEqual([400, undefined]);
   });
 
-  it('opens only as it was sealed, and only as itself', async () => {
+  test('opens only as it was sealed, and only as itself', async () => {
     const [one, other] = [createPageVisitor(), createPageVisitor()];
     const { location = '' } = await one.get(authorizationUrl(issuer));
     const foreign = await other.get(authorizationUrl(issuer));
@@ -172,7 +172,7 @@ describe('an interaction that the browser keeps', () => {
     expect(await statusWith('')).toBe(400);
   });
 
-  it('survives many open tabs, each of which can be completed', async () => {
+  test('survives many open tabs, each of which can be completed', async () => {
     const visitor = createPageVisitor();
     const tabs: string[] = [];
     for (let i = 0; i < 30; i += 1) {
@@ -188,7 +188,7 @@ describe('an interaction that the browser keeps', () => {
     }
   });
 
-  it('fits into cookies and headers with the longest parameters, and comes back whole', async () => {
+  test('fits into cookies and headers with the longest parameters, and comes back whole', async () => {
     const visitor = createPageVisitor();
     const overhead = JSON.stringify({
       client_id: web.clientId,
@@ -224,7 +224,7 @@ describe('an interaction that the browser keeps', () => {
   const tooLong = /^The parameters are 14\d\d\d bytes long in total\. The limit is 4096 bytes\.$/;
   const long = 'x'.repeat(14_000);
 
-  it('is refused with the limit and the length where the parameters are longer', async () => {
+  test('is refused with the limit and the length where the parameters are longer', async () => {
     const visitor = createPageVisitor();
     const { location } = await visitor.get(authorizationUrl(issuer, { login_hint: long }));
     const landing = new URL(location ?? '');
@@ -234,7 +234,7 @@ describe('an interaction that the browser keeps', () => {
     expect(visitor.cookies.size).toBe(0);
   });
 
-  it.each([
+  test.each([
     ['/par', { response_type: 'code', redirect_uri: web.redirectUri, login_hint: long }],
     ['/device/auth', { login_hint: long }],
   ])('likewise at %s', async (path, parameters) => {
@@ -248,7 +248,7 @@ describe('an interaction that the browser keeps', () => {
     expect(failure.error_description).toMatch(tooLong);
   });
 
-  it('likewise at /logout, on a page', async () => {
+  test('likewise at /logout, on a page', async () => {
     const visitor = createPageVisitor();
     await openPage(visitor, `${issuer}/account`);
     const page = await visitor.get(`${issuer}/logout?state=${long}`);

@@ -13,7 +13,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { accountLimit } from '../src/throttle/limits.ts';
 import { alice, authorizationUrl, basic, bootstrap, requestToken, web } from './fixtures.ts';
 import { connectDevice, DEVICE_GRANT, pollDevice, startDevice, tv } from './page-fixtures.ts';
@@ -44,16 +44,28 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     const MASTER_KEY_FILE = join(directory, 'master.key');
     writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
     const implicit = {
-      ...{ clientId: 'implicit', secureKey: 'implicitKey0123456789', name: 'Implicit' },
-      ...{ orgId: 'org-1', grantTypes: ['implicit'], redirectUris: ['https://app.example/spa'] },
-      ...{ scopes: ['device:read'], firstParty: true },
+      clientId: 'implicit',
+      secureKey: 'implicitKey0123456789',
+      name: 'Implicit',
+      orgId: 'org-1',
+      grantTypes: ['implicit'],
+      redirectUris: ['https://app.example/spa'],
+      scopes: ['device:read'],
+      firstParty: true,
     };
     const password = {
-      ...{ clientId: 'password', secureKey: 'passwordKey0123456789', name: 'Password' },
-      ...{ orgId: 'org-1', grantTypes: ['password'], scopes: ['device:read'] },
+      clientId: 'password',
+      secureKey: 'passwordKey0123456789',
+      name: 'Password',
+      orgId: 'org-1',
+      grantTypes: ['password'],
+      scopes: ['device:read'],
     };
     const device = {
-      ...{ ...tv, orgId: 'org-1', public: true, grantTypes: [DEVICE_GRANT] },
+      ...tv,
+      orgId: 'org-1',
+      public: true,
+      grantTypes: [DEVICE_GRANT],
       scopes: ['device:read'],
     };
     system = await startConstellation({
@@ -101,12 +113,14 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
 
   const redeem = (code: string, server = issuer) =>
     requestToken(server, {
-      ...{ grant_type: 'authorization_code', code, redirect_uri: web.redirectUri },
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: web.redirectUri,
     });
   const newCode = async () =>
     (await authorizeAsUser(authorizationUrl(issuer), alice)).searchParams.get('code') ?? '';
 
-  it('SL-09 records a token for a machine once, with grant and scope', async () => {
+  test('SL-09 records a token for a machine once, with grant and scope', async () => {
     await requestToken(issuer, { grant_type: 'client_credentials', scope: 'device:log' });
     expect(await recorded(1)).toEqual([
       {
@@ -121,11 +135,12 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     ]);
   });
 
-  it('SL-09 records sign-in, code, replay and refresh of a person, each once', async () => {
+  test('SL-09 records sign-in, code, replay and refresh of a person, each once', async () => {
     const code = await newCode();
     const { body } = await redeem(code);
     const refreshed = await requestToken(issuer, {
-      ...{ grant_type: 'refresh_token', refresh_token: body.refresh_token },
+      grant_type: 'refresh_token',
+      refresh_token: body.refresh_token,
     });
     expect(refreshed.status).toBe(200);
     expect((await redeem(code, system.authorizationServerUrls[1])).status).toBe(400);
@@ -133,18 +148,24 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     expect(await recorded(4)).toEqual([
       { ...business, ...parties, event: 'sign_in_succeeded', method: 'page' },
       {
-        ...{ ...business, ...parties, event: 'token_issued' },
-        ...{ grant: 'authorization_code', scope: expect.stringContaining('device:read') },
+        ...business,
+        ...parties,
+        event: 'token_issued',
+        grant: 'authorization_code',
+        scope: expect.stringContaining('device:read'),
       },
       {
-        ...{ ...business, ...parties, event: 'token_issued' },
-        ...{ grant: 'refresh_token', scope: expect.stringContaining('device:read') },
+        ...business,
+        ...parties,
+        event: 'token_issued',
+        grant: 'refresh_token',
+        scope: expect.stringContaining('device:read'),
       },
       { ...request, ...parties, event: 'code_replayed', severity: 'alert', outcome: 'failure' },
     ]);
   });
 
-  it('SL-09 records the replay of a refresh token once, with its holder', async () => {
+  test('SL-09 records the replay of a refresh token once, with its holder', async () => {
     const refresh = (refresh_token: string) =>
       requestToken(issuer, { grant_type: 'refresh_token', refresh_token });
     const { body: first } = await redeem(await newCode());
@@ -154,14 +175,17 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     const replays = (await recorded(5)).filter(({ outcome }) => outcome === 'failure');
     expect(replays).toEqual([
       {
-        ...{ ...request, event: 'refresh_token_replayed' },
-        ...{ severity: 'alert', outcome: 'failure' },
-        ...{ clientId: web.clientId, userId },
+        ...request,
+        event: 'refresh_token_replayed',
+        severity: 'alert',
+        outcome: 'failure',
+        clientId: web.clientId,
+        userId,
       },
     ]);
   });
 
-  it('SL-09 records a token of the implicit flow once', async () => {
+  test('SL-09 records a token of the implicit flow once', async () => {
     const url = new URL(`${issuer}/authorize`);
     url.search = new URLSearchParams({ response_type: 'token', client_id: 'implicit' }).toString();
     url.searchParams.set('redirect_uri', 'https://app.example/spa');
@@ -173,7 +197,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     ]);
   });
 
-  it('SL-09 records a device’s sign-in: the password, and the token, each once', async () => {
+  test('SL-09 records a device’s sign-in: the password, and the token, each once', async () => {
     const device = await startDevice(issuer);
     await connectDevice(device);
     expect((await pollDevice(issuer, device)).status).toBe(200);
@@ -181,13 +205,16 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     expect(await recorded(2)).toEqual([
       { ...business, ...parties, event: 'sign_in_succeeded', method: 'device_code' },
       {
-        ...{ ...business, ...parties, event: 'token_issued' },
-        ...{ grant: DEVICE_GRANT, scope: 'device:read' },
+        ...business,
+        ...parties,
+        event: 'token_issued',
+        grant: DEVICE_GRANT,
+        scope: 'device:read',
       },
     ]);
   });
 
-  it('SL-09 records a failed sign-in without what was typed, and the account only where there is one', async () => {
+  test('SL-09 records a failed sign-in without what was typed, and the account only where there is one', async () => {
     const visitor = createPageVisitor();
     let page = await visitor.get(authorizationUrl(issuer));
     while (page.location !== undefined) {
@@ -204,7 +231,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     expect(entries[1]).not.toHaveProperty('userId');
   });
 
-  it('SL-09 records the password grant: sign-in and token, or the failure, each once', async () => {
+  test('SL-09 records the password grant: sign-in and token, or the failure, each once', async () => {
     const grant = { grant_type: 'password', username: alice.username };
     const headers = { authorization: basic('password', 'passwordKey0123456789') };
     await requestToken(issuer, { ...grant, password: alice.password }, headers);
@@ -212,22 +239,31 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     const parties = { clientId: 'password', userId };
     expect(await recorded(3)).toEqual([
       {
-        ...{ ...business, ...parties, event: 'sign_in_succeeded' },
+        ...business,
+        ...parties,
+        event: 'sign_in_succeeded',
         method: 'password_grant',
       },
       {
-        ...{ ...business, ...parties, event: 'token_issued' },
-        ...{ grant: 'password', scope: 'device:read' },
+        ...business,
+        ...parties,
+        event: 'token_issued',
+        grant: 'password',
+        scope: 'device:read',
       },
       {
-        ...{ ...request, ...parties, event: 'sign_in_failed' },
-        ...{ severity: 'warning', outcome: 'failure' },
-        ...{ method: 'password_grant', reason: 'credentials' },
+        ...request,
+        ...parties,
+        event: 'sign_in_failed',
+        severity: 'warning',
+        outcome: 'failure',
+        method: 'password_grant',
+        reason: 'credentials',
       },
     ]);
   });
 
-  it('SL-09 records the lock of an account once, and what is refused while it is locked', async () => {
+  test('SL-09 records the lock of an account once, and what is refused while it is locked', async () => {
     const headers = { authorization: basic('password', 'passwordKey0123456789') };
     const grant = { grant_type: 'password', username: 'locked', password: 'wrong password' };
     for (let i = 0; i < accountLimit.attempts + 1; i += 1) {
@@ -245,13 +281,15 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     expect(entries).toHaveLength(3);
   });
 
-  it('PT-13 SL-09 records the platform endpoint like /token', async () => {
+  test('PT-13 SL-09 records the platform endpoint like /token', async () => {
     const call = (client_secret: string) =>
       fetch(`${issuer}/platform/oauth2/token`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({
-          ...{ grant_type: 'client_credentials', client_id: web.clientId, client_secret },
+          grant_type: 'client_credentials',
+          client_id: web.clientId,
+          client_secret,
         }),
       });
     await call(web.secureKey);
@@ -259,13 +297,14 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     expect(await recorded(2)).toMatchObject([
       { event: 'token_issued', clientId: web.clientId, grant: 'client_credentials' },
       {
-        ...{ event: 'client_authentication_failed', clientId: web.clientId },
+        event: 'client_authentication_failed',
+        clientId: web.clientId,
         endpoint: 'platform-token',
       },
     ]);
   });
 
-  it('SL-09 records what people do on their account page and how they sign out, each once', async () => {
+  test('SL-09 records what people do on their account page and how they sign out, each once', async () => {
     const visitor = createPageVisitor();
     const open = async (path: string) => {
       let page = await visitor.get(`${issuer}${path}`);
@@ -289,7 +328,9 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     };
     await signIn();
     await press(await open('/account/password'), '/account/password', {
-      ...{ current: 'not my password', wanted: 'another password', repeated: 'another password' },
+      current: 'not my password',
+      wanted: 'another password',
+      repeated: 'another password',
     });
     await press(await open('/logout'), '/logout/confirm', { logout: 'yes' });
     await press(await signIn(), '/account/sign-out-everywhere');
@@ -306,7 +347,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     await sleep(1100);
   });
 
-  it('SL-09 records failed client authentication once, naming registered clients only', async () => {
+  test('SL-09 records failed client authentication once, naming registered clients only', async () => {
     const grant = { grant_type: 'client_credentials' };
     await requestToken(issuer, grant, { authorization: basic(web.clientId, 'wrong') });
     await requestToken(issuer, grant, {
@@ -333,7 +374,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     expect((await entries())[2]).not.toHaveProperty('clientId');
   });
 
-  it('SL-09 records a revocation once, and an unknown token not at all', async () => {
+  test('SL-09 records a revocation once, and an unknown token not at all', async () => {
     const { body } = await redeem(await newCode());
     const revoke = (token: string) =>
       fetch(`${issuer}/revoke`, {
@@ -347,13 +388,16 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     const entries = await recorded(3);
     expect(entries.filter(({ event }) => event === 'token_revoked')).toEqual([
       {
-        ...{ ...business, event: 'token_revoked', kind: 'RefreshToken' },
-        ...{ clientId: web.clientId, userId },
+        ...business,
+        event: 'token_revoked',
+        kind: 'RefreshToken',
+        clientId: web.clientId,
+        userId,
       },
     ]);
   });
 
-  it('the address is not what a stranger says of himself', async () => {
+  test('the address is not what a stranger says of himself', async () => {
     const headers = {
       authorization: basic(web.clientId, web.secureKey),
       'x-forwarded-for': '203.0.113.9',
@@ -362,7 +406,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     expect(await recorded(1)).toMatchObject([{ address: request.address }]);
   });
 
-  it('PK-09 records a client that has one PKCE challenge for everybody, once', async () => {
+  test('PK-09 records a client that has one PKCE challenge for everybody, once', async () => {
     const visitor = createPageVisitor();
     const constant = {
       code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
@@ -376,20 +420,24 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     expect(reused).toMatchObject([{ clientId: web.clientId, outcome: 'failure' }]);
   });
 
-  it('SL-09 records the making of a signing key once, though two servers started at once', async () => {
+  test('SL-09 records the making of a signing key once, though two servers started at once', async () => {
     const made = await identity.audit.read({ event: 'signing_key_made', limit: 10 });
     expect(made).toMatchObject([
       { actor: 'authorization-server', purpose: 'authorization-server', kid: expect.any(String) },
     ]);
   });
 
-  it('SL-03 the trail holds no secret, no token and nothing that was typed', async () => {
+  test('SL-03 the trail holds no secret, no token and nothing that was typed', async () => {
     const { body } = await redeem(await newCode());
     await recorded(2);
     const entries = JSON.stringify(await identity.audit.read({ limit: 1000 }));
     for (const secret of [
-      ...[web.secureKey, alice.password, alice.username, typedByMistake],
-      ...[body.access_token, body.refresh_token],
+      web.secureKey,
+      alice.password,
+      alice.username,
+      typedByMistake,
+      body.access_token,
+      body.refresh_token,
     ]) {
       expect(entries).not.toContain(secret);
     }

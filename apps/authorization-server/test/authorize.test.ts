@@ -4,7 +4,7 @@ import {
   createPageVisitor,
   startConstellation,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, bootstrap, browserApp, odd, web } from './fixtures.ts';
 
 let system: Constellation;
@@ -43,15 +43,15 @@ function expectPage(reply: Awaited<ReturnType<typeof visit>>) {
 }
 
 describe('the authorization endpoint', () => {
-  it('AZ-01 answers a request without client_id with a page and no redirect', async () => {
+  test('AZ-01 answers a request without client_id with a page and no redirect', async () => {
     expectPage(await visit(`response_type=code&${redirectUri}`));
   });
 
-  it('AZ-02 answers an unknown client_id with a page and no redirect', async () => {
+  test('AZ-02 answers an unknown client_id with a page and no redirect', async () => {
     expectPage(await visit(`response_type=code&client_id=nobody&${redirectUri}`));
   });
 
-  it('AZ-03 never puts markup from a parameter into a page', async () => {
+  test('AZ-03 never puts markup from a parameter into a page', async () => {
     const markup = encodeURIComponent('"><script>alert(1)</script>');
     for (const query of [
       `response_type=code&client_id=${markup}&${redirectUri}`,
@@ -64,7 +64,7 @@ describe('the authorization endpoint', () => {
     }
   });
 
-  it('AZ-04 redirects a request without response_type with invalid_request and the state', async () => {
+  test('AZ-04 redirects a request without response_type with invalid_request and the state', async () => {
     const reply = await visit(`client_id=web&${redirectUri}&state=s1`);
     expect(reply.status).toBe(302);
     expect(reply.location?.origin).toBe('https://app.example');
@@ -73,12 +73,12 @@ describe('the authorization endpoint', () => {
     expect(reply.location?.searchParams.get('iss')).toBe(issuer);
   });
 
-  it('AZ-05 refuses an unknown response_type', async () => {
+  test('AZ-05 refuses an unknown response_type', async () => {
     const reply = await visit(`response_type=foo&client_id=web&${redirectUri}&state=s1`);
     expect(reply.location?.searchParams.get('error')).toBe('unsupported_response_type');
   });
 
-  it.each(['code token', 'token code', 'id_token token', 'token', 'id_token'])(
+  test.each(['code token', 'token code', 'id_token token', 'token', 'id_token'])(
     'AZ-06 gives no token in the front channel for response_type=%s',
     async (type) => {
       const reply = await visit(
@@ -91,7 +91,7 @@ describe('the authorization endpoint', () => {
     },
   );
 
-  it.each([
+  test.each([
     ['client_id', 'web'],
     ['client_id', 'other'],
     ['redirect_uri', web.redirectUri],
@@ -100,7 +100,7 @@ describe('the authorization endpoint', () => {
     expectPage(await visit(`${good}&${name}=${encodeURIComponent(value)}`));
   });
 
-  it.each([
+  test.each([
     ['state', 'a b+c'],
     ['state', 'other'],
     ['scope', 'openid'],
@@ -113,7 +113,7 @@ describe('the authorization endpoint', () => {
     expect(reply.location?.searchParams.get('error')).toBe('invalid_request');
   });
 
-  it.each(['device:read nonsense', 'a"b', 'x'.repeat(8192)])(
+  test.each(['device:read nonsense', 'a"b', 'x'.repeat(8192)])(
     'AZ-09 AZ-11 refuses a scope that is unknown or malformed (%#)',
     async (scope) => {
       const reply = await visit(`${good}&scope=${encodeURIComponent(scope)}`);
@@ -121,7 +121,7 @@ describe('the authorization endpoint', () => {
     },
   );
 
-  it('AZ-09 refuses a scope the client is not registered for', async () => {
+  test('AZ-09 refuses a scope the client is not registered for', async () => {
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: odd.clientId,
@@ -131,22 +131,22 @@ describe('the authorization endpoint', () => {
     expect((await visit(String(query))).location?.searchParams.get('error')).toBe('invalid_scope');
   });
 
-  it('AZ-10 serves a request without scope with all the client is registered for', async () => {
+  test('AZ-10 serves a request without scope with all the client is registered for', async () => {
     const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
     expect(landing.searchParams.get('code')).toMatch(/^[\w-]{43}$/);
   });
 
-  it('lets a client with one redirect URI leave it out, and a client with two not', async () => {
+  test('lets a client with one redirect URI leave it out, and a client with two not', async () => {
     expect((await visit('response_type=code&client_id=web')).status).toBe(302);
     expectPage(await visit(`response_type=code&client_id=${encodeURIComponent(odd.clientId)}`));
   });
 
-  it('AZ-13 adds no state where none was sent', async () => {
+  test('AZ-13 adds no state where none was sent', async () => {
     const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
     expect(landing.searchParams.has('state')).toBe(false);
   });
 
-  it('returns the state unchanged', async () => {
+  test('returns the state unchanged', async () => {
     const state = 'a b+c/ü?&=#%';
     const landing = await authorizeAsUser(authorizationUrl(issuer, { state }), alice);
     expect(landing.searchParams.get('state')).toBe(state);
@@ -154,7 +154,7 @@ describe('the authorization endpoint', () => {
     expect(decodeURIComponent(raw)).toBe(state);
   });
 
-  it.each(['form_post', 'web_message', 'jwt', 'nonsense'])(
+  test.each(['form_post', 'web_message', 'jwt', 'nonsense'])(
     'AZ-15 refuses response_mode=%s, and does not advertise it',
     async (mode) => {
       const reply = await visit(`${good}&response_mode=${mode}`);
@@ -166,7 +166,7 @@ describe('the authorization endpoint', () => {
     },
   );
 
-  it('AZ-18 serves a posted request as the same GET', async () => {
+  test('AZ-18 serves a posted request as the same GET', async () => {
     const reply = await fetch(`${issuer}/authorize`, {
       method: 'POST',
       redirect: 'manual',
@@ -185,13 +185,13 @@ describe('the authorization endpoint', () => {
     expectPage(await visit(new URL(twice.headers.get('location') ?? '', issuer).search.slice(1)));
   });
 
-  it.each(['PUT', 'DELETE', 'PATCH'])('AZ-18 refuses %s and sets no cookie', async (method) => {
+  test.each(['PUT', 'DELETE', 'PATCH'])('AZ-18 refuses %s and sets no cookie', async (method) => {
     const reply = await fetch(`${issuer}/authorize?${good}`, { method, redirect: 'manual' });
     expect([404, 405]).toContain(reply.status);
     expect(reply.headers.get('set-cookie')).toBeNull();
   });
 
-  it('AZ-19 lets no script of another origin read it', async () => {
+  test('AZ-19 lets no script of another origin read it', async () => {
     for (const method of ['GET', 'OPTIONS']) {
       const reply = await fetch(`${issuer}/authorize?${good}`, {
         method,
@@ -202,7 +202,7 @@ describe('the authorization endpoint', () => {
     }
   });
 
-  it('AZ-30 survives an address of 20 KB and one with 1,001 parameters', async () => {
+  test('AZ-30 survives an address of 20 KB and one with 1,001 parameters', async () => {
     const long = await visit(`${good}&x=${'y'.repeat(20 * 1024)}`);
     expect([400, 414, 431]).toContain(long.status);
     const many = await visit(
@@ -212,12 +212,12 @@ describe('the authorization endpoint', () => {
     expect((await visit(good)).status).toBe(302);
   });
 
-  it('AZ-16 answers prompt=none without a session with login_required', async () => {
+  test('AZ-16 answers prompt=none without a session with login_required', async () => {
     const reply = await visit(`${good}&scope=openid&prompt=none`);
     expect(reply.location?.searchParams.get('error')).toBe('login_required');
   });
 
-  it('AZ-20 builds every address from the issuer, whatever Host and X-Forwarded-Host say', async () => {
+  test('AZ-20 builds every address from the issuer, whatever Host and X-Forwarded-Host say', async () => {
     const forged = { host: 'evil.example', 'x-forwarded-host': 'evil.example' };
     const visitor = createPageVisitor();
     const first = await visitor.get(authorizationUrl(issuer), forged);
@@ -230,7 +230,7 @@ describe('the authorization endpoint', () => {
     expect(JSON.stringify(await discovery.json())).not.toContain('evil.example');
   });
 
-  it('AZ-21 redirects a GET with 302 and a form with 303, never 307', async () => {
+  test('AZ-21 redirects a GET with 302 and a form with 303, never 307', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(authorizationUrl(issuer));
     expect(toSignIn.status).toBe(302);
@@ -248,7 +248,7 @@ describe('the authorization endpoint', () => {
     expect(new URL(answer.location ?? '').searchParams.has('code')).toBe(true);
   });
 
-  it('AZ-22 closes every page against caching, framing, sniffing and third parties', async () => {
+  test('AZ-22 closes every page against caching, framing, sniffing and third parties', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(authorizationUrl(issuer));
     const pages = [
@@ -271,13 +271,13 @@ describe('the authorization endpoint', () => {
     }
   });
 
-  it('serves its one stylesheet from its own origin', async () => {
+  test('serves its one stylesheet from its own origin', async () => {
     const reply = await fetch(`${issuer}/assets/pages.css`);
     expect(reply.status).toBe(200);
     expect(reply.headers.get('content-type')).toContain('text/css');
   });
 
-  it('has one exact path and one method', async () => {
+  test('has one exact path and one method', async () => {
     for (const path of ['/AUTHORIZE', '/authorize/', '//authorize']) {
       const reply = await fetch(`${issuer}${path}?${good}`, { redirect: 'manual' });
       expect([400, 404]).toContain(reply.status);
@@ -289,7 +289,7 @@ describe('the authorization endpoint', () => {
 });
 
 describe('the sign-in', () => {
-  it('says the same to a wrong password and to an unknown user, and keeps what was typed', async () => {
+  test('says the same to a wrong password and to an unknown user, and keeps what was typed', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(authorizationUrl(issuer));
     const form = await visitor.get(toSignIn.location ?? '');
@@ -303,7 +303,7 @@ describe('the sign-in', () => {
     expect(new Set(bodies).size).toBe(1);
   });
 
-  it('LG-01 refuses a form without its token or with another interaction’s', async () => {
+  test('LG-01 refuses a form without its token or with another interaction’s', async () => {
     const [one, other] = [createPageVisitor(), createPageVisitor()];
     const formOf = async (visitor: typeof one) =>
       visitor.get((await visitor.get(authorizationUrl(issuer))).location ?? '');
@@ -317,7 +317,7 @@ describe('the sign-in', () => {
     }
   });
 
-  it('LG-01 refuses a decision without its token or with another interaction’s', async () => {
+  test('LG-01 refuses a decision without its token or with another interaction’s', async () => {
     const [one, other] = [createPageVisitor(), createPageVisitor()];
     const consentOf = async (visitor: typeof one) => {
       let page = await visitor.get(authorizationUrl(issuer));
@@ -341,7 +341,7 @@ describe('the sign-in', () => {
     expect((await one.submit(form, { decision: 'allow' })).status).toBe(303);
   });
 
-  it('AZ-26 takes no decision from who was asked to sign in', async () => {
+  test('AZ-26 takes no decision from who was asked to sign in', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(authorizationUrl(issuer));
     const form = await visitor.get(toSignIn.location ?? '');
@@ -352,7 +352,7 @@ describe('the sign-in', () => {
     }
   });
 
-  it('LG-02 AZ-24 opens nothing in a browser that did not start it', async () => {
+  test('LG-02 AZ-24 opens nothing in a browser that did not start it', async () => {
     const victim = createPageVisitor();
     const attacker = createPageVisitor();
     const toSignIn = await attacker.get(authorizationUrl(issuer));
@@ -365,7 +365,7 @@ describe('the sign-in', () => {
     expect(resumed.location).toBeUndefined();
   });
 
-  it('LG-02 opens nothing at the address of one interaction with the cookie of another', async () => {
+  test('LG-02 opens nothing at the address of one interaction with the cookie of another', async () => {
     const visitor = createPageVisitor();
     const addresses: string[] = [];
     for (let tab = 0; tab < 2; tab += 1) {
@@ -383,7 +383,7 @@ describe('the sign-in', () => {
     expect(statuses).toEqual([200, 200, 400, 400]);
   });
 
-  it('AZ-26 gives no code to a resumed request without a submitted form', async () => {
+  test('AZ-26 gives no code to a resumed request without a submitted form', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(authorizationUrl(issuer));
     const resume = (toSignIn.location ?? '').replace('/sign-in/', '/authorize/');
@@ -391,7 +391,7 @@ describe('the sign-in', () => {
     expect(reply.location ?? '').not.toContain('code=');
   });
 
-  it('LG-05 gives the session a new id at sign-in', async () => {
+  test('LG-05 gives the session a new id at sign-in', async () => {
     const visitor = createPageVisitor();
     await authorizeAsUser(authorizationUrl(issuer), alice, visitor);
     const before = visitor.cookies.get('session|/');
@@ -400,7 +400,7 @@ describe('the sign-in', () => {
     expect(visitor.cookies.get('session|/')).not.toBe(before);
   });
 
-  it('LG-17 grants what was asked for, whatever the form says', async () => {
+  test('LG-17 grants what was asked for, whatever the form says', async () => {
     const visitor = createPageVisitor();
     const url = authorizationUrl(issuer, { scope: 'device:read' });
     let page = await visitor.get((await visitor.get(url)).location ?? '');
@@ -427,7 +427,7 @@ describe('the sign-in', () => {
     expect(await reply.json()).toMatchObject({ scope: 'device:read' });
   });
 
-  it('tells the application when the person denies', async () => {
+  test('tells the application when the person denies', async () => {
     const visitor = createPageVisitor();
     let page = await visitor.get((await visitor.get(authorizationUrl(issuer))).location ?? '');
     page = await visitor.get((await visitor.submit(page, alice)).location ?? '');
@@ -436,7 +436,7 @@ describe('the sign-in', () => {
     expect(landing.searchParams.get('error')).toBe('access_denied');
   });
 
-  it('speaks Chinese to those who prefer it', async () => {
+  test('speaks Chinese to those who prefer it', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(authorizationUrl(issuer));
     const page = await visitor.get(toSignIn.location ?? '', {
@@ -446,14 +446,14 @@ describe('the sign-in', () => {
     expect(page.body).toContain('登录');
   });
 
-  it('writes no password, cookie, code or interaction id into its log', async () => {
+  test('writes no password, cookie, code or interaction id into its log', async () => {
     const visitor = createPageVisitor();
     const landing = await authorizeAsUser(authorizationUrl(issuer), alice, visitor);
     const secrets = [
       alice.password,
       web.secureKey,
       landing.searchParams.get('code') ?? '',
-      ...[...visitor.cookies.values()],
+      ...visitor.cookies.values(),
     ];
     const output = await system.output();
     expect(output).toContain('"operation":"sign-in"');

@@ -1,7 +1,7 @@
 // requires: redis-server chromium
 
 import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Browser, chromium } from 'playwright-core';
 import { alice, authorizationUrl, bootstrap, requestToken, web } from './fixtures.ts';
 
@@ -23,7 +23,7 @@ describe.each(storeEngines)('a person in a real browser, over %s', (engine) => {
   });
   afterAll(() => system.stop());
 
-  it.each([
+  test.each([
     ['on a phone', { width: 360, height: 740 }, true],
     ['on a desktop, without script', { width: 1280, height: 800 }, false],
   ])(

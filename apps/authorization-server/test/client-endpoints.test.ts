@@ -7,7 +7,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   alice,
   authorizationUrl,
@@ -67,7 +67,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
   const stillServes = async () => expect((await requestToken(issuer, grant)).status).toBe(200);
 
   describe('authentication', () => {
-    it.each([
+    test.each([
       ['bad base64', 'Basic %%%'],
       ['no colon', `Basic ${btoa('nocolon')}`],
       ['empty id', `Basic ${btoa(':secret')}`],
@@ -80,7 +80,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(headers.get('www-authenticate')).toMatch(/^Basic /);
     });
 
-    it('CA-08 takes the scheme in any case and refuses what surrounds it', async () => {
+    test('CA-08 takes the scheme in any case and refuses what surrounds it', async () => {
       const encoded = basic(web.clientId, web.secureKey).slice(6);
       expect(
         (await requestToken(issuer, grant, { authorization: `basic ${encoded}` })).status,
@@ -91,12 +91,12 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       }
     });
 
-    it('CA-09 refuses a bearer token in place of client credentials', async () => {
+    test('CA-09 refuses a bearer token in place of client credentials', async () => {
       const { status } = await requestToken(issuer, grant, { authorization: 'Bearer x' });
       expect([400, 401]).toContain(status);
     });
 
-    it('CA-10 refuses two Authorization headers', async () => {
+    test('CA-10 refuses two Authorization headers', async () => {
       const body = 'grant_type=client_credentials';
       const good = `Authorization: ${asWeb.authorization}\r\n`;
       const reply = await sendRaw(
@@ -107,7 +107,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(reply).toContain('invalid_request');
     });
 
-    it.each([
+    test.each([
       'client_secret',
       'client_assertion',
       'code',
@@ -129,7 +129,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       }
     });
 
-    it('CA-12 refuses a secret in the address, and does not log it', async () => {
+    test('CA-12 refuses a secret in the address, and does not log it', async () => {
       const reply = await postText(
         `/token?client_id=web&client_secret=${web.secureKey}`,
         'grant_type=client_credentials',
@@ -138,7 +138,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(await system.output()).not.toContain(web.secureKey);
     });
 
-    it('CA-18 refuses client assertions, and does not advertise them', async () => {
+    test('CA-18 refuses client assertions, and does not advertise them', async () => {
       const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
       const assertion = `${part({ alg: 'none' })}.${part({ sub: 'web', iss: 'web', aud: issuer })}.`;
       const { status } = await requestToken(
@@ -160,7 +160,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
   });
 
   describe('transport', () => {
-    it('TE-05 takes a form in UTF-8 only', async () => {
+    test('TE-05 takes a form in UTF-8 only', async () => {
       const body = 'grant_type=client_credentials';
       const type = 'application/x-www-form-urlencoded';
       expect(
@@ -176,7 +176,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       }
     });
 
-    it.each(['gzip', 'br', 'deflate', 'gzip, gzip'])(
+    test.each(['gzip', 'br', 'deflate', 'gzip, gzip'])(
       'TE-06 refuses a body in %s unread',
       async (encoding) => {
         const reply = await postText('/token', 'x'.repeat(1000), { 'content-encoding': encoding });
@@ -184,7 +184,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       },
     );
 
-    it.each([
+    test.each([
       ['1.0', 'chunked', 'needs HTTP/1.1'],
       ['1.1', 'gzip, chunked', 'must be chunked'],
     ])('CWE-444 refuses HTTP/%s with Transfer-Encoding: %s', async (version, encoding, problem) => {
@@ -211,7 +211,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       });
     });
 
-    it('TE-07 refuses a body over the limit, with and without Content-Length', async () => {
+    test('TE-07 refuses a body over the limit, with and without Content-Length', async () => {
       const large = `grant_type=client_credentials&x=${'y'.repeat(56 * 1024)}`;
       const declared = await postText('/token', large);
       expect([declared.status, declared.headers.get('connection')]).toEqual([413, 'close']);
@@ -241,7 +241,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       await stillServes();
     });
 
-    it.each([
+    test.each([
       'grant_type=client_credentials',
       'scope=device:read',
       'client_id=web',
@@ -253,7 +253,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(await reply.json()).toMatchObject({ error: 'invalid_request' });
     });
 
-    it.each(['implicit', 'nonsense', 'urn:ietf:params:oauth:grant-type:jwt-bearer'])(
+    test.each(['implicit', 'nonsense', 'urn:ietf:params:oauth:grant-type:jwt-bearer'])(
       'TE-11 says unsupported_grant_type to %s',
       async (type) => {
         const { status, body } = await requestToken(issuer, { grant_type: type });
@@ -261,14 +261,14 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       },
     );
 
-    it('PW-10 says unauthorized_client to a client without the grant', async () => {
+    test('PW-10 says unauthorized_client to a client without the grant', async () => {
       const authorization = basic(odd.clientId, odd.secureKey);
       const refresh = { grant_type: 'refresh_token', refresh_token: 'x' };
       const { status, body } = await requestToken(issuer, refresh, { authorization });
       expect([status, body.error]).toEqual([400, 'unauthorized_client']);
     });
 
-    it('TE-15 ignores names that are members of every object, and survives 10,000 parameters', async () => {
+    test('TE-15 ignores names that are members of every object, and survives 10,000 parameters', async () => {
       const odds = '__proto__=x&constructor=y&toString=z&__proto__[a]=b';
       expect((await postText('/token', `grant_type=client_credentials&${odds}`)).status).toBe(200);
       const many = Array.from({ length: 5000 }, (_, i) => `p${i}=`).join('&');
@@ -278,7 +278,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       await stillServes();
     });
 
-    it('TE-16 answers preflights for registered origins only', async () => {
+    test('TE-16 answers preflights for registered origins only', async () => {
       const preflight = (origin: string) =>
         fetch(`${issuer}/token`, {
           method: 'OPTIONS',
@@ -290,7 +290,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(registered.headers.get('access-control-allow-origin')).toBe(browserApp.origin);
     });
 
-    it('TE-16 lets a browser application call from its own origin, and no other client from there', async () => {
+    test('TE-16 lets a browser application call from its own origin, and no other client from there', async () => {
       const form = {
         grant_type: 'authorization_code',
         code: 'x',
@@ -317,7 +317,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
     });
   });
 
-  it.each([
+  test.each([
     ['/token', { ...grant }, 200],
     ['/introspect', { token: 'unknown' }, 200],
     ['/revoke', { token: 'unknown' }, 200],
@@ -346,7 +346,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
   });
 
   describe('introspection and revocation', () => {
-    it('IR-01 refuse a caller who proves nothing', async () => {
+    test('IR-01 refuse a caller who proves nothing', async () => {
       const token = await newToken();
       for (const path of ['/introspect', '/revoke']) {
         for (const form of [{ token }, { token, client_id: web.clientId }]) {
@@ -359,7 +359,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect((await introspect(token)).body.active).toBe(true);
     });
 
-    it('tells a token’s own client and a resource server about it, and nobody else', async () => {
+    test('tells a token’s own client and a resource server about it, and nobody else', async () => {
       const token = await newToken();
       const own = await introspect(token);
       expect(own.body).toMatchObject({ active: true, client_id: 'web', token_type: 'Bearer' });
@@ -371,7 +371,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(other).toEqual({ status: 200, body: { active: false } });
     });
 
-    it('IR-06 revoking an access token ends its grant’s refresh token, too', async () => {
+    test('IR-06 revoking an access token ends its grant’s refresh token, too', async () => {
       const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
       const { body } = await requestToken(issuer, {
         grant_type: 'authorization_code',
@@ -384,7 +384,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect((await introspect(body.refresh_token)).body.active).toBe(false);
     });
 
-    it('IR-04 revoke kills the token at once, answers 200 again, and refuses another client’s', async () => {
+    test('IR-04 revoke kills the token at once, answers 200 again, and refuses another client’s', async () => {
       const token = await newToken();
       const foreign = await post(
         '/revoke',
@@ -413,7 +413,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
     const read = async (path = '/.well-known/openid-configuration', headers = {}) =>
       (await (await fetch(`${issuer}${path}`, { headers })).json()) as Metadata;
 
-    it('IR-07 is the same whoever asks and whatever they call us', async () => {
+    test('IR-07 is the same whoever asks and whatever they call us', async () => {
       const plain = await read();
       expect(await read('/.well-known/oauth-authorization-server')).toEqual(plain);
       expect(plain.issuer).toBe(issuer);
@@ -426,7 +426,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(forged).not.toContain('evil.example');
     });
 
-    it('IR-08 names no endpoint that is not there', async () => {
+    test('IR-08 names no endpoint that is not there', async () => {
       const metadata = await read();
       const endpoints = Object.entries(metadata).filter(([name]) => /_endpoint$|_uri$/.test(name));
       expect(endpoints.length).toBeGreaterThan(6);
@@ -444,7 +444,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       }
     });
 
-    it('IR-08 names every grant type that is served, and serves every one it names', async () => {
+    test('IR-08 names every grant type that is served, and serves every one it names', async () => {
       const { grant_types_supported: named } = await read();
       const candidates = [
         'authorization_code',
@@ -466,7 +466,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(named).toContain('implicit');
     });
 
-    it('IR-09 publishes no private member of a key, and no development key', async () => {
+    test('IR-09 publishes no private member of a key, and no development key', async () => {
       const { keys } = (await (await fetch(`${issuer}/jwks`)).json()) as {
         keys: Record<string, string>[];
       };

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { failedSecretLimit } from '../src/throttle/limits.ts';
 import { basic, requestToken, web } from './fixtures.ts';
 import {
@@ -48,7 +48,7 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
   describe('wrong secrets', () => {
     const wrong = basic(web.clientId, 'a wrong secret 0123');
 
-    it('CA-17 are limited for one client and address, over both processes', async () => {
+    test('CA-17 are limited for one client and address, over both processes', async () => {
       const guesses = await Promise.all(
         Array.from({ length: failedSecretLimit.attempts + 10 }, (_, i) =>
           token('192.0.2.1', wrong, either(i)),
@@ -67,12 +67,12 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
       expect(refused.headers.get('pragma')).toBe('no-cache');
     });
 
-    it('CA-17 leave the client alone at another address, and other clients at this one', async () => {
+    test('CA-17 leave the client alone at another address, and other clients at this one', async () => {
       expect((await token('192.0.2.2')).status).toBe(200);
       expect((await token('192.0.2.1', basic(other.clientId, other.secureKey))).status).toBe(200);
     });
 
-    it('CA-06 are counted for clients that do not exist, too', async () => {
+    test('CA-06 are counted for clients that do not exist, too', async () => {
       const unknown = basic('nobody', 'a wrong secret 0123');
       for (let i = 0; i < failedSecretLimit.attempts; i += 1) {
         expect((await token('192.0.2.3', unknown)).status).toBe(401);
@@ -80,7 +80,7 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
       expect((await token('192.0.2.3', unknown)).status).toBe(429);
     });
 
-    it('PT-13 are counted together with those of the platform endpoint', async () => {
+    test('PT-13 are counted together with those of the platform endpoint', async () => {
       const credentials = { client_id: web.clientId, client_secret: 'a wrong secret 0123' };
       const headers = { 'x-forwarded-for': '192.0.2.4' };
       for (let i = 0; i < failedSecretLimit.attempts; i += 1) {
@@ -101,7 +101,7 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
   });
 
   describe('requests', () => {
-    it('RL-03 RL-06 RL-07 are limited for one address, over both processes, and never more', async () => {
+    test('RL-03 RL-06 RL-07 are limited for one address, over both processes, and never more', async () => {
       const replies = await Promise.all(
         Array.from({ length: REQUESTS_PER_MINUTE + 50 }, (_, i) =>
           token('192.0.2.9', undefined, either(i)),
@@ -127,7 +127,7 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
       expect([platform.status, platform.body.code]).toEqual([429, 'too_many_requests']);
     });
 
-    it.each(['/par', '/device/auth', '/revoke'])(
+    test.each(['/par', '/device/auth', '/revoke'])(
       'RL-03 RL-06 are limited for %s, together with the token endpoint',
       async (path) => {
         const from = `192.0.2.${['/par', '/device/auth', '/revoke'].indexOf(path) + 20}`;
@@ -149,7 +149,7 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
       },
     );
 
-    it('RL-03 RL-06 are limited for introspection, counted separately', async () => {
+    test('RL-03 RL-06 are limited for introspection, counted separately', async () => {
       const introspect = (i: number) =>
         fetch(`${either(i)}/introspect`, {
           method: 'POST',
@@ -168,7 +168,7 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
       expect((await token('192.0.2.10')).status).toBe(200);
     });
 
-    it.each(limitedPages)(
+    test.each(limitedPages)(
       'RL-03 RL-06 are limited for pages, and refused with a page: %s',
       async (path) => {
         const from = `198.51.100.${limitedPages.indexOf(path)}`;
@@ -194,7 +194,7 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
       },
     );
 
-    it('RL-05 are counted under one path only', async () => {
+    test('RL-05 are counted under one path only', async () => {
       for (const path of ['/TOKEN', '/token/', '//token', '/%74oken', '/Platform/oauth2/token']) {
         const reply = await fetch(`${system.first}${path}`, {
           method: 'POST',
@@ -204,7 +204,7 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
       }
     });
 
-    it('RL-10 survive an address that is none', async () => {
+    test('RL-10 survive an address that is none', async () => {
       for (const from of ['garbage', '[::', ',,,', '::ffff:', 'x'.repeat(5000)]) {
         expect((await token(from)).status).toBe(200);
       }
@@ -220,7 +220,7 @@ describe('without trusted proxies', () => {
   });
   afterAll(() => system.stop());
 
-  it('RL-01 what a caller says of its address changes nothing', async () => {
+  test('RL-01 what a caller says of its address changes nothing', async () => {
     const replies = await Promise.all(
       Array.from({ length: 40 }, (_, i) =>
         requestToken(system.first, grant, {

@@ -6,7 +6,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, bootstrap, browserApp, requestToken } from './fixtures.ts';
 
 const newVerifier = () => randomBytes(32).toString('base64url');
@@ -39,13 +39,16 @@ describe.each(storeEngines)('guesses at a code’s PKCE verifier on %s', (engine
     requestToken(
       server,
       {
-        ...{ grant_type: 'authorization_code', code, code_verifier: verifier },
-        ...{ client_id: browserApp.clientId, redirect_uri: browserApp.redirectUri },
+        grant_type: 'authorization_code',
+        code,
+        code_verifier: verifier,
+        client_id: browserApp.clientId,
+        redirect_uri: browserApp.redirectUri,
       },
       {},
     );
 
-  it('end the code after five, sent at once to two servers, also for the right verifier', async () => {
+  test('end the code after five, sent at once to two servers, also for the right verifier', async () => {
     const verifier = newVerifier();
     const code = await newCode(verifier);
     const guesses = await Promise.all(
@@ -56,7 +59,7 @@ describe.each(storeEngines)('guesses at a code’s PKCE verifier on %s', (engine
     expect([right.status, right.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  it('leave the code valid up to the fourth', async () => {
+  test('leave the code valid up to the fourth', async () => {
     const verifier = newVerifier();
     const code = await newCode(verifier);
     for (let guess = 1; guess <= 4; guess += 1) {
@@ -65,7 +68,7 @@ describe.each(storeEngines)('guesses at a code’s PKCE verifier on %s', (engine
     expect((await redeem(code, verifier)).status).toBe(200);
   });
 
-  it('do not keep a code that was used twice from ending its tokens', async () => {
+  test('do not keep a code that was used twice from ending its tokens', async () => {
     const verifier = newVerifier();
     const code = await newCode(verifier);
     const { body } = await redeem(code, verifier);

@@ -1,5 +1,5 @@
 import { createPageVisitor } from '@gatehouse/testing';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { alice, bootstrap } from './fixtures.ts';
 import { type InProcessServer, startInProcess } from './in-process-server.ts';
 
@@ -47,7 +47,7 @@ const common = ['httponly', 'samesite=lax'];
 const strict = 'samesite=strict';
 
 describe('the cookies of a sign-in', () => {
-  it('are closed to scripts and other sites, and signed or sealed', async () => {
+  test('are closed to scripts and other sites, and signed or sealed', async () => {
     await start();
     const cookies = await cookiesOfSignIn();
     const names = ['interaction', 'resume', 'session'];
@@ -60,7 +60,7 @@ describe('the cookies of a sign-in', () => {
     }
   });
 
-  it('LG-06 carry Secure and the prefixes that keep other hosts from setting them, on https', async () => {
+  test('LG-06 carry Secure and the prefixes that keep other hosts from setting them, on https', async () => {
     await start('https://auth.example');
     const cookies = await cookiesOfSignIn();
     const names = ['__Host-session', '__Secure-interaction', '__Secure-resume'];
@@ -77,7 +77,7 @@ describe('the cookies of a sign-in', () => {
     }
   });
 
-  it('LG-06 count only as they were signed', async () => {
+  test('LG-06 count only as they were signed', async () => {
     await start();
     const visitor = createPageVisitor();
     const cookies = await cookiesOfSignIn();

@@ -12,7 +12,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, requestToken, web } from './fixtures.ts';
 import { bootstrap, openPage, tokensFor } from './page-fixtures.ts';
 
@@ -29,7 +29,10 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
     const apps = ['authorization-server', 'gateway', 'device-service'] as const;
     system = await startConstellation({
-      ...{ engine, bootstrap, apps, environment: { MASTER_KEY_FILE } },
+      engine,
+      bootstrap,
+      apps,
+      environment: { MASTER_KEY_FILE },
     });
   }, 120_000);
   afterEach(async () => {
@@ -61,14 +64,16 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     expect(output).not.toContain(marker);
   }
 
-  it('of a code, a refresh token or a grant is invalid_grant, and the log says which kind', async () => {
+  test('of a code, a refresh token or a grant is invalid_grant, and the log says which kind', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer(), visitor);
     const landing = await authorizeAsUser(authorizationUrl(issuer()), alice, visitor);
     const code = landing.searchParams.get('code') ?? '';
     await damage((hash) => credentialKey('AuthorizationCode', hash(code)));
     const redemption = await redeem({
-      ...{ grant_type: 'authorization_code', code, redirect_uri: web.redirectUri },
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: web.redirectUri,
     });
     expect([redemption.status, redemption.body.error]).toEqual([400, 'invalid_grant']);
     await expectLogged('AuthorizationCode');
@@ -89,7 +94,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     await expectLogged('RefreshToken');
   });
 
-  it('of an access token is 401 at the gateway', async () => {
+  test('of an access token is 401 at the gateway', async () => {
     const { body } = await redeem({ grant_type: 'client_credentials' });
     expect(await call(body.access_token)).not.toBe(401);
     await damage((hash) => credentialKey('AccessToken', hash(body.access_token)));
@@ -97,7 +102,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     await expectLogged('access token');
   });
 
-  it('of a client or a user ends what they hold, as if they were gone', async () => {
+  test('of a client or a user ends what they hold, as if they were gone', async () => {
     const tokens = await tokensFor(issuer(), createPageVisitor());
     expect(await call(tokens.access_token)).not.toBe(401);
     const store = createStore(system.storeUrl);
@@ -117,7 +122,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     await expectLogged('client');
   });
 
-  it('of a secure key rejects its client and signs for nobody, and a new key repairs it', async () => {
+  test('of a secure key rejects its client and signs for nobody, and a new key repairs it', async () => {
     const store = createStore(system.storeUrl);
     const { clients } = openIdentity({ store, masterKey });
     const key = `client:${web.clientId}`;
@@ -150,14 +155,14 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     expect(reply.status).toBe(200);
   });
 
-  it('of an organization leaves its users their account page', async () => {
+  test('of an organization leaves its users their account page', async () => {
     await damage(() => 'organization:org-1');
     const page = await openPage(createPageVisitor(), `${issuer()}/account`);
     expect([page.status, page.body.includes('org-1')]).toEqual([200, true]);
     await expectLogged('organization');
   });
 
-  it('of the keys that sign is 503 until it is deleted, and the log says so', async () => {
+  test('of the keys that sign is 503 until it is deleted, and the log says so', async () => {
     const { body } = await redeem({ grant_type: 'client_credentials' });
     expect(await call(body.access_token)).toBe(200);
     for (const { app, process, start, operationsUrl } of system.members.slice(0, 2)) {

@@ -11,7 +11,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ACCOUNT_CLIENT_ID } from '../src/provider/policy/account-client.ts';
 import { accountLimit, clientLimit } from '../src/throttle/limits.ts';
 import { basic, bootstrap, requestToken } from './fixtures.ts';
@@ -41,11 +41,17 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     const MASTER_KEY_FILE = join(directory, 'master.key');
     writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
     const password = {
-      ...{ ...machine, name: 'Password', orgId: 'org-1', grantTypes: ['password'] },
+      ...machine,
+      name: 'Password',
+      orgId: 'org-1',
+      grantTypes: ['password'],
       scopes: ['device:read'],
     };
     const people = [...names, 'someone'].map((username) => ({
-      ...{ username, password: passwordOf(username), name: username, orgId: 'org-1' },
+      username,
+      password: passwordOf(username),
+      name: username,
+      orgId: 'org-1',
     }));
     system = await startConstellation({
       engine,
@@ -98,7 +104,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     }
   }
 
-  it('lets the device of an earlier sign-in in while others have locked the account', async () => {
+  test('lets the device of an earlier sign-in in while others have locked the account', async () => {
     const device = await newDevice('locked');
     await lock('locked');
     expect((await signInRight('locked')).status).toBe(422);
@@ -106,7 +112,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     expect((await signInRight('locked', device)).status).toBe(303);
   });
 
-  it('lets it in while others have used up the limit of the application', async () => {
+  test('lets it in while others have used up the limit of the application', async () => {
     const device = await newDevice('limited');
     const { attempts, windowSeconds } = clientLimit;
     await identity.store.increment(`sign-ins:client:${ACCOUNT_CLIENT_ID}`, windowSeconds, attempts);
@@ -115,7 +121,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     await identity.store.delete([`sign-ins:client:${ACCOUNT_CLIENT_ID}`]);
   });
 
-  it('is given anew at every sign-in, and none for a failed one', async () => {
+  test('is given anew at every sign-in, and none for a failed one', async () => {
     const device = await newDevice('left');
     const next = await signInRight('left', device);
     expect(next.device).toMatch(/^v1\./);
@@ -123,7 +129,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     expect((await signIn('left', 'a wrong password')).device).toBeUndefined();
   });
 
-  it('when copied gives a counter of its own, and no guess beyond it', async () => {
+  test('when copied gives a counter of its own, and no guess beyond it', async () => {
     const [stolen, untouched] = [await newDevice('guessed'), await newDevice('guessed')];
     for (let i = 0; i < accountLimit.attempts; i += 1) {
       expect((await signIn('guessed', 'a wrong password', stolen)).status).toBe(422);
@@ -133,13 +139,13 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     expect((await signInRight('guessed')).status).toBe(303);
   });
 
-  it('of one user gives no further guesses for another', async () => {
+  test('of one user gives no further guesses for another', async () => {
     const device = await newDevice('other');
     await lock('someone');
     expect((await signInRight('someone', device)).status).toBe(422);
   });
 
-  it.each([
+  test.each([
     [
       'changed',
       'a new password',
@@ -173,7 +179,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     expect((await signInRight(username, device)).status).toBe(422);
   });
 
-  it('counts only as the server sealed it', async () => {
+  test('counts only as the server sealed it', async () => {
     const device = await newDevice('forged');
     const user = await identity.users.findByUsername('forged');
     await lock('forged');

@@ -1,5 +1,5 @@
 import { createPageVisitor } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { type InProcessServer, startInProcess } from './in-process-server.ts';
 import { DEVICE_GRANT, pollDevice, startDevice, tv } from './page-fixtures.ts';
 
@@ -46,7 +46,7 @@ describe('a device code that nobody has entered yet', () => {
     await server.stop();
   });
 
-  it('is asked for at the pace that was told: sooner is too soon, then is not', async () => {
+  test('is asked for at the pace that was told: sooner is too soon, then is not', async () => {
     const { issuer } = server;
     const device = await startDevice(issuer);
     const start = Date.now();
@@ -58,7 +58,7 @@ describe('a device code that nobody has entered yet', () => {
     expect(answers).toEqual(['authorization_pending', 'slow_down', 'authorization_pending']);
   });
 
-  it('expires after ten minutes, and both sides are told so', async () => {
+  test('expires after ten minutes, and both sides are told so', async () => {
     const { issuer } = server;
     const device = await startDevice(issuer);
     expect((await pollDevice(issuer, device)).body.error).toBe('authorization_pending');

@@ -4,7 +4,7 @@ import {
   type PageVisitor,
   startConstellation,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, requestToken } from './fixtures.ts';
 import {
   bootstrap,
@@ -60,13 +60,13 @@ describe('a device of one organisation only', () => {
     return visitor.get(confirmed.location ?? '');
   };
 
-  it('is connected by who belongs to it', async () => {
+  test('is connected by who belongs to it', async () => {
     const device = await startDevice(issuer, { client_id: ownTv.clientId });
     await connectDevice(device, { user: carol });
     expect(await poll(device)).toBe(200);
   });
 
-  it('refuses the password of somebody else like a wrong one', async () => {
+  test('refuses the password of somebody else like a wrong one', async () => {
     const device = await startDevice(issuer, { client_id: ownTv.clientId });
     const visitor = createPageVisitor();
     const signIn = await confirm(device, visitor);
@@ -74,7 +74,7 @@ describe('a device of one organisation only', () => {
     expect(await poll(device)).toBe('authorization_pending');
   });
 
-  it('does not take who is signed in already: somebody else has to sign in', async () => {
+  test('does not take who is signed in already: somebody else has to sign in', async () => {
     const device = await startDevice(issuer, { client_id: ownTv.clientId });
     const visitor = createPageVisitor();
     await openPage(visitor, `${issuer}/account`, alice);

@@ -10,7 +10,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { authorizationUrl, requestToken } from './fixtures.ts';
 import { bootstrap, introspect, openPage, tokensFor, withForm } from './page-fixtures.ts';
 
@@ -65,7 +65,7 @@ describe.each(storeEngines)('a session that was ended elsewhere, over %s', (engi
       })),
   };
 
-  it.each(ways)(
+  test.each(ways)(
     'AZ-16 CG-14 neither signs in silently nor refreshes, and its tokens are dead: %s',
     async (way) => {
       const person = { username: way, password };

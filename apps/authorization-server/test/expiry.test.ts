@@ -1,7 +1,7 @@
 // requires: redis-server
 
 import { authorizeAsUser, createPageVisitor, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { accountLimit } from '../src/throttle/limits.ts';
 import { type ClockedServer, startClockedServer } from './clocked-server.ts';
 import { alice, authorizationUrl, basic, requestToken, web } from './fixtures.ts';
@@ -40,17 +40,17 @@ describe.each(storeEngines)('what time ends, on %s', (engine) => {
     });
   };
 
-  it('CR-05 redeems a code a second before its end', async () => {
+  test('CR-05 redeems a code a second before its end', async () => {
     expect((await redeemAfter(598)).status).toBe(200);
   });
 
-  it('CR-05 refuses a code from its end on, without tolerance', async () => {
+  test('CR-05 refuses a code from its end on, without tolerance', async () => {
     for (const seconds of [601, 614]) {
       expect(outcome(await redeemAfter(seconds))).toEqual([400, 'invalid_grant']);
     }
   });
 
-  it('AZ-31 ends a sign-in that nobody completed after ten minutes, and offers to start again', async () => {
+  test('AZ-31 ends a sign-in that nobody completed after ten minutes, and offers to start again', async () => {
     const visitor = createPageVisitor();
     const url = authorizationUrl(issuer, { state: 'what the application waits for' });
     const { location = '' } = await visitor.get(url);
@@ -69,7 +69,7 @@ describe.each(storeEngines)('what time ends, on %s', (engine) => {
     }
   });
 
-  it('RF-01 RF-02 revokes the family when a token comes again after its grace', async () => {
+  test('RF-01 RF-02 revokes the family when a token comes again after its grace', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const { body } = await refresh(token);
     server.advanceSeconds(9);
@@ -81,7 +81,7 @@ describe.each(storeEngines)('what time ends, on %s', (engine) => {
     expect(await isActive(issuer, body.access_token, asWeb)).toBe(false);
   });
 
-  it('RF-02 revokes the family of a machine likewise', async () => {
+  test('RF-02 revokes the family of a machine likewise', async () => {
     const grant = { grant_type: 'client_credentials' };
     const first = (await requestPlatformToken(issuer, grant, machine)).body;
     const second = (await requestPlatformToken(issuer, refreshing(first.refresh_token), machine))
@@ -94,7 +94,7 @@ describe.each(storeEngines)('what time ends, on %s', (engine) => {
     expect(outcome(next)).toEqual([400, 'invalid_grant']);
   });
 
-  it('ends a family 30 days after it began, however often it was refreshed', async () => {
+  test('ends a family 30 days after it began, however often it was refreshed', async () => {
     let { refresh_token: token } = await signInAsAlice(issuer);
     for (let day = 0; day < 29; day += 1) {
       server.advanceSeconds(DAY);
@@ -108,7 +108,7 @@ describe.each(storeEngines)('what time ends, on %s', (engine) => {
 
   // Redis keeps its own time; that its windows end is part of the store's contract suite.
   if (engine === 'sqlite') {
-    it('PW-05 PW-03 unlocks an account when its window ends', async () => {
+    test('PW-05 PW-03 unlocks an account when its window ends', async () => {
       const signIn = (password: string) =>
         requestToken(
           issuer,

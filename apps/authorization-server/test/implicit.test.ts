@@ -10,7 +10,7 @@ import {
   createPageVisitor,
   startConstellation,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, requestToken, web } from './fixtures.ts';
 import { bob, bootstrap, implicitApp, implicitUrl, introspect, rp } from './page-fixtures.ts';
 
@@ -60,7 +60,7 @@ async function implicitToken(
 }
 
 describe('the implicit flow', () => {
-  it('gives a token in the fragment, with the state unchanged and nothing in the query', async () => {
+  test('gives a token in the fragment, with the state unchanged and nothing in the query', async () => {
     const state = 'a b+c/ü?&=#%';
     const { landing, answer } = await implicitToken({ state });
     expect(landing.search).toBe('');
@@ -74,7 +74,7 @@ describe('the implicit flow', () => {
     });
   });
 
-  it('IM-02 refuses a client that is not enabled for it, in the fragment', async () => {
+  test('IM-02 refuses a client that is not enabled for it, in the fragment', async () => {
     const { status, landing, answer } = await visit(
       authorizationUrl(issuer, { response_type: 'token', state: 's1' }),
     );
@@ -82,12 +82,12 @@ describe('the implicit flow', () => {
     expect(Object.fromEntries(answer)).toMatchObject({ error: 'unauthorized_client', state: 's1' });
   });
 
-  it('IM-02 gives a client that has only the implicit flow no code', async () => {
+  test('IM-02 gives a client that has only the implicit flow no code', async () => {
     const { landing } = await visit(implicitUrl(issuer, { response_type: 'code' }));
     expect(landing?.searchParams.get('error')).toBe('unauthorized_client');
   });
 
-  it.each(['query', 'form_post', 'web_message', 'jwt', 'fragment.jwt'])(
+  test.each(['query', 'form_post', 'web_message', 'jwt', 'fragment.jwt'])(
     'IM-03 refuses response_mode=%s',
     async (mode) => {
       const { status, landing, body } = await visit(implicitUrl(issuer, { response_mode: mode }));
@@ -98,12 +98,12 @@ describe('the implicit flow', () => {
     },
   );
 
-  it('AZ-15 refuses form_post for a code, too', async () => {
+  test('AZ-15 refuses form_post for a code, too', async () => {
     const { landing } = await visit(authorizationUrl(issuer, { response_mode: 'form_post' }));
     expect(landing?.searchParams.get('error')).toBe('unsupported_response_mode');
   });
 
-  it('IM-04 refuses a redirect address that is not https', async () => {
+  test('IM-04 refuses a redirect address that is not https', async () => {
     const parameters = {
       client_id: 'pages-implicit-http',
       redirect_uri: 'http://localhost:9999/callback',
@@ -111,7 +111,7 @@ describe('the implicit flow', () => {
     expectPage(await visit(implicitUrl(issuer, parameters)));
   });
 
-  it('IM-06 wants a sign-in and a consent of this person for this application', async () => {
+  test('IM-06 wants a sign-in and a consent of this person for this application', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(implicitUrl(issuer));
     expect(toSignIn.location).toContain('/sign-in/');
@@ -131,7 +131,7 @@ describe('the implicit flow', () => {
     expect(consent.body).toContain('name="decision"');
   });
 
-  it('IM-07 lets a token live 600 s, with the requested scope only', async () => {
+  test('IM-07 lets a token live 600 s, with the requested scope only', async () => {
     const { answer } = await implicitToken({ scope: 'device:read' });
     expect([answer.get('expires_in'), answer.get('scope') ?? 'device:read']).toEqual([
       '600',
@@ -142,7 +142,7 @@ describe('the implicit flow', () => {
     expect([exp - iat, scope]).toEqual([600, 'device:read']);
   });
 
-  it('IM-07 gives no refresh token, and the token redeems nothing', async () => {
+  test('IM-07 gives no refresh token, and the token redeems nothing', async () => {
     const { answer } = await implicitToken();
     expect(answer.has('refresh_token')).toBe(false);
     const { body } = await requestToken(issuer, {
@@ -152,7 +152,7 @@ describe('the implicit flow', () => {
     expect(body.error).toBe('invalid_grant');
   });
 
-  it.each([
+  test.each([
     ['application', () => `client:${implicitApp.clientId}`],
     ['person', async (store: Store) => `user:${await store.get('username:bob')}`],
   ])('IM-08 dies within 100 ms when its %s is disabled', async (_what, keyOf) => {
@@ -174,7 +174,7 @@ describe('the implicit flow', () => {
     }
   });
 
-  it('IM-09 gives an error of the code flow a fragment of its own', async () => {
+  test('IM-09 gives an error of the code flow a fragment of its own', async () => {
     const errors = [
       authorizationUrl(issuer, { scope: 'nonsense', state: 's' }),
       authorizationUrl(issuer, { response_type: 'foo' }),
@@ -196,7 +196,7 @@ describe('the implicit flow', () => {
     expect(landing.href).not.toContain('#');
   });
 
-  it('IM-10 is gone under the strict profile', async () => {
+  test('IM-10 is gone under the strict profile', async () => {
     const strict = await startConstellation({
       engine: 'sqlite',
       bootstrap,
@@ -230,12 +230,12 @@ describe('IM-05 the authorization endpoint with response_type=token', () => {
   const good = () => implicitUrl(issuer, { state: 's1' });
   const redirect = `redirect_uri=${encodeURIComponent(implicitApp.redirectUri)}`;
 
-  it('AZ-01 AZ-02 answers no or an unknown client with a page', async () => {
+  test('AZ-01 AZ-02 answers no or an unknown client with a page', async () => {
     expectPage(await visit(`${issuer}/authorize?response_type=token&${redirect}`));
     expectPage(await visit(`${issuer}/authorize?response_type=token&client_id=nobody&${redirect}`));
   });
 
-  it('AZ-03 never puts markup from a parameter into a page', async () => {
+  test('AZ-03 never puts markup from a parameter into a page', async () => {
     const markup = '"><script>alert(1)</script>';
     for (const parameters of [
       { client_id: markup },
@@ -248,20 +248,23 @@ describe('IM-05 the authorization endpoint with response_type=token', () => {
     }
   });
 
-  it.each(['client_id', 'redirect_uri'])('AZ-07 answers a second %s with a page', async (name) => {
-    const value = new URL(good()).searchParams.get(name) ?? '';
-    for (const second of [value, 'other']) {
-      expectPage(await visit(`${good()}&${name}=${encodeURIComponent(second)}`));
-    }
-  });
+  test.each(['client_id', 'redirect_uri'])(
+    'AZ-07 answers a second %s with a page',
+    async (name) => {
+      const value = new URL(good()).searchParams.get(name) ?? '';
+      for (const second of [value, 'other']) {
+        expectPage(await visit(`${good()}&${name}=${encodeURIComponent(second)}`));
+      }
+    },
+  );
 
-  it.each(['state', 'scope', 'response_type'])('AZ-07 refuses a second %s', async (name) => {
+  test.each(['state', 'scope', 'response_type'])('AZ-07 refuses a second %s', async (name) => {
     const { answer, landing } = await visit(`${good()}&scope=openid&${name}=other`);
     const error = answer.get('error') ?? landing?.searchParams.get('error');
     expect(error).toBe('invalid_request');
   });
 
-  it.each(['nonsense', 'device:write', 'a"b', 'a\\b'])(
+  test.each(['nonsense', 'device:write', 'a"b', 'a\\b'])(
     'AZ-09 AZ-11 refuses scope %s',
     async (scope) => {
       const { answer } = await visit(implicitUrl(issuer, { scope }));
@@ -269,16 +272,16 @@ describe('IM-05 the authorization endpoint with response_type=token', () => {
     },
   );
 
-  it('AZ-13 adds no state where none was sent', async () => {
+  test('AZ-13 adds no state where none was sent', async () => {
     expect((await implicitToken()).answer.has('state')).toBe(false);
   });
 
-  it('AZ-16 answers prompt=none without a session in the fragment', async () => {
+  test('AZ-16 answers prompt=none without a session in the fragment', async () => {
     const { answer } = await visit(implicitUrl(issuer, { prompt: 'none', scope: 'openid' }));
     expect(answer.get('error')).toBe('login_required');
   });
 
-  it('AZ-18 AZ-19 serves no other method and no other origin', async () => {
+  test('AZ-18 AZ-19 serves no other method and no other origin', async () => {
     const put = await fetch(good(), { method: 'PUT', redirect: 'manual' });
     expect([404, 405]).toContain(put.status);
     expect(put.headers.get('set-cookie')).toBeNull();
@@ -286,7 +289,7 @@ describe('IM-05 the authorization endpoint with response_type=token', () => {
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('AZ-20 AZ-21 redirects a GET with 302, to the issuer whatever Host says', async () => {
+  test('AZ-20 AZ-21 redirects a GET with 302, to the issuer whatever Host says', async () => {
     const { status, landing } = await visit(good(), {
       host: 'evil.example',
       'x-forwarded-host': 'evil.example',
@@ -305,7 +308,7 @@ describe.each(['code', 'token'])('IM-05 redirect addresses with response_type=%s
       ...parameters,
     });
 
-  it.each([
+  test.each([
     ['RU-01', ['https://rp.example/cb2X', 'https://rp.example/cb2/evil']],
     [
       'RU-02',
@@ -381,7 +384,7 @@ describe.each(['code', 'token'])('IM-05 redirect addresses with response_type=%s
     }
   });
 
-  it('RU-14 may be left out by a client with one, and not by a client with two', async () => {
+  test('RU-14 may be left out by a client with one, and not by a client with two', async () => {
     const two = `${issuer}/authorize?response_type=${type}&client_id=${rp.clientId}`;
     expectPage(await visit(two));
     const clientId = type === 'code' ? web.clientId : implicitApp.clientId;
@@ -389,7 +392,7 @@ describe.each(['code', 'token'])('IM-05 redirect addresses with response_type=%s
     expect(one.landing?.pathname).toMatch(/^\/sign-in\//);
   });
 
-  it('RU-16 keeps the query that was registered', async () => {
+  test('RU-16 keeps the query that was registered', async () => {
     const landing = await authorizeAsUser(url(rp.redirectUris[0]), alice);
     const expected =
       type === 'code'
@@ -398,7 +401,7 @@ describe.each(['code', 'token'])('IM-05 redirect addresses with response_type=%s
     expect(landing.href).toMatch(expected);
   });
 
-  it('RU-18 answers with a page when address and scope are both wrong', async () => {
+  test('RU-18 answers with a page when address and scope are both wrong', async () => {
     expectPage(await visit(url('https://evil.example/', { scope: 'nonsense' })));
   });
 });

@@ -6,7 +6,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { alice, bootstrap, browserApp, web } from './fixtures.ts';
@@ -23,7 +23,7 @@ describe.each(storeEngines)('independent clients over %s', (engine) => {
   });
   afterAll(() => system.stop());
 
-  it('openid-client signs a person in with code, PKCE, state and nonce, refreshes, introspects and revokes', async () => {
+  test('openid-client signs a person in with code, PKCE, state and nonce, refreshes, introspects and revokes', async () => {
     const config = await openid.discovery(issuer, web.clientId, web.secureKey, undefined, {
       execute: [openid.allowInsecureRequests],
     });
@@ -62,7 +62,7 @@ describe.each(storeEngines)('independent clients over %s', (engine) => {
     expect(after.active).toBe(false);
   });
 
-  it('openid-client pushes its authorization request, and gets a machine’s token', async () => {
+  test('openid-client pushes its authorization request, and gets a machine’s token', async () => {
     const config = await openid.discovery(issuer, web.clientId, web.secureKey, undefined, {
       execute: [openid.allowInsecureRequests],
     });
@@ -81,7 +81,7 @@ describe.each(storeEngines)('independent clients over %s', (engine) => {
     expect(machine).toMatchObject({ token_type: 'bearer', scope: 'device:log' });
   });
 
-  it('oauth4webapi does the same by the letter, as a public client and as a confidential one', async () => {
+  test('oauth4webapi does the same by the letter, as a public client and as a confidential one', async () => {
     const insecure = { [oauth.allowInsecureRequests]: true };
     const discovered = await oauth.discoveryRequest(issuer, { ...insecure, algorithm: 'oauth2' });
     const server = await oauth.processDiscoveryResponse(issuer, discovered);
@@ -168,7 +168,7 @@ describe.each(storeEngines)(
     });
     afterAll(() => system.stop());
 
-    it('openid-client gets a device’s tokens once a person allowed it', async () => {
+    test('openid-client gets a device’s tokens once a person allowed it', async () => {
       const config = await openid.discovery(issuer, tv.clientId, undefined, openid.None(), {
         execute: [openid.allowInsecureRequests],
       });
@@ -178,7 +178,7 @@ describe.each(storeEngines)(
       expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'device:read' });
     });
 
-    it('oauth4webapi does the same by the letter', async () => {
+    test('oauth4webapi does the same by the letter', async () => {
       const insecure = { [oauth.allowInsecureRequests]: true };
       const discovered = await oauth.discoveryRequest(issuer, { ...insecure, algorithm: 'oauth2' });
       const server = await oauth.processDiscoveryResponse(issuer, discovered);

@@ -1,7 +1,7 @@
 /** Every patch of oidc-provider notices at start when the library no longer has the shape that it needs. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import Provider from 'oidc-provider';
 import { applyPatches, patches } from '../src/provider/patches/index.ts';
 import { LibraryShapeError } from '../src/provider/patches/library-shape-error.ts';
@@ -14,7 +14,7 @@ const joints = patches.flatMap((patch) =>
 );
 
 describe('a patch of oidc-provider', () => {
-  it.each(patches.map((patch) => [patch.name, patch] as const))(
+  test.each(patches.map((patch) => [patch.name, patch] as const))(
     '%s gives its reason, its joints and an existing file of the library',
     (_name, { reason, joints: needed, upstream }) => {
       expect(reason).not.toBe('');
@@ -23,11 +23,11 @@ describe('a patch of oidc-provider', () => {
     },
   );
 
-  it('has a name of its own', () => {
+  test('has a name of its own', () => {
     expect(new Set(patches.map(({ name }) => name)).size).toBe(patches.length);
   });
 
-  it.each(joints)('%s rejects a library without %s', (patchName, jointName, joint) => {
+  test.each(joints)('%s rejects a library without %s', (patchName, jointName, joint) => {
     const provider = new Provider('http://localhost');
     const restore = breakJoint(provider, joint);
     try {
@@ -39,7 +39,7 @@ describe('a patch of oidc-provider', () => {
     }
   });
 
-  it('ends the start with a message that names the patch, the joint and the instructions', async () => {
+  test('ends the start with a message that names the patch, the joint and the instructions', async () => {
     const restore = breakJoint(undefined, joints[0]?.[2]);
     try {
       await expect(startInProcess()).rejects.toThrow(

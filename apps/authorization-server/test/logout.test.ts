@@ -8,7 +8,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, requestToken, web } from './fixtures.ts';
 import {
   bob,
@@ -36,7 +36,7 @@ describe.each(storeEngines)('signing out over %s', (engine) => {
   const signOut = async (visitor: PageVisitor, query = '') =>
     visitor.submit(await visitor.get(`${issuer}/logout${query}`), { logout: 'yes' });
 
-  it('asks first: who is signed in, and what ends', async () => {
+  test('asks first: who is signed in, and what ends', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     const page = await visitor.get(`${issuer}/logout`);
@@ -45,7 +45,7 @@ describe.each(storeEngines)('signing out over %s', (engine) => {
     expect(page.body).toContain('Example web application');
   });
 
-  it('IM-08 ends the session and what it gave: access, refresh and implicit tokens', async () => {
+  test('IM-08 ends the session and what it gave: access, refresh and implicit tokens', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     const landing = await authorizeAsUser(implicitUrl(issuer), alice, visitor);
@@ -66,7 +66,7 @@ describe.each(storeEngines)('signing out over %s', (engine) => {
     expect(redeemed.body.error).toBe('invalid_grant');
   });
 
-  it('IM-06 asks to sign in again afterwards, also for an old cookie', async () => {
+  test('IM-06 asks to sign in again afterwards, also for an old cookie', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     const old = visitor.cookies.get(SESSION);
@@ -83,7 +83,7 @@ describe.each(storeEngines)('signing out over %s', (engine) => {
     expect(account.headers.get('location')).toContain('/authorize?');
   });
 
-  it('leaves other people and other browsers signed in', async () => {
+  test('leaves other people and other browsers signed in', async () => {
     const [here, elsewhere, bobs] = [createPageVisitor(), createPageVisitor(), createPageVisitor()];
     await tokensFor(issuer, here);
     const other = await tokensFor(issuer, elsewhere);
@@ -94,7 +94,7 @@ describe.each(storeEngines)('signing out over %s', (engine) => {
     }
   });
 
-  it('is not undone by a request that was under way', async () => {
+  test('is not undone by a request that was under way', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     const cookie = `session=${visitor.cookies.get(SESSION)}; session.sig=${visitor.cookies.get('session.sig|/')}`;
@@ -123,7 +123,7 @@ describe('the logout pages', () => {
   const back = 'https://app.example/signed-out';
   const request = `client_id=${web.clientId}&post_logout_redirect_uri=${encodeURIComponent(back)}&state=a%20b`;
 
-  it('LG-13 do nothing for a GET, as an image on another site sends it', async () => {
+  test('LG-13 do nothing for a GET, as an image on another site sends it', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     await visitor.get(`${issuer}/logout`, { 'sec-fetch-dest': 'image' });
@@ -132,7 +132,7 @@ describe('the logout pages', () => {
     expect((await visitor.get(`${issuer}/account`)).status).toBe(200);
   });
 
-  it('LG-01 LG-03 refuse a confirmation without the token, or from another site', async () => {
+  test('LG-01 LG-03 refuse a confirmation without the token, or from another site', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     const page = await visitor.get(`${issuer}/logout`);
@@ -151,7 +151,7 @@ describe('the logout pages', () => {
     expect(await introspect(issuer, tokens.access_token)).toMatchObject({ active: true });
   });
 
-  it('go back to a registered address with the state, and nowhere else', async () => {
+  test('go back to a registered address with the state, and nowhere else', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     const page = await visitor.get(`${issuer}/logout?${request}`);
@@ -172,7 +172,7 @@ describe('the logout pages', () => {
     expect(ignored.location).toBe(`${issuer}/logout/success`);
   });
 
-  it('take a hint from us only, and go back to none but its own client', async () => {
+  test('take a hint from us only, and go back to none but its own client', async () => {
     const visitor = createPageVisitor();
     const { id_token: hint } = (await tokensFor(issuer, visitor)) as unknown as {
       readonly id_token: string;
@@ -203,7 +203,7 @@ describe('the logout pages', () => {
     expect((await visitor.submit(page, { logout: 'yes' })).location).toBe(back);
   });
 
-  it('go straight on for who is not signed in, without a page that submits itself', async () => {
+  test('go straight on for who is not signed in, without a page that submits itself', async () => {
     const visitor = createPageVisitor();
     const reply = await visitor.get(`${issuer}/logout?${request}`);
     expect([reply.status, reply.location]).toEqual([302, `${back}?state=a%20b`]);
@@ -212,7 +212,7 @@ describe('the logout pages', () => {
     expect(plain.body).not.toContain('<script');
   });
 
-  it('take a posted request from an application, too', async () => {
+  test('take a posted request from an application, too', async () => {
     const body = new URLSearchParams(request);
     const reply = await fetch(`${issuer}/logout`, { method: 'POST', body, redirect: 'manual' });
     expect(reply.status).toBe(303);
@@ -221,7 +221,7 @@ describe('the logout pages', () => {
     expect(location.searchParams.get('state')).toBe('a b');
   });
 
-  it('LG-12 keep nothing: every page about a person is no-store', async () => {
+  test('LG-12 keep nothing: every page about a person is no-store', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     for (const path of ['/account', '/account/password', '/logout', '/device']) {

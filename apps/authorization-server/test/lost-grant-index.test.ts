@@ -8,7 +8,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, basic, requestToken, web } from './fixtures.ts';
 import { bootstrap, introspect } from './page-fixtures.ts';
 
@@ -29,7 +29,9 @@ describe.each(storeEngines)('without the index of a grant’s tokens, on %s', (e
 
   const redeem = (code: string) =>
     requestToken(issuer, {
-      ...{ grant_type: 'authorization_code', code, redirect_uri: web.redirectUri },
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: web.redirectUri,
     });
 
   /** Tokens whose grant’s index is lost. */
@@ -65,7 +67,7 @@ describe.each(storeEngines)('without the index of a grant’s tokens, on %s', (e
     return last;
   }
 
-  it('a revoked refresh token takes its access token with it', async () => {
+  test('a revoked refresh token takes its access token with it', async () => {
     const { access, refresh } = await issue();
     expect(await seen(access)).toEqual([200, true, 200]);
     const revoked = await fetch(`${issuer}/revoke`, {
@@ -81,13 +83,14 @@ describe.each(storeEngines)('without the index of a grant’s tokens, on %s', (e
     expect([again.status, again.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  it('a replayed code ends its tokens', async () => {
+  test('a replayed code ends its tokens', async () => {
     const { access, code, refresh } = await issue();
     expect(await seen(access)).toEqual([200, true, 200]);
     expect((await redeem(code)).status).toBe(400);
     expect(await seenAtTheEnd(access)).toEqual([401, false, 401]);
     const refreshed = await requestToken(issuer, {
-      ...{ grant_type: 'refresh_token', refresh_token: refresh },
+      grant_type: 'refresh_token',
+      refresh_token: refresh,
     });
     expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_grant']);
   });

@@ -1,6 +1,6 @@
 // requires: redis-server
 import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { basic, bootstrap, browserApp, odd, resourceServer, web } from './fixtures.ts';
 
 const GRANT = 'grant_type=client_credentials';
@@ -79,8 +79,11 @@ describe.each(storeEngines)('client_credentials the short way on %s', (engine) =
 
   beforeAll(async () => {
     const withoutGrant = {
-      ...{ ...noGrant, name: 'No grant', orgId: 'org-1' },
-      ...{ grantTypes: ['authorization_code'], redirectUris: ['https://x.example/callback'] },
+      ...noGrant,
+      name: 'No grant',
+      orgId: 'org-1',
+      grantTypes: ['authorization_code'],
+      redirectUris: ['https://x.example/callback'],
       scopes: ['device:read'],
     };
     system = await startConstellation({
@@ -120,13 +123,13 @@ describe.each(storeEngines)('client_credentials the short way on %s', (engine) =
     return (await reply.json()) as Record<string, unknown>;
   }
 
-  it.each(Object.entries(variants))('answers %s as the provider does', async (_name, variant) => {
+  test.each(Object.entries(variants))('answers %s as the provider does', async (_name, variant) => {
     const { token: _short, ...short } = await ask(variant);
     const { token: _long, ...long } = await ask(variant, LONG_WAY);
     expect(short).toEqual(long);
   });
 
-  it('gives the same kind of token, known to introspection and taken back by revocation', async () => {
+  test('gives the same kind of token, known to introspection and taken back by revocation', async () => {
     const short = await introspect((await ask({ authorization: asWeb })).token);
     const { token } = await ask({ authorization: asWeb }, LONG_WAY);
     const long = await introspect(token);
@@ -136,7 +139,7 @@ describe.each(storeEngines)('client_credentials the short way on %s', (engine) =
     expect(Number(short.exp) - Number(short.iat)).toBe(7200);
   });
 
-  it('writes its log line: who and by which credential, no secret and no token', async () => {
+  test('writes its log line: who and by which credential, no secret and no token', async () => {
     const { token } = await ask({ body: secretInBody });
     const output = await system.output();
     expect(output).toMatch(

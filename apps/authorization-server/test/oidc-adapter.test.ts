@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { openIdentity } from '@gatehouse/identity';
 import { createStore, type Store } from '@gatehouse/store';
 import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { OidcAdapter } from '../src/provider/adapters/oidc-adapter.ts';
 import { recordKey } from '../src/provider/adapters/record-key.ts';
 import { createRedemptions } from '../src/provider/adapters/redemptions.ts';
@@ -53,7 +53,7 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
     });
   };
 
-  it.each(['addToIndex', 'set', 'get'] as const)(
+  test.each(['addToIndex', 'set', 'get'] as const)(
     'CR-04 a token that is written while its grant ends is taken back: before %s',
     async (operation) => {
       for (const model of ['AccessToken', 'RefreshToken']) {
@@ -69,7 +69,7 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
     },
   );
 
-  it('CR-04 a token that was written before its grant ends goes with it', async () => {
+  test('CR-04 a token that was written before its grant ends goes with it', async () => {
     const adapter = adapterOf('AccessToken');
     await adapter.upsert('token', { grantId: 'grant', kind: 'AccessToken' }, 60);
     expect(await adapter.find('token')).toBeDefined();
@@ -77,7 +77,7 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
     expect(await adapter.find('token')).toBeUndefined();
   });
 
-  it.each(['set', 'get'] as const)(
+  test.each(['set', 'get'] as const)(
     'CG-14 a session that is written back while it ends stays ended: before %s',
     async (operation) => {
       const [id, uid] = [randomBytes(8).toString('hex'), randomBytes(8).toString('hex')];
@@ -92,7 +92,7 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
     },
   );
 
-  it.each(['Session', 'Interaction', 'DeviceCode', 'PushedAuthorizationRequest'])(
+  test.each(['Session', 'Interaction', 'DeviceCode', 'PushedAuthorizationRequest'])(
     'SL-02 a %s that is copied to the place of another one does not open there',
     async (model) => {
       const adapter = adapterOf(model);
@@ -111,7 +111,7 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
     },
   );
 
-  it('SL-02 the name of a session or device code that is copied to another one leads nowhere', async () => {
+  test('SL-02 the name of a session or device code that is copied to another one leads nowhere', async () => {
     for (const [model, kind, find] of [
       ['Session', 'uid', 'findByUid'],
       ['DeviceCode', 'userCode', 'findByUserCode'],

@@ -12,7 +12,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, requestToken, web } from './fixtures.ts';
 import {
   bootstrap,
@@ -53,7 +53,7 @@ describe.each(storeEngines)('what an operator ended while servers run, over %s',
   // The server's copies of a record are at most 50 ms old.
   const untilSeen = () => sleep(60);
 
-  it('RD-20 of the whole installation: sessions, codes, devices, tokens of people and machines', async () => {
+  test('RD-20 of the whole installation: sessions, codes, devices, tokens of people and machines', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     const code = await codeOf(visitor);
@@ -79,7 +79,7 @@ describe.each(storeEngines)('what an operator ended while servers run, over %s',
     expect(silent.location).toContain('error=login_required');
   });
 
-  it('CG-15 of a client: its tokens are inactive, and nothing it held is worth anything again', async () => {
+  test('CG-15 of a client: its tokens are inactive, and nothing it held is worth anything again', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     const code = await codeOf(visitor);

@@ -1,7 +1,7 @@
 // requires: chromium
 
 import { type Constellation, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { alice, authorizationUrl, web } from './fixtures.ts';
 import { bob, bootstrap, pollDevice, startDevice, tv } from './page-fixtures.ts';
@@ -48,7 +48,7 @@ const heading = (page: Page, name: string) =>
   page.getByRole('heading', { name, level: 1 }).waitFor();
 
 describe('a person in a real browser', () => {
-  it('connects a device by its link, without script', async () => {
+  test('connects a device by its link, without script', async () => {
     const { context, page, refusals } = await openBrowser({ javaScriptEnabled: false });
     const device = await startDevice(issuer);
     await page.goto(device.verification_uri_complete);
@@ -66,7 +66,7 @@ describe('a person in a real browser', () => {
     await context.close();
   });
 
-  it('manages the account: sees an application, ends its access, changes the password', async () => {
+  test('manages the account: sees an application, ends its access, changes the password', async () => {
     const { context, page, refusals } = await openBrowser();
     await page.goto(authorizationUrl(issuer, { scope: 'device:read' }));
     await signIn(page, bob);
@@ -90,7 +90,7 @@ describe('a person in a real browser', () => {
     await context.close();
   });
 
-  it('LG-12 signs out, and Back shows nothing', async () => {
+  test('LG-12 signs out, and Back shows nothing', async () => {
     const { context, page, refusals } = await openBrowser();
     await page.goto(`${issuer}/account`);
     await signIn(page, alice);
@@ -106,7 +106,7 @@ describe('a person in a real browser', () => {
     await context.close();
   });
 
-  it('goes back to the application after signing out', async () => {
+  test('goes back to the application after signing out', async () => {
     const { context, page, refusals } = await openBrowser();
     await page.goto(`${issuer}/account`);
     await signIn(page, alice);
@@ -119,7 +119,7 @@ describe('a person in a real browser', () => {
     await context.close();
   });
 
-  it('signs in with the longest parameters, in one of many tabs', async () => {
+  test('signs in with the longest parameters, in one of many tabs', async () => {
     const { context, page, refusals } = await openBrowser();
     await page.goto(
       authorizationUrl(issuer, { login_hint: 'h'.repeat(3000), state: 's'.repeat(900) }),
@@ -137,7 +137,7 @@ describe('a person in a real browser', () => {
     await context.close();
   });
 
-  it('uses another account without a page that submits itself', async () => {
+  test('uses another account without a page that submits itself', async () => {
     const { context, page, refusals } = await openBrowser();
     await page.goto(`${issuer}/account`);
     await signIn(page, alice);
@@ -162,7 +162,7 @@ describe('the address {auth_url}/#/user/login', () => {
   };
   const query = (parameters: Record<string, string>) => new URLSearchParams(parameters).toString();
 
-  it('goes on to the sign-in with exactly the named parameters', async () => {
+  test('goes on to the sign-in with exactly the named parameters', async () => {
     const state = 'a b+c/ü?&=#%';
     const given = { response_type: 'code', client_id: 'web', redirect_uri: web.redirectUri, state };
     const extra = { prompt: 'none', ui_locales: 'zh-CN', login_hint: 'mallory' };
@@ -179,7 +179,7 @@ describe('the address {auth_url}/#/user/login', () => {
     await context.close();
   });
 
-  it('without parameters is the sign-in of the account page', async () => {
+  test('without parameters is the sign-in of the account page', async () => {
     const { context, page, refusals } = await open('#/user/login');
     await signIn(page, alice);
     await heading(page, 'Your account');
@@ -187,7 +187,7 @@ describe('the address {auth_url}/#/user/login', () => {
     await context.close();
   });
 
-  it('makes nothing of markup or foreign addresses in the hash', async () => {
+  test('makes nothing of markup or foreign addresses in the hash', async () => {
     const attacks = [
       '#/user/login<img src=x onerror=alert(1)>',
       '#//evil.example/user/login',
@@ -209,7 +209,7 @@ describe('the address {auth_url}/#/user/login', () => {
     await context.close();
   });
 
-  it('offers the account page where no script runs', async () => {
+  test('offers the account page where no script runs', async () => {
     const { context, page } = await open('#/user/login', { javaScriptEnabled: false });
     await page.getByRole('link', { name: 'Go to your account' }).click();
     await signIn(page, alice);
@@ -245,7 +245,7 @@ describe('what a person needs of a page (WCAG 2.2 AA)', () => {
     `/authorize?response_type=code&client_id=web&prompt=login&redirect_uri=${encodeURIComponent(web.redirectUri)}`,
   ];
 
-  it.each(addresses)(
+  test.each(addresses)(
     'fits 320 px, also with wide text spacing (1.4.10, 1.4.12): %s',
     async (path) => {
       await page.goto(issuer + path);
@@ -266,7 +266,7 @@ describe('what a person needs of a page (WCAG 2.2 AA)', () => {
     },
   );
 
-  it.each(addresses)(
+  test.each(addresses)(
     'gives a finger 44 px (2.5.8) and shows the focus (2.4.7): %s',
     async (path) => {
       await page.goto(issuer + path);
@@ -290,7 +290,7 @@ describe('what a person needs of a page (WCAG 2.2 AA)', () => {
     },
   );
 
-  it('lets a password be pasted', async () => {
+  test('lets a password be pasted', async () => {
     const signInPage = await context.newPage();
     await signInPage.goto(authorizationUrl(issuer, { prompt: 'login' }));
     await signInPage.getByLabel('Username').fill('pasted text');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type InProcessServer, startInProcess } from './in-process-server.ts';
 
 describe('the pages while the store is away', () => {
@@ -22,7 +22,7 @@ describe('the pages while the store is away', () => {
     ['GET', '/logout', {}],
   ];
 
-  it.each(requests)('fail closed with a page and Retry-After: %s %s', async (_m, path, init) => {
+  test.each(requests)('fail closed with a page and Retry-After: %s %s', async (_m, path, init) => {
     const reply = await fetch(server.issuer + path, { ...init, redirect: 'manual' });
     const body = await reply.text();
     expect([path, reply.status]).toEqual([path, 503]);
@@ -31,7 +31,7 @@ describe('the pages while the store is away', () => {
     expect(body).toContain('temporarily unavailable');
   });
 
-  it('still serve what needs no store', async () => {
+  test('still serve what needs no store', async () => {
     for (const path of ['/', '/assets/pages.css', '/logout/success']) {
       expect([path, (await fetch(server.issuer + path)).status]).toEqual([path, 200]);
     }

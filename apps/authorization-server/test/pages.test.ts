@@ -7,7 +7,7 @@ import {
   startConstellation,
   type VisitedPage,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, odd } from './fixtures.ts';
 import {
   bob,
@@ -71,7 +71,7 @@ async function everyPage(language = 'en'): Promise<ReadonlyMap<string, VisitedPa
 }
 
 describe('every page', () => {
-  it('LG-04 AZ-22 is closed against framing, caching, sniffing, script and third parties', async () => {
+  test('LG-04 AZ-22 is closed against framing, caching, sniffing, script and third parties', async () => {
     for (const [name, { headers, body, status }] of await everyPage()) {
       const policy = headers.get('content-security-policy') ?? '';
       const script = name === 'welcome' ? "script-src 'self';" : '';
@@ -97,7 +97,7 @@ describe('every page', () => {
     }
   });
 
-  it('has a title with the product, one main heading, a language and labels for its fields', async () => {
+  test('has a title with the product, one main heading, a language and labels for its fields', async () => {
     for (const [name, { body }] of await everyPage()) {
       expect([name, body]).toEqual([
         name,
@@ -112,7 +112,7 @@ describe('every page', () => {
     }
   });
 
-  it('speaks Chinese to those who prefer it, and leaves no English behind', async () => {
+  test('speaks Chinese to those who prefer it, and leaves no English behind', async () => {
     const ours = /Gatehouse|Cookie|Example|Living room TV|Application ID|Alice|app\.example/g;
     for (const [name, { body }] of await everyPage('zh-CN,zh;q=0.9,en;q=0.5')) {
       if (name === 'confirm' || name === 'wrong code') {
@@ -130,14 +130,14 @@ describe('every page', () => {
     }
   });
 
-  it('speaks the language the application names (ui_locales)', async () => {
+  test('speaks the language the application names (ui_locales)', async () => {
     const page = await signInPage(createPageVisitor(), { ui_locales: 'fr zh-CN en' });
     expect(page.body).toContain('<html lang="zh-CN">');
   });
 });
 
 describe('the sign-in and consent pages', () => {
-  it('LG-03 refuse a form from another site, whatever cookie and token come with it', async () => {
+  test('LG-03 refuse a form from another site, whatever cookie and token come with it', async () => {
     const visitor = createPageVisitor();
     const page = await signInPage(visitor);
     const csrf = /name="csrf" value="([^"]*)"/.exec(page.body)?.[1] ?? '';
@@ -155,7 +155,7 @@ describe('the sign-in and consent pages', () => {
     expect((await post({ 'sec-fetch-site': 'same-origin' }, { csrf })).status).toBe(303);
   });
 
-  it('LG-06 never take over a session id that somebody set', async () => {
+  test('LG-06 never take over a session id that somebody set', async () => {
     const visitor = createPageVisitor();
     const attacker = createPageVisitor();
     await authorizeAsUser(authorizationUrl(issuer), alice, attacker);
@@ -175,7 +175,7 @@ describe('the sign-in and consent pages', () => {
     expect(visitor.cookies.get('session|/')).toMatch(/^[\w-]{21,}$/);
   });
 
-  it('LG-07 write what others chose as text: hint, username, client name, scope, state, address', async () => {
+  test('LG-07 write what others chose as text: hint, username, client name, scope, state, address', async () => {
     const marked = '"><script>alert(1)</script>\'';
     const hinted = await signInPage(createPageVisitor(), { login_hint: marked, state: marked });
     expect(hinted.body).toContain('value="&quot;&gt;&lt;script&gt;');
@@ -194,7 +194,7 @@ describe('the sign-in and consent pages', () => {
     }
   });
 
-  it('LG-11 let password managers fill in and people paste', async () => {
+  test('LG-11 let password managers fill in and people paste', async () => {
     const { body } = await signInPage(createPageVisitor());
     expect(body).toMatch(/<input id="username"[^>]*type="text"[^>]*autocomplete="username"/);
     expect(body).toMatch(
@@ -203,7 +203,7 @@ describe('the sign-in and consent pages', () => {
     expect(body).not.toMatch(/onpaste|readonly/);
   });
 
-  it('say what went wrong beside what was typed, and start where the person goes on', async () => {
+  test('say what went wrong beside what was typed, and start where the person goes on', async () => {
     const visitor = createPageVisitor();
     const first = await signInPage(visitor);
     expect(first.body).toMatch(/id="username"[^>]* autofocus/);
@@ -215,7 +215,7 @@ describe('the sign-in and consent pages', () => {
     expect(failed.body).toMatch(/id="password"[^>]* autofocus/);
   });
 
-  it('LG-15 write no credential into addresses, error pages or the log', async () => {
+  test('LG-15 write no credential into addresses, error pages or the log', async () => {
     const visitor = createPageVisitor();
     const page = await signInPage(visitor);
     const typed = { username: 'alice', password: 'a secret that is typed' };
@@ -231,7 +231,7 @@ describe('the sign-in and consent pages', () => {
     expect(await system.output()).not.toContain(alice.password);
   });
 
-  it('LG-16 answer every form with 303, so that nothing is posted on', async () => {
+  test('LG-16 answer every form with 303, so that nothing is posted on', async () => {
     const visitor = createPageVisitor();
     const posted = await visitor.submit(await signInPage(visitor), alice);
     expect(posted.status).toBe(303);
@@ -240,7 +240,7 @@ describe('the sign-in and consent pages', () => {
     expect((await visitor.submit(consent, { decision: 'allow' })).status).toBe(303);
   });
 
-  it('LG-20 show a deceiving name as inert text, and the id beside it', async () => {
+  test('LG-20 show a deceiving name as inert text, and the id beside it', async () => {
     const { body } = await consentPage(createPageVisitor(), {
       client_id: deceiver.clientId,
       redirect_uri: 'https://deceiver.example/callback',
@@ -251,7 +251,7 @@ describe('the sign-in and consent pages', () => {
     expect(body).toContain('deceiver.example');
   });
 
-  it('ask once for a session, and again for more', async () => {
+  test('ask once for a session, and again for more', async () => {
     const visitor = createPageVisitor();
     await authorizeAsUser(authorizationUrl(issuer, { scope: 'device:read' }), alice, visitor);
     const again = await visitor.get(authorizationUrl(issuer, { scope: 'device:read' }));
@@ -263,7 +263,7 @@ describe('the sign-in and consent pages', () => {
     expect(more.body).toContain('See your name and username');
   });
 
-  it('change to another account: the former session ends, with what it gave', async () => {
+  test('change to another account: the former session ends, with what it gave', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     const consent = await openPage(
@@ -284,7 +284,7 @@ describe('the sign-in and consent pages', () => {
     expect((await visitor.get(`${issuer}/account`)).body).toContain('Bob &lt;Example&gt;');
   });
 
-  it('change to another account by prompt=login, too, without a page that submits itself', async () => {
+  test('change to another account by prompt=login, too, without a page that submits itself', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     const url = authorizationUrl(issuer, { prompt: 'login', scope: 'openid' });
@@ -295,7 +295,7 @@ describe('the sign-in and consent pages', () => {
 });
 
 describe('the addresses', () => {
-  it('LG-18 lead to no page of the library’s own', async () => {
+  test('LG-18 lead to no page of the library’s own', async () => {
     const paths = [
       '/interaction/abc',
       '/me',
@@ -312,7 +312,7 @@ describe('the addresses', () => {
     }
   });
 
-  it('LG-19 survive cookie bombs', async () => {
+  test('LG-19 survive cookie bombs', async () => {
     const { port } = new URL(issuer);
     const many = Array.from({ length: 200 }, (_, i) => `c${i}=${'x'.repeat(8)}`).join('; ');
     const cookies = [
@@ -338,7 +338,7 @@ describe('the addresses', () => {
     expect((await fetch(`${issuer}/`)).status).toBe(200);
   });
 
-  it('serve the script of the sign-in link from our own origin', async () => {
+  test('serve the script of the sign-in link from our own origin', async () => {
     const reply = await fetch(`${issuer}/assets/sign-in-link.js`);
     expect([reply.status, reply.headers.get('content-type')]).toEqual([
       200,

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { authorizeAsUser, type Constellation, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, bootstrap, browserApp, requestToken, web } from './fixtures.ts';
 
 let system: Constellation;
@@ -63,24 +63,24 @@ const redeemConfidential = (code: string, extra: Record<string, string>) =>
   });
 
 describe('PKCE', () => {
-  it('PK-01 is required of a public client', async () => {
+  test('PK-01 is required of a public client', async () => {
     expect(await refusal(browserApp, {})).toBe('invalid_request');
   });
 
-  it('PK-02 takes S256 and not plain', async () => {
+  test('PK-02 takes S256 and not plain', async () => {
     const plain = { code_challenge: newVerifier(), code_challenge_method: 'plain' };
     expect(await refusal(browserApp, plain)).toBe('invalid_request');
     expect(await refusal(web, plain)).toBe('invalid_request');
   });
 
-  it('PK-03 refuses a challenge without a method, and a method without a challenge', async () => {
+  test('PK-03 refuses a challenge without a method, and a method without a challenge', async () => {
     const challenge = { code_challenge: challengeOf(newVerifier()) };
     expect(await refusal(browserApp, challenge)).toBe('invalid_request');
     expect(await refusal(web, challenge)).toBe('invalid_request');
     expect(await refusal(web, { code_challenge_method: 'S256' })).toBe('invalid_request');
   });
 
-  it('redeems a public client’s code with its verifier', async () => {
+  test('redeems a public client’s code with its verifier', async () => {
     const verifier = newVerifier();
     const challenge = { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' };
     const reply = await redeemPublic(await codeFor(browserApp, challenge), {
@@ -89,7 +89,7 @@ describe('PKCE', () => {
     expect(reply.status).toBe(200);
   });
 
-  it('PK-06 refuses a code whose verifier is missing or another', async () => {
+  test('PK-06 refuses a code whose verifier is missing or another', async () => {
     const challenge = { code_challenge: challengeOf(newVerifier()), code_challenge_method: 'S256' };
     const missing = await redeemPublic(await codeFor(browserApp, challenge), {});
     expect([missing.status, missing.body.error]).toEqual([400, 'invalid_grant']);
@@ -99,14 +99,14 @@ describe('PKCE', () => {
     expect([other.status, other.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  it('PK-07 refuses a verifier where no challenge was bound', async () => {
+  test('PK-07 refuses a verifier where no challenge was bound', async () => {
     const reply = await redeemConfidential(await codeFor(web, {}), {
       code_verifier: newVerifier(),
     });
     expect([reply.status, reply.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  it.each([
+  test.each([
     ['the challenge itself', (challenge: string) => challenge],
     ['42 characters', () => 'v'.repeat(42)],
     ['129 characters', () => 'v'.repeat(129)],
@@ -120,7 +120,7 @@ describe('PKCE', () => {
     expect(reply.status).toBe(400);
   });
 
-  it('PK-10 is optional for a confidential client, and bound once used', async () => {
+  test('PK-10 is optional for a confidential client, and bound once used', async () => {
     expect((await redeemConfidential(await codeFor(web, {}), {})).status).toBe(200);
     const verifier = newVerifier();
     const pkce = { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' };

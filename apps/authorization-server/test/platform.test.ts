@@ -1,7 +1,7 @@
 // requires: redis-server
 
 import { authorizeAsUser, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, basic, requestToken, web } from './fixtures.ts';
 import {
   full,
@@ -51,7 +51,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
   };
 
   describe('client_credentials', () => {
-    it('RF-13 gives a bare reply with a refresh token, to JSON and to a form', async () => {
+    test('RF-13 gives a bare reply with a refresh token, to JSON and to a form', async () => {
       for (const { status, headers, body } of [await request(grant), await form(grant)]) {
         expect(status).toBe(200);
         expectTokenHeaders(headers);
@@ -67,7 +67,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       }
     });
 
-    it('takes the credentials from the body or from Basic, not from both', async () => {
+    test('takes the credentials from the body or from Basic, not from both', async () => {
       const { grant_type } = grant;
       const headers = { authorization: asOther };
       expect((await request({ grant_type }, headers)).status).toBe(200);
@@ -78,7 +78,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect(wrong.headers.get('www-authenticate')).toMatch(/^Basic realm=/);
     });
 
-    it('PT-12 ignores what it does not know, and lets scope narrow only', async () => {
+    test('PT-12 ignores what it does not know, and lets scope narrow only', async () => {
       const extra = { expires_in: 99_999_999, sub: 'admin', role: ['admin'], resource: {} };
       const { status, body } = await request({ ...grant, ...extra, scope: null });
       expect([status, body.expires_in, body.scope]).toEqual([
@@ -92,7 +92,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect(outcome(wide)).toEqual([400, 'invalid_scope']);
     });
 
-    it('gives no refresh token to a client that may not refresh', async () => {
+    test('gives no refresh token to a client that may not refresh', async () => {
       const odd = { client_id: 'web:1', client_secret: 's+e/c r%t&=0123456789' };
       const { status, body } = await request({ ...grant, ...odd });
       expect([status, body.refresh_token]).toEqual([200, undefined]);
@@ -100,7 +100,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
   });
 
   describe('refresh tokens of machines', () => {
-    it('rotate, with one successor for all who ask at once over two processes', async () => {
+    test('rotate, with one successor for all who ask at once over two processes', async () => {
       const { refresh_token: token } = (await request(grant)).body;
       const replies = await Promise.all(
         Array.from({ length: 10 }, (_, i) =>
@@ -113,7 +113,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect(replies[0]?.body.refresh_token).not.toBe(token);
     });
 
-    it('RF-02 end with their family when one comes again after its successor was used', async () => {
+    test('RF-02 end with their family when one comes again after its successor was used', async () => {
       const { refresh_token: token } = (await request(grant)).body;
       const second = (await refreshMachine(token)).body;
       const third = (await refreshMachine(second.refresh_token)).body;
@@ -123,7 +123,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect(outcome(await refreshMachine(third.refresh_token))).toEqual([400, 'invalid_grant']);
     });
 
-    it('RF-06 RF-07 narrow the access token only, and never widen', async () => {
+    test('RF-06 RF-07 narrow the access token only, and never widen', async () => {
       const { refresh_token: token } = (await request(grant)).body;
       const wide = await refreshMachine(token, 'device:read device:log');
       expect(outcome(wide)).toEqual([400, 'invalid_scope']);
@@ -133,7 +133,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect(again.body.scope).toBe('device:read device:write');
     });
 
-    it('PT-14 RF-05 RF-13 are redeemed here only, by their own client only', async () => {
+    test('PT-14 RF-05 RF-13 are redeemed here only, by their own client only', async () => {
       const { refresh_token: token } = (await request(grant)).body;
       const atToken = await requestToken(issuer, refreshing(token), { authorization: asOther });
       expect(outcome(atToken)).toEqual([400, 'invalid_grant']);
@@ -142,7 +142,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect((await refreshMachine(token)).status).toBe(200);
     });
 
-    it('are revoked with what they gave', async () => {
+    test('are revoked with what they gave', async () => {
       const { refresh_token: token, access_token: accessToken } = (await request(grant)).body;
       await fetch(`${issuer}/revoke`, {
         method: 'POST',
@@ -155,7 +155,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
   });
 
   describe('tokens of people', () => {
-    it('redeems a code, and refreshes what it gave here and at /token', async () => {
+    test('redeems a code, and refreshes what it gave here and at /token', async () => {
       const code = await newCode();
       const redirect_uri = web.redirectUri;
       const withUri = { grant_type: 'authorization_code', code, redirect_uri, ...asWeb };
@@ -167,13 +167,13 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect(there.status).toBe(200);
     });
 
-    it('PT-15 needs the redirect_uri with a code', async () => {
+    test('PT-15 needs the redirect_uri with a code', async () => {
       const code = await newCode();
       const reply = await request({ grant_type: 'authorization_code', code, ...asWeb });
       expect(outcome(reply)).toEqual([400, 'invalid_request']);
     });
 
-    it('PT-14 redeems a refresh token that /token gave, for its own client', async () => {
+    test('PT-14 redeems a refresh token that /token gave, for its own client', async () => {
       const { refresh_token: token } = await signInAsAlice(issuer);
       expect(outcome(await refreshMachine(token))).toEqual([400, 'invalid_grant']);
       expect((await request({ ...refreshing(token), ...asWeb })).status).toBe(200);
@@ -202,14 +202,14 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expectTokenHeaders(reply.headers);
     };
 
-    it('PT-01 what is neither JSON nor a form', async () => {
+    test('PT-01 what is neither JSON nor a form', async () => {
       for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/xml']) {
         const reply = await request(grant, { 'content-type': type });
         expectFailure(reply, 415, 'invalid_request', 'unsupported_media_type');
       }
     });
 
-    it.each([
+    test.each([
       ['PT-02 text that is cut off', '{"grant_type":"client_cre'],
       ['PT-02 trailing data', '{} {}'],
       ['PT-02 NaN', '{"a":NaN}'],
@@ -228,7 +228,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expectFailure(await request(text), 400, 'invalid_request', 'illegal_argument');
     });
 
-    it('PT-05 a large body, in little time', async () => {
+    test('PT-05 a large body, in little time', async () => {
       const bodies = [
         JSON.stringify({ ...grant, padding: 'x'.repeat(1024 * 1024) }),
         JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 1]))),
@@ -244,7 +244,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       }
     });
 
-    it('PT-05 a large body that does not say its length', async () => {
+    test('PT-05 a large body that does not say its length', async () => {
       const reply = await fetch(`${issuer}/platform/oauth2/token`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
@@ -254,14 +254,14 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect(reply.status).toBe(413);
     });
 
-    it('PT-09 grants that Method C does not have', async () => {
+    test('PT-09 grants that Method C does not have', async () => {
       for (const grant_type of ['password', 'implicit', 'nonsense']) {
         const reply = await request({ ...grant, grant_type, ...alice });
         expectFailure(reply, 400, 'unsupported_grant_type', 'illegal_argument');
       }
     });
 
-    it('what fails later, as the token endpoint does', async () => {
+    test('what fails later, as the token endpoint does', async () => {
       const wrong = await request({ ...grant, client_secret: 'a wrong secret 01' });
       expectFailure(wrong, 401, 'invalid_client', 'unauthorized');
       const unknown = await request({ ...refreshing('unknown'), ...machine });
@@ -270,7 +270,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expectFailure(missing, 400, 'invalid_request', 'illegal_argument');
     });
 
-    it('TE-03 every method but POST, and secrets in the address', async () => {
+    test('TE-03 every method but POST, and secrets in the address', async () => {
       const address = `${issuer}/platform/oauth2/token`;
       for (const method of ['GET', 'PUT', 'OPTIONS']) {
         const headers = { origin: 'https://app.example' };
@@ -283,7 +283,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
     });
   });
 
-  it('PT-13 writes the log line of a token request, without a secret', async () => {
+  test('PT-13 writes the log line of a token request, without a secret', async () => {
     const { body } = await request({ ...grant, scope: 'device:write' });
     const output = await system.output();
     expect(output).toContain('"operation":"platform-token"');

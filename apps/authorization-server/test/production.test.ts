@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { openIdentity, readOrCreateDemo } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import { freePort, processEnvironment } from '@gatehouse/testing';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
 const main = join(import.meta.dirname, '..', 'src', 'main.ts');
 let directory: string;
@@ -73,12 +73,12 @@ const bootstrapWith = (secureKey: string, password: string) =>
   });
 
 describe('a public address', () => {
-  it('starts with random keys behind named proxies', async () => {
+  test('starts with random keys behind named proxies', async () => {
     const { code, words } = await run({ ...production(), TRUSTED_PROXIES: '10.0.0.0/8, ::1' });
     expect({ code, words }).toEqual({ code: 'started', words: '' });
   });
 
-  it('CF-01 SL-07 CF-07 refuses to start and names every reason at once, without values', async () => {
+  test('CF-01 SL-07 CF-07 refuses to start and names every reason at once, without values', async () => {
     const demo = readOrCreateDemo(directory);
     const { code, words } = await run({
       ...production(),
@@ -108,7 +108,7 @@ describe('a public address', () => {
     }
   });
 
-  it('CF-07 refuses misspelt names with all else that is wrong, and tells what is meant and no value', async () => {
+  test('CF-07 refuses misspelt names with all else that is wrong, and tells what is meant and no value', async () => {
     const { code, words } = await run({
       ...production(),
       SECURTY_PROFILE: 'strict-marker',
@@ -130,7 +130,7 @@ describe('a public address', () => {
     expect(words).not.toMatch(/marker|10\.9|17\/23|shouting/);
   });
 
-  it.each([
+  test.each([
     ['STORE_URL_FIL', '/run/secrets/store-url'],
     ['AUTHORISATION_SERVER_URL', 'https://auth.example'],
     ['DATA_DIRR', '/var/lib/gatehouse'],
@@ -139,8 +139,11 @@ describe('a public address', () => {
     ['COOKIE_KEY_FILE', '/run/secrets/cookie.keys'],
   ])('CF-07 makes no demo and no key where %s was to say that it is none', async (name, value) => {
     const { code, words } = await run({
-      ...{ DATA_DIR: directory, OPERATIONS_PORT: '0', AUTHORIZATION_SERVER_PORT: String(port) },
-      ...{ [name]: value, LOG_LEVEL: 'shouting' },
+      DATA_DIR: directory,
+      OPERATIONS_PORT: '0',
+      AUTHORIZATION_SERVER_PORT: String(port),
+      [name]: value,
+      LOG_LEVEL: 'shouting',
     });
     expect(code).toBe(1);
     expect(words).toContain(`\n  ${name}: is no variable of Gatehouse`);
@@ -149,17 +152,21 @@ describe('a public address', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it('starts with the variables of other apps, and of others, in its environment', async () => {
+  test('starts with the variables of other apps, and of others, in its environment', async () => {
     const { code, words } = await run({
       ...production(),
-      ...{ DEVICE_SERVICE_PORT: '1', CLIENT_RATE_LIMIT: 'of the gateway', DATABASE_URL_FILE: '/x' },
-      ...{ GATEWAY_PORT: 'tcp://10.0.0.11:8844', GATEWAY_SERVICE_HOST: '10.0.0.11' },
-      ...{ DATABASE_URI: 'of another', SECURTY_PROFILE: '' },
+      DEVICE_SERVICE_PORT: '1',
+      CLIENT_RATE_LIMIT: 'of the gateway',
+      DATABASE_URL_FILE: '/x',
+      GATEWAY_PORT: 'tcp://10.0.0.11:8844',
+      GATEWAY_SERVICE_HOST: '10.0.0.11',
+      DATABASE_URI: 'of another',
+      SECURTY_PROFILE: '',
     });
     expect({ code, words }).toEqual({ code: 'started', words: '' });
   });
 
-  it('CF-01 refuses missing key files and proxies in two halves of the internet', async () => {
+  test('CF-01 refuses missing key files and proxies in two halves of the internet', async () => {
     const { MASTER_KEY_FILE: _m, COOKIE_KEYS_FILE: _c, ...rest } = production();
     const { code, words } = await run({ ...rest, TRUSTED_PROXIES: '0.0.0.0/1,128.0.0.0/1' });
     expect(code).toBe(1);
@@ -168,7 +175,7 @@ describe('a public address', () => {
     expect(words).toMatch(/TRUSTED_PROXIES: trusts more/);
   });
 
-  it('SL-07 refuses the embedded demo, and a store that the demo was in until it is disabled', async () => {
+  test('SL-07 refuses the embedded demo, and a store that the demo was in until it is disabled', async () => {
     const demo = readOrCreateDemo(directory);
     const {
       STORE_URL: storeUrl = '',
@@ -189,10 +196,21 @@ describe('a public address', () => {
     const { clients, users } = openIdentity({ store, masterKey });
     await clients.save(
       {
-        ...{ clientId: 'demo', name: 'Demo', orgId: 'demo', signatureAlgorithm: 'SHA-256' },
-        ...{ grantTypes: [], redirectUris: [], postLogoutRedirectUris: [], scopes: [] },
-        ...{ applicationType: 'web', public: false, firstParty: false, resourceServer: false },
-        ...{ ownOrganizationOnly: false, corsOrigins: [], ipAllowList: [] },
+        clientId: 'demo',
+        name: 'Demo',
+        orgId: 'demo',
+        signatureAlgorithm: 'SHA-256',
+        grantTypes: [],
+        redirectUris: [],
+        postLogoutRedirectUris: [],
+        scopes: [],
+        applicationType: 'web',
+        public: false,
+        firstParty: false,
+        resourceServer: false,
+        ownOrganizationOnly: false,
+        corsOrigins: [],
+        ipAllowList: [],
       },
       demo.secureKey,
     );
@@ -234,7 +252,7 @@ describe('files with secrets that other users can reach', () => {
     'STORE_URL_FILE',
   ];
 
-  it('end a start on a public address, all at once with other problems and the commands', async () => {
+  test('end a start on a public address, all at once with other problems and the commands', async () => {
     const environment = openFiles(0o644);
     const { code, words } = await run({ ...environment, LOG_LEVEL: 'shouting' });
     expect(code).toBe(1);
@@ -255,7 +273,7 @@ describe('files with secrets that other users can reach', () => {
     expect(started.log).not.toContain('"level":"warn"');
   });
 
-  it('are warnings on a loopback address', async () => {
+  test('are warnings on a loopback address', async () => {
     const loopback = { AUTHORIZATION_SERVER_URL: `http://localhost:${port}` };
     const { code, log } = await run({ ...openFiles(0o640 | 0o004), ...loopback });
     expect(code).toBe('started');
@@ -263,9 +281,11 @@ describe('files with secrets that other users can reach', () => {
     expect(warned.map((line) => JSON.parse(line).msg.split(': ')[0]).sort()).toEqual(names);
   });
 
-  it('in DATA_DIR are corrected where they are the server’s own, and the log says so', async () => {
+  test('in DATA_DIR are corrected where they are the server’s own, and the log says so', async () => {
     const embedded = {
-      ...{ DATA_DIR: directory, OPERATIONS_PORT: '0', AUTHORIZATION_SERVER_PORT: String(port) },
+      DATA_DIR: directory,
+      OPERATIONS_PORT: '0',
+      AUTHORIZATION_SERVER_PORT: String(port),
       AUTHORIZATION_SERVER_URL: `http://localhost:${port}`,
     };
     expect(await run(embedded)).toMatchObject({ code: 'started' });

@@ -4,7 +4,7 @@ import {
   createPageVisitor,
   startConstellation,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, basic, bootstrap, requestToken, web } from './fixtures.ts';
 import { full, grantsBootstrap } from './grants-fixtures.ts';
 
@@ -42,7 +42,7 @@ describe('a pushed authorization request (RFC 9126)', () => {
       `${issuer}/authorize?client_id=${client.clientId}&request_uri=${encodeURIComponent(requestUri)}${extra}`;
   }
 
-  it('without a scope is given all the client is registered for', async () => {
+  test('without a scope is given all the client is registered for', async () => {
     const address = await push(web, { redirect_uri: web.redirectUri });
     const landing = await authorizeAsUser(address(), alice);
     const { body } = await requestToken(issuer, {
@@ -53,7 +53,7 @@ describe('a pushed authorization request (RFC 9126)', () => {
     expect(body.scope).toContain('device:write');
   });
 
-  it.each(['', '&scope=', '&scope=device%3Aread'])(
+  test.each(['', '&scope=', '&scope=device%3Aread'])(
     'AZ-09 opens no scope that the client is not registered for, whatever the address adds: %s',
     async (extra) => {
       const visitor = createPageVisitor();
@@ -68,7 +68,7 @@ describe('a pushed authorization request (RFC 9126)', () => {
     },
   );
 
-  it('is of no use to another client, and stays good for its own', async () => {
+  test('is of no use to another client, and stays good for its own', async () => {
     const address = await push(web, { redirect_uri: web.redirectUri, scope: 'device:read' });
     // Registered for the same address and scope: nothing else stands in its way.
     const foreign = address().replace('client_id=web', `client_id=${full.clientId}`);
@@ -79,7 +79,7 @@ describe('a pushed authorization request (RFC 9126)', () => {
     expect(landing.searchParams.has('code')).toBe(true);
   });
 
-  it('is good for one use', async () => {
+  test('is good for one use', async () => {
     const address = await push(web, { redirect_uri: web.redirectUri, scope: 'device:read' });
     await authorizeAsUser(address(), alice);
     const again = await createPageVisitor().get(address());
@@ -89,7 +89,7 @@ describe('a pushed authorization request (RFC 9126)', () => {
 });
 
 describe('requests that are no paths', () => {
-  it('GW-01 are refused before they mean anything', async () => {
+  test('GW-01 are refused before they mean anything', async () => {
     const { connect } = await import('node:net');
     const system = await startConstellation({
       engine: 'sqlite',

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { authorizeAsUser, createPageVisitor } from '@gatehouse/testing';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { recordKey } from '../src/provider/adapters/record-key.ts';
 import { alice, authorizationUrl } from './fixtures.ts';
 import { type InProcessServer, startInProcess } from './in-process-server.ts';
@@ -23,7 +23,7 @@ describe('what the server keeps', () => {
     return Math.round((exp - Date.now() / 1000) / 10) * 10;
   }
 
-  it.each([
+  test.each([
     ['compatible', 10 * MINUTE],
     ['strict', MINUTE],
   ] as const)('CR-05 of a code ends soon, under the %s profile', async (profile, lifetime) => {
@@ -38,7 +38,7 @@ describe('what the server keeps', () => {
     expect(await secondsLeft('AuthorizationCode', code)).toBe(lifetime);
   });
 
-  it('of a session ends after 14 days', async () => {
+  test('of a session ends after 14 days', async () => {
     server = await startInProcess({ bootstrap });
     const visitor = createPageVisitor();
     await openPage(visitor, `${server.issuer}/account`);

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { createStore, type Store } from '@gatehouse/store';
 import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createRefreshRotation } from '../src/provider/adapters/refresh-rotation.ts';
 
 const MONTH = 30 * 24 * 60 * 60;
@@ -40,7 +40,7 @@ describe.each(storeEngines)('the use of a refresh token on %s', (engine) => {
     };
   };
 
-  it('CR-10 never was, where the process died before it wrote the successor: it may be repeated', async () => {
+  test('CR-10 never was, where the process died before it wrote the successor: it may be repeated', async () => {
     const { id, at, write, claim, isRedeemed } = start();
     expect([await isRedeemed(id), await claim(id)]).toEqual([false, true]);
     at(3600);
@@ -49,7 +49,7 @@ describe.each(storeEngines)('the use of a refresh token on %s', (engine) => {
     expect([await isRedeemed(id), await claim(id)]).toEqual([true, false]);
   });
 
-  it('RF-01 RF-02 may be repeated for ten seconds, or until the successor is used', async () => {
+  test('RF-01 RF-02 may be repeated for ten seconds, or until the successor is used', async () => {
     for (const usedAfter of [undefined, 4]) {
       const { id, at, write, claim, isRedeemed } = start();
       expect(await claim(id)).toBe(true);

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openIdentity } from '@gatehouse/identity';
 import { storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, basic, requestToken, web } from './fixtures.ts';
 import {
   full,
@@ -40,7 +40,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
   const refresh = (token: string, scope?: string, server = issuer) =>
     requestToken(server, refreshing(token, scope));
 
-  it('RF-01 gives a new access token and a new refresh token', async () => {
+  test('RF-01 gives a new access token and a new refresh token', async () => {
     const signedIn = await signInAsAlice(issuer);
     const { status, body } = await refresh(signedIn.refresh_token);
     expect(status).toBe(200);
@@ -51,7 +51,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect((await refresh(body.refresh_token)).status).toBe(200);
   });
 
-  it('gives the same successor again while it is unused: the reply may have been lost', async () => {
+  test('gives the same successor again while it is unused: the reply may have been lost', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const first = await refresh(token);
     const second = await refresh(token, undefined, system.second);
@@ -60,7 +60,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect(await isActive(issuer, first.body.access_token, asWeb)).toBe(true);
   });
 
-  it('RF-02 revokes the family when a token comes again after its successor was used', async () => {
+  test('RF-02 revokes the family when a token comes again after its successor was used', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const second = (await refresh(token)).body;
     const third = (await refresh(second.refresh_token)).body;
@@ -73,7 +73,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     }
   });
 
-  it('RF-03 answers ten refreshes at once over two processes with one successor', async () => {
+  test('RF-03 answers ten refreshes at once over two processes with one successor', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const replies = await Promise.all(
       Array.from({ length: 10 }, (_, i) =>
@@ -87,7 +87,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect((await refresh(successor)).status).toBe(200);
   });
 
-  it('RF-05 refuses the token of another client, and leaves it alive', async () => {
+  test('RF-05 refuses the token of another client, and leaves it alive', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const authorization = basic(full.clientId, full.secureKey);
     const foreign = await requestToken(issuer, refreshing(token), { authorization });
@@ -99,7 +99,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect((await refresh(token)).status).toBe(200);
   });
 
-  it('RF-06 RF-07 narrows the access token only, and never widens', async () => {
+  test('RF-06 RF-07 narrows the access token only, and never widens', async () => {
     const { refresh_token: token, scope } = await signInAsAlice(issuer);
     expect(outcome(await refresh(token, 'device:read nonsense'))).toEqual([400, 'invalid_scope']);
     const narrow = await refresh(token, 'device:read');
@@ -108,12 +108,12 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect(again.body.scope).toBe(scope);
   });
 
-  it('RF-09 refuses an access token as a refresh token', async () => {
+  test('RF-09 refuses an access token as a refresh token', async () => {
     const { access_token: token } = await signInAsAlice(issuer);
     expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);
   });
 
-  it('RF-11 refuses what is no token: empty, twice, long, with NUL', async () => {
+  test('RF-11 refuses what is no token: empty, twice, long, with NUL', async () => {
     for (const token of ['', 'x'.repeat(10_000), 'a\0b']) {
       expect((await refresh(token)).status).toBe(400);
     }
@@ -125,7 +125,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect(reply.status).toBe(400);
   });
 
-  it('RF-06 gives no scope that was taken from the client since, at either endpoint', async () => {
+  test('RF-06 gives no scope that was taken from the client since, at either endpoint', async () => {
     const asFull = { authorization: basic(full.clientId, full.secureKey) };
     const password = { grant_type: 'password', ...alice };
     const person = (await requestToken(issuer, password, asFull)).body;
@@ -157,7 +157,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     await setScopes(before);
   });
 
-  it('has an end that no refresh moves', async () => {
+  test('has an end that no refresh moves', async () => {
     const expiry = async (token: string) => {
       const reply = await fetch(`${issuer}/introspect`, {
         method: 'POST',
@@ -173,7 +173,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect(await expiry((await refresh(token)).body.refresh_token)).toBe(first);
   });
 
-  it('keeps no refresh token and no successor in the store', async () => {
+  test('keeps no refresh token and no successor in the store', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const { body } = await refresh(token);
     const stored = await system.storedText();

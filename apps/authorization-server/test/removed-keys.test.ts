@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Identity, openIdentity } from '@gatehouse/identity';
 import { authorizeAsUser, storeEngines } from '@gatehouse/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, basic, requestToken, resourceServer, web } from './fixtures.ts';
 import {
   full,
@@ -128,7 +128,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     return body.error ?? status;
   }
 
-  it.each(Object.entries(ways))(
+  test.each(Object.entries(ways))(
     'revokes what %s issued with it, and nothing that the other key issued',
     async (_name, issue) => {
       const oldKeyId = await rotate();
@@ -147,7 +147,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     },
   );
 
-  it('revokes tokens for /userinfo, too', async () => {
+  test('revokes tokens for /userinfo, too', async () => {
     const oldKeyId = await rotate();
     const form = { grant_type: 'password', ...alice, scope: 'openid' };
     const old: Tokens = await ask(system.first, form, asFull(full.secureKey));
@@ -163,7 +163,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     expect(await userinfo()).toBe(401);
   });
 
-  it('keeps the tokens in a planned rotation, until the key is removed once more', async () => {
+  test('keeps the tokens in a planned rotation, until the key is removed once more', async () => {
     const oldKeyId = await rotate();
     const old = await byCode(system.first, full.secureKey);
     const others = await byCode(system.first, full.secureKey);
@@ -179,7 +179,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     expect(await refresh(others)).toBe('invalid_grant');
   });
 
-  it('revokes what a refresh with it issued, and keeps what a refresh with the other key issued', async () => {
+  test('revokes what a refresh with it issued, and keeps what a refresh with the other key issued', async () => {
     const oldKeyId = await rotate();
     const { refresh_token = '' } = await byCode(system.first, newKey);
     const tainted: Tokens = await ask(
@@ -197,7 +197,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     await expectLive(moved, true);
   });
 
-  it('leaves tokens alone that name no key, as those from before tokens named one', async () => {
+  test('leaves tokens alone that name no key, as those from before tokens named one', async () => {
     const oldKeyId = await rotate();
     const { access_token } = await byCode(system.first, full.secureKey);
     const key = `token:${identity.credentialHash(access_token)}`;
@@ -210,7 +210,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     await expectLive({ access_token }, true);
   });
 
-  it('is nowhere in the store by itself, only by its id', async () => {
+  test('is nowhere in the store by itself, only by its id', async () => {
     const oldKeyId = await rotate();
     const { access_token } = await byCode(system.first, full.secureKey);
     const key = `token:${identity.credentialHash(access_token)}`;

@@ -7,7 +7,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { recordKey } from '../src/provider/adapters/record-key.ts';
 import { alice, authorizationUrl, basic, web } from './fixtures.ts';
 import { startInProcess } from './in-process-server.ts';
@@ -31,7 +31,7 @@ describe.each(storeEngines)('what waits between two requests of a browser, on %s
     return texts.filter((text) => stored.includes(text));
   };
 
-  it('SL-01 an interaction keeps nothing of the request readable, in the store or in its cookie', async () => {
+  test('SL-01 an interaction keeps nothing of the request readable, in the store or in its cookie', async () => {
     const visitor = createPageVisitor();
     const [state, nonce, hint] = [marker(), marker(), marker()];
     const request = { scope: 'openid', state, nonce, login_hint: hint };
@@ -47,7 +47,7 @@ describe.each(storeEngines)('what waits between two requests of a browser, on %s
     expect(page.body).toContain(hint);
   });
 
-  it('SL-01 a pushed request is not readable at rest, nor is its address', async () => {
+  test('SL-01 a pushed request is not readable at rest, nor is its address', async () => {
     const [state, nonce] = [marker(), marker()];
     const reply = await fetch(`${issuer}/par`, {
       method: 'POST',
@@ -75,7 +75,7 @@ describe.each(storeEngines)('what waits between two requests of a browser, on %s
     expect(redirect.location).toContain('/sign-in/');
   });
 
-  it('SL-01 a session is not readable at rest: neither its id nor the token of its forms', async () => {
+  test('SL-01 a session is not readable at rest: neither its id nor the token of its forms', async () => {
     const visitor = createPageVisitor();
     await openPage(visitor, `${issuer}/account`);
     const question = await visitor.get(`${issuer}/logout`);
@@ -88,7 +88,7 @@ describe.each(storeEngines)('what waits between two requests of a browser, on %s
 });
 
 describe('a session’s record in the store', () => {
-  it('SL-02 signs nobody in who copied it to the place of their own', async () => {
+  test('SL-02 signs nobody in who copied it to the place of their own', async () => {
     const { issuer, store, identity, stop } = await startInProcess({ bootstrap });
     const [theirs, mine] = [createPageVisitor(), createPageVisitor()];
     await openPage(theirs, `${issuer}/account`, alice);

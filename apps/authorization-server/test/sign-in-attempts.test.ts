@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PasswordHashingBusyError, type User, type UserRegistry } from '@gatehouse/identity';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { accountLimit, clientLimit } from '../src/throttle/limits.ts';
 import { createSignIn } from '../src/throttle/sign-in-throttle.ts';
 import { TooManyAttemptsError } from '../src/throttle/too-many-attempts-error.ts';
@@ -71,7 +71,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     clientId,
   });
 
-  it('PW-04 evaluates no more of 100 guesses at once than the limit, over two processes', async () => {
+  test('PW-04 evaluates no more of 100 guesses at once than the limit, over two processes', async () => {
     const processes = [newProcess(), newProcess()];
     const outcomes = await Promise.all(
       Array.from({ length: 100 }, (_, i) => processes[i % 2]?.(attempt(`guess ${i}`))),
@@ -81,7 +81,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     expect(evaluated.length).toBeLessThanOrEqual(accountLimit.attempts);
   });
 
-  it('PW-03 PW-09 does not evaluate the right password of a locked account, however it is written', async () => {
+  test('PW-03 PW-09 does not evaluate the right password of a locked account, however it is written', async () => {
     const signIn = newProcess();
     for (let i = 0; i < accountLimit.attempts; i += 1) {
       await signIn({ ...attempt('wrong'), username: i % 2 ? username : username.toUpperCase() });
@@ -91,7 +91,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     expect(evaluated).toHaveLength(accountLimit.attempts);
   });
 
-  it('gives a success back, so that a person may sign in any number of times', async () => {
+  test('gives a success back, so that a person may sign in any number of times', async () => {
     const signIn = newProcess();
     for (let i = 0; i < accountLimit.attempts * 2; i += 1) {
       expect(await signIn(attempt(RIGHT))).toBe(user);
@@ -104,7 +104,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     expect(await signIn(attempt(RIGHT))).toBeUndefined();
   });
 
-  it('counts a user who may not sign in here as a failure', async () => {
+  test('counts a user who may not sign in here as a failure', async () => {
     const signIn = newProcess();
     for (let i = 0; i < accountLimit.attempts; i += 1) {
       expect(await signIn(attempt(RIGHT, 'elsewhere'))).toBeUndefined();
@@ -112,7 +112,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     expect(await signIn(attempt(RIGHT))).toBeUndefined();
   });
 
-  it('locks nobody out while it is too busy to hash', async () => {
+  test('locks nobody out while it is too busy to hash', async () => {
     const signIn = newProcess();
     isBusy = true;
     for (let i = 0; i < accountLimit.attempts * 2; i += 1) {
@@ -122,7 +122,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     expect(await signIn(attempt(RIGHT))).toBe(user);
   });
 
-  it('refuses a client through which too many fail', async () => {
+  test('refuses a client through which too many fail', async () => {
     const signIn = newProcess();
     const client = `client-${people}`;
     await signIn(attempt('wrong', client));
@@ -136,7 +136,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     expect(await signIn(attempt(RIGHT))).toBe(user);
   });
 
-  it('tells who observes of every attempt once, and of the lock with the failure that locks', async () => {
+  test('tells who observes of every attempt once, and of the lock with the failure that locks', async () => {
     const seen: string[] = [];
     const signIn = createSignIn({
       store,
@@ -164,7 +164,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     ]);
   });
 
-  it('RL-04 evaluates nothing while the store is away', async () => {
+  test('RL-04 evaluates nothing while the store is away', async () => {
     const away = createStore(running.storeUrl);
     await away.close();
     await expect(newProcess(away)(attempt(RIGHT))).rejects.toThrow(StoreUnavailableError);

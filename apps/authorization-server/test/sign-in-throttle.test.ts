@@ -2,7 +2,7 @@
 
 import { availableParallelism } from 'node:os';
 import { createPageVisitor, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { accountLimit, addressLimit } from '../src/throttle/limits.ts';
 import { alice, authorizationUrl, basic, requestToken } from './fixtures.ts';
 import {
@@ -51,7 +51,7 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
     return { visitor, page: await visitor.get(redirect.location ?? '') };
   };
 
-  it('PW-03 PW-05 refuses the right password after too many failures, and says nothing of it', async () => {
+  test('PW-03 PW-05 refuses the right password after too many failures, and says nothing of it', async () => {
     const before = (await signIn(alice.username, alice.password)).body;
     const wrong = await failures(alice.username, accountLimit.attempts);
     const locked = await signIn(alice.username, alice.password, '198.51.100.1');
@@ -67,7 +67,7 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
     expect(refreshed.status).toBe(200);
   });
 
-  it('PW-06 LG-21 counts the page and the password grant together', async () => {
+  test('PW-06 LG-21 counts the page and the password grant together', async () => {
     // alice is locked by the test before: the page refuses her right password as it refuses a wrong one.
     const { visitor, page } = await openSignInPage();
     const refused = await visitor.submit(page, alice);
@@ -78,7 +78,7 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
     );
   });
 
-  it('PW-04 gives sign-ins at once over two processes their attempts back', async () => {
+  test('PW-04 gives sign-ins at once over two processes their attempts back', async () => {
     const replies = await Promise.all(
       Array.from({ length: 40 }, (_, i) =>
         signIn('bob', 'a password of bob', address, i % 2 ? system.first : system.second),
@@ -89,7 +89,7 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
     expect((await signIn('bob', 'a password of bob')).status).toBe(200);
   });
 
-  it('RL-11 PW-03 refuses an address that tries too many accounts, successes or not', async () => {
+  test('RL-11 PW-03 refuses an address that tries too many accounts, successes or not', async () => {
     const key = `sign-ins:address:${address}`;
     for (let i = 0; i < addressLimit.attempts - 1; i += 1) {
       await system.store.increment(key, addressLimit.windowSeconds);
@@ -105,7 +105,7 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
     expect(spoofed.status).toBe(429);
   });
 
-  it('RL-02 counts an IPv6 network and a mapped address as one', async () => {
+  test('RL-02 counts an IPv6 network and a mapped address as one', async () => {
     const network = `2001:db8:${people}:`;
     const key = `sign-ins:address:${network}0/56`;
     await system.store.increment(key, addressLimit.windowSeconds);
@@ -117,7 +117,7 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
     expect((await system.store.counter(`sign-ins:address:${address}`))?.count).toBe(1);
   });
 
-  it('answers 503 with Retry-After past what can be hashed soon, and counts nobody for it', async () => {
+  test('answers 503 with Retry-After past what can be hashed soon, and counts nobody for it', async () => {
     const flood = await Promise.all(
       Array.from({ length: availableParallelism() * 40 }, (_, i) =>
         signIn(`crowd-${people}-${i}`, 'a wrong password', `2001:db8:${people}:${i}00::1`),
@@ -130,7 +130,7 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
     expect((await signIn('bob', 'a password of bob')).status).toBe(200);
   });
 
-  it('shows a page with status 429 at the sign-in page', async () => {
+  test('shows a page with status 429 at the sign-in page', async () => {
     const { visitor, page } = await openSignInPage();
     for (const each of ['127.0.0.1', '0:0:0:0/56']) {
       for (let i = 0; i < addressLimit.attempts; i += 1) {

@@ -1,7 +1,7 @@
 // requires: redis-server
 
 import { startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { accountLimit } from '../src/throttle/limits.ts';
 import { basic, requestToken } from './fixtures.ts';
 import { blocked, full, grantsBootstrap } from './grants-fixtures.ts';
@@ -56,7 +56,7 @@ describe('the time of a refused sign-in', () => {
     return performance.now() - started;
   };
 
-  it('PW-02 PW-03 tells nothing: unknown, wrong, disabled and locked take equally long', async () => {
+  test('PW-02 PW-03 tells nothing: unknown, wrong, disabled and locked take equally long', async () => {
     const account = (i: number) => Math.floor(i / SAMPLES_PER_ACCOUNT);
     const attempts = {
       wrong: (i: number) => refuse(`known-${account(i)}`, 'a wrong password'),

@@ -14,7 +14,7 @@ import {
 } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import { authorizeAsUser } from '@gatehouse/testing';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { createApp } from '../src/app.ts';
 import { lifetimes } from '../src/provider/policy/lifetimes.ts';
@@ -71,12 +71,14 @@ async function idToken(): Promise<string> {
   const url = authorizationUrl(issuer, { scope: 'openid' });
   const code = (await authorizeAsUser(url, alice)).searchParams.get('code') ?? '';
   const { body } = await requestToken(issuer, {
-    ...{ grant_type: 'authorization_code', code, redirect_uri: web.redirectUri },
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: web.redirectUri,
   });
   return body.id_token;
 }
 
-it('IR-09 a running server publishes, uses and lets go of keys by age, without a restart', async () => {
+test('IR-09 a running server publishes, uses and lets go of keys by age, without a restart', async () => {
   const first = await jwks();
   const before = await idToken();
   expect(first.keys.map(({ kid }) => kid)).toEqual([decodeProtectedHeader(before).kid]);
@@ -105,6 +107,6 @@ it('IR-09 a running server publishes, uses and lets go of keys by age, without a
   }
 });
 
-it('IR-09 an outgoing key stays published, by default, as long as an ID token that it signed lives', () => {
+test('IR-09 an outgoing key stays published, by default, as long as an ID token that it signed lives', () => {
   expect(defaultSigningKeyPolicy.longestTokenSeconds).toBeGreaterThanOrEqual(lifetimes.IdToken);
 });

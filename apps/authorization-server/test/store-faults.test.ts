@@ -9,7 +9,7 @@ import {
   startConstellation,
   startRedisServer,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 import { alice, authorizationUrl, basic, requestToken, web } from './fixtures.ts';
 import {
@@ -68,7 +68,7 @@ const untilServed = async (server: string) => {
 };
 
 describe('a reply that is lost on its way from Redis', () => {
-  it('CR-11 of a code’s claim is 503, and no replay: nothing is revoked', async () => {
+  test('CR-11 of a code’s claim is 503, and no replay: nothing is revoked', async () => {
     const visitor = createPageVisitor();
     const earlier = await requestToken(
       first,
@@ -86,7 +86,7 @@ describe('a reply that is lost on its way from Redis', () => {
     expect(await isActive(first, earlier.body.access_token, asWeb)).toBe(true);
   });
 
-  it('CR-11 of a refresh token’s claim is 503, and the retry completes it', async () => {
+  test('CR-11 of a refresh token’s claim is 503, and the retry completes it', async () => {
     const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);
     const refresh = refreshing(signedIn.body.refresh_token);
     const lost = proxy.loseReplyOf('claimed:oidc:RefreshToken', 'cut');
@@ -102,7 +102,7 @@ describe('a reply that is lost on its way from Redis', () => {
     expect(next.status).toBe(200);
   });
 
-  it('CR-10 of a code’s claim, and the process is killed: the code is refused, no token lives', async () => {
+  test('CR-10 of a code’s claim, and the process is killed: the code is refused, no token lives', async () => {
     const code = codeOf(await authorizeAsUser(authorizationUrl(first), alice));
     const before = [await keys('token:*'), await keys('oidc:RefreshToken:*')];
     const stalled = proxy.loseReplyOf('claimed:oidc:AuthorizationCode', 'stall');
@@ -125,7 +125,7 @@ describe('a store that is away', () => {
     expect(JSON.stringify(reply.body)).not.toMatch(/redis|127\.0\.0\.1|ECONN|stack|access_token/i);
   };
 
-  it('TE-19 RL-04 is 503 JSON with Retry-After for every grant, and 503 at the sign-in page', async () => {
+  test('TE-19 RL-04 is 503 JSON with Retry-After for every grant, and 503 at the sign-in page', async () => {
     const visitor = createPageVisitor();
     const code = codeOf(await authorizeAsUser(authorizationUrl(first), alice, visitor));
     const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);

@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 import { listStoredKeys, storeEngines } from '@gatehouse/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { storedRequestLimits } from '../src/provider/adapters/stored-request-budget.ts';
 import { createFailedSecrets } from '../src/throttle/failed-secrets.ts';
 import { basic, web } from './fixtures.ts';
@@ -31,8 +31,11 @@ describe.each(storeEngines)('what anonymous callers store, on %s', (engine) => {
     });
   const push = (address: string) =>
     pushFrom(address, {
-      ...{ client_id: application, redirect_uri: redirectUri, scope: 'device:read' },
-      ...{ code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' },
+      client_id: application,
+      redirect_uri: redirectUri,
+      scope: 'device:read',
+      code_challenge: 'c'.repeat(43),
+      code_challenge_method: 'S256',
     });
   const pushAsWeb = () =>
     pushFrom(
@@ -44,7 +47,7 @@ describe.each(storeEngines)('what anonymous callers store, on %s', (engine) => {
     system.store.increment(keyOf(party), pushed.windowSeconds, bytes);
   const spent = async (party: string) => (await system.store.counter(keyOf(party)))?.count ?? 0;
 
-  it('is charged to the address, the client and all public clients', async () => {
+  test('is charged to the address, the client and all public clients', async () => {
     expect((await push('192.0.2.1')).status).toBe(201);
     const charged = await spent('address:192.0.2.1');
     expect(charged).toBeGreaterThan(1024);
@@ -54,7 +57,7 @@ describe.each(storeEngines)('what anonymous callers store, on %s', (engine) => {
     ]);
   });
 
-  it.each([
+  test.each([
     ['an address', 'address:192.0.2.1', pushed.addressBytes],
     ['a client', `client:${application}`, pushed.clientBytes],
     ['all public clients', 'public', pushed.publicBytes],
@@ -75,7 +78,7 @@ describe.each(storeEngines)('what anonymous callers store, on %s', (engine) => {
     expect((await pushAsWeb()).status).toBe(201);
   });
 
-  it('is not charged to others when the address is over its own budget', async () => {
+  test('is not charged to others when the address is over its own budget', async () => {
     await spend('address:192.0.2.1', pushed.addressBytes);
     for (let i = 0; i < 3; i += 1) {
       expect((await push('192.0.2.1')).status).toBe(429);
@@ -84,12 +87,12 @@ describe.each(storeEngines)('what anonymous callers store, on %s', (engine) => {
     expect((await push('192.0.2.2')).status).toBe(201);
   });
 
-  it('refuses a client that authenticates when its own budget is used up', async () => {
+  test('refuses a client that authenticates when its own budget is used up', async () => {
     await spend(`client:${web.clientId}`, pushed.clientBytes);
     expect((await pushAsWeb()).status).toBe(429);
   });
 
-  it('is 256 counters of wrong secrets for an address, however many client ids it makes up', async () => {
+  test('is 256 counters of wrong secrets for an address, however many client ids it makes up', async () => {
     const credentialHash = (value: string) =>
       createHmac('sha256', 'pepper').update(value).digest('base64url');
     const failedSecrets = createFailedSecrets({ store: system.store, credentialHash });

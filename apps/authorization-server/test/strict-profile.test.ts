@@ -1,7 +1,7 @@
 // requires: redis-server
 
 import { storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, basic, requestToken } from './fixtures.ts';
 import {
   full,
@@ -30,7 +30,7 @@ describe.each(storeEngines)('the strict profile on %s', (engine) => {
   const refresh = (token: string, server = system.first) =>
     requestPlatformToken(server, refreshing(token), { authorization: asFull });
 
-  it('PW-15 has no password grant, and does not advertise it', async () => {
+  test('PW-15 has no password grant, and does not advertise it', async () => {
     const reply = await requestToken(
       system.first,
       { grant_type: 'password', ...alice },
@@ -42,7 +42,7 @@ describe.each(storeEngines)('the strict profile on %s', (engine) => {
     expect(supported).not.toContain('password');
   });
 
-  it('RF-03 lets one of ten refreshes at once over two processes through', async () => {
+  test('RF-03 lets one of ten refreshes at once over two processes through', async () => {
     const { refresh_token: token } = await newTokens();
     const replies = await Promise.all(
       Array.from({ length: 10 }, (_, i) => refresh(token, i % 2 ? system.first : system.second)),
@@ -54,7 +54,7 @@ describe.each(storeEngines)('the strict profile on %s', (engine) => {
     }
   });
 
-  it('RF-02 gives no grace: a token that comes again kills its family at once', async () => {
+  test('RF-02 gives no grace: a token that comes again kills its family at once', async () => {
     const { refresh_token: token } = await newTokens();
     const { body } = await refresh(token);
     expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);

@@ -1,5 +1,5 @@
 import { type Constellation, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { bootstrap, browserApp, implicitApp, web } from './fixtures.ts';
 
 describe('SECURITY_PROFILE=strict', () => {
@@ -24,7 +24,7 @@ describe('SECURITY_PROFILE=strict', () => {
     return new URL(reply.headers.get('location') ?? '', issuer);
   }
 
-  it('IM-10 refuses the implicit flow and does not advertise it', async () => {
+  test('IM-10 refuses the implicit flow and does not advertise it', async () => {
     const { clientId, redirectUri } = implicitApp;
     const landing = await authorize({
       response_type: 'token',
@@ -37,7 +37,7 @@ describe('SECURITY_PROFILE=strict', () => {
     expect(JSON.stringify(metadata)).not.toMatch(/"(implicit|password)"/);
   });
 
-  it('wants PKCE of every client', async () => {
+  test('wants PKCE of every client', async () => {
     for (const { clientId, redirectUri } of [web, browserApp]) {
       const landing = await authorize({
         response_type: 'code',

@@ -6,7 +6,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, basic, bootstrap, odd, requestToken, web } from './fixtures.ts';
 
 describe.each(storeEngines)('the token endpoint on %s', (engine) => {
@@ -35,7 +35,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
   });
 
   describe('client_credentials', () => {
-    it('gives a token with the device scopes of the client, and no refresh token', async () => {
+    test('gives a token with the device scopes of the client, and no refresh token', async () => {
       const { status, body } = await requestToken(issuer, { grant_type: 'client_credentials' });
       expect(status).toBe(200);
       expect(body).toEqual({
@@ -46,7 +46,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       });
     });
 
-    it('TE-17 narrows to the requested scope, says so, and refuses what is not allowed', async () => {
+    test('TE-17 narrows to the requested scope, says so, and refuses what is not allowed', async () => {
       const grant = { grant_type: 'client_credentials' };
       const narrow = await requestToken(issuer, { ...grant, scope: 'device:log' });
       expect(narrow.body.scope).toBe('device:log');
@@ -56,7 +56,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       }
     });
 
-    it('TE-22 refuses scopes that mean a person', async () => {
+    test('TE-22 refuses scopes that mean a person', async () => {
       const scope = 'openid offline_access';
       const { status, body } = await requestToken(issuer, {
         grant_type: 'client_credentials',
@@ -69,13 +69,13 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
   describe('client authentication', () => {
     const grant = { grant_type: 'client_credentials' };
 
-    it('CA-01 accepts id and secret form-encoded before base64', async () => {
+    test('CA-01 accepts id and secret form-encoded before base64', async () => {
       const authorization = basic(odd.clientId, odd.secureKey);
       const { status, body } = await requestToken(issuer, grant, { authorization });
       expect([status, body.scope]).toEqual([200, 'device:read']);
     });
 
-    it("CA-02 accepts Basic as strict clients send it, with -_.!~*'() and space encoded", async () => {
+    test("CA-02 accepts Basic as strict clients send it, with -_.!~*'() and space encoded", async () => {
       const encode = (text: string) =>
         encodeURIComponent(text).replace(/(?:[-_.!~*'()]|%20)/g, (found) =>
           found === '%20' ? '+' : `%${found.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -84,12 +84,12 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expect((await requestToken(issuer, grant, { authorization })).status).toBe(200);
     });
 
-    it('accepts the secret in the body', async () => {
+    test('accepts the secret in the body', async () => {
       const credentials = { client_id: web.clientId, client_secret: web.secureKey };
       expect((await requestToken(issuer, { ...grant, ...credentials }, {})).status).toBe(200);
     });
 
-    it('CA-06 CA-14 says the same to an unknown client, a wrong secret and a disabled client', async () => {
+    test('CA-06 CA-14 says the same to an unknown client, a wrong secret and a disabled client', async () => {
       const attempts = [
         basic('web', 'wrong-secret-0123456789'),
         basic('nobody', 'wrong-secret-0123456789'),
@@ -106,7 +106,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       }
     });
 
-    it('CA-06 challenges with Basic when the credentials were in the body, too', async () => {
+    test('CA-06 challenges with Basic when the credentials were in the body, too', async () => {
       const credentials = { client_id: 'web', client_secret: 'wrong-secret-0123456789' };
       const { status, headers, body } = await requestToken(
         issuer,
@@ -117,18 +117,18 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expect(headers.get('www-authenticate')).toMatch(/^Basic realm=/);
     });
 
-    it('CA-05 refuses a client_id in the body that differs from the one in Basic', async () => {
+    test('CA-05 refuses a client_id in the body that differs from the one in Basic', async () => {
       expect((await requestToken(issuer, { ...grant, client_id: 'other' })).status).toBe(400);
     });
 
-    it('CA-11 refuses a secret with something behind it', async () => {
+    test('CA-11 refuses a secret with something behind it', async () => {
       for (const suffix of ['\0', ' ', 'x']) {
         const credentials = { client_id: web.clientId, client_secret: `${web.secureKey}${suffix}` };
         expect((await requestToken(issuer, { ...grant, ...credentials }, {})).status).toBe(401);
       }
     });
 
-    it('CA-13 refuses a confidential client that brings no secret', async () => {
+    test('CA-13 refuses a confidential client that brings no secret', async () => {
       const { status } = await requestToken(issuer, { ...grant, client_id: web.clientId }, {});
       expect(status).toBe(401);
     });
@@ -142,13 +142,13 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expect(headers.get('access-control-allow-origin')).toBeNull();
     };
 
-    it('TE-01 carry the headers of the specification on success', async () => {
+    test('TE-01 carry the headers of the specification on success', async () => {
       expectTokenHeaders(
         (await requestToken(issuer, { grant_type: 'client_credentials' })).headers,
       );
     });
 
-    it('TE-02 carry them on every error', async () => {
+    test('TE-02 carry them on every error', async () => {
       const basicOfWeb = { authorization: basic(web.clientId, web.secureKey) };
       const errors = [
         await requestToken(issuer, {}),
@@ -172,14 +172,14 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expectTokenHeaders(get.headers);
     });
 
-    it('TE-03 refuse every method but POST', async () => {
+    test('TE-03 refuse every method but POST', async () => {
       for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
         const reply = await fetch(`${issuer}/token`, { method });
         expect([method, reply.status, reply.headers.get('allow')]).toEqual([method, 405, 'POST']);
       }
     });
 
-    it('TE-13 are JSON even when the caller prefers HTML', async () => {
+    test('TE-13 are JSON even when the caller prefers HTML', async () => {
       const { headers, body } = await requestToken(
         issuer,
         { grant_type: 'nonsense' },
@@ -189,7 +189,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expect(body.error).toBe('unsupported_grant_type');
     });
 
-    it('RL-05 come from one exact path only', async () => {
+    test('RL-05 come from one exact path only', async () => {
       for (const path of ['/TOKEN', '/token/', '//token', '/%74oken']) {
         const reply = await fetch(`${issuer}${path}`, { method: 'POST' });
         expect([path, [400, 404].includes(reply.status)]).toEqual([path, true]);
@@ -198,7 +198,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
   });
 
   describe('authorization_code', () => {
-    it('redeems a code for an access token, a refresh token and an ID token', async () => {
+    test('redeems a code for an access token, a refresh token and an ID token', async () => {
       const { status, body } = await requestToken(issuer, redemption(await newCode()));
       expect(status).toBe(200);
       expect(body).toMatchObject({ token_type: 'Bearer', expires_in: 7200 });
@@ -210,21 +210,21 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expect(claims.sub).not.toContain('alice');
     });
 
-    it('CR-09 requires the redirect_uri and its equality', async () => {
+    test('CR-09 requires the redirect_uri and its equality', async () => {
       const { redirect_uri: _left, ...without } = redemption(await newCode());
       expect((await requestToken(issuer, without)).body.error).toBe('invalid_request');
       const other = { ...redemption(await newCode()), redirect_uri: 'https://app.example/other' };
       expect((await requestToken(issuer, other)).body.error).toBe('invalid_grant');
     });
 
-    it('CR-06 refuses the code of another client', async () => {
+    test('CR-06 refuses the code of another client', async () => {
       const authorization = basic(odd.clientId, odd.secureKey);
       const { client_id: _own, ...form } = redemption(await newCode());
       const { status, body } = await requestToken(issuer, form, { authorization });
       expect([status, body.error]).toEqual([400, 'invalid_grant']);
     });
 
-    it('CR-01 refuses a second redemption, and kills what the first gave', async () => {
+    test('CR-01 refuses a second redemption, and kills what the first gave', async () => {
       const code = await newCode();
       const first = await requestToken(issuer, redemption(code));
       expect(first.status).toBe(200);
@@ -236,7 +236,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expect([dead.status, dead.body.error]).toEqual([400, 'invalid_grant']);
     });
 
-    it('CR-02 lets exactly one of 50 concurrent redemptions over two processes through', async () => {
+    test('CR-02 lets exactly one of 50 concurrent redemptions over two processes through', async () => {
       const code = await newCode();
       const replies = await Promise.all(
         Array.from({ length: 50 }, (_, i) =>
@@ -251,7 +251,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
     });
   });
 
-  it('SL-01 SL-03 neither stores nor logs a token or code in a form that can be read', async () => {
+  test('SL-01 SL-03 neither stores nor logs a token or code in a form that can be read', async () => {
     const code = await newCode();
     const { body } = await requestToken(issuer, redemption(code));
     const written = (await system.output()) + (await system.storedText());

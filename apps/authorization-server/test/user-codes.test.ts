@@ -7,7 +7,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice } from './fixtures.ts';
 import { bob, bootstrap, connectDevice, openPage, startDevice } from './page-fixtures.ts';
 
@@ -41,7 +41,7 @@ describe.each(storeEngines)('guesses at user codes over %s', (engine) => {
     return visitor.submit(form, { user_code: code }, from);
   }
 
-  it('stops strangers all together, whatever their addresses, until they sign in', async () => {
+  test('stops strangers all together, whatever their addresses, until they sign in', async () => {
     for (let i = 0; i < 3; i += 1) {
       expect((await guess(createPageVisitor())).status).toBe(422);
     }
@@ -60,13 +60,13 @@ describe.each(storeEngines)('guesses at user codes over %s', (engine) => {
     expect(done.body).toContain('Your device is connected');
   });
 
-  it('gives a stranger back what was a code', async () => {
+  test('gives a stranger back what was a code', async () => {
     const device = await startDevice(issuer);
     expect((await guess(createPageVisitor(), device.user_code)).status).toBe(200);
     expect((await store.counter(STRANGERS_KEY))?.count).toBe(0);
   });
 
-  it('stops a user after twenty, whatever their addresses and sessions, and nobody else', async () => {
+  test('stops a user after twenty, whatever their addresses and sessions, and nobody else', async () => {
     const [one, other] = [createPageVisitor(), createPageVisitor()];
     await openPage(one, `${issuer}/account`, bob);
     await openPage(other, `${issuer}/account`, bob);
