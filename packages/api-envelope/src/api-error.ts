@@ -1,9 +1,11 @@
 import { type ErrorCode, errorCatalogue } from './error-catalogue.ts';
 
 export interface ApiErrorDetails {
-  /** For the caller. Defaults to the catalogue's message. Never a cause, a secret or a stack. */
+  /**
+   * For the caller. Defaults to the catalogue's message. Never contains a cause, secret or stack.
+   */
   readonly message?: string;
-  /** The envelope's optional `result`. */
+  /** The optional `result` of the envelope. */
   readonly result?: unknown;
   /** Reply headers that belong to this failure, such as `Retry-After` or `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -11,7 +13,7 @@ export interface ApiErrorDetails {
   readonly cause?: unknown;
 }
 
-/** A failure that has a place in the error catalogue. Compare by `code`, never by message. */
+/** A failure that the error catalogue defines. Compare `code`, never the message. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -29,19 +31,19 @@ export class ApiError extends Error {
   }
 }
 
-/** One wrong member of a request, as `result` of `illegal_argument` lists them. */
+/** One invalid member of a request. The `result` of `illegal_argument` is a list of these. */
 export interface IllegalArgument {
   readonly property: string;
   readonly message: string;
 }
 
-/** 400 `illegal_argument` that names every wrong member at once. */
+/** 400 `illegal_argument` that names all invalid members. */
 export function illegalArgument(problems: readonly IllegalArgument[]): ApiError {
   const message = problems.map((problem) => `${problem.property}: ${problem.message}`).join('; ');
   return new ApiError('illegal_argument', { message, result: problems });
 }
 
-/** 503 with `Retry-After`: what a caller gets while a store or a service is away. */
+/** 503 with `Retry-After`, for a store or service that is unavailable. */
 export function serviceUnavailable(cause: unknown, retryAfterSeconds = 1): ApiError {
   return new ApiError('service_unavailable', {
     headers: { 'Retry-After': String(retryAfterSeconds) },

@@ -10,13 +10,13 @@ import {
 } from './index.ts';
 
 describe('the success envelope', () => {
-  test('has exactly the members of the specification, in a fixed order', () => {
+  test('contains exactly the specified members in a fixed order', () => {
     expect(JSON.stringify(successEnvelope(['a'], 1_700_000_000_000))).toBe(
       '{"status":200,"code":"success","message":"success","result":["a"],"timestamp":1700000000000}',
     );
   });
 
-  test.each([[undefined], [null]])('leaves out a result that is %s', (result) => {
+  test.each([[undefined], [null]])('omits the result if it is %s', (result) => {
     expect(Object.keys(successEnvelope(result, 1))).toEqual([
       'status',
       'code',
@@ -31,7 +31,7 @@ describe('the success envelope', () => {
 });
 
 describe('the failure envelope', () => {
-  test('carries the status, code and message of the catalogue, and no result of its own', () => {
+  test('contains the status, code and message of the catalogue, but no result', () => {
     const envelope = failureEnvelope(new ApiError('not_found'), 5);
     expect(envelope).toEqual({
       status: 404,
@@ -42,7 +42,7 @@ describe('the failure envelope', () => {
     expect(Object.hasOwn(envelope, 'result')).toBe(false);
   });
 
-  test('leaves out a result that is null and keeps one that is there', () => {
+  test('omits a null result and keeps any other', () => {
     expect(failureEnvelope(new ApiError('unauthorized', { result: null }), 5)).not.toHaveProperty(
       'result',
     );
@@ -50,7 +50,7 @@ describe('the failure envelope', () => {
     expect(failureEnvelope(new ApiError('unauthorized', { result }), 5)).toMatchObject({ result });
   });
 
-  test('never holds the cause, the stack or the headers', () => {
+  test('never contains the cause, the stack or the headers', () => {
     const error = new ApiError('bad_gateway', {
       cause: new Error('marker-in-cause'),
       headers: { 'X-Marker': 'marker-in-header' },
@@ -58,22 +58,25 @@ describe('the failure envelope', () => {
     expect(JSON.stringify(failureEnvelope(error, 5))).not.toMatch(/marker|stack/);
   });
 
-  test.each(Object.entries(errorCatalogue))('%s is its own code with its status', (code, entry) => {
-    const error = new ApiError(code as keyof typeof errorCatalogue);
-    expect(failureEnvelope(error, 5)).toMatchObject({ code, status: entry.status });
-    expect(entry.status).toBeGreaterThanOrEqual(400);
-    expect(entry.message).toMatch(/\.$/);
-  });
+  test.each(Object.entries(errorCatalogue))(
+    '%s has the status of the catalogue and a message',
+    (code, entry) => {
+      const error = new ApiError(code as keyof typeof errorCatalogue);
+      expect(failureEnvelope(error, 5)).toMatchObject({ code, status: entry.status });
+      expect(entry.status).toBeGreaterThanOrEqual(400);
+      expect(entry.message).toMatch(/\.$/);
+    },
+  );
 });
 
 describe('toApiError', () => {
-  test('passes what has a place in the catalogue through', () => {
+  test('returns an ApiError unchanged', () => {
     const error = new ApiError('duplicate_key');
     expect(toApiError(error)).toBe(error);
   });
 
   test.each([[new Error('marker')], ['marker'], [undefined], [null], [{ status: 200 }]])(
-    'makes %p an internal error that says nothing of it',
+    'makes %p an internal error that does not quote it',
     (thrown) => {
       const error = toApiError(thrown);
       expect(error.status).toBe(500);
@@ -83,7 +86,7 @@ describe('toApiError', () => {
   );
 });
 
-test('illegalArgument names every wrong member', () => {
+test('illegalArgument names every invalid member', () => {
   const error = illegalArgument([
     { property: 'id', message: 'is too long' },
     { property: 'name', message: 'must not be blank' },
@@ -99,7 +102,7 @@ test('illegalArgument names every wrong member', () => {
   });
 });
 
-test('serviceUnavailable tells when to come back and keeps the cause for the log', () => {
+test('serviceUnavailable sets Retry-After and keeps the cause for the log', () => {
   const cause = new Error('marker');
   const error = serviceUnavailable(cause, 3);
   expect(error.headers).toEqual({ 'Retry-After': '3' });

@@ -9,7 +9,9 @@ export interface SuccessEnvelope {
   readonly timestamp: number;
 }
 
-/** `{"status":<HTTP status>,"code":…,"message":…,"timestamp":<epoch ms>,"result":<optional detail>}` */
+/**
+ * `{"status":<HTTP status>,"code":…,"message":…,"timestamp":<epoch ms>,"result":<optional detail>}`
+ */
 export interface FailureEnvelope {
   readonly status: number;
   readonly code: string;
@@ -38,7 +40,7 @@ export function failureEnvelope(error: ApiError, timestamp: number): FailureEnve
   };
 }
 
-/** The catalogue's view of anything thrown: what is not an `ApiError` is an internal error. */
+/** Makes every thrown value that is not an `ApiError` an internal error. */
 export function toApiError(thrown: unknown): ApiError {
   return thrown instanceof ApiError
     ? thrown

@@ -1,6 +1,6 @@
 /**
- * The device API: each operation with its name, methods, paths, scope, request and reply. The gateway
- * builds its route table from it, the device service serves it.
+ * The device API: each operation with its name, methods, paths, scope, request and reply. The
+ * gateway builds its route table from it. The device service implements it.
  *
  *   operation ◀─ device-, tag-, log-, product-operations ─▶ routes
  *                     └▶ …-schemas ─▶ members

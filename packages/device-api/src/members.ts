@@ -8,19 +8,19 @@ const MAXIMUM_MODEL_NAME_LENGTH = 64;
 const MAXIMUM_METADATA_LENGTH = 256 * 1024;
 
 /** A text of one line that is not blank. */
-export function text(maxLength: number) {
+export function text(maximumLength: number) {
   return z
     .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
     .refine((value) => value.trim() !== '', 'must not be blank')
-    .max(maxLength, `must have at most ${maxLength} characters`)
+    .max(maximumLength, `must have at most ${maximumLength} characters`)
     .refine(isLine, 'must not contain control characters or broken Unicode');
 }
 
 /** A text that may be empty and have several lines. */
-export function freeText(maxLength: number) {
+export function freeText(maximumLength: number) {
   return z
     .string('must be a string')
-    .max(maxLength, `must have at most ${maxLength} characters`)
+    .max(maximumLength, `must have at most ${maximumLength} characters`)
     .refine(isStorable, 'must not contain NUL or broken Unicode');
 }
 

@@ -1,4 +1,4 @@
-/** The specification and clients of such platforms use different paths for the same resource. */
+/** The specification and existing clients use different paths for the same resource. */
 export const collections = ['/device/instance', '/device-instance'] as const;
 
 export const items = [

@@ -1,4 +1,4 @@
-/** The text could be read in two ways, so a signature over it proves nothing. Answered with 400 `ambiguous_request`. */
+/** A text with two readings. A signature over it proves nothing. */
 export class AmbiguousTextError extends Error {
   constructor(message: string) {
     super(message);

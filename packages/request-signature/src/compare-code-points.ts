@@ -1,6 +1,6 @@
 /**
- * Orders text by its UTF-8 bytes, which is the order of its code points. JavaScript's own order is that of
- * UTF-16 units and puts U+1F600 (surrogates, D83D…) before U+FFFD.
+ * Orders text by its UTF-8 bytes, which is the order of its code points. JavaScript compares UTF-16
+ * units instead, and puts U+1F600 (surrogates, D83D…) before U+FFFD.
  */
 export function compareCodePoints(left: string, right: string): number {
   const length = Math.min(left.length, right.length);

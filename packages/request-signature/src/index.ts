@@ -1,13 +1,13 @@
 /**
- * The request and response signature of the platform (specification: Method A), for the side that signs
- * and the side that verifies, so that they cannot drift. Pure: no Node import, the digest is injected.
+ * The signatures of requests and replies (docs/signing.md). Signer and verifier share this code. It
+ * imports nothing from Node: callers pass the digest.
  *
  * version 1  text → parseParameters → canonicalText ─┐
  *            body bytes ─────────────────────────────┴→ sign / findSigningKey
  * version 2  request → requestLines ─┐
  *            reply → replyLines ─────┴→ signLines / findLinesKey
  *
- * Deliberately not here: who the client is, replay, and how a refusal is worded.
+ * Not here: finding the client, rejecting replays, and error replies.
  */
 export { AmbiguousTextError } from './ambiguous-text-error.ts';
 export { normalizeSignature } from './matching-key.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { AmbiguousTextError } from './ambiguous-text-error.ts';
 import { canonicalText, encodeParameters, parseParameters, toParameters } from './parameters.ts';
 
@@ -6,7 +6,7 @@ const canonical = (query: string) => canonicalText(parseParameters(query));
 const forwarded = (query: string) => encodeParameters(parseParameters(query));
 
 describe('parseParameters', () => {
-  it('SG-02 orders keys by their bytes, which a locale comparison does not', () => {
+  test('SG-02 orders keys by their bytes, unlike a comparison by locale', () => {
     const keys = ['a', 'B', 'b', 'A', '_', 'a1', 'a10', 'a2', 'é', 'Z', '~', '[', '中'];
     const ordered = ['A', 'B', 'Z', '[', '_', 'a', 'a1', 'a10', 'a2', 'b', '~', 'é', '中'];
 
@@ -16,7 +16,7 @@ describe('parseParameters', () => {
     expect([...keys].sort((left, right) => left.localeCompare(right))).not.toEqual(ordered);
   });
 
-  it('SG-03 orders U+FFFD before U+1F600, as their UTF-8 bytes are', () => {
+  test('SG-03 orders U+FFFD before U+1F600, like their UTF-8 bytes', () => {
     const keys = ['\u{1F600}', '\uFFFD', '\uE000', '\uD7FF'];
     const query = keys.map((key) => `${encodeURIComponent(key)}=1`).join('&');
 
@@ -28,7 +28,7 @@ describe('parseParameters', () => {
     ]);
   });
 
-  it('orders like a byte comparison for any mix of planes', () => {
+  test('orders keys of several Unicode planes by their bytes', () => {
     const alphabet = [
       'a',
       'Z',
@@ -49,36 +49,39 @@ describe('parseParameters', () => {
     expect(toParameters(keys.map((key) => [key, ''])).map(([key]) => key)).toEqual(byBytes);
   });
 
-  it('SG-04 joins the values of a repeated key in order of arrival', () => {
+  test('SG-04 joins the values of a repeated key in order of arrival', () => {
     expect(canonical('a=2&b=0&a=1')).toBe('a=2,1&b=0');
   });
 
-  it.each(['a=1&a=2', 'a=1,2', 'a=1%2C2'])(
-    'SG-05 gives %p the one meaning that is also forwarded',
+  test.each(['a=1&a=2', 'a=1,2', 'a=1%2C2'])(
+    'SG-05 reads %p as the parameters that are also forwarded',
     (query) => {
       expect(canonical(query)).toBe('a=1,2');
       expect(forwarded(query)).toBe('a=1%2C2');
     },
   );
 
-  it.each(['a=1%26b%3D2', 'a=1%26b=2', 'a%26b=1', 'a%3Db=1'])(
-    'SG-06 refuses %p, which reads like other parameters once it is decoded',
+  test.each(['a=1%26b%3D2', 'a=1%26b=2', 'a%26b=1', 'a%3Db=1'])(
+    'SG-06 rejects %p, which looks like other parameters when decoded',
     (query) => {
       expect(() => parseParameters(query)).toThrow(AmbiguousTextError);
     },
   );
 
-  it('keeps an equals sign in a value, which cannot be taken for anything else', () => {
+  test('keeps an equals sign in a value, because it is not ambiguous', () => {
     expect(canonical('where=name=x')).toBe('where=name=x');
     expect(forwarded('where=name=x')).toBe('where=name%3Dx');
   });
 
-  it.each(['where=a+b', 'where=a%20b'])('SG-08 signs %p decoded, where + is a space', (query) => {
-    expect(canonical(query)).toBe('where=a b');
-    expect(forwarded(query)).toBe('where=a%20b');
-  });
+  test.each(['where=a+b', 'where=a%20b'])(
+    'SG-08 decodes %p before signing, with + as a space',
+    (query) => {
+      expect(canonical(query)).toBe('where=a b');
+      expect(forwarded(query)).toBe('where=a%20b');
+    },
+  );
 
-  it.each([
+  test.each([
     ['a=', 'a='],
     ['a', 'a='],
     ['&&', ''],
@@ -88,11 +91,11 @@ describe('parseParameters', () => {
     expect(canonical(query)).toBe(text);
   });
 
-  it.each(['=1', 'a=1&=', '='])('SG-09 refuses %p, which has a pair without a key', (query) => {
+  test.each(['=1', 'a=1&=', '='])('SG-09 rejects %p, which has a value without a key', (query) => {
     expect(() => parseParameters(query)).toThrow(AmbiguousTextError);
   });
 
-  it.each([
+  test.each([
     'a=%zz',
     'a=%',
     '%',
@@ -103,23 +106,23 @@ describe('parseParameters', () => {
     'a=%c2%85',
     'a=%ed%a0%80',
     '%00=1',
-  ])('SG-10 refuses %p', (query) => {
+  ])('SG-10 rejects %p', (query) => {
     expect(() => parseParameters(query)).toThrow(AmbiguousTextError);
   });
 
-  it('SG-10 refuses lone surrogates where a caller passes decoded text', () => {
+  test('SG-10 rejects lone surrogates in decoded text', () => {
     expect(() => toParameters([['a', '\uD800']])).toThrow(AmbiguousTextError);
   });
 
-  it.each(['path=a%2fb', 'path=a%2Fb', '%70ath=a/b'])(
-    'SG-11 reads %p like every other spelling of it',
+  test.each(['path=a%2fb', 'path=a%2Fb', '%70ath=a/b'])(
+    'SG-11 reads %p like its other spellings',
     (query) => {
       expect(canonical(query)).toBe('path=a/b');
       expect(forwarded(query)).toBe('path=a%2Fb');
     },
   );
 
-  it('keeps keys that are names of object members apart from the language', () => {
+  test('treats keys with the names of built-in object members like any other', () => {
     expect(canonical('__proto__=1&constructor=2&toString=3')).toBe(
       '__proto__=1&constructor=2&toString=3',
     );

@@ -1,17 +1,17 @@
 import { AmbiguousTextError } from './ambiguous-text-error.ts';
 import { compareCodePoints } from './compare-code-points.ts';
 
-/** One decoded key with its decoded value; the values of a repeated key are already joined. */
+/** A decoded key and value. The values of a repeated key are joined. */
 export type Parameter = readonly [key: string, value: string];
 
-/** Any pair may end here: in signed text it would read like the start of the next one. */
 const CONTROL = /\p{Cc}/u;
 
 /**
- * Reads a query (without its `?`) or a form body into its one meaning: decoded, `+` is a space, `a` means
- * `a=`, an empty pair is dropped, repeated keys joined by `,` in order of arrival, ordered by the bytes of the key.
+ * Parses a query (without `?`) or a form body. `+` is a space and `a` means `a=`. Empty pairs are
+ * dropped. The values of a repeated key are joined by `,` in order of arrival, and keys are ordered
+ * by their bytes.
  *
- * @throws AmbiguousTextError when the text has no single meaning
+ * @throws AmbiguousTextError if the text has more than one meaning
  */
 export function parseParameters(text: string): readonly Parameter[] {
   if (text === '') {
@@ -29,9 +29,9 @@ export function parseParameters(text: string): readonly Parameter[] {
 }
 
 /**
- * Decoded pairs in order of arrival → the parameters that are signed and sent.
+ * Joins and orders decoded pairs.
  *
- * @throws AmbiguousTextError when a key or value cannot be signed without ambiguity
+ * @throws AmbiguousTextError if the signed text would have more than one meaning
  */
 export function toParameters(pairs: Iterable<Parameter>): readonly Parameter[] {
   const joined = new Map<string, string>();
@@ -43,12 +43,12 @@ export function toParameters(pairs: Iterable<Parameter>): readonly Parameter[] {
   return [...joined].sort(([left], [right]) => compareCodePoints(left, right));
 }
 
-/** The text that is signed: `key=value&key=value`, decoded. */
+/** The signed text: `key=value&key=value`, decoded. */
 export function canonicalText(parameters: readonly Parameter[]): string {
   return parameters.map(([key, value]) => `${key}=${value}`).join('&');
 }
 
-/** The same parameters as a query or form body: what is verified is what is forwarded. */
+/** Encodes parameters as a query or form body. The gateway forwards what it verified. */
 export function encodeParameters(parameters: readonly Parameter[]): string {
   return parameters
     .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}`)

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { AmbiguousTextError } from './ambiguous-text-error.ts';
 import { findSigningKey, sign } from './signature.ts';
 import type { Digest, Hmac } from './signature-algorithm.ts';
@@ -9,7 +9,7 @@ import { isNonce, type RequestToSign, replyLines, requestLines } from './signed-
 
 interface Vector extends Omit<RequestToSign, 'body'> {
   readonly name: string;
-  /** Of a reply only. */
+  /** Present for replies only. */
   readonly status?: number;
   /** Base64. */
   readonly body: string;
@@ -43,8 +43,8 @@ const request: RequestToSign = {
 const lines = requestLines(request, digest);
 const signature = signLines(lines, 'testSecure', hmac);
 
-describe('the known-answer vectors of version 2', () => {
-  it.each(vectors)('SG-19 signs and verifies: $name', (vector) => {
+describe('the test vectors of version 2', () => {
+  test.each(vectors)('SG-19 signs and verifies: $name', (vector) => {
     const body = Buffer.from(vector.body, 'base64');
     const { status } = vector;
     const text =
@@ -56,14 +56,14 @@ describe('the known-answer vectors of version 2', () => {
     expect(findLinesKey(text, vector.signature, [vector.secureKey], hmac)).toBe(vector.secureKey);
   });
 
-  it('SG-19 are requests and replies', () => {
+  test('SG-19 contain requests and replies', () => {
     expect(vectors.filter(({ status }) => status === undefined)).toHaveLength(12);
     expect(vectors.filter(({ status }) => status !== undefined)).toHaveLength(3);
   });
 });
 
 describe('requestLines', () => {
-  it('SG-19 has nine lines, of which the body is one by its hash', () => {
+  test('SG-19 returns nine lines, one of which is the hash of the body', () => {
     expect(lines).toBe(
       [
         ...['GATEHOUSE-V2', 'POST', '/device-instance', 'a=1', 'application/json'],
@@ -73,13 +73,13 @@ describe('requestLines', () => {
     );
   });
 
-  it('SG-19 gives every empty part its line', () => {
+  test('SG-19 writes an empty line for an empty part', () => {
     const empty = { query: '', contentType: '', body: '' };
     expect(requestLines({ ...request, ...empty }, digest).split('\n')).toHaveLength(9);
   });
 
-  it.each(['method', 'path', 'query', 'contentType', 'clientId', 'timestamp', 'nonce'] as const)(
-    'SG-19 refuses a line feed in %s, which would read like two lines',
+  test.each(['method', 'path', 'query', 'contentType', 'clientId', 'timestamp', 'nonce'] as const)(
+    'SG-19 rejects a line feed in %s, which would look like two lines',
     (part) => {
       expect(() => requestLines({ ...request, [part]: 'a\nb' }, digest)).toThrow(
         AmbiguousTextError,
@@ -87,7 +87,7 @@ describe('requestLines', () => {
     },
   );
 
-  it('SG-19 is another text where a letter crosses from one line to the next', () => {
+  test('SG-19 returns another text if a character moves to another line', () => {
     const moved = [
       { path: '/device-instanc', query: 'ea=1' },
       { query: 'a=', contentType: '1application/json' },
@@ -103,7 +103,7 @@ describe('requestLines', () => {
 describe('replyLines', () => {
   const reply = { status: 200, nonce: request.nonce, body: '{}', timestamp: '1574993804803' };
 
-  it('SG-19 is another text for another status, request, body or time', () => {
+  test('SG-19 returns another text for another status, request, body or time', () => {
     const texts = [
       reply,
       { ...reply, status: 201 },
@@ -114,29 +114,29 @@ describe('replyLines', () => {
     expect(new Set(texts).size).toBe(texts.length);
   });
 
-  it('SG-19 SG-33 never signs what a request signs', () => {
+  test('SG-19 SG-33 never returns the text of a request', () => {
     expect(replyLines(reply, digest).split('\n', 1)).not.toEqual(lines.split('\n', 1));
   });
 });
 
 describe('findLinesKey', () => {
-  it('SG-12 SG-19 accepts hex in any case', () => {
+  test('SG-12 SG-19 accepts hexadecimal digits of either case', () => {
     expect(findLinesKey(lines, signature.toUpperCase(), ['testSecure'], hmac)).toBe('testSecure');
   });
 
-  it('SG-19 tries every active key', () => {
+  test('SG-19 tries every active key', () => {
     expect(findLinesKey(lines, signature, ['newer', 'testSecure'], hmac)).toBe('testSecure');
     expect(findLinesKey(lines, signature, ['newer', 'other'], hmac)).toBeUndefined();
   });
 
-  it.each(['', 'null', signature.slice(1), `${signature}0`, ` ${signature}`, 'g'.repeat(64)])(
-    'SG-13 SG-19 refuses %p without an exception',
+  test.each(['', 'null', signature.slice(1), `${signature}0`, ` ${signature}`, 'g'.repeat(64)])(
+    'SG-13 SG-19 rejects %p without an exception',
     (presented) => {
       expect(findLinesKey(lines, presented, ['testSecure'], hmac)).toBeUndefined();
     },
   );
 
-  it('SG-19 SG-30 takes no digest of version 1 over the same text, and version 1 no HMAC', () => {
+  test('SG-19 SG-30 rejects a version 1 digest of the same text, and version 1 rejects an HMAC', () => {
     const input = { signedText: lines, timestamp: request.timestamp } as const;
     for (const algorithm of ['MD5', 'SHA-256'] as const) {
       const own = sign({ ...input, algorithm }, 'testSecure', digest);
@@ -149,18 +149,18 @@ describe('findLinesKey', () => {
 });
 
 describe('isNonce', () => {
-  it.each(['a'.repeat(16), 'A-_0'.repeat(16)])('SG-19 takes %p', (text) => {
+  test.each(['a'.repeat(16), 'A-_0'.repeat(16)])('SG-19 accepts %p', (text) => {
     expect(isNonce(text)).toBe(true);
   });
 
-  it.each([
+  test.each([
     '',
     'a'.repeat(15),
     'a'.repeat(65),
     'abcdefghijklmno=',
     'abcdefghijklmnop\n',
     'é'.repeat(16),
-  ])('SG-19 refuses %p', (text) => {
+  ])('SG-19 rejects %p', (text) => {
     expect(isNonce(text)).toBe(false);
   });
 });

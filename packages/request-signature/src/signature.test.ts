@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { canonicalText, parseParameters } from './parameters.ts';
 import { findSigningKey, sign } from './signature.ts';
 import type { Digest, SignatureAlgorithm } from './signature-algorithm.ts';
@@ -36,8 +36,8 @@ const input = {
 } as const;
 const signature = sign(input, 'testSecure', digest);
 
-describe('the known-answer vectors', () => {
-  it.each(vectors)('SG-01 signs and verifies: $name', (vector) => {
+describe('the test vectors of version 1', () => {
+  test.each(vectors)('SG-01 signs and verifies: $name', (vector) => {
     const signedText =
       vector.kind === 'query'
         ? canonicalText(parseParameters(vector.query ?? ''))
@@ -53,26 +53,26 @@ describe('the known-answer vectors', () => {
     }
   });
 
-  it('SG-01 covers all of them', () => {
+  test('SG-01 include all 11', () => {
     expect(vectors).toHaveLength(11);
   });
 });
 
 describe('findSigningKey', () => {
-  it('SG-12 accepts hex in any case', () => {
+  test('SG-12 accepts hexadecimal digits of either case', () => {
     const mixed = signature.replace(/[a-f]/, (letter) => letter.toUpperCase());
 
     expect(findSigningKey(input, signature.toUpperCase(), ['testSecure'], digest)).toBeDefined();
     expect(findSigningKey(input, mixed, ['testSecure'], digest)).toBeDefined();
   });
 
-  it('tries every active key', () => {
+  test('tries every active key', () => {
     expect(findSigningKey(input, signature, ['newer', 'testSecure'], digest)).toBe('testSecure');
     expect(findSigningKey(input, signature, ['newer', 'other'], digest)).toBeUndefined();
     expect(findSigningKey(input, signature, [], digest)).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     '',
     'null',
     signature.slice(1),
@@ -85,11 +85,11 @@ describe('findSigningKey', () => {
     signature.replace(/[0-9]/, '１'),
     'g'.repeat(64),
     '\uD800'.repeat(64),
-  ])('SG-13 refuses %p without an exception', (presented) => {
+  ])('SG-13 rejects %p without an exception', (presented) => {
     expect(findSigningKey(input, presented, ['testSecure'], digest)).toBeUndefined();
   });
 
-  it('SG-24 refuses every change of a single byte of the text', () => {
+  test('SG-24 rejects every change of one byte of the text', () => {
     const text = Buffer.from('{\n  "id": "1"\n}');
     const body = { ...input, signedText: text };
     const signed = sign(body, 'testSecure', digest);
@@ -102,7 +102,7 @@ describe('findSigningKey', () => {
     }
   });
 
-  it('SG-30 refuses an MD5 signature where the client is set to SHA-256', () => {
+  test('SG-30 rejects an MD5 signature for a client that uses SHA-256', () => {
     const md5 = sign({ ...input, algorithm: 'MD5' }, 'testSecure', digest);
 
     expect(findSigningKey(input, md5, ['testSecure'], digest)).toBeUndefined();

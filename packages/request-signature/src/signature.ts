@@ -1,21 +1,21 @@
 import { findMatchingKey } from './matching-key.ts';
 import type { Digest, SignatureAlgorithm } from './signature-algorithm.ts';
 
-/** What goes into a signature, of a request and of a reply alike. */
+/** The input of a version 1 signature of a request or reply. */
 export interface SignatureInput {
   readonly algorithm: SignatureAlgorithm;
-  /** The canonical parameters, or the body's bytes exactly as they are on the wire. */
+  /** The canonical parameters, or the bytes of the body as sent. */
   readonly signedText: string | Uint8Array;
-  /** The text of X-Timestamp. */
+  /** The value of `X-Timestamp`. */
   readonly timestamp: string;
 }
 
-/** `hex(digest(signed text + timestamp + secure key))`, lower case (specification: Method A, Signature input). */
+/** `X-Sign`: `hex(digest(signed text + timestamp + secure key))` in lower case. */
 export function sign(input: SignatureInput, secureKey: string, digest: Digest): string {
   return digest(input.algorithm, [input.signedText, input.timestamp, secureKey]);
 }
 
-/** Finds the secure key that made a signature, in constant time; undefined when none of them did. */
+/** Finds the secure key that made an `X-Sign`, comparing in constant time. */
 export function findSigningKey(
   input: SignatureInput,
   signature: string,

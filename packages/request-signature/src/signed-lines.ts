@@ -1,38 +1,38 @@
 import { AmbiguousTextError } from './ambiguous-text-error.ts';
 import type { Digest } from './signature-algorithm.ts';
 
-/** A request as it stands on the wire: version 2 signs it letter by letter, and nothing is decoded. */
+/** Version 2 signs a request exactly as sent, without decoding. */
 export interface RequestToSign {
-  /** In capitals. */
+  /** In upper case. */
   readonly method: string;
-  /** As on the request line, escapes included; without host, `?` and query. */
+  /** Percent-encoded as sent, without host and query. */
   readonly path: string;
-  /** As on the request line, without its `?`; empty where there is none. */
+  /** Percent-encoded as sent, without `?`. Empty if absent. */
   readonly query: string;
-  /** The value of Content-Type, without the blanks around it; empty where there is none. */
+  /** The value of `Content-Type` without surrounding white space. Empty if absent. */
   readonly contentType: string;
-  /** Empty where there is none. */
+  /** Empty if absent. */
   readonly body: string | Uint8Array;
   readonly clientId: string;
-  /** The text of X-Timestamp. */
+  /** The value of `X-Timestamp`. */
   readonly timestamp: string;
-  /** The text of X-Nonce. */
+  /** The value of `X-Nonce`. */
   readonly nonce: string;
 }
 
 export interface ReplyToSign {
   readonly status: number;
-  /** Of the request that is answered, so that no reply passes for that to another one. */
+  /** The nonce of the request, so that an attacker cannot use the reply for another request. */
   readonly nonce: string;
-  /** As it is on the wire; empty where there is none. */
+  /** Empty if absent. */
   readonly body: string | Uint8Array;
-  /** The text of the reply's X-Timestamp. */
+  /** The value of `X-Timestamp` in the reply. */
   readonly timestamp: string;
 }
 
 const NONCE = /^[A-Za-z0-9_-]{16,64}$/;
 
-/** Whether a text may be an `X-Nonce`. */
+/** Whether the text is a valid `X-Nonce`. */
 export function isNonce(text: string): boolean {
   return NONCE.test(text);
 }
@@ -40,7 +40,7 @@ export function isNonce(text: string): boolean {
 /**
  * The text that version 2 signs for a request: nine lines, joined by line feeds.
  *
- * @throws AmbiguousTextError when a part could be taken for two lines; in HTTP none can
+ * @throws AmbiguousTextError if a part contains a line feed, which is impossible in HTTP
  */
 export function requestLines(request: RequestToSign, digest: Digest): string {
   return joinLines([
@@ -57,10 +57,10 @@ export function requestLines(request: RequestToSign, digest: Digest): string {
 }
 
 /**
- * The text that version 2 signs for a reply. Its first line is another than that of a request, so that neither
- * is ever taken for the other.
+ * The text that version 2 signs for a reply. Its first line differs from that of a request, so an
+ * attacker cannot replay the signature of a reply as a request.
  *
- * @throws AmbiguousTextError as `requestLines` does
+ * @throws AmbiguousTextError if a part contains a line feed, which is impossible in HTTP
  */
 export function replyLines(reply: ReplyToSign, digest: Digest): string {
   return joinLines([
@@ -72,7 +72,7 @@ export function replyLines(reply: ReplyToSign, digest: Digest): string {
   ]);
 }
 
-/** The number of lines is fixed and none holds a line feed: only one list of parts makes this text. */
+/** No line contains a line feed, so no other list of parts produces the same text. */
 function joinLines(lines: readonly string[]): string {
   if (lines.some((line) => line.includes('\n'))) {
     throw new AmbiguousTextError('A signed part must not contain a line feed.');

@@ -1,10 +1,10 @@
-/** Where the signed text of a request comes from: its query, its form parameters, or its body as it is. */
+/** The part of a request that version 1 signs. `body` means the bytes as sent. */
 export type SignedPart = 'query' | 'form' | 'body';
 
 const QUERY_SIGNED = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 const BODY_SIGNED = new Set(['POST', 'PUT', 'PATCH']);
 
-/** What a request with this method and content type signs, or undefined when the method cannot be signed. */
+/** Undefined if version 1 does not sign requests with this method. */
 export function signedPart(
   method: string,
   contentType: string | undefined,

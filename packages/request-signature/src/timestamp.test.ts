@@ -1,19 +1,19 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { isTimely, parseTimestamp } from './timestamp.ts';
 
 describe('parseTimestamp', () => {
-  it('reads 13 digits as epoch milliseconds', () => {
+  test('reads 13 digits as epoch milliseconds', () => {
     expect(parseTimestamp('1574993804802')).toBe(1_574_993_804_802);
   });
 
-  it.each(['01574993804802', '574993804802'])(
-    'SG-07 refuses %p, whose first digit could belong to the signed text',
+  test.each(['01574993804802', '574993804802'])(
+    'SG-07 rejects %p, whose first digit could belong to the signed text',
     (text) => {
       expect(parseTimestamp(text)).toBeUndefined();
     },
   );
 
-  it.each([
+  test.each([
     '',
     'abc',
     '-1',
@@ -28,7 +28,7 @@ describe('parseTimestamp', () => {
     '1574993804802 ',
     '1574993804802\n',
     '0574993804802',
-  ])('SG-15 refuses %p', (text) => {
+  ])('SG-15 rejects %p', (text) => {
     expect(parseTimestamp(text)).toBeUndefined();
   });
 });
@@ -36,14 +36,14 @@ describe('parseTimestamp', () => {
 describe('isTimely', () => {
   const now = 1_574_993_804_802;
 
-  it('SG-16 accepts 299.9 s in either direction and refuses 300.1 s', () => {
+  test('SG-16 accepts 299.9 s in either direction and rejects 300.1 s', () => {
     expect(isTimely(now - 299_900, now)).toBe(true);
     expect(isTimely(now + 299_900, now)).toBe(true);
     expect(isTimely(now - 300_100, now)).toBe(false);
     expect(isTimely(now + 300_100, now)).toBe(false);
   });
 
-  it('accepts exactly the tolerance, and nothing past it', () => {
+  test('accepts exactly the tolerance, but not a millisecond more', () => {
     expect([999, 1000, 1001].map((offset) => isTimely(now + offset, now, 1000))).toEqual([
       true,
       true,

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
   type Digest,
@@ -28,7 +28,7 @@ const digest: Digest = (_algorithm, parts) => {
 };
 const hmac: Hmac = (secureKey, text) => createHmac('sha256', secureKey).update(text).digest('hex');
 
-/** What llhttp lets through in a request line, and the gateway in a target. */
+/** The characters that llhttp and the gateway accept in a request target. */
 const target = fc.stringMatching(/^[!$-[\]-~]{0,40}$/);
 const common = {
   body: fc.uint8Array({ maxLength: 200 }),
@@ -43,7 +43,7 @@ const request = fc.record({
   query: target,
   contentType: fc.oneof(
     fc.constantFrom('', 'application/json', 'text/plain; charset=utf-8'),
-    // Any byte of a header value; Node reads them as Latin-1.
+    // Any byte of a header value. Node decodes header values as Latin-1.
     fc.stringMatching(/^[!-~\u00a0-\u00ff]{1,30}$/),
   ),
   clientId: fc.stringMatching(/^[!-~]{1,128}$/),
@@ -76,7 +76,7 @@ const linesOf = (message: Message): string =>
 const isVerified = (message: Message, signature: string): boolean =>
   findLinesKey(linesOf(message), signature, [message.secureKey], hmac) !== undefined;
 
-/** The text with one byte changed to another one; never to a line feed, which no part can hold. */
+/** Changes one byte, but never to a line feed, which no part can contain. */
 function changeByte(bytes: Uint8Array, at: number): Buffer {
   const changed = Buffer.from(bytes);
   const index = at % changed.length;
@@ -86,7 +86,7 @@ function changeByte(bytes: Uint8Array, at: number): Buffer {
   return changed;
 }
 
-/** Every part with one byte changed, and without its first. */
+/** For every part, the message with one byte changed, and the message without the first byte. */
 function changesOf(message: Message, at: number): readonly Partial<RequestToSign>[] {
   return Object.entries(message).flatMap(([part, value]) => {
     if (value.length === 0 || typeof value === 'number') {
@@ -103,17 +103,17 @@ function changesOf(message: Message, at: number): readonly Partial<RequestToSign
   });
 }
 
-describe('a signer of version 2 that was written without ours', () => {
+describe('an independent signer of version 2', () => {
   const signatures = independentSignatures(
     messages.map((each) => ({ ...each, body: Buffer.from(each.body).toString('base64') })),
   );
 
-  it('SG-19 SG-39 agrees with the verifier on 10,000 random requests and 1,000 replies', () => {
+  test('SG-19 SG-39 agrees with the verifier on 10,000 random requests and 1,000 replies', () => {
     expect(signatures).toHaveLength(RUNS * 1.1);
     expect(messages.filter((each, at) => !isVerified(each, signatures[at] ?? ''))).toEqual([]);
   });
 
-  it('SG-19 SG-39 has every change of one byte, in any part, refused', () => {
+  test('SG-19 SG-39 makes signatures that no message with another byte has', () => {
     let changes = 0;
     const accepted: unknown[] = [];
     messages.forEach((each, at) => {
@@ -128,16 +128,16 @@ describe('a signer of version 2 that was written without ours', () => {
     expect(changes).toBeGreaterThan(10 * RUNS);
   });
 
-  it('SG-19 SG-39 has every change of one byte of the signature refused', () => {
+  test('SG-19 SG-39 makes signatures that the verifier rejects if one byte differs', () => {
     const accepted = messages.filter((each, at) => {
       const presented = changeByte(Buffer.from(signatures[at] ?? ''), at).toString('latin1');
-      // The case of a hex letter is no change of the signature.
+      // A change that only affects the case of a hexadecimal digit is accepted.
       return isVerified(each, presented) !== (presented.toLowerCase() === signatures[at]);
     });
     expect(accepted).toEqual([]);
   });
 
-  it('SG-19 made the known answers', () => {
+  test('SG-19 makes the signatures of the test vectors', () => {
     const known = JSON.parse(readFileSync(vectors, 'utf8'));
     expect(known.map(({ signature }: { signature: string }) => signature)).toEqual(
       independentSignatures(known),

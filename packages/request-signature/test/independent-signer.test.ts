@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
   AmbiguousTextError,
@@ -30,14 +30,14 @@ const common = {
   secureKey: fc.stringMatching(/^[A-Za-z0-9]{16,64}$/),
 };
 
-/** Decoded text that a key or value may hold, and some that it may not. */
+/** Decoded text that is valid as a key or value, and some that is not. */
 const text = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: 'binary', maxLength: 12 }) },
   { weight: 2, arbitrary: fc.string({ unit: 'grapheme', maxLength: 8 }) },
   { weight: 4, arbitrary: fc.stringMatching(/^[A-Za-z0-9 .,_~[\]-]{1,10}$/) },
 );
 
-/** The same text in one of the ways in which clients write it. */
+/** The text in one of the encodings that clients use. */
 const written = fc.tuple(text, fc.nat({ max: 3 })).map(([plain, way]) => {
   const wellFormed = plain.toWellFormed();
   const encoded = encodeURIComponent(wellFormed);
@@ -82,7 +82,7 @@ function independentSignatures(): readonly string[] {
   return stdout.trim().split('\n');
 }
 
-/** What is signed, or undefined where the text has two readings. */
+/** The signed text, or undefined if the request is ambiguous. */
 function signedTextOf(each: Request): string | Uint8Array | undefined {
   if ('body' in each) {
     return each.body;
@@ -106,7 +106,7 @@ function isVerified(each: Request, signature: string): boolean {
   return findSigningKey(input, signature, [each.secureKey], digest) !== undefined;
 }
 
-/** The text with one byte changed to another one. */
+/** Changes one byte. */
 function changeByte(bytes: Uint8Array, at: number): Buffer {
   const changed = Buffer.from(bytes);
   const index = at % changed.length;
@@ -114,10 +114,10 @@ function changeByte(bytes: Uint8Array, at: number): Buffer {
   return changed;
 }
 
-describe('a signer that was written without ours', () => {
+describe('an independent signer of version 1', () => {
   const signatures = independentSignatures();
 
-  it('SG-39 agrees with the verifier on 10,000 random requests', () => {
+  test('SG-39 agrees with the verifier on 10,000 random requests', () => {
     expect(signatures).toHaveLength(RUNS);
     let good = 0;
     requests.forEach((each, index) => {
@@ -129,11 +129,11 @@ describe('a signer that was written without ours', () => {
         good += 1;
       }
     });
-    // The generator must not have made nonsense only.
+    // Enough of the generated requests must be valid.
     expect(good).toBeGreaterThan(RUNS / 2);
   });
 
-  it('SG-39 has every change of one byte refused', () => {
+  test('SG-39 makes signatures that no request with another byte has', () => {
     requests.forEach((each, at) => {
       const signature = signatures[at] ?? '';
       const text = signedTextOf(each);
@@ -143,7 +143,7 @@ describe('a signer that was written without ours', () => {
       const accepts = (change: Partial<Request>, presented = signature) =>
         isVerified({ ...each, ...change } as Request, presented);
       expect(accepts({}, changeByte(Buffer.from(signature), at).toString('latin1'))).toBe(
-        // The case of a hex letter is no change of the signature.
+        // A change that only affects the case of a hexadecimal digit is accepted.
         changeByte(Buffer.from(signature), at).toString('latin1').toLowerCase() === signature,
       );
       expect(accepts({ timestamp: changeByte(Buffer.from(each.timestamp), at).toString() })).toBe(
@@ -158,14 +158,15 @@ describe('a signer that was written without ours', () => {
           expect(accepts({ body: Uint8Array.from(changeByte(each.body, at)) })).toBe(false);
         }
       } else if (each.query !== '') {
-        // Another spelling of the same parameters is the same request: it is forwarded in one spelling.
+        // Another encoding of the same parameters is the same request, which is always forwarded in
+        // the same encoding.
         const query = changeByte(Buffer.from(each.query), at).toString('utf8');
         expect(accepts({ query })).toBe(signedTextOf({ ...each, query } as Request) === text);
       }
     });
   });
 
-  it('SG-05 SG-11 reads what is forwarded as what was verified', () => {
+  test('SG-05 SG-11 reads a forwarded query as the parameters that were verified', () => {
     for (const each of requests) {
       if ('query' in each && signedTextOf(each) !== undefined) {
         const parameters = parseParameters(each.query);

@@ -1,7 +1,7 @@
-"""Signs requests as the specification words it, without any code of ours.
+"""Signs requests as the specification defines, without code of this project.
 
-One JSON object a line in: {"query": raw} or {"body": base64}, with digest, timestamp, secureKey.
-One line out: the signature, or "ambiguous".
+Reads one JSON object per line: {"query": raw} or {"body": base64}, with digest, timestamp,
+secureKey. Prints one line for each: the signature, or "ambiguous".
 """
 import base64
 import hashlib

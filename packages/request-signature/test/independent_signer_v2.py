@@ -1,7 +1,7 @@
-"""Signs by version 2 as docs/signing.md words it, without any code of ours.
+"""Signs with version 2 as docs/signing.md defines, without code of this project.
 
-One JSON object a line in: a request (method, path, query, contentType, clientId) or a reply (status), with
-body in base64, timestamp, nonce, secureKey. One line out: the signature.
+Reads one JSON object per line: a request (method, path, query, contentType, clientId) or a reply
+(status), with body in base64, timestamp, nonce, secureKey. Prints one line for each: the signature.
 """
 import base64
 import hashlib

@@ -13,7 +13,7 @@ describe('parseStrictJson', () => {
     [' { "a" : [ 1 , 2 ] , "b" : { "c" : null } , "d" : true } '],
     ['{"\\"":1,"\\\\":2,"\\\\\\"":3}'],
     ['-1.5e3'],
-  ])('reads %s as JSON.parse does', (text) => {
+  ])('parses %s like JSON.parse', (text) => {
     expect(parseStrictJson(text)).toEqual(JSON.parse(text));
   });
 
@@ -31,12 +31,12 @@ describe('parseStrictJson', () => {
     ['a trailing comma', '[1,]', 'not valid JSON'],
     ['NaN', '[NaN]', 'not valid JSON'],
     ['nothing', '', 'not valid JSON'],
-  ])('refuses %s', (_what, text, message) => {
+  ])('rejects %s', (_name, text, message) => {
     expect(() => parseStrictJson(text)).toThrow(StrictJsonError);
     expect(() => parseStrictJson(text)).toThrow(message);
   });
 
-  test('accepts a nesting of 64 and refuses one of 65', () => {
+  test('accepts 64 levels of nesting and rejects 65', () => {
     expect(() => parseStrictJson('['.repeat(64) + ']'.repeat(64))).not.toThrow();
     expect(() => parseStrictJson('['.repeat(65) + ']'.repeat(65))).toThrow('deeper than 64');
     expect(() => parseStrictJson(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`)).toThrow(
@@ -44,7 +44,7 @@ describe('parseStrictJson', () => {
     );
   });
 
-  test('does not quote the refused text', () => {
+  test('does not quote the rejected text', () => {
     const secret = 'canary-value';
     expect.assertions(3);
     for (const text of [`{"${secret}":1,"${secret}":2}`, `{"a":"${secret}`, `${secret}`]) {
@@ -56,7 +56,7 @@ describe('parseStrictJson', () => {
     }
   });
 
-  test('PT-05 takes a mebibyte of names, strings or brackets in little time', () => {
+  test('PT-05 parses a mebibyte of names, strings or brackets within a second', () => {
     const names = `{${Array.from({ length: 80_000 }, (_, i) => `"k${i}":1`).join(',')}}`;
     const started = performance.now();
     parseStrictJson(names);

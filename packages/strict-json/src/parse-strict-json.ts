@@ -1,4 +1,4 @@
-/** A JSON text that is refused; the message says what and where, and quotes nothing of it. */
+/** The JSON text is rejected. The message names the problem and its position, never the text. */
 export class StrictJsonError extends Error {
   constructor(message: string) {
     super(message);
@@ -6,17 +6,17 @@ export class StrictJsonError extends Error {
   }
 }
 
-const MAX_DEPTH = 64;
+const MAXIMUM_DEPTH = 64;
 
 interface OpenContainer {
-  /** The member names so far; an array has none. */
+  /** The member names read so far. Undefined for an array. */
   readonly names: Set<string> | undefined;
 }
 
 /**
- * Parses a JSON text that has one meaning for every reader (RFC 8259 §4): on top of `JSON.parse` it refuses
- * repeated member names, which parsers resolve differently, the name `__proto__`, a byte order mark, and
- * nesting deeper than 64. Nothing is dropped silently.
+ * Parses a JSON text that every parser reads alike (RFC 8259 §4). Rejects repeated member names,
+ * the name `__proto__`, a byte order mark and more than 64 levels of nesting, which `JSON.parse`
+ * accepts.
  *
  * @throws StrictJsonError
  */
@@ -37,7 +37,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Walks a text that is known to be valid JSON: only strings and brackets matter. */
+/** The text is valid JSON, so only its strings, brackets and commas matter. */
 function assertUnambiguous(text: string): void {
   const open: OpenContainer[] = [];
   let expectsName = false;
@@ -71,14 +71,14 @@ function assertUnambiguous(text: string): void {
 }
 
 function assertDepth(depth: number, position: number): void {
-  if (depth > MAX_DEPTH) {
-    throw new StrictJsonError(`is nested deeper than ${MAX_DEPTH} at character ${position}`);
+  if (depth > MAXIMUM_DEPTH) {
+    throw new StrictJsonError(`is nested deeper than ${MAXIMUM_DEPTH} at character ${position}`);
   }
 }
 
-/** Names are compared decoded: `"\u0061"` is `"a"`. */
+/** Compares decoded names: `"\u0061"` is `"a"`. */
 function addName(names: Set<string> | undefined, literal: string, position: number): void {
-  // A million names of a large body are plain, and slicing is much faster.
+  // Slicing is much faster than parsing. A large body can have a million names without escapes.
   const name = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
   if (name === '__proto__') {
     throw new StrictJsonError(`has a forbidden member name at character ${position}`);
