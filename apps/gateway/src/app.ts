@@ -1,14 +1,14 @@
 /**
- * The resource gateway: it checks every call (signature, access token or bearer token) and hands it to the
- * service behind its route.
+ * The resource gateway: it verifies the credential of every request (signature, X-Access-Token or
+ * access token) and forwards the request to the upstream of its route.
  *
  *   routes/ ─▶ pipeline/ ─▶ authentication/ ─▶ rate-limits/ ─▶ forwarding/ ─▶ upstream/ ─▶ sealing/
  *                                                       └▶ x-access-tokens/
- *   http/: what every stage needs. Next to the stages: audit/, metrics/, cross-origin/ (CORS) and
- *   public-documents/ (RFC 9728). config.ts and main.ts make it a process.
+ *   All stages use http/. Next to the stages: audit/, metrics/, cross-origin/ (CORS) and
+ *   public-documents/ (RFC 9728). config.ts and main.ts turn the gateway into a process.
  *
- * Everything is put together here. Deliberately not here: issuing OAuth credentials (the authorization
- * server) and whose device it is (the device service).
+ * This file is the composition root. Deliberately not here: issuing OAuth credentials
+ * (authorization server) and the ownership of devices (device service).
  */
 import type { RequestListener } from 'node:http';
 import {
@@ -78,9 +78,9 @@ export interface GatewayDependencies {
 export interface Gateway {
   readonly listener: RequestListener;
   readonly upgrades: UpgradeListener;
-  /** Rejects while there is no key to make internal tokens with: a readiness check. */
+  /** A readiness check: rejects while no key for internal tokens is available. */
   signingKey(): Promise<unknown>;
-  /** What the services behind verify internal tokens with (RFC 7517 §5). */
+  /** The public keys of internal tokens, for upstreams (RFC 7517 §5). */
   jwks(): Promise<{ readonly keys: readonly SigningKey['publicJwk'][] }>;
   close(): Promise<void>;
 }
@@ -158,7 +158,9 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   };
 }
 
-/** Token verifiers, and a canary that measures over the same path how soon a revocation takes effect. */
+/**
+ * Creates token verifiers, and a canary that measures on the same path how fast revocations apply.
+ */
 function openTokens({ identity, now, metrics }: GatewayDependencies) {
   const verifyAccessToken = shareInFlight(identity.verifyAccessToken);
   const canary = createRevocationCanary({ ...identity, verify: verifyAccessToken, now });
@@ -169,7 +171,7 @@ function openTokens({ identity, now, metrics }: GatewayDependencies) {
   };
 }
 
-/** The operations that the gateway answers itself, by name. */
+/** The operations that the gateway implements itself, by name. */
 function createLocalOperations(
   { identity, now, accessTokenMaximumSeconds }: GatewayDependencies,
   xAccessTokens: XAccessTokens,
@@ -214,8 +216,9 @@ function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, U
 }
 
 /**
- * Against reflection (CWE-301): a signature that the gateway made is used up, so that no reply is accepted as a
- * request. Whether the claim was new is irrelevant: two equal replies of one millisecond have one signature.
+ * Prevents reflection (CWE-301): the gateway marks its own signatures as used, so that it accepts
+ * no reply as a request. The result of the claim does not matter: equal replies of one millisecond
+ * share a signature.
  */
 function claimReplies(dependencies: GatewayDependencies) {
   const { identity, signatureToleranceMilliseconds } = dependencies;

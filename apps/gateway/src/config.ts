@@ -33,7 +33,7 @@ const seconds = (least: number, most: number) =>
     .min(least, `must be at least ${least}`)
     .max(most, `must be at most ${most}`);
 
-/** `3000/60`: so many requests in so many seconds. */
+/** `3000/60`: 3000 requests in 60 seconds. */
 const rateLimit = z
   .string()
   .regex(/^[1-9]\d{0,11}\/[1-9]\d{0,4}$/, 'must be requests/seconds, such as 3000/60')
@@ -62,7 +62,7 @@ const variables = z
   })
   .refine(...operationsPortRule('GATEWAY_PORT'));
 
-/** They decide whether this is the embedded demo, and where it makes its files. */
+/** They decide whether the gateway runs the embedded demo, and where it creates files. */
 const indispensable = ['GATEWAY_URL', 'STORE_URL', 'DATA_DIR', 'BOOTSTRAP_FILE', 'MASTER_KEY_FILE'];
 
 export interface GatewayConfiguration {
@@ -73,11 +73,11 @@ export interface GatewayConfiguration {
   readonly operationsPort: number;
   readonly dataDirectory: string;
   readonly logLevel: string;
-  /** How long it still accepts connections after it said that it is no longer ready. */
+  /** The time between not being ready anymore and accepting no more connections. */
   readonly shutdownDelayMilliseconds: number;
-  /** The public address: issuer of the internal tokens, and what services see in X-Forwarded-Host. */
+  /** The public base URL: the issuer of internal tokens and the source of X-Forwarded-Host. */
   readonly publicUrl: string;
-  /** The issuer of bearer tokens, for who asks the gateway where to get one. */
+  /** The issuer of access tokens, for the protected resource metadata. */
   readonly authorizationServerUrl: string;
   readonly routing: Routing;
   readonly clientRateLimit: RateLimit;
@@ -87,7 +87,7 @@ export interface GatewayConfiguration {
   readonly trustedProxies: readonly string[];
   readonly signatureToleranceMilliseconds: number;
   readonly identity: IdentitySettings;
-  /** What the store is filled with at start. */
+  /** The initial content of the store. */
   readonly bootstrap: BootstrapDefinition | undefined;
   /** For the log. */
   readonly warnings: readonly string[];
@@ -149,7 +149,7 @@ function debuggingProblems(publicUrl: string, { NODE_OPTIONS = '' }: Environment
   return message === undefined ? [] : [{ name: 'NODE_OPTIONS', message }];
 }
 
-/** Credentials cross no network in the clear. */
+/** Credentials must not cross a network without encryption. */
 function isProtected(url: string): boolean {
   return !URL.canParse(url) || isLoopbackUrl(url) || url.startsWith('https:');
 }

@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { addressGroup, observedRequest } from '@gatehouse/http-server';
 import type { AuditOrigin, RecordedOrigin } from '@gatehouse/identity';
 
-/** What the gateway does by itself, without a request. */
+/** The origin of events that no request caused. */
 export const thisGateway: AuditOrigin = { actor: 'gateway' };
 
-/** Where an audited event came from. */
+/** The origin of an audited event that a request caused. */
 export function requestOrigin(message: IncomingMessage, address: string): RecordedOrigin {
   const requestId = observedRequest(message).id;
   return { ...thisGateway, address, addressGroup: addressGroup(address), requestId };

@@ -4,15 +4,15 @@ import type { Identity } from '@gatehouse/identity';
 import { isClientId } from '../authentication/client-id.ts';
 import { requestOrigin } from './request-origin.ts';
 
-/** Called with what a request was refused for, whatever it was. The reply does not wait for it. */
+/** Called with the error of every rejected request. The reply does not wait for it. */
 export type AuditFailure = (
   error: ApiError,
   exchange: { readonly message: IncomingMessage; readonly clientAddress: string },
 ) => void;
 
 /**
- * Records signatures that were wrong, and those that were used again. The client is named when it is registered:
- * what a stranger sends as its id may be anything.
+ * Records invalid and replayed signatures. The record names the client only if it is registered,
+ * because an unauthenticated caller may send any text as its id.
  */
 export function createSignatureAudit({
   audit,

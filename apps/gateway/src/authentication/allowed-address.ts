@@ -5,7 +5,7 @@ import { bearerChallenge } from './challenge.ts';
 
 const matchers = new WeakMap<readonly string[], AddressMatcher>();
 
-/** @throws ApiError `access_denied` when the client may only be used from other addresses */
+/** @throws ApiError `access_denied` when the client's allowlist does not contain the address */
 export function assertAllowedAddress(client: Client, address: string): void {
   if (client.ipAllowList.length === 0) {
     return;

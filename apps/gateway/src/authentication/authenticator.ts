@@ -1,7 +1,8 @@
 /**
- * Who is calling. `presentedCredentials` collects what was sent and insists on one kind; each authenticator
- * verifies its own; `authenticate` asks them in turn. A kind that is bad never falls through to the next.
- * Deliberately not here: what the caller may do (pipeline/authorize).
+ * Establishes who sent a request. `presentedCredentials` collects the credentials and allows only
+ * one kind. Each authenticator verifies one kind, and `authenticate` tries them in order. A bad
+ * credential never falls through to the next authenticator. Deliberately not here: permissions
+ * (pipeline/authorize).
  */
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
@@ -15,24 +16,24 @@ export interface AuthenticationRequest {
   readonly message: IncomingMessage;
   readonly target: RequestTarget;
   readonly credentials: PresentedCredentials;
-  /** The peer, or who a trusted proxy says it is. */
+  /** The address of the peer, or the one that a trusted proxy reports. */
   readonly clientAddress: string;
   readonly bodyLimitBytes: number;
 }
 
-/** Whoever a verified credential speaks for, and what of the request that credential lets through. */
+/** The owner of a verified credential, and the parts of the request to forward. */
 export interface VerifiedRequest {
   readonly kind: CredentialKind;
   readonly principal: Principal;
-  /** Signs the reply; only the caller of a verified signed request has one. */
+  /** Signs the reply. Only a verified signed request has one. */
   readonly signer: Signer | undefined;
-  /** The id of the key that signed the request; only a signed request has one. */
+  /** The id of the key that signed the request. Only a signed request has one. */
   readonly secureKeyId: string | undefined;
-  /** What was presented, to be verified again while a reply stays open. Signed requests have none. */
+  /** Verified again while a reply stays open. Signed requests have none. */
   readonly token: PresentedToken | undefined;
   /** The query to forward, without its `?`. */
   readonly query: string;
-  /** The verified body to forward, or undefined to stream the one that is still on its way. */
+  /** The verified body to forward. Undefined: the body is still arriving and is streamed. */
   readonly body: VerifiedBody | undefined;
 }
 
@@ -41,28 +42,31 @@ export interface PresentedToken {
   readonly verify: AccessTokenVerifier;
 }
 
-/** Signs the reply to a verified request, with the key and in the version that it was signed with. */
+/** Signs the reply with the key and the version of the request's signature. */
 export interface Signer {
   readonly clientId: string;
   readonly header: 'X-Sign' | 'X-Sign-V2';
-  /** Lower-case hex; undefined where a reply without a body gets no signature. */
+  /** Lowercase hex. Undefined: a reply without a body gets no signature in version 1. */
   sign(reply: {
     readonly status: number;
     readonly body: Uint8Array;
-    /** The text of its X-Timestamp. */
+    /** The value of its X-Timestamp. */
     readonly timestamp: string;
   }): string | undefined;
 }
 
 export interface VerifiedBody {
   readonly bytes: Uint8Array;
-  /** Replaces the request's own where the body was encoded anew. */
+  /** Replaces the request's Content-Type when the gateway encoded the body again. */
   readonly contentType: string | undefined;
 }
 
 /** Verifies one kind of credential. */
 export interface Authenticator {
-  /** Undefined: none of my kind was sent. Throws or rejects with an ApiError: one was, and it is bad. */
+  /**
+   * Returns undefined if the request has no credential of this kind. Throws or rejects with an
+   * ApiError if it has a bad one.
+   */
   authenticate(request: AuthenticationRequest): Promise<VerifiedRequest> | undefined;
 }
 
@@ -80,7 +84,7 @@ export function authenticate(
   throw new ApiError('unauthorized', { headers: bearerChallenge() });
 }
 
-/** 401 for a token that is unknown, expired or revoked: clients of the platform look for `value`. */
+/** 401 for a token that is unknown, expired or revoked. Clients of the platform check `value`. */
 export function tokenRefused(): ApiError {
   return new ApiError('unauthorized', {
     message: 'The token is unknown, expired or revoked.',

@@ -5,14 +5,14 @@ import { bearerChallenge } from './challenge.ts';
 import type { PresentedCredentials } from './presented-credentials.ts';
 import { isTokenText } from './token-text.ts';
 
-/** Scheme in any case, then exactly one space (RFC 6750 §2.1). */
+/** The scheme in any case, then exactly one space (RFC 6750 §2.1). */
 const BEARER = /^bearer (\S+)$/i;
 const SCHEME = /^bearer(?![^\s])/i;
 
 /** Method C: `Authorization: bearer …` or the query parameter `access_token`. */
 export function createBearerTokenAuthenticator(dependencies: {
   readonly verifyAccessToken: AccessTokenVerifier;
-  /** False in the strict profile: tokens in URLs end up in logs and histories (RFC 9700 §4.3.2). */
+  /** False in the strict profile: tokens in URLs leak into logs and histories (RFC 9700 §4.3.2). */
   readonly acceptQueryToken: boolean;
 }): Authenticator {
   const { verifyAccessToken, acceptQueryToken } = dependencies;
@@ -43,15 +43,15 @@ export function createBearerTokenAuthenticator(dependencies: {
   return {
     authenticate({ credentials }) {
       const { authorization, queryToken } = credentials;
-      const isMine = authorization !== undefined || queryToken !== undefined;
-      return isMine ? verifyToken(credentials) : undefined;
+      const isBearer = authorization !== undefined || queryToken !== undefined;
+      return isBearer ? verifyToken(credentials) : undefined;
     },
   };
 }
 
 function readHeader(authorization: string): string | undefined {
   if (!SCHEME.test(authorization)) {
-    // Another scheme is no bearer credential: the challenge names no error (RFC 6750 §3.1).
+    // Another scheme is not a bearer credential, so the challenge has no error (RFC 6750 §3.1).
     throw new ApiError('unauthorized', { headers: bearerChallenge() });
   }
   return BEARER.exec(authorization)?.[1];

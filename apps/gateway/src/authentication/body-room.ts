@@ -2,18 +2,18 @@ import { ApiError, serviceUnavailable } from '@gatehouse/api-envelope';
 
 export interface BodyRoomLimits {
   readonly totalBytes: number;
-  /** Of one address (an IPv6 /56 counts as one). A body that is alone there may be larger. */
+  /** Per address group (an IPv6 /56 is one group). The only body of a group may be larger. */
   readonly addressBytes: number;
 }
 
-/** A body that takes up room. */
+/** A body that occupies memory. */
 export interface Occupant {
   readonly group: string;
-  /** Kept by its room. */
+  /** Set by BodyRoom. */
   bytes: number;
-  /** Monotonic milliseconds: the lowest is the slowest. Infinity: it has arrived, and stays. */
+  /** Monotonic milliseconds. The lowest value marks the slowest body, Infinity a complete one. */
   readonly patienceUntil: number;
-  /** Its room was given to others. */
+  /** Called when other bodies get its memory. */
   evict(error: Error): void;
 }
 
@@ -22,7 +22,9 @@ interface Group {
   readonly bodies: Set<Occupant>;
 }
 
-/** Memory for bodies. When it is short, the slowest body of the address, or of all, makes room. */
+/**
+ * Memory for bodies. If it runs out, the slowest body of the address group, or of all, is evicted.
+ */
 export class BodyRoom {
   readonly #limits: BodyRoomLimits;
   readonly #groups = new Map<string, Group>();
@@ -33,7 +35,7 @@ export class BodyRoom {
   }
 
   /**
-   * @throws ApiError `payload_too_large` where the body would never have room, `service_unavailable` where it is
+   * @throws ApiError `payload_too_large` if the body can never fit, `service_unavailable` if it is
    *   the slowest
    */
   take(body: Occupant, bytes: number): void {
@@ -76,7 +78,9 @@ export class BodyRoom {
         slowest = body.patienceUntil < slowest.patienceUntil ? body : slowest;
       }
     }
-    const error = serviceUnavailable(new Error('Too many signed bodies wait to be verified.'));
+    const error = serviceUnavailable(
+      new Error('Too many signed bodies are waiting for verification.'),
+    );
     if (slowest === grower) {
       throw error;
     }

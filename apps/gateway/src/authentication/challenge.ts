@@ -1,8 +1,8 @@
 type BearerError = 'invalid_request' | 'invalid_token' | 'insufficient_scope';
 
 /**
- * The `WWW-Authenticate` of a refusal (RFC 6750 §3): without `error` when no bearer credential was sent, so
- * that a stranger learns nothing but how to authenticate.
+ * The `WWW-Authenticate` header (RFC 6750 §3). It has no `error` if the request had no bearer
+ * credential: such a caller learns only how to authenticate.
  */
 export function bearerChallenge(error?: BearerError, scope?: string): Record<string, string> {
   const parameters = [

@@ -6,7 +6,7 @@ import { createHeldBodies, type HeldBodiesLimits } from './held-bodies.ts';
 import { createSignedRequestAuthenticator } from './signed-request.ts';
 import { createXAccessTokenAuthenticator } from './x-access-token.ts';
 
-/** The authenticators of Methods A, B and C, in the order in which the gateway asks them. */
+/** The authenticators of Methods A, B and C, in the order in which the gateway tries them. */
 export function createAuthenticators(dependencies: {
   readonly clients: ClientRegistry;
   readonly replayGuard: ReplayGuard;

@@ -6,12 +6,14 @@ const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;
 
 export interface HeldBodiesLimits {
-  /** Up to here a body is small. Most bodies are. */
+  /** The largest small body. Most bodies are small. */
   readonly smallBodyBytes: number;
   /** Reserved for small bodies. */
   readonly small: BodyRoomLimits;
   readonly large: BodyRoomLimits;
-  /** A body that stops is rejected after this time. Every byte that arrives buys some of it back. */
+  /**
+   * A body that stops is rejected after this time. Each byte that arrives extends the time again.
+   */
   readonly patienceMilliseconds: number;
   readonly bytesPerSecond: number;
 }
@@ -24,25 +26,30 @@ export const HELD_BODIES: HeldBodiesLimits = {
   bytesPerSecond: 16 * KIBIBYTE,
 };
 
-/** The body of one request that is still being verified. */
+/** The body of one request until the gateway has verified it. */
 export interface HeldBody {
-  /** It arrives from now on. `refuse` is called at most once, where it has to go before it is complete. */
+  /**
+   * The body begins to arrive. `refuse` is called at most once, if it is evicted before its end.
+   */
   begin(refuse: (error: Error) => void): void;
-  /** @throws ApiError `payload_too_large` where it would never have room, `service_unavailable` where no body is slower */
+  /**
+   * @throws ApiError `payload_too_large` if the body can never fit, `service_unavailable` if it is
+   *   the slowest
+   */
   grow(bytes: number): void;
-  /** It has arrived. It stays until it is verified. */
+  /** The body is complete. It cannot be evicted anymore. */
   complete(): void;
-  /** It is verified, rejected or gone. */
+  /** The body was verified or rejected, or its caller left. */
   release(): void;
 }
 
-const LOOK_MILLISECONDS = 250;
+const CHECK_MILLISECONDS = 250;
 
 /**
- * Bounds the memory that strangers take up: the gateway must read a signed body whole before it knows who signed
- * it. Unknown clients are not rejected earlier, since that would reveal which clients exist (SG-36), and a known
- * client id proves nothing before the signature does. A caller that sends slowly holds memory longest, so the
- * slowest body makes room first, and a minimum rate applies to all (CWE-400).
+ * Bounds the memory that unauthenticated callers can occupy: the gateway must read a signed body
+ * completely before it can verify the signature. It cannot reject unknown clients earlier, because
+ * that would reveal which clients exist (SG-36). Slow senders occupy memory longest, so the slowest
+ * body is evicted first, and every body must arrive at a minimum rate (CWE-400).
  */
 export function createHeldBodies(limits: HeldBodiesLimits): (address: string) => HeldBody {
   const { smallBodyBytes, patienceMilliseconds, bytesPerSecond } = limits;
@@ -80,13 +87,13 @@ export function createHeldBodies(limits: HeldBodiesLimits): (address: string) =>
       this.#refuse = refuse;
       this.patienceUntil = performance.now() + patienceMilliseconds;
       arriving.add(this);
-      timer ??= setInterval(rejectSlow, LOOK_MILLISECONDS).unref();
+      timer ??= setInterval(rejectSlow, CHECK_MILLISECONDS).unref();
     }
 
     grow(bytes: number): void {
-      const bought = (1000 * bytes) / bytesPerSecond;
+      const extension = (1000 * bytes) / bytesPerSecond;
       const most = performance.now() + patienceMilliseconds;
-      this.patienceUntil = Math.min(most, this.patienceUntil + bought);
+      this.patienceUntil = Math.min(most, this.patienceUntil + extension);
       const size = this.bytes + bytes;
       if (this.#room === small && size > smallBodyBytes) {
         small.leave(this);

@@ -5,7 +5,7 @@ const JOINED_BYTES = 16 * 1024;
 
 const names = { MD5: 'md5', 'SHA-256': 'sha256' } as const;
 
-/** The digest of request signatures, by Node's own crypto. */
+/** The digest of request signatures, computed by Node. */
 export const nodeDigest: Digest = (algorithm, parts) => {
   const name = names[algorithm];
   if (parts.every((part) => typeof part === 'string')) {
@@ -13,7 +13,7 @@ export const nodeDigest: Digest = (algorithm, parts) => {
   }
   const size = parts.reduce((sum, part) => sum + part.length, 0);
   if (size <= JOINED_BYTES) {
-    // One call into OpenSSL costs a third of three, and small bytes are copied in no time.
+    // One call into OpenSSL is faster than three, even with a copy of a small body.
     const bytes = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
     return hash(name, Buffer.concat(bytes), 'hex');
   }

@@ -9,17 +9,17 @@ export interface PresentedSignature {
   readonly clientId: string;
   readonly timestamp: string;
   readonly sign: string;
-  /** Version 2 only: what it may look like is checked later. */
+  /** Version 2 only. Its format is checked later. */
   readonly nonce: string | undefined;
 }
 
-/** What a request presents, before anything of it is verified. */
+/** The credentials of a request, before verification. */
 export interface PresentedCredentials {
   readonly signature: PresentedSignature | undefined;
   readonly accessToken: string | undefined;
   readonly authorization: string | undefined;
   readonly queryToken: string | undefined;
-  /** The query as it came, without the token. */
+  /** The received query, without the token. */
   readonly query: string;
 }
 
@@ -34,7 +34,7 @@ type Kind =
 
 type CredentialHeaders = Record<Kind, string | undefined>;
 
-/** Most headers need no closer look. */
+/** Most headers have another length, so their names are not compared. */
 const lengths: ReadonlySet<number> = new Set(
   [
     'x-sign',
@@ -48,8 +48,8 @@ const lengths: ReadonlySet<number> = new Set(
 );
 
 /**
- * Collects the credentials of a request and insists on at most one kind (RFC 6750 §2). A request with two
- * is refused even if both are good: two readers might each believe another one.
+ * Collects the credentials of a request and allows at most one kind (RFC 6750 §2). A request with
+ * two kinds is rejected even if both are good: two servers might each trust a different one.
  *
  * @throws ApiError `multiple_credentials`, `ambiguous_request` or `missing_signature`
  */
@@ -73,7 +73,7 @@ export function presentedCredentials(
   };
 }
 
-/** Whether there is anything to verify. */
+/** Whether the request has any credential. */
 export function isPresent(credentials: PresentedCredentials): boolean {
   const { signature, accessToken, authorization, queryToken } = credentials;
   return (
@@ -84,7 +84,10 @@ export function isPresent(credentials: PresentedCredentials): boolean {
   );
 }
 
-/** Raw headers, because Node keeps the first of two Authorization headers and joins two of any other. */
+/**
+ * Reads the raw headers: of two Authorization headers Node would keep the first, and it would join
+ * two of any other.
+ */
 function readCredentialHeaders(rawHeaders: readonly string[]): CredentialHeaders {
   const found: CredentialHeaders = {
     'x-sign': undefined,
@@ -131,7 +134,7 @@ function isCredentialHeader(name: string): name is Kind {
 function readSignature(headers: CredentialHeaders): PresentedCredentials['signature'] {
   const { 'x-sign': digest, 'x-sign-v2': hmac, 'x-nonce': nonce } = headers;
   const { 'x-client-id': clientId, 'x-timestamp': timestamp } = headers;
-  // A nonce alone asks for no signature: it may be a client's own.
+  // A nonce alone does not announce a signature: clients may use the header for other purposes.
   if (
     digest === undefined &&
     hmac === undefined &&

@@ -5,18 +5,18 @@ const PARAMETER = 'access_token';
 
 export interface SplitQuery {
   readonly token: string | undefined;
-  /** What is left for the upstream, as it came. */
+  /** The other parameters for the upstream, unchanged. */
   readonly rest: string;
 }
 
 /**
- * Takes `access_token` out of a query, in any spelling that the upstream would decode to it, so that a
- * token never travels on (RFC 6750 §5.3).
+ * Removes `access_token` from a query, in any spelling that the upstream would decode to it, so
+ * that the token never reaches the upstream (RFC 6750 §5.3).
  *
- * @throws ApiError `multiple_credentials` when it is there twice
+ * @throws ApiError `multiple_credentials` if the query has it twice
  */
 export function splitQueryToken(query: string): SplitQuery {
-  // Without an escape every name is as it is written.
+  // Without an escape, there is only one spelling of the name.
   if (!/[%+]/.test(query) && !query.includes(PARAMETER)) {
     return { token: undefined, rest: query };
   }
@@ -43,7 +43,7 @@ export function splitQueryToken(query: string): SplitQuery {
   return { token: tokens[0], rest: rest.join('&') };
 }
 
-/** What cannot be decoded is refused later, by whoever gives the query a meaning. */
+/** Leaves invalid escapes unchanged: a later check of the query rejects them. */
 function decode(text: string): string {
   if (!text.includes('%') && !text.includes('+')) {
     return text;

@@ -5,9 +5,9 @@ import { assertAnnouncedSize, hasBody } from '../http/request-body.ts';
 import type { HeldBody } from './held-bodies.ts';
 
 /**
- * The whole body. Chunks are counted as they come, so that no more than the limit is ever held.
+ * Reads the whole body. It counts each chunk, so that it never holds more than the limit.
  *
- * @throws ApiError `payload_too_large`, or why `held` has no room for it
+ * @throws ApiError `payload_too_large`, or an error of `held`
  */
 export async function readSignedBody(
   request: IncomingMessage,
@@ -25,7 +25,7 @@ export async function readSignedBody(
     const refuse = (refusal: unknown) => {
       request.off('data', onData);
       request.pause();
-      // What has arrived is dropped now, not when the reply is out.
+      // Frees the memory now, not after the reply.
       chunks.length = 0;
       reject(refusal);
     };
@@ -48,7 +48,7 @@ export async function readSignedBody(
       resolve(Buffer.concat(chunks, size));
     });
     request.once('error', reject);
-    // Nobody is left to read the answer; the promise must settle all the same.
+    // The caller has left and reads no reply, but the promise must settle.
     request.once('close', () => reject(new ApiError('illegal_argument')));
   });
 }

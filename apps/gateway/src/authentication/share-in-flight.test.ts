@@ -11,7 +11,7 @@ const alice: Principal = {
   scopes: new Set(),
 };
 
-/** A verifier whose answers come when the test says so. */
+/** A verifier whose results the test controls. */
 function createVerifier() {
   const running: PromiseWithResolvers<Principal | undefined>[] = [];
   const verify = shareInFlight(() => {
@@ -22,8 +22,8 @@ function createVerifier() {
   return { running, verify };
 }
 
-describe('verifications of one token at once', () => {
-  test('are one, and another token’s is its own', async () => {
+describe('concurrent verifications of a token', () => {
+  test('share one result per token', async () => {
     const { running, verify } = createVerifier();
     const answers = [verify('one'), verify('one'), verify('two')];
     expect(running).toHaveLength(2);
@@ -32,22 +32,22 @@ describe('verifications of one token at once', () => {
     expect(await Promise.all(answers)).toEqual([alice, alice, undefined]);
   });
 
-  test('CG-14 leave nothing behind: what comes after the answer is verified anew, good or bad', async () => {
+  test('CG-14 are not cached: a later request verifies the token again', async () => {
     const { running, verify } = createVerifier();
     const first = verify('token');
     running[0]?.resolve(alice);
     expect(await first).toBe(alice);
     const second = verify('token');
     expect(running).toHaveLength(2);
-    running[1]?.reject(new Error('away'));
-    await expect(second).rejects.toThrow('away');
+    running[1]?.reject(new Error('unavailable'));
+    await expect(second).rejects.toThrow('unavailable');
     const third = verify('token');
     expect(running).toHaveLength(3);
     running[2]?.resolve(undefined);
     expect(await third).toBeUndefined();
   });
 
-  test('CG-14 are not joined where the store is slow: its answer may be older than a revocation', async () => {
+  test('CG-14 are not shared when the store is slow: the result may precede a revocation', async () => {
     const { running, verify } = createVerifier();
     const slow = verify('token');
     await sleep(30);

@@ -1,28 +1,28 @@
 import type { AccessTokenVerifier, Principal } from '@gatehouse/identity';
 
-/** A verification that takes longer than this is not joined any more: the store is slow, and its answer old. */
+/** A longer verification is not shared: the store is slow, and its result may be outdated. */
 const JOINABLE_MILLISECONDS = 20;
 
 /**
- * Requests that bring a token while it is being verified share the one verification. A busy token costs a
- * store read for every round trip instead of one for every request; nothing is remembered beyond its answer,
- * so that a revocation, or a store that is away, shows at the next request.
+ * Concurrent requests with the same token share one verification. A busy token costs one store read
+ * per round trip instead of one per request. The result is not cached, so the next request notices
+ * a revocation or an unavailable store.
  */
 export function shareInFlight(verify: AccessTokenVerifier): AccessTokenVerifier {
-  // Two generations, and nothing is taken out of either: V8 replaces the table of a Map in which keys come and go
-  // and links the old one to the new, so that the collector carries all of them along.
+  // Two generations of maps, whose entries are never deleted. Constant deletion makes V8 chain old
+  // hash tables, which the garbage collector must then traverse.
   let young = new Map<string, Verification>();
-  let former = young;
-  let bornAt = 0;
+  let old = young;
+  let startedAt = 0;
 
   return (token) => {
     const now = performance.now();
-    if (now - bornAt >= JOINABLE_MILLISECONDS) {
-      former = young;
+    if (now - startedAt >= JOINABLE_MILLISECONDS) {
+      old = young;
       young = new Map();
-      bornAt = now;
+      startedAt = now;
     }
-    const joinable = young.get(token) ?? former.get(token);
+    const joinable = young.get(token) ?? old.get(token);
     if (joinable?.isRunning && now - joinable.startedAt < JOINABLE_MILLISECONDS) {
       return joinable.answer;
     }

@@ -3,9 +3,9 @@ import type { AuthenticationRequest, Signer, VerifiedBody } from './authenticato
 import type { HeldBody } from './held-bodies.ts';
 import type { PresentedSignature } from './presented-credentials.ts';
 
-/** What differs between the versions of the signature. All that they share is in signed-request.ts. */
+/** A version of the signature. signed-request.ts contains the steps that all versions share. */
 export interface SignatureScheme {
-  /** Whether the client may sign so: a setting of the client, which no request can change. */
+  /** Whether the client's settings allow this version. No request can change them. */
   accepts(client: Client): boolean;
   /** @throws AmbiguousTextError, ApiError */
   read(
@@ -15,22 +15,24 @@ export interface SignatureScheme {
   ): Promise<SignedRequest>;
 }
 
-/** The one reading of a signed request: what its signature covers is what is forwarded. */
+/**
+ * The interpretation of a signed request: the gateway forwards exactly what the signature covers.
+ */
 export interface SignedRequest {
-  /** To forward, without its `?`. */
+  /** The query to forward, without its `?`. */
   readonly query: string;
   readonly body: VerifiedBody | undefined;
-  /** Whether it may come again unchanged. */
+  /** Whether a client may send the request again unchanged. */
   readonly repeatable: boolean;
-  /** What is used up with the request in place of its signature. */
+  /** Used once instead of the signature. */
   readonly nonce: string | undefined;
   /**
-   * The one of the keys that made the signature. A refusal costs the same whoever the client is.
+   * Returns the key that made the signature. A failure takes the same time for every client.
    *
-   * @param client undefined for one that is unknown or may not sign so
+   * @param client undefined if it is unknown or may not use this version
    */
   findKey(secureKeys: readonly string[], client: Client | undefined): string | undefined;
-  /** @throws AmbiguousTextError when the signature may be that of a reply */
+  /** @throws AmbiguousTextError if the signature may belong to a reply */
   assertNotReplyEnvelope(): void;
   createSigner(client: Client, secureKey: string): Signer;
 }

@@ -11,7 +11,7 @@ import { readSignedText } from './signed-text.ts';
 
 /** Version 1, `X-Sign`: a digest over the query or the body, by the algorithm of the client. */
 export function createSignatureVersion1(dependencies: {
-  /** No MD5, and no signature twice. */
+  /** Rejects MD5 and repeated signatures. */
   readonly strict: boolean;
   readonly decoyKeys: readonly string[];
 }): SignatureScheme {
@@ -31,7 +31,8 @@ export function createSignatureVersion1(dependencies: {
           const input: SignatureInput = { algorithm, signedText, timestamp };
           const secureKey = findSigningKey(input, signature, secureKeys, nodeDigest);
           if (secureKey === undefined) {
-            // A refusal costs both digests, so that its time does not tell which one the client has, if any.
+            // A failure computes both digests, so that its time does not reveal the client's
+            // algorithm.
             const other = { ...input, algorithm: otherThan(algorithm) };
             findSigningKey(other, '', decoyKeys, nodeDigest);
           }
@@ -42,7 +43,7 @@ export function createSignatureVersion1(dependencies: {
           clientId,
           header: 'X-Sign',
           sign({ body: replied, timestamp: repliedAt }) {
-            // Without a body it could be reflected as a request that signs an empty text (CWE-301).
+            // An attacker could send it back as a request that signs an empty text (CWE-301).
             if (replied.length === 0) {
               return undefined;
             }

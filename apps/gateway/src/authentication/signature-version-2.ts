@@ -13,8 +13,8 @@ import { readSignedBody } from './read-signed-body.ts';
 import type { SignatureScheme } from './signature-scheme.ts';
 
 /**
- * Version 2, `X-Sign-V2`: an HMAC over all of the request that means something to the service. Every client may
- * use it, whatever its algorithm in version 1.
+ * Version 2, `X-Sign-V2`: an HMAC over every part of the request that the upstream interprets.
+ * Every client may use it, regardless of its algorithm in version 1.
  */
 export const signatureVersion2: SignatureScheme = {
   accepts: () => true,
@@ -44,7 +44,7 @@ export const signatureVersion2: SignatureScheme = {
       repeatable: false,
       nonce,
       findKey: (secureKeys) => findLinesKey(lines, sign, secureKeys, nodeHmac),
-      // The first signed line tells replies and requests apart.
+      // The first signed line distinguishes replies from requests.
       assertNotReplyEnvelope: () => undefined,
       createSigner: (client, secureKey) => ({
         clientId: client.clientId,

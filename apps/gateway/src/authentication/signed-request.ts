@@ -21,23 +21,24 @@ import { signatureVersion2 } from './signature-version-2.ts';
 export interface SignedRequestDependencies {
   readonly clients: ClientRegistry;
   readonly replayGuard: ReplayGuard;
-  /** Opens an account for the body of one request, by the caller's address. */
+  /** Accounts for the memory of one request's body, by the address of its caller. */
   readonly holdBody: (address: string) => HeldBody;
   readonly now: () => number;
   readonly toleranceMilliseconds: number;
-  /** No MD5, and no signature twice. */
+  /** Rejects MD5 and repeated signatures. */
   readonly strict: boolean;
 }
 
 /**
- * Method A, in both versions. Headers → timestamp → signed text → client → signature → address → first use. The
- * reply to whoever fails any of it is not signed.
+ * Method A, in both versions: headers → timestamp → signed text → client → signature → address →
+ * first use. If a step fails, the reply is not signed.
  */
 export function createSignedRequestAuthenticator(
   dependencies: SignedRequestDependencies,
 ): Authenticator {
   const { clients, replayGuard, holdBody, now, toleranceMilliseconds, strict } = dependencies;
-  // Tried where a key is missing, so that every refusal costs two signatures, known client or not.
+  // Stand in for missing keys, so that a failure always costs two signatures, even for unknown
+  // clients.
   const decoyKeys = [generateSecureKey(), generateSecureKey()];
   const schemes = {
     1: createSignatureVersion1({ strict, decoyKeys }),
@@ -68,7 +69,7 @@ export function createSignedRequestAuthenticator(
       throw new ApiError('invalid_signature', { headers: bearerChallenge() });
     }
     await readUnambiguously(signed.assertNotReplyEnvelope);
-    // Before the first use is bound: who replays from elsewhere must not use the signature up.
+    // Precedes the replay guard: an attacker at another address must not use up the signature.
     assertAllowedAddress(client, request.clientAddress);
     const use = await replayGuard.bind({
       clientId: client.clientId,

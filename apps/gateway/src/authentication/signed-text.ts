@@ -13,7 +13,9 @@ import type { AuthenticationRequest, VerifiedBody } from './authenticator.ts';
 import type { HeldBody } from './held-bodies.ts';
 import { readSignedBody } from './read-signed-body.ts';
 
-/** The one reading of a signed request: what its signature covers, and what is forwarded of it. */
+/**
+ * The interpretation of a signed request: what its signature covers, and what the gateway forwards.
+ */
 export interface SignedText {
   readonly part: SignedPart;
   readonly signedText: string | Uint8Array;
@@ -25,7 +27,7 @@ const FORM = 'application/x-www-form-urlencoded';
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * What the signature does not cover is refused, not dropped: a body beside a signed query, a query beside a
+ * Rejects the parts that the signature does not cover: a body with a signed query, a query with a
  * signed body.
  *
  * @throws AmbiguousTextError, ApiError `payload_too_large` or `service_unavailable`

@@ -1,4 +1,4 @@
-/** token68 (RFC 9110 §11.2): what every token of ours is made of, and nothing else is looked up. */
+/** token68 (RFC 9110 §11.2). Every token of Gatehouse matches; other texts are not looked up. */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 const MAXIMUM_TOKEN_LENGTH = 512;
 

@@ -8,7 +8,9 @@ import {
 } from './authenticator.ts';
 import { isTokenText } from './token-text.ts';
 
-/** Method B: a token that a signed request asked for, in `X-Access-Token` and nowhere else. */
+/**
+ * Method B: a token that a signed request obtained. Only the header `X-Access-Token` carries it.
+ */
 export function createXAccessTokenAuthenticator(dependencies: {
   readonly verifyXAccessToken: AccessTokenVerifier;
   readonly clients: ClientRegistry;

@@ -3,13 +3,15 @@ import type { ClientRegistry, RegisteredOrigins } from '@gatehouse/identity';
 import type { Reply } from '../http/reply.ts';
 
 /**
- * CORS for the origins that clients registered. A preflight names no client, so it is answered for an origin
- * of any; the reply to a verified request is readable for the origins of its own client only.
+ * CORS for registered origins. A preflight names no client, so an origin of any client gets a
+ * positive answer. Only the origins of the verified client can read the reply to a request.
  */
 export interface CrossOrigin {
-  /** The answer to a preflight of a registered origin; undefined for everything else. */
+  /**
+   * Returns the answer to a preflight from a registered origin, and undefined for other requests.
+   */
   answerPreflight(message: IncomingMessage): Promise<Reply | undefined>;
-  /** @param clientId undefined where nobody was verified */
+  /** @param clientId undefined if the request was not verified */
   replyHeaders(origin: string, clientId: string | undefined): Promise<readonly string[]>;
 }
 
@@ -57,7 +59,7 @@ export function createCrossOrigin(dependencies: {
       };
     },
     async replyHeaders(origin, clientId) {
-      // Where the store cannot say who registered what, nobody did; the reply itself is a 503 then.
+      // If the store is unavailable, no origin counts as registered. The reply is a 503 then.
       const isReadable = await isReadableFor(origin, clientId).catch(() => false);
       return isReadable
         ? [

@@ -4,14 +4,17 @@ import { ApiError } from '@gatehouse/api-envelope';
 import { sendContinue } from '@gatehouse/http-server';
 import type { BodyStream } from '../upstream/http1/outgoing-request.ts';
 
-/** Of a body, before a connection to the service is taken: nearly all are whole by then. */
+/**
+ * How much of a body is read before the request gets a connection. Most bodies are complete by
+ * then.
+ */
 const READ_AHEAD_BYTES = 64 * 1024;
 
 /**
- * The body of a request on its way to a service, counted: whole where it is small, so that a caller who sends it
- * slowly keeps no connection to the service meanwhile (CWE-400), and otherwise as a stream. The stream stands
- * between the two sockets, so that the end of the exchange with the service does not cut the caller's connection
- * before the reply is out.
+ * Reads the body to forward and enforces its limit. A small body is read completely, so that a slow
+ * caller does not occupy a connection to the upstream (CWE-400). A larger body becomes a stream. It
+ * separates the two sockets, so that the end of the exchange with the upstream does not close the
+ * caller's connection before the reply is sent.
  *
  * @throws ApiError `payload_too_large`
  */
@@ -38,9 +41,9 @@ export async function bodyToForward(
         resolve();
       },
     });
-    // It stays: after an early answer nobody listens to it any more, and an error without a listener ends the process.
+    // Never removed: after an early answer, an error without a listener would end the process.
     counted.on('error', reject);
-    // Nobody is left to read the answer; the promise must settle all the same.
+    // The caller has left and reads no reply, but the promise must settle.
     request.once('close', () => reject(new ApiError('illegal_argument')));
     sendContinue(request);
     request.pipe(counted);

@@ -14,15 +14,15 @@ export interface UpgradeRequest {
   readonly route: Route;
   readonly upstream: string;
   readonly verified: VerifiedRequest;
-  /** The normalised path. */
+  /** The normalized path. */
   readonly path: string;
   readonly clientAddress: string;
 }
 
-/** Opens the WebSocket at the service: with an internal token, as any request. */
+/** Opens the WebSocket to the upstream, with an internal token like any request. */
 export type UpgradeForwarder = (request: UpgradeRequest) => Promise<UpgradedConnection>;
 
-/** Of the handshake (RFC 6455 §4), what is the endpoints' own business. */
+/** Headers of the handshake (RFC 6455 §4) that concern only the two endpoints. */
 const handshakeHeaders = [
   'sec-websocket-key',
   'sec-websocket-version',
@@ -71,7 +71,7 @@ export function createUpgradeForwarder(dependencies: {
   };
 }
 
-/** Name, value, …: the head of the 101 for the caller. */
+/** The headers of the 101 reply for the caller: name, value, … */
 export function switchingHeaders({ headers }: UpgradedConnection): string[] {
   return [
     'Connection',
@@ -85,7 +85,7 @@ export function switchingHeaders({ headers }: UpgradedConnection): string[] {
   ];
 }
 
-/** Joins the two connections until one ends, or the credential does. */
+/** Connects the two sockets until one closes or the credential is no longer valid. */
 export function joinConnections(
   verified: VerifiedRequest,
   scope: string | undefined,

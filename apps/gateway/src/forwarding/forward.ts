@@ -1,7 +1,8 @@
 /**
- * Hands a verified request to the service behind its route and brings back the reply. Headers pass by
- * header-policy, bodies stream, who is calling goes into the internal token. One deadline bounds the whole
- * exchange, a caller who leaves ends it, nothing is sent twice. Deliberately not here: any trust decision.
+ * Forwards a verified request to the upstream of its route and returns the reply. header-policy
+ * selects the headers, and the internal token carries the identity of the caller. One deadline
+ * bounds the whole exchange. If the caller leaves, the exchange ends. Deliberately not here: any
+ * trust decision.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
@@ -23,10 +24,10 @@ export interface ForwardRequest {
   readonly response: ServerResponse;
   readonly observed: ObservedRequest;
   readonly route: Route;
-  /** The route's, which has one. */
+  /** The name of the route's upstream. */
   readonly upstream: string;
   readonly verified: VerifiedRequest;
-  /** The normalised path. */
+  /** The normalized path. */
   readonly path: string;
   readonly clientAddress: string;
 }
@@ -62,9 +63,9 @@ export function createForwarder(dependencies: {
       contentType: verified.body?.contentType,
     });
     const reading = bodyToSend(request);
-    // Without a turn of the event loop where there is no body.
+    // A request without a body does not wait for a turn of the event loop.
     const body = reading instanceof Promise ? await reading : reading;
-    // Whoever left by now is no longer told of: nobody would end the exchange, which may last as long as a stream.
+    // The close event is over if the caller has already left, so nothing would end the exchange.
     if (response.destroyed) {
       throw new Error('The caller left before its request was forwarded.');
     }
@@ -138,8 +139,9 @@ function toReply(
 ): Reply {
   const { status, body } = reply;
   if (status === 401 || status === 407) {
-    // It is our token that was refused: a 401 would make the caller throw away a good credential.
-    body.cancel(new Error('The service refused the internal token.'));
+    // The upstream rejected the internal token. A 401 would make the caller discard a good
+    // credential.
+    body.cancel(new Error('The service rejected the internal token.'));
     throw new ApiError('bad_gateway', { cause: new Error(`The service answered ${status}.`) });
   }
   const headers = repliedHeaders(reply.headers, translate);

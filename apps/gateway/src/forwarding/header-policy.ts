@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
- * Which headers cross the gateway. Towards the service: only those named here, so that a caller can set no
- * identity (X-User-Id, X-Auth-*, CVE-2025-64484), no other path or method (X-Original-URL,
- * X-HTTP-Method-Override, CVE-2026-40575), no origin (X-Forwarded-*, Forwarded, X-Real-IP), none of them
- * spelled with `_` either, and never its credentials. Towards the caller: all but those named below.
+ * The request headers that reach the upstream. All others are dropped: credentials, and headers
+ * with which a caller could set an identity (X-User-Id, X-Auth-*, CVE-2025-64484), another path or
+ * method (X-Original-URL, X-HTTP-Method-Override, CVE-2026-40575) or an origin (X-Forwarded-*,
+ * Forwarded, X-Real-IP), also spelled with `_`.
  */
 const forwardedRequestHeaders = [
   'accept',
@@ -23,8 +23,9 @@ const forwardedRequestHeaders = [
   'user-agent',
 ] as const;
 
+/** The reply headers that do not reach the caller. All others do. */
 const withheldReplyHeaders: ReadonlySet<string> = new Set([
-  // Hop by hop (RFC 9110 §7.6.1): they speak of the connection to the service.
+  // Hop-by-hop headers (RFC 9110 §7.6.1) describe the connection to the upstream.
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -34,26 +35,26 @@ const withheldReplyHeaders: ReadonlySet<string> = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
-  // Who answers behind the gateway is nobody's business (ASVS 13.4.6).
+  // They identify the software of the upstream (ASVS 13.4.6).
   'server',
   'via',
   'x-powered-by',
-  // Only the gateway signs; a service must not be able to forge it.
+  // Only the gateway signs. An upstream must not be able to forge a signature.
   'x-sign',
   'x-sign-v2',
   'x-timestamp',
-  // The gateway's callers have no session with the service, and its challenge is meant for the gateway.
+  // Callers have no session with the upstream, and its challenge is for the gateway.
   'set-cookie',
   'clear-site-data',
   'www-authenticate',
   'alt-svc',
-  // They make a browser load or follow what the service names, from the gateway's origin.
+  // They would make a browser load or follow URLs of the upstream from the gateway's origin.
   'link',
   'refresh',
-  // Only as public-location translates them.
+  // Sent only as translated by public-location.
   'content-location',
   'location',
-  // The gateway says these itself.
+  // The gateway sets these itself.
   'cache-control',
   'content-length',
   'pragma',
@@ -64,15 +65,15 @@ const withheldReplyHeaders: ReadonlySet<string> = new Set([
 export interface ForwardedRequestContext {
   readonly requestId: string;
   readonly clientAddress: string;
-  /** The gateway's own public address: never what a Host header says. */
+  /** From the public URL of the gateway, never from a Host header. */
   readonly publicHost: string;
   readonly publicScheme: string;
   readonly internalToken: string;
-  /** Replaces the request's own. */
+  /** Replaces the Content-Type of the request. */
   readonly contentType: string | undefined;
 }
 
-/** Name, value, …: what the service sees of a request. */
+/** The headers of a request for the upstream: name, value, … */
 export function forwardedHeaders(
   headers: IncomingHttpHeaders,
   context: ForwardedRequestContext,
@@ -92,7 +93,7 @@ export function forwardedHeaders(
   const nominated = nominatedHeaders(headers.connection);
   for (const name of forwardedRequestHeaders) {
     const value = name === 'content-type' ? (context.contentType ?? headers[name]) : headers[name];
-    // Not the type of the body: it may be signed, and says how the body is to be read (GW-18).
+    // Content-Type is never dropped: it may be signed, and it decides how to read the body (GW-18).
     const isDropped = name !== 'content-type' && nominated?.has(name) === true;
     if (typeof value === 'string' && !isDropped) {
       forwarded.push(name, value);
@@ -102,10 +103,10 @@ export function forwardedHeaders(
 }
 
 /**
- * Name, value, …: what the caller sees of a reply.
+ * The headers of a reply for the caller: name, value, …
  *
- * @param headers name in lower case, value, …
- * @param translate a location of the service → the public one; undefined: it is withheld
+ * @param headers name in lowercase, value, …
+ * @param translate returns the public URL of an upstream's location, or undefined to withhold it
  */
 export function repliedHeaders(
   headers: readonly string[],
@@ -131,7 +132,7 @@ export function repliedHeaders(
   return replied;
 }
 
-/** Of two, clients follow one or the other. */
+/** Clients differ in which of two locations they follow. */
 function isSingle(name: string, headers: readonly string[]): boolean {
   return headers.filter((text, index) => index % 2 === 0 && text === name).length === 1;
 }
@@ -147,8 +148,8 @@ function connectionIn(headers: readonly string[]): string | undefined {
 }
 
 /**
- * What a Connection header declares hop by hop. It can only take away from what would have been passed on:
- * verification is over by then, and what the gateway sets is never asked (CVE-2025-48865).
+ * The headers that a Connection header declares hop-by-hop. It can only remove headers of the
+ * caller: it affects neither verification nor the headers that the gateway sets (CVE-2025-48865).
  */
 function nominatedHeaders(connection: string | undefined): ReadonlySet<string> | undefined {
   if (connection === undefined || /^(keep-alive|close)$/i.test(connection)) {

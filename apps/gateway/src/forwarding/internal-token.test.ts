@@ -22,7 +22,7 @@ function createIssuer(now: () => number) {
 }
 
 describe('createInternalTokenIssuer', () => {
-  test('reuses a token for half of its life, never longer', async () => {
+  test('reuses a token for half of its lifetime, never longer', async () => {
     let now = 1_700_000_000_000;
     const issue = createIssuer(() => now);
     const first = await issue(principal, 'device-service');
@@ -43,7 +43,7 @@ describe('createInternalTokenIssuer', () => {
       [{ ...principal, scopes: new Set(['device:read', 'device:write']) }, 'device-service'],
       [{ ...principal, clientId: 'demo","demo' }, 'device-service'],
     ];
-    // One after the other, and round again: a token can only be mistaken for one that is at hand.
+    // Two rounds: in the second one, every token is cached and could be confused with another.
     const tokens = new Set<string>();
     for (const [verified, audience] of [...callers, ...callers]) {
       const token = await issue(verified, audience);
@@ -59,20 +59,20 @@ describe('createInternalTokenIssuer', () => {
     expect(tokens.size).toBe(callers.length);
   });
 
-  test('makes the next caller try again when the key could not be had', async () => {
-    let away = true;
+  test('tries again for the next caller after the key was unavailable', async () => {
+    let isUnavailable = true;
     const issue = createInternalTokenIssuer({
       issuer: 'http://localhost:8844',
       signingKey: async () => {
-        if (away) {
-          throw new Error('away');
+        if (isUnavailable) {
+          throw new Error('unavailable');
         }
         return { kid: 'k', privateKey } as SigningKey;
       },
       now: Date.now,
     });
-    await expect(issue(principal, 'device-service')).rejects.toThrow('away');
-    away = false;
+    await expect(issue(principal, 'device-service')).rejects.toThrow('unavailable');
+    isUnavailable = false;
     await expect(issue(principal, 'device-service')).resolves.toMatch(/^ey/);
   });
 });

@@ -4,11 +4,13 @@ import { SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 
 const LIFETIME_SECONDS = 60;
-/** A service gets every token with at least half of its life left. */
+/** Every token that an upstream gets is valid for at least half of its lifetime. */
 const REUSE_MILLISECONDS = 30_000;
 const MAXIMUM_ENTRIES = 10_000;
 
-/** The token that tells a service who is calling (RFC 9068). It trusts nothing else. At hand, or to be made. */
+/**
+ * Returns the token that tells an upstream who the caller is (RFC 9068), from a cache if possible.
+ */
 export type InternalTokenIssuer = (
   principal: Principal,
   audience: string,
@@ -24,7 +26,7 @@ export function createInternalTokenIssuer(dependencies: {
     max: MAXIMUM_ENTRIES,
   });
 
-  // Requests that share a verification share its principal, one after the other.
+  // Consecutive requests that share a verification have the same principal object.
   let last: { principal: Principal | undefined; audience: string; key: string } = {
     principal: undefined,
     audience: '',
@@ -64,7 +66,7 @@ export function createInternalTokenIssuer(dependencies: {
   };
 }
 
-/** The same text for principals that are the same. */
+/** Equal principals have equal keys. */
 function keyOf({ clientId, subject, orgId, scopes }: Principal, audience: string): string {
   return JSON.stringify([audience, clientId, subject, orgId, ...scopes]);
 }

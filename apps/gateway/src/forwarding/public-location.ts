@@ -1,20 +1,23 @@
 export interface LocationContext {
-  /** Base URL of the service. */
+  /** Base URL of the upstream. */
   readonly upstreamUrl: string;
-  /** The gateway's own base URL. */
+  /** Base URL of the gateway. */
   readonly publicUrl: string;
   /** Path and query of the request. */
   readonly target: string;
 }
 
-/** Of a URI reference (RFC 3986 §2). Browsers read a backslash as a slash, and drop tabs. */
+/**
+ * The characters of a URI reference (RFC 3986 §2). Browsers read a backslash as a slash and drop
+ * tabs.
+ */
 const REFERENCE = /^[!#-;=?-[\]_a-z~]+$/i;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const ABSOLUTE = /^https?:\/\/[^/?#]/i;
 
 /**
- * What a caller may learn of a service's Location: the public URL of the same resource, or undefined. Another
- * origin is withheld: clients that follow it send `X-Access-Token` and signatures along, which no client strips.
+ * Translates the Location of an upstream to the public URL of the same resource. Returns undefined
+ * for another origin: clients that follow it would send `X-Access-Token` and signatures there.
  */
 export function publicLocation(value: string, context: LocationContext): string | undefined {
   if (!REFERENCE.test(value) || (SCHEME.test(value) && !ABSOLUTE.test(value))) {
@@ -36,14 +39,15 @@ export function publicLocation(value: string, context: LocationContext): string 
   }
   const inside = afterOrigin(url).slice(prefix.length);
   const path = pathOf(gateway) + (inside.startsWith('/') ? inside : `/${inside}`);
-  // A path that begins with two slashes would be read as another host, also where it does so only without the prefix.
+  // Clients read a path that begins with two slashes as a host, even if removing the prefix made it
+  // so.
   if (ABSOLUTE.test(value) || value.startsWith('//') || path.startsWith('//')) {
     return gateway.origin + path;
   }
   return prefix === '' && pathOf(gateway) === '' ? value : path;
 }
 
-/** Without the slash of a URL that has no path. */
+/** Returns an empty path for a URL without a path. */
 function pathOf({ pathname }: URL): string {
   return pathname === '/' ? '' : pathname;
 }

@@ -1,12 +1,12 @@
 import type { Writable } from 'node:stream';
 import type { VerifiedRequest } from '../authentication/authenticator.ts';
 
-/** G1: a revoked credential is refused within a second, also where its reply is still open. */
+/** A revocation takes effect within a second, even while a reply is open. */
 const INTERVAL_MILLISECONDS = 900;
 
 /**
- * Verifies the credential again while a stream is open, and breaks the stream off when it is not good any
- * more, or when the store cannot say.
+ * Verifies the credential periodically while a stream is open. Closes the stream when the
+ * credential is no longer valid, or when the store is unavailable.
  *
  * @param open emits `close` at its end
  */

@@ -3,8 +3,8 @@ import { isIP } from 'node:net';
 import { type AddressMatcher, unmappedAddress } from '@gatehouse/http-server';
 
 /**
- * Who the caller is: the peer, or, where the peer is a trusted proxy, the nearest address in X-Forwarded-For
- * that is none. Whatever stands left of it was written by a stranger and means nothing.
+ * The address of the caller: the peer or, if the peer is a trusted proxy, the nearest address in
+ * X-Forwarded-For that is not a trusted proxy. Addresses to the left of it are not trustworthy.
  */
 export function clientAddress(request: IncomingMessage, isTrustedProxy: AddressMatcher): string {
   let address = unmappedAddress(request.socket.remoteAddress ?? '');

@@ -1,18 +1,18 @@
 import { type ApiError, failureEnvelope } from '@gatehouse/api-envelope';
 import type { StreamedBody } from './streamed-body.ts';
 
-/** What goes back to the caller, before it is written. */
+/** A reply to the caller, before it is written. */
 export interface Reply {
   readonly status: number;
-  /** Name, value, name, value, … The reply's own list: what all replies carry is added to it. */
+  /** Name, value, name, value, … The pipeline appends the headers of all replies. */
   readonly headers: string[];
-  /** Undefined: the reply has none (204, 304, the reply to a HEAD). */
+  /** Undefined: the reply has no body (204, 304, the reply to a HEAD). */
   readonly body: Buffer | StreamedBody | undefined;
-  /** It may stay open for long: server-sent events. */
+  /** The reply may stay open for long: server-sent events. */
   readonly isOpenEnded?: boolean;
 }
 
-/** On every reply: what the gateway answers is for this caller only, and is what it says it is. */
+/** On every reply: caches must not store it, and browsers must not guess its type. */
 export const protectiveHeaders: readonly string[] = [
   'Cache-Control',
   'no-store',
@@ -20,7 +20,7 @@ export const protectiveHeaders: readonly string[] = [
   'nosniff',
 ];
 
-/** The one place that words a failure. */
+/** All error replies are created here. */
 export function failureReply(error: ApiError, now: number): Reply {
   return {
     status: error.status,

@@ -6,14 +6,14 @@ export interface BodySink {
   fail(error: unknown): void;
 }
 
-/** The body of a reply that still arrives from an upstream service. */
+/** The body of a reply that is arriving from an upstream. */
 export interface StreamedBody {
-  /** The Content-Length of the reply, where it has one. */
+  /** The Content-Length of the reply, if it has one. */
   readonly announcedLength: string | undefined;
   /** The whole body, if it is already complete. */
   arrived(): Buffer | undefined;
   connect(sink: BodySink): void;
   resume(): void;
-  /** Ends the exchange with the upstream; the sink fails with the error. */
+  /** Ends the exchange with the upstream. The sink fails with the error. */
   cancel(error: Error): void;
 }

@@ -1,10 +1,11 @@
 /**
- * What the gateway counts and measures, beside what every server does. Labels are names of the route table, kinds
- * of credential and codes of the catalogue: nothing that a caller chooses (SL-08).
+ * The metrics of the gateway, in addition to those of every server. Labels are names of the route
+ * table, kinds of credential and codes of the catalogue, never values that a caller chooses
+ * (SL-08).
  *
  *   observe-authenticator ─▶ verified      request-limits ─▶ limited      audit trail ─▶ audited
  *   watch-revocations ─▶ revocations, every five seconds
- *   observeRequests ─▶ requested           upstreams ─▶ watchUpstreams, read when somebody asks
+ *   observeRequests ─▶ requested           upstreams ─▶ watchUpstreams, read for each scrape
  */
 import { errorCatalogue } from '@gatehouse/api-envelope';
 import {
@@ -23,19 +24,19 @@ import type { RevocationObserver } from './watch-revocations.ts';
 export interface GatewayMetrics {
   readonly requested: RequestObserver;
   readonly verified: (verification: Verification) => void;
-  /** A request that was refused because a limit was reached: `client`, `address`, or the route's own. */
+  /** Counts a rejected request. The limit is `client`, `address` or the name of an operation. */
   readonly limited: (limit: string) => void;
   readonly audited: (event: AuditEvent) => void;
   readonly revocations: RevocationObserver;
-  /** Once: what the pools of connections do is read from now on. */
+  /** Called once. Registers the metrics of the connection pools. */
   watchUpstreams(upstreams: ReadonlyMap<string, Upstream>): void;
 }
 
 const VERIFICATION_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.01, 0.05, 0.5] as const;
-/** What is promised: 0.1 for 99 of 100, and 1 always. */
+/** The promise: 0.1 in 99 of 100 cases, and always 1. */
 const REVOCATION_BUCKETS_SECONDS = [0.005, 0.025, 0.05, 0.1, 0.25, 1] as const;
 const UPSTREAM_BUCKETS_SECONDS = [0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5, 15] as const;
-/** Of operations that are not in the route table. */
+/** Operations that are not in the route table. */
 const ownOperations = ['preflight', 'protected-resource'] as const;
 
 export function createGatewayMetrics(
@@ -65,7 +66,7 @@ function createRequestObserver(
   });
   const upstream = registry.histogram({
     name: 'gatehouse_upstream_duration_seconds',
-    help: 'Until the head of the reply of the service behind was here, or its failure known.',
+    help: 'Time until the head of the reply arrived from the upstream, or the request failed.',
     labels: { operation: operations },
     buckets: UPSTREAM_BUCKETS_SECONDS,
   });
@@ -80,7 +81,7 @@ function createRequestObserver(
 function createVerificationObserver(registry: MetricsRegistry): GatewayMetrics['verified'] {
   const durations = registry.histogram({
     name: 'gatehouse_verification_duration_seconds',
-    help: 'How long a credential took to verify; for a signature, with the body it covers.',
+    help: 'Time to verify a credential. For a signature, this includes reading the body.',
     labels: { credential: credentialKinds, result: ['accepted', 'refused', 'unavailable'] },
     buckets: VERIFICATION_BUCKETS_SECONDS,
   });
@@ -90,7 +91,7 @@ function createVerificationObserver(registry: MetricsRegistry): GatewayMetrics['
 function createLimitObserver(registry: MetricsRegistry): GatewayMetrics['limited'] {
   const refusals = registry.counter({
     name: 'gatehouse_throttle_refusals_total',
-    help: 'Requests that were refused because a limit was reached.',
+    help: 'Requests that were rejected because of a rate limit.',
     labels: { limit: ['client', 'address', 'operation'] },
   });
   return (limit) => {
@@ -102,12 +103,12 @@ function createLimitObserver(registry: MetricsRegistry): GatewayMetrics['limited
 function createAuditObserver(registry: MetricsRegistry): GatewayMetrics['audited'] {
   const tokens = registry.counter({
     name: 'gatehouse_tokens_issued_total',
-    help: 'Tokens that were issued.',
+    help: 'Issued tokens.',
     labels: { grant: ['signed_request'] },
   });
   const replays = registry.counter({
     name: 'gatehouse_replay_refusals_total',
-    help: 'Credentials that were refused because they had been used before.',
+    help: 'Credentials that were rejected because they had been used before.',
     labels: { credential: ['signature'] },
   });
   return (event) => {
@@ -122,7 +123,7 @@ function createAuditObserver(registry: MetricsRegistry): GatewayMetrics['audited
 function createRevocationObserver(registry: MetricsRegistry): RevocationObserver {
   const durations = registry.histogram({
     name: 'gatehouse_revocation_seconds',
-    help: 'How long this gateway still accepted a canary credential after its revocation was stored.',
+    help: 'Time from storing a revocation until this gateway rejected the canary credential.',
     labels: { kind: canaryKinds },
     buckets: REVOCATION_BUCKETS_SECONDS,
   });
@@ -145,7 +146,7 @@ function createRevocationObserver(registry: MetricsRegistry): RevocationObserver
 function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, Upstream>): void {
   registry.collect({
     name: 'gatehouse_upstream_requests',
-    help: 'Requests to a service behind: running, or waiting for a connection.',
+    help: 'Requests to an upstream: running, or waiting for a connection.',
     type: 'gauge',
     read: () =>
       loads(upstreams).flatMap(({ labels, load }) => [
@@ -155,7 +156,7 @@ function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, 
   });
   registry.collect({
     name: 'gatehouse_upstream_circuit_open',
-    help: '1 while a service does not answer and requests for it are rejected at once.',
+    help: '1 while an upstream does not answer and the gateway rejects requests for it at once.',
     type: 'gauge',
     read: () =>
       [...upstreams].map(([upstream, { circuit }]) => ({
@@ -165,7 +166,7 @@ function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, 
   });
   registry.collect({
     name: 'gatehouse_upstream_connections',
-    help: 'Connections to a service behind: open, and of them free.',
+    help: 'Connections to an upstream: all open ones, and the free ones.',
     type: 'gauge',
     read: () =>
       loads(upstreams).flatMap(({ labels, load }) => [

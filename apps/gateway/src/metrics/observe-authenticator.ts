@@ -4,12 +4,12 @@ import type { CredentialKind } from '../routes/route.ts';
 
 export interface Verification {
   readonly credential: CredentialKind;
-  /** Unavailable: nobody can say, because something this needs is away. */
+  /** Unavailable: verification was impossible, for example because the store is unavailable. */
   readonly result: 'accepted' | 'refused' | 'unavailable';
   readonly seconds: number;
 }
 
-/** An authenticator that tells how long it took. Its promise is passed on: nobody waits longer for it. */
+/** Wraps an authenticator to measure its time. It returns the same promise, so it adds no delay. */
 export function observeAuthenticator(
   credential: CredentialKind,
   authenticator: Authenticator,

@@ -11,7 +11,7 @@ export interface RevocationObserver {
 /**
  * Measures every few seconds how long this gateway takes to enforce a revocation of each kind.
  *
- * @returns stops it
+ * @returns a function that stops the measurements
  */
 export function watchRevocations(
   canary: RevocationCanary,

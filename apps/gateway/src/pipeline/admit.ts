@@ -20,15 +20,15 @@ export interface AdmissionDependencies {
   readonly limits: RequestLimits;
 }
 
-/** What is found out about a request on its way, for its reply and its log line, however it ends. */
+/** Facts that the stages collect about a request, for its reply and its log line. */
 export interface RequestState {
   readonly message: IncomingMessage;
   readonly notes: RequestNotes;
-  /** The peer, or who a trusted proxy says it is. */
+  /** The address of the peer, or the one that a trusted proxy reports. */
   readonly clientAddress: string;
-  /** Good or bad. */
+  /** Whether the request has a credential, good or bad. */
   hasCredential: boolean;
-  /** Once verified. */
+  /** Set after verification. */
   verified: VerifiedRequest | undefined;
   readonly appliedLimits: AppliedLimit[];
 }
@@ -55,8 +55,8 @@ export interface Admitted {
 }
 
 /**
- * Who calls, and how often they may: match → address limit → authenticate → client limit. The same for
- * requests and for upgrades.
+ * Identifies the caller and applies the rate limits: match → address limit → authenticate → client
+ * limit. Requests and upgrades share these steps.
  *
  * @throws ApiError
  */
@@ -97,8 +97,9 @@ export async function admit(
 }
 
 /**
- * What a refusal costs: a request that was not verified counts against its address. That the address is over
- * its limit then is the answer.
+ * Counts an unverified request against the limit of its address.
+ *
+ * @returns the error to send: `too_many_requests` if the address exceeds its limit
  */
 export async function countFailure(
   error: ApiError,

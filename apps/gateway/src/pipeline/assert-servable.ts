@@ -5,11 +5,15 @@ import { transferEncodingProblem } from '@gatehouse/http-server';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const served: ReadonlySet<string> = new Set(METHODS);
 
-/** Nothing is built from it, but what stands behind may believe it: no user information, no empty name. */
+/**
+ * The gateway does not use Host, but an upstream might trust it: no user information, no empty
+ * name.
+ */
 const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
 /**
- * What no route ever serves, refused before anything else. It discloses no route, so it needs no credential.
+ * Rejects requests that no route can serve, before any other check. This needs no credential,
+ * because it does not disclose routes.
  *
  * @throws ApiError
  */
@@ -42,7 +46,7 @@ export function assertServable(
   }
 }
 
-/** Node keeps the first and says nothing (RFC 9112 §3.2). */
+/** Node would silently keep the first one (RFC 9112 §3.2). */
 function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -53,7 +57,7 @@ function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   return hosts > 1;
 }
 
-/** Closes, too: where this ends and the next request begins may be what is in doubt. */
+/** Also closes the connection, because the boundary to the next request may be unclear. */
 function refusal(property: string, message: string): ApiError {
   return new ApiError('illegal_argument', {
     message: `${property}: ${message}`,

@@ -4,15 +4,15 @@ import { bearerChallenge } from '../authentication/challenge.ts';
 import type { Route } from '../routes/route.ts';
 
 /**
- * Whether this caller may use this route. Whose device it is, the device service decides.
+ * Checks whether the caller may use the route. The device service decides who owns a device.
  *
- * @throws ApiError `unauthorized` for a kind of credential the route does not take, `access_denied` for a
- *   missing scope
+ * @throws ApiError `unauthorized` for a kind of credential that the route does not accept,
+ *   `access_denied` for a missing scope
  */
 export function authorize(verified: VerifiedRequest, route: Route): void {
   if (!route.credentials.includes(verified.kind)) {
     throw new ApiError('unauthorized', {
-      message: 'This operation takes another kind of credential.',
+      message: 'This operation does not accept this kind of credential.',
       headers: bearerChallenge(),
     });
   }

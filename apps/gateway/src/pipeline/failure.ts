@@ -4,22 +4,22 @@ import { StoreUnavailableError } from '@gatehouse/store';
 import { bearerChallenge } from '../authentication/challenge.ts';
 import { CircuitOpenError } from '../upstream/circuit-open-error.ts';
 
-/** Whatever was thrown, as the catalogue has it. */
+/** Converts any thrown value to an error of the catalogue. */
 export function toFailure(thrown: unknown): ApiError {
   return thrown instanceof StoreUnavailableError ? serviceUnavailable(thrown) : toApiError(thrown);
 }
 
-export function noteFailure(error: ApiError, notes: RequestNotes, callerIsGone: boolean): void {
+export function noteFailure(error: ApiError, notes: RequestNotes, hasCallerLeft: boolean): void {
   notes.code = error.code;
-  // A caller that left is no fault of ours.
-  if (error.status >= 500 && !callerIsGone && !(error.cause instanceof CircuitOpenError)) {
+  // If the caller has left, the failure is not an error of the gateway.
+  if (error.status >= 500 && !hasCallerLeft && !(error.cause instanceof CircuitOpenError)) {
     notes.err = error.cause ?? error;
   }
 }
 
 /**
- * 401 and 403 always say how to authenticate (RFC 9110 §15.5.2), and every challenge where to ask for a token
- * (RFC 9728 §5.1).
+ * Adds a challenge to every 401 and 403 (RFC 9110 §15.5.2), and to every challenge the URL of the
+ * resource metadata (RFC 9728 §5.1).
  */
 export function withChallenge(error: ApiError, metadataUrl: string): ApiError {
   const given = error.headers['WWW-Authenticate'];

@@ -1,9 +1,12 @@
 /**
- * The life of a request, as one list of stages. Each stage answers or throws an ApiError; whatever was
- * thrown becomes a reply in one place, and every reply is sealed and written the same way.
+ * The stages of a request. Each stage returns a reply or throws an ApiError. One place turns errors
+ * into replies, and every reply is sealed and written in the same way.
  *
- *   refuse-early → target → (preflight, public document) → admit: match → limit → authenticate → limit
- *     → authorize → forward, or answer here → seal → write           handle-upgrade: the same, up to authorize
+ *   assert-servable → target → (preflight, public document)
+ *     → admit: match → address limit → authenticate → client limit
+ *     → authorize → forward, or a local operation → seal → write
+ *
+ * handle-upgrade uses the same stages up to authorize.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
@@ -70,7 +73,7 @@ async function handle(
   if (signer !== undefined) {
     reply = await dependencies.sealReply(reply, signer).catch(async (thrown: unknown) => {
       const refusal = await refuse(thrown, state, response, dependencies);
-      // Without a store, a second claim would only make the caller wait longer for an unsigned 503.
+      // Without the store, a second claim would only delay the unsigned 503.
       return thrown instanceof StoreUnavailableError
         ? refusal
         : dependencies.sealReply(refusal, signer).catch(() => refusal);
@@ -98,7 +101,7 @@ async function answer(
   const { message } = state;
   assertServable(message);
   const target = parseRequestTarget(message.url ?? '');
-  const open = answerAnybody(state, target, dependencies);
+  const open = answerPublic(state, target, dependencies);
   if (open !== undefined) {
     const reply = await open;
     if (reply !== undefined) {
@@ -125,13 +128,13 @@ async function answer(
   }
   const operation = dependencies.localOperations.get(route.operation);
   if (operation === undefined) {
-    throw new Error(`Nobody answers ${route.operation}.`);
+    throw new Error(`The route ${route.operation} has neither an upstream nor a local operation.`);
   }
   return operation({ message, verified, clientAddress: state.clientAddress });
 }
 
-/** What needs no credential: preflights, which carry none (Fetch §4.8), and the resource's public document. */
-function answerAnybody(
+/** Answers requests that need no credential: preflights (Fetch §4.8) and the resource metadata. */
+function answerPublic(
   state: RequestState,
   target: RequestTarget,
   { protectedResource, crossOrigin, limits }: PipelineDependencies,
@@ -153,7 +156,7 @@ function answerAnybody(
     : undefined;
 }
 
-/** Only after authentication: a stranger does not learn which routes there are. */
+/** Runs only after authentication, so that unauthenticated callers cannot discover routes. */
 function answerUnrouted({ method }: IncomingMessage, match: RouteMatch): Reply {
   if (match === undefined || match.route !== undefined) {
     throw new ApiError('not_found', { message: 'There is no such operation.' });

@@ -23,8 +23,8 @@ export interface UpgradeDependencies extends PipelineDependencies {
 }
 
 /**
- * `Upgrade: websocket` on a route that allows it: the same stages as for a request, then two joined
- * connections. Every other upgrade stays an ordinary request, which `assertServable` refuses.
+ * Handles `Upgrade: websocket` on a route that allows it: the same stages as for a request, then
+ * two connected sockets. Any other upgrade is an ordinary request, which `assertServable` rejects.
  *
  * @param observe gives the request its id and log line
  */
@@ -35,7 +35,7 @@ export function createUpgradeHandler(
   return {
     accepts: (request) => findWebSocketRoute(request, dependencies.routes) !== undefined,
     handle(request, socket, head) {
-      // Anything that breaks before somebody listens must not end the process.
+      // An error without a listener would end the process.
       socket.on('error', () => socket.destroy());
       if (!(socket instanceof Socket)) {
         socket.destroy();

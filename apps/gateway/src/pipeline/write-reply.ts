@@ -4,14 +4,17 @@ import type { Reply } from '../http/reply.ts';
 import { hasBody } from '../http/request-body.ts';
 import type { StreamedBody } from '../http/streamed-body.ts';
 
-/** A body up to here goes out in one write with its head: as text, since Node joins no Buffer to a head. */
+/**
+ * Node sends a head and a body in one write only if the body is text. Larger bodies are not
+ * converted.
+ */
 const JOINED_BYTES = 16 * 1024;
 
 /**
- * Writes a reply whose stages are all over. A body that broke off breaks the connection too, so that nobody
- * takes half of it for the whole.
+ * Writes a finished reply. If the body ends early, the connection breaks too, so that the caller
+ * does not treat a part as the whole.
  *
- * @returns a promise only where something is left to be waited for
+ * @returns a promise only if writing must wait
  */
 export function writeReply(
   { status, headers, body, isOpenEnded }: Reply,
@@ -21,7 +24,7 @@ export function writeReply(
   if (response.destroyed) {
     return undefined;
   }
-  // What is left of an unread body must never be parsed as the next request (CWE-444).
+  // The rest of an unread body must never be parsed as the next request (CWE-444).
   const unread = hasBody(request) && !request.complete;
   if (unread) {
     headers.push('Connection', 'close');
@@ -50,7 +53,7 @@ export function writeReply(
     }
     response.writeHead(status, headers);
     if (isOpenEnded === true) {
-      // It may have nothing to say for a while: its head must not wait for that.
+      // The first data may arrive much later. The head must not wait for it.
       response.flushHeaders();
     }
     stream(body, response);

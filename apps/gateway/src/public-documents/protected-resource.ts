@@ -1,18 +1,18 @@
 import { deviceScopes } from '@gatehouse/identity';
 import { protectiveHeaders, type Reply } from '../http/reply.ts';
 
-/** RFC 9728: which authorization server a client asks for a token for this resource. */
+/** The metadata that names the authorization server of this resource (RFC 9728). */
 export interface ProtectedResource {
-  /** Of the document, for `resource_metadata` in a challenge (RFC 9728 §5.1). */
+  /** The URL of the document, for `resource_metadata` in a challenge (RFC 9728 §5.1). */
   readonly metadataUrl: string;
-  /** The document, for anybody; undefined for any other request. */
+  /** Returns the document, or undefined for another request. */
   answer(method: string, path: string): Reply | undefined;
 }
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
 export function createProtectedResource(settings: {
-  /** The gateway's own public address: the resource's identifier. */
+  /** The public URL of the gateway, which identifies the resource. */
   readonly publicUrl: string;
   readonly authorizationServerUrl: string;
   readonly acceptQueryToken: boolean;

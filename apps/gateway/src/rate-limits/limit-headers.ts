@@ -3,7 +3,7 @@ import type { RateLimit, Verdict } from '@gatehouse/store';
 
 /** One limit that a request was counted against. */
 export interface AppliedLimit {
-  /** In quotation marks, as it stands in the headers. */
+  /** In quotation marks, as in the headers. */
   readonly name: string;
   readonly policy: string;
   readonly verdict: Verdict;
@@ -13,7 +13,7 @@ export function limitPolicy(name: string, { requests, windowSeconds }: RateLimit
   return `"${name}";q=${requests};w=${windowSeconds}`;
 }
 
-/** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-08): quota, window; remaining, time. */
+/** Adds `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-08). */
 export function addLimitHeaders(
   headers: string[],
   applied: readonly AppliedLimit[],

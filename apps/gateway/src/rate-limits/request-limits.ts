@@ -1,12 +1,13 @@
 /**
- * How much a caller may ask: verified traffic by client, everything else by address.
+ * Rate limits: verified requests count against their client, all others against their address
+ * group.
  *
- *   pipeline ─▶ request-limits (which key, which limit) ─▶ rate limiter (packages/store: leases of a count)
- *                └ limit-headers (RateLimit, Retry-After)   addressGroup of http-server (which addresses count together)
+ *   pipeline ─▶ request-limits (selects key and limit) ─▶ rate limiter (packages/store)
+ *                ├ limit-headers (RateLimit, Retry-After)
+ *                └ addressGroup of http-server (addresses that count together)
  *
  * Deliberately not here: sign-in attempts, which the authorization server counts.
  */
-
 import { addressGroup } from '@gatehouse/http-server';
 import { createRateLimiter, type RateLimit, type RateLimiter, type Store } from '@gatehouse/store';
 import type { Route } from '../routes/route.ts';
@@ -14,16 +15,19 @@ import { type AppliedLimit, limitPolicy, tooManyRequests } from './limit-headers
 
 export interface RequestLimits {
   /**
-   * Before anything is verified: an address that is known to be over its limit costs no store read more. But
-   * a request that brings a credential is still verified, so that the noise of others behind an address does
-   * not shut out its good clients, until too many credentials of that address were bad.
+   * Runs before verification: the requests of an address that is known to exceed its limit cost no
+   * more store reads. Requests with a credential are still verified until too many credentials of
+   * that address were bad. Otherwise one caller could block all clients that share its address.
    *
    * @throws ApiError `too_many_requests`
    */
   assertAddressOpen(address: string, hasCredential: boolean, applied: AppliedLimit[]): void;
   /** Counts a request that was not verified. @throws ApiError `too_many_requests` */
   countAddress(address: string, hasCredential: boolean, applied: AppliedLimit[]): Promise<void>;
-  /** Counts a verified request, for its client and, where the route has a limit, its operation. @throws likewise */
+  /**
+   * Counts a verified request for its client and, if the route has a limit, for its operation.
+   * @throws ApiError `too_many_requests`
+   */
   countClient(
     clientId: string,
     route: Route | undefined,
@@ -33,7 +37,7 @@ export interface RequestLimits {
 
 interface NamedLimiter extends RateLimiter, Pick<AppliedLimit, 'name' | 'policy'> {}
 
-/** Of an address, this many times its limit of requests. */
+/** The limit of bad credentials per address, as a multiple of its limit of requests. */
 const BAD_CREDENTIALS_FACTOR = 10;
 
 export function createRequestLimits(dependencies: {
@@ -42,7 +46,7 @@ export function createRequestLimits(dependencies: {
   readonly client: RateLimit;
   readonly address: RateLimit;
   readonly routes: readonly Route[];
-  /** Hears which limit a request was refused by. */
+  /** Called with the limit that rejected a request. */
   readonly onRefused?: (limit: string) => void;
 }): RequestLimits {
   const { now, routes, onRefused } = dependencies;
@@ -77,7 +81,7 @@ export function createRequestLimits(dependencies: {
   ): void {
     applied.push({ name, policy, verdict });
     if (!verdict.allowed) {
-      // The name is quoted, as the headers have it.
+      // Removes the quotation marks that the headers need.
       onRefused?.(name.slice(1, -1));
       throw tooManyRequests(verdict, now());
     }

@@ -33,7 +33,7 @@ const issueAccessToken: Route = {
 export const deviceRoutes: readonly Route[] = [
   issueAccessToken,
   ...routes.map(({ method, path, operation }): Route => {
-    // A scope that no client can get would not compile.
+    // The type rejects a scope that no client can get.
     const scope: Scope = operation.scope;
     const bodyLimitBytes = operation.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES;
     return { ...shared, operation: operation.name, method, path, scope, bodyLimitBytes };

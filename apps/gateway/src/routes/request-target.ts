@@ -1,36 +1,36 @@
 import { type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
 
 /**
- * The one reading of a request line's target. Matching, signing and forwarding all use it, so that nobody
- * can be authorised for one path and served another (GHSA-p224-6x5r-fjpm and its kind).
+ * The interpretation of a request target. Matching, signing and forwarding all use it. Otherwise a
+ * caller might be authorized for one path and served another (as in GHSA-p224-6x5r-fjpm).
  */
 export interface RequestTarget {
-  /** Every segment decoded once and encoded anew. */
+  /** Every segment decoded once and encoded again. */
   readonly path: string;
-  /** The path as it came. It has this one reading, so that who signs it signs `path`, too. */
+  /** The received path. It has only one interpretation, so its signature also covers `path`. */
   readonly sentPath: string;
-  /** The decoded segments; `/a/b` has two. */
+  /** The decoded segments: `/a/b` has two. */
   readonly segments: readonly string[];
-  /** The query as it came, without its `?`. */
+  /** The received query, without its `?`. */
   readonly query: string;
 }
 
-/** Only visible ASCII; `#` and `\` are no part of a target (RFC 9112 §3.2), though Node lets them pass. */
+/** Visible ASCII without `#` and `\`, which Node accepts in spite of RFC 9112 §3.2. */
 const PLAIN_TARGET = /^[\x21\x22\x24-\x5b\x5d-\x7e]+$/;
 
-/** Encoded dots, slashes, backslashes and control characters: some server down the line would decode them. */
+/** Encoded dots, slashes, backslashes and control characters: an upstream might decode them. */
 const HIDDEN_IN_PATH = /%(?:2e|2f|5c|[01][0-9a-f]|7f)/i;
 
-/** Segments as plain as can be, none of them empty or beginning with a dot: nothing of it needs a second look. */
+/** A path that needs no further check: no escape, no empty segment, none that begins with a dot. */
 const PLAIN_PATH = /^(?:\/[A-Za-z0-9_~!*'()-][A-Za-z0-9_.~!*'()-]*)+$/;
 
-/** No escape, and nothing that encodeURIComponent would write differently. */
+/** A path without an escape that encodeURIComponent would not change. */
 const NORMAL_PATH = /^[A-Za-z0-9_.~!*'()/-]+$/;
 
 const CONTROL = /\p{Cc}/u;
 const ENCODED_CONTROL = /%(?:[01][0-9a-f]|7f)/i;
 
-/** @throws ApiError `illegal_argument` for everything that two servers might read differently */
+/** @throws ApiError `illegal_argument` if two servers might interpret the target differently */
 export function parseRequestTarget(target: string): RequestTarget {
   if (!target.startsWith('/')) {
     throw refusal('must start with "/"');
@@ -55,8 +55,7 @@ export function parseRequestTarget(target: string): RequestTarget {
 }
 
 /**
- * What the signature's own rules check for a signed request, for all others: valid escapes, no control
- * character.
+ * Checks escapes and control characters, which a signature of version 1 checks by its own rules.
  */
 export function assertReadableQuery(query: string): void {
   if (!query.includes('%')) {
@@ -76,7 +75,7 @@ function readSegments(raw: readonly string[]): readonly string[] {
     if (segment === '' && index < raw.length - 1) {
       throw refusal('must not have an empty segment');
     }
-    // Some servers cut `..;x` at the semicolon before they resolve it.
+    // Some servers cut `..;x` at the semicolon before they resolve dot segments.
     const name = segment.split(';', 1)[0];
     if (name === '.' || name === '..') {
       throw refusal('must not have a "." or ".." segment');

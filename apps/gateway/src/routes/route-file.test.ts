@@ -34,7 +34,7 @@ function problemsOf(content: unknown): readonly string[] {
 const report = { operation: 'report.list', method: 'GET', path: '/reports', scope: 'device:read' };
 
 describe('loadRouting', () => {
-  test('is the built-in table without a file', () => {
+  test('returns the built-in table without a file', () => {
     const { routes, upstreams } = loadRouting(undefined, 'http://localhost:8850');
     expect(routes).toBe(deviceRoutes);
     expect([...upstreams]).toEqual([
@@ -42,7 +42,7 @@ describe('loadRouting', () => {
     ]);
   });
 
-  test('adds routes to it, with defaults for what they leave out', () => {
+  test('adds routes to the built-in table, with defaults for omitted fields', () => {
     const { routes, upstreams } = load({
       upstreams: { reports: { url: 'http://localhost:9100', health: '/health' } },
       routes: [{ ...report, upstream: 'reports' }],
@@ -72,11 +72,11 @@ describe('loadRouting', () => {
     expect(routes.map(({ path }) => path)).not.toContain('/api/v1/device/{deviceId}/_detail');
   });
 
-  test('leaves the built-in ones out where it is told to', () => {
+  test('omits the built-in routes if `builtIn` is false', () => {
     expect(load({ builtIn: false, routes: [report] }).routes).toHaveLength(1);
   });
 
-  test('does not let a streaming route or a WebSocket take signed requests', () => {
+  test('rejects signed requests on streaming routes and WebSocket routes', () => {
     const { routes } = load({ builtIn: false, routes: [{ ...report, streaming: true }] });
     expect(routes[0]?.credentials).toEqual(['access-token', 'bearer']);
     expect(
@@ -84,7 +84,7 @@ describe('loadRouting', () => {
     ).toEqual([expect.stringContaining('routes.0.credentials')]);
   });
 
-  test('CF-07 names every problem at once, and none of the values', () => {
+  test('CF-07 reports every problem at once, without the values', () => {
     const problems = problemsOf({
       upstreams: { Bad: { url: 'ftp://secret-value' } },
       routes: [
@@ -112,7 +112,7 @@ describe('loadRouting', () => {
   });
 
   test.each([
-    ['an upstream nobody named', [{ ...report, upstream: 'nobody' }], 'routes.0.upstream'],
+    ['an undefined upstream', [{ ...report, upstream: 'undefined' }], 'routes.0.upstream'],
     [
       'two routes for the same requests',
       [
@@ -121,15 +121,15 @@ describe('loadRouting', () => {
       ],
       'routes.1',
     ],
-  ])('refuses %s', (_name, routes, place) => {
+  ])('rejects %s', (_name, routes, place) => {
     expect(problemsOf({ routes })).toEqual([expect.stringContaining(`ROUTES_FILE ${place}: `)]);
   });
 
-  test.each(['', '{', '[]', 'null', '{"routes":{}}'])('refuses a file with %j', (content) => {
+  test.each(['', '{', '[]', 'null', '{"routes":{}}'])('rejects a file with %j', (content) => {
     expect(problemsOf(content)).not.toEqual([]);
   });
 
-  test('refuses a file that is not there', () => {
+  test('rejects a missing file', () => {
     expect(() => loadRouting(join(directory, 'none.json'), 'http://localhost:1')).toThrow(
       ConfigurationError,
     );

@@ -13,21 +13,21 @@ import { credentialKinds, type Route, routeMethods } from './route.ts';
 import { pathShape } from './route-table.ts';
 import { deviceService } from './upstream-names.ts';
 
-/** What the gateway serves, and where the upstreams of its routes are. */
+/** The routes of the gateway and their upstreams. */
 export interface Routing {
   readonly routes: readonly Route[];
-  /** By name. The device service is there without being named. */
+  /** By name. The device service is always included. */
   readonly upstreams: ReadonlyMap<string, RoutedUpstream>;
 }
 
 export interface RoutedUpstream {
   /** Base URL. */
   readonly url: string;
-  /** A path that the service answers at once while it works; see circuit-breaker. */
+  /** A path that the upstream answers at once while it works (see circuit-breaker). */
   readonly health?: string | undefined;
 }
 
-/** The device service answers 401 to everything without a token, which is a sign of life. */
+/** Without a token the device service answers 401, which also shows that it works. */
 const DEVICE_SERVICE_HEALTH = '/live';
 
 const MEBIBYTE = 1024 * 1024;
@@ -35,7 +35,7 @@ const name = z
   .string()
   .regex(/^[a-z][a-z0-9.-]{0,62}$/, 'must be lower-case letters, digits, . or -');
 
-/** Segments that need no percent-encoding, or one parameter each. No dot segments, no slash at the end. */
+/** Segments without percent-encoding, or parameters. No dot segments, no trailing slash. */
 const PATH = /^(?:\/(?!\.{1,2}(?:\/|$))(?:[A-Za-z0-9_.~-]+|\{[A-Za-z][A-Za-z0-9]*\}))+$/;
 
 const healthPath = z
@@ -48,7 +48,7 @@ export const routeEntry = z
     operation: name,
     method: z.enum(routeMethods),
     path: z.string().regex(PATH, 'must be /segments of plain letters or {parameters}'),
-    // Nobody could be given another one.
+    // No client can get another scope.
     scope: z.enum(deviceScopes),
     credentials: z.array(z.enum(credentialKinds)).min(1).optional(),
     upstream: name.default(deviceService),
@@ -79,7 +79,7 @@ export const routeEntry = z
   });
 
 export const routeFile = z.strictObject({
-  /** False: only the routes of the file. Otherwise they come to the built-in ones, or replace them. */
+  /** False: only the routes of the file. Otherwise they extend or replace the built-in routes. */
   builtIn: z.boolean().default(true),
   upstreams: z
     .record(name, z.strictObject({ url: baseUrl, health: healthPath.optional() }))
@@ -91,7 +91,7 @@ type RouteFile = z.infer<typeof routeFile>;
 type RouteEntry = RouteFile['routes'][number];
 
 /**
- * The routes and upstreams, by the built-in table and the file.
+ * Combines the routes and upstreams of the built-in table and of the file.
  *
  * @throws ConfigurationError with every problem of the file at once
  */
@@ -132,7 +132,9 @@ function readRouteFile(path: string): RouteFile {
 
 function unknownUpstreams(file: RouteFile, upstreams: Routing['upstreams']) {
   return file.routes.flatMap(({ upstream }, index) =>
-    upstreams.has(upstream) ? [] : [problem(`routes.${index}.upstream`, 'names no upstream')],
+    upstreams.has(upstream)
+      ? []
+      : [problem(`routes.${index}.upstream`, 'names an undefined upstream')],
   );
 }
 
@@ -141,7 +143,7 @@ function repeatedRoutes({ routes }: RouteFile): readonly ConfigurationProblem[] 
   return identities.flatMap((identity, index) =>
     identities.indexOf(identity) === index
       ? []
-      : [problem(`routes.${index}`, 'matches what an earlier route matches')],
+      : [problem(`routes.${index}`, 'matches the same requests as an earlier route')],
   );
 }
 

@@ -23,11 +23,11 @@ describe('createRouteTable', () => {
     '/API/device',
     '/api/v1/device//_detail',
     '/api/device/x',
-  ])('GW-09 knows nothing of %s', (path) => {
+  ])('GW-09 has no route for %s', (path) => {
     expect(match('GET', path)).toBeUndefined();
   });
 
-  test('says which methods a known path has', () => {
+  test('returns the methods of a known path', () => {
     expect(match('PUT', '/api/device')).toEqual({ route: undefined, allow: ['GET', 'HEAD'] });
     expect(match('GET', '/device-instance')).toEqual({ route: undefined, allow: ['POST'] });
   });

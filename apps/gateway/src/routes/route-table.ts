@@ -10,9 +10,9 @@ export interface RouteTable {
   match(method: string, target: RoutedTarget): RouteMatch;
 }
 
-/** What of a request's target decides its route. */
+/** The part of a request target that decides its route. */
 export interface RoutedTarget {
-  /** In normal form: two paths that are the same segments are the same text. */
+  /** Normalized: paths with equal segments are equal texts. */
   readonly path: string;
   readonly segments: readonly string[];
 }
@@ -23,8 +23,8 @@ interface Pattern {
 }
 
 /**
- * Paths are compared by decoded segment, exactly: case matters, a trailing slash is another path. A path
- * without a parameter goes before one with, whatever their order in the table.
+ * Compares paths by decoded segment: case matters, and a trailing slash makes another path. A path
+ * without a parameter takes precedence, regardless of the order in the table.
  */
 export function createRouteTable(routes: readonly Route[]): RouteTable {
   const plain = new Map<string, Pattern>();
@@ -48,7 +48,7 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
 
   return {
     match(method, target) {
-      // A HEAD is served where a GET is (RFC 9110 §9.3.2).
+      // A GET route also serves HEAD (RFC 9110 §9.3.2).
       const wanted = method === 'HEAD' ? 'GET' : method;
       const exact = plain.get(target.path)?.byMethod.get(wanted);
       if (exact !== undefined) {
@@ -66,7 +66,7 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
   };
 }
 
-/** Two paths with the same shape match the same requests: parameters have no names here. */
+/** Two paths with the same shape match the same requests. The names of parameters do not matter. */
 export function pathShape(path: string): string {
   return path.replaceAll(/\{[^}]*\}/g, '{}');
 }

@@ -1,6 +1,6 @@
 import type { RateLimit } from '@gatehouse/store';
 
-/** The kinds of credential a caller may send (specification: Methods A, B and C). */
+/** The kinds of credential that a caller may send: Methods A, B and C of the specification. */
 export const credentialKinds = ['signature', 'access-token', 'bearer'] as const;
 
 export type CredentialKind = (typeof credentialKinds)[number];
@@ -9,28 +9,31 @@ export const routeMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 export type RouteMethod = (typeof routeMethods)[number];
 
-/** One operation. What is not in the table is 401, then 404. */
+/** One operation. For an unknown path, callers get 401, and 404 after authentication. */
 export interface Route {
-  /** In logs and metrics, in place of the URL. */
+  /** Replaces the URL in logs and metrics. */
   readonly operation: string;
   readonly method: RouteMethod;
-  /** `{name}` stands for one segment. */
+  /** `{name}` matches one segment. */
   readonly path: string;
-  /** Undefined: the credential alone is enough. */
+  /** Undefined: every authenticated caller may use the route. */
   readonly scope: string | undefined;
   readonly credentials: readonly CredentialKind[];
   /**
-   * Name of the upstream, which is also the audience of the internal token. Undefined: the gateway answers
-   * itself, by the name of the operation.
+   * Name of the upstream, which is also the audience of the internal token. Undefined: the gateway
+   * implements the operation itself.
    */
   readonly upstream: string | undefined;
-  /** From the first byte sent upstream to the last one received; of a stream, to its head. */
+  /**
+   * From the first byte sent upstream to the last one received. For a stream, to the end of the
+   * head.
+   */
   readonly timeoutMilliseconds: number;
   readonly bodyLimitBytes: number;
-  /** Of one client for this operation, beside its limit for all of them. */
+  /** Per client for this operation, in addition to the client's limit for all operations. */
   readonly rateLimit: RateLimit | undefined;
-  /** The reply may stay open, as server-sent events do. Its signature could only be made at its end: none is. */
+  /** The reply may stay open, as with server-sent events. It is not signed. */
   readonly streaming: boolean;
-  /** A verified `Upgrade: websocket` reaches the upstream. */
+  /** The gateway forwards `Upgrade: websocket`. */
   readonly webSocket: boolean;
 }

@@ -1,2 +1,4 @@
-/** Name of the device service: in the route table, and as the audience of the tokens it accepts. */
+/**
+ * Name of the device service in the route table, and the audience of the tokens that it accepts.
+ */
 export const deviceService = 'device-service';

@@ -1,7 +1,9 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import type { StreamedBody } from '../http/streamed-body.ts';
 
-/** @throws ApiError `bad_gateway` past the limit, which bounds the memory; or what broke the body off */
+/**
+ * Rejects with ApiError `bad_gateway` above the limit, or with the error that ended the body early.
+ */
 export function collectBody(body: StreamedBody, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

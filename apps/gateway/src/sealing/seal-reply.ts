@@ -10,14 +10,15 @@ const NO_BYTES = Buffer.alloc(0);
 export type SealReply = (reply: Reply, signer: Signer) => Promise<Reply>;
 
 /**
- * Signs the reply to a verified signed request over its exact bytes. Nobody else gets a signature: an
- * unverified caller must not obtain a digest that contains the secret (CWE-301).
+ * Signs the exact bytes of the reply to a verified signed request. An unverified caller must not
+ * get a digest that contains the secure key (CWE-301).
  *
- * The function throws ApiError `bad_gateway` when the body is larger than the cap or breaks off, and
- * StoreUnavailableError when the signature cannot be claimed.
+ * The function rejects with ApiError `bad_gateway` if the body exceeds the limit or ends early, and
+ * with StoreUnavailableError if it cannot claim the signature.
  *
- * @param dependencies.claim marks an `X-Sign` as used before the reply leaves. Version 1 signs replies like
- *   request bodies, so an unclaimed reply would be a valid request. An `X-Sign-V2` of a reply never is.
+ * @param dependencies.claim marks an `X-Sign` as used before the reply leaves. Version 1 signs
+ *   replies like request bodies, so an unclaimed reply would be a valid request. A signature of
+ *   version 2 never is.
  */
 export function createReplySealer(dependencies: {
   readonly now: () => number;

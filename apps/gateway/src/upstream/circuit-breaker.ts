@@ -1,13 +1,14 @@
 /**
- * Detects that a service has stopped, so that callers get an error at once and not after their deadline. A
- * refused connection fails within a second without a breaker. The kernel still accepts connections for a
- * process that is frozen, so only silence shows that state.
+ * Detects that a service has stopped, so that callers get an error at once and not after their
+ * deadline. A refused connection fails within a second without a breaker. The kernel still accepts
+ * connections for a process that is frozen, so only silence shows that state.
  *
- *   with a health path    a request waits and no byte comes for 1.5 s → ask for the path → no answer in 2.5 s → open
- *                         while open: ask every second, the first answer closes
- *   without               5 requests that were sent completely meet their deadline, and no byte came since
- *                         the first of them was sent → open
- *                         while open: one request a second goes through (half-open), its answer closes
+ *   with a health path: a request waits and no byte arrives for 1.5 s → request the path
+ *                       → no answer within 2.5 s → open
+ *     while open:       request the path every second, the first answer closes the circuit
+ *   without:            5 completely sent requests reach their deadline, and no byte arrived since
+ *                       the first of them was sent → open
+ *     while open:       one request per second passes (half-open), its answer closes the circuit
  *
  * A slow service keeps answering its health path, so long requests do not open the circuit.
  */

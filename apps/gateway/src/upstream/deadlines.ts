@@ -10,8 +10,8 @@ export interface Expiring {
 const SWEEP_MILLISECONDS = 25;
 
 /**
- * The deadlines of all running exchanges, checked by one timer. One timer per request would cost more
- * (bench/gateway). A deadline ends an exchange up to 25 ms late, never early.
+ * The deadlines of all running exchanges, checked by one timer. One timer per request would cost
+ * more (bench/gateway). A deadline ends an exchange up to 25 ms late, never early.
  */
 export class Deadlines<Each extends Expiring> {
   readonly #running: Each[] = [];

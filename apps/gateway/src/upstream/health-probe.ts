@@ -3,7 +3,10 @@ import { ConnectionPool } from './http1/connection-pool.ts';
 
 /** Checks whether a service works. */
 export interface HealthProbe {
-  /** Resolves to whether a reply with a status below 500 arrived in time. 401 and 404 also show life. */
+  /**
+   * Resolves to whether a reply with a status below 500 arrived in time. 401 and 404 also show
+   * life.
+   */
   ask(): Promise<boolean>;
   close(): void;
 }

@@ -10,7 +10,10 @@ export interface UpgradedConnection {
   readonly socket: Duplex;
 }
 
-/** Status of the service instead of 101 → error code of the reply. Every other status is `bad_gateway`. */
+/**
+ * Status of the service instead of 101 → error code of the reply. Every other status is
+ * `bad_gateway`.
+ */
 const refusals: Readonly<Record<number, ErrorCode>> = {
   400: 'illegal_argument',
   403: 'access_denied',

@@ -9,8 +9,8 @@ export interface HoldObserver {
 const BUFFER_LIMIT_BYTES = 64 * 1024;
 
 /**
- * The body of an upstream's reply. It buffers data until a sink is connected. A small reply is usually complete by
- * then and leaves in one write, without the cost of a stream.
+ * The body of an upstream's reply. It buffers data until a sink is connected. A small reply is
+ * usually complete by then and leaves in one write, without the cost of a stream.
  */
 export class UpstreamBody implements StreamedBody {
   readonly announcedLength: string | undefined;

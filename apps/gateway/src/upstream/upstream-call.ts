@@ -28,8 +28,8 @@ const nothing = () => {};
 const callerLeft = () => new Error('The caller left.');
 
 /**
- * One exchange with an upstream service. `reply` resolves with the head or rejects with an ApiError. Later
- * failures appear in the body.
+ * One exchange with an upstream service. `reply` resolves with the head or rejects with an
+ * ApiError. Later failures appear in the body.
  */
 export class UpstreamCall
   implements ExchangeHandler, Expiring, HoldObserver, RequestDependent, WatchedCall

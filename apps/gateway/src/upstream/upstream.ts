@@ -1,28 +1,15 @@
 import { serviceUnavailable } from '@gatehouse/api-envelope';
 import type { RequestDependent } from '@gatehouse/http-server';
-import { Pool } from 'undici';
 import { CircuitBreaker, type CircuitState } from './circuit-breaker.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { Deadlines } from './deadlines.ts';
 import { createHealthProbe } from './health-probe.ts';
-import { ConnectionPool } from './http1/connection-pool.ts';
-import type { BodyStream } from './http1/outgoing-request.ts';
-import { addLoads, type PoolLoad } from './http1/pool-load.ts';
+import type { PoolLoad } from './http1/pool-load.ts';
 import { createUnreadReplies, type UnreadReplies } from './unread-replies.ts';
 import { UpgradeCall, type UpgradedConnection } from './upgrade-call.ts';
 import { UpstreamCall, type UpstreamCallEvents, type UpstreamReply } from './upstream-call.ts';
-
-export interface UpstreamRequest {
-  readonly method: string;
-  /** Path and query. */
-  readonly target: string;
-  /** Name, value, name, value, … */
-  readonly headers: readonly string[];
-  readonly body: Uint8Array | BodyStream | undefined;
-  readonly timeoutMilliseconds: number;
-  /** The deadline ends with the head. The body may last as long as data arrives now and then. */
-  readonly streaming: boolean;
-}
+import { openPools, type PoolOptions } from './upstream-pools.ts';
+import { isStream, type UpstreamRequest } from './upstream-request.ts';
 
 export interface UpstreamExchange extends RequestDependent {
   /** Rejects with an ApiError: `bad_gateway`, `timeout` or `service_unavailable`. */
@@ -43,15 +30,11 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-export interface UpstreamOptions {
-  readonly url: string;
+export interface UpstreamOptions extends PoolOptions {
   /** A path that the service answers at once while it works. */
   readonly health: string | undefined;
   /** Called when the circuit opens and when it closes. */
   readonly onCircuitChange: (state: CircuitState) => void;
-  readonly connections: number;
-  /** Separate connections for streams and large bodies, so that ordinary requests keep theirs. */
-  readonly streamConnections: number;
   /** Maximum number of requests in flight or waiting for a connection. More get 503. */
   readonly maximumRequests: number;
 }
@@ -59,16 +42,16 @@ export interface UpstreamOptions {
 const callerDoesNotRead = () =>
   serviceUnavailable(new Error('The caller did not read while others waited for a connection.'));
 
-/** Short, so that a service that cannot be reached is a 502 within a second. */
-const CONNECT_TIMEOUT_MILLISECONDS = 900;
 /** A stream that sends nothing for so long has ended. Services keep streams alive with comments. */
 const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 
 /**
- * Connections to one service. Nothing is sent twice except a GET or HEAD that met a closing connection (decision 38).
+ * Connections to one service. Nothing is sent twice except a GET or HEAD that met a closing
+ * connection (decision 38).
  *
- *   upstream ─▶ http1/ (connections) ─▶ upstream-call (one exchange) ─▶ upstream-body (the body of its reply)
+ *   upstream ─▶ http1/ (connections) ─▶ upstream-call (one exchange) ─▶ upstream-body (its reply)
  *     ├ concurrency-limit, deadlines, unread-replies      circuit-breaker ── health-probe
+ *     ├ upstream-pools (ordinary requests, streams, WebSockets)
  *     └ upgrade-call (WebSockets, through undici)
  */
 export function createUpstream(options: UpstreamOptions): Upstream {
@@ -201,50 +184,4 @@ function openBreaker(
     },
     onChange: onCircuitChange,
   });
-}
-
-/** The gateway's own connections for all exchanges. undici opens WebSockets: its replies reach no caller. */
-function openPools({ url: text, connections, streamConnections }: UpstreamOptions) {
-  const url = new URL(text);
-  const prefix = url.pathname === '/' ? '' : url.pathname;
-  const openPool = (limit: number) =>
-    new ConnectionPool({
-      url,
-      connections: limit,
-      connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS,
-    });
-  const requests = openPool(connections);
-  const streams = openPool(streamConnections);
-  const upgrades = new Pool(url.origin, {
-    connections: streamConnections,
-    connectTimeout: CONNECT_TIMEOUT_MILLISECONDS,
-    autoSelectFamily: true,
-    allowH2: false,
-    // The deadline of the handshake stands in for undici's own.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
-  return {
-    load: () => ({ requests: requests.load, streams: addLoads(streams.load, upgrades.stats) }),
-    /** How many requests wait for a connection. */
-    waiting: () => requests.load.pending,
-    send({ method, target, headers, body, streaming }: UpstreamRequest, call: UpstreamCall): void {
-      const pool = streaming || isStream(body) ? streams : requests;
-      pool.dispatch({ method, path: prefix + target, headers, body }, call);
-    },
-    upgrade(
-      { target, headers }: Omit<UpstreamRequest, 'body' | 'streaming'>,
-      call: UpgradeCall,
-    ): void {
-      const path = prefix + target;
-      upgrades.dispatch({ method: 'GET', path, headers: [...headers], upgrade: 'websocket' }, call);
-    },
-    close: async () => {
-      await Promise.all([requests.close(), streams.destroy(), upgrades.destroy()]);
-    },
-  };
-}
-
-function isStream(body: UpstreamRequest['body']): body is BodyStream {
-  return body !== undefined && !(body instanceof Uint8Array);
 }

@@ -5,7 +5,9 @@ import { protectiveHeaders } from '../http/reply.ts';
 import type { LocalOperation } from '../pipeline/local-operation.ts';
 import { type LifetimeLimits, readLifetime } from './read-lifetime.ts';
 
-/** `POST /api/v1/token` (specification: operation 4). Its route lets only signed requests through. */
+/**
+ * `POST /api/v1/token` (operation 4 of the specification). Its route accepts only signed requests.
+ */
 export function createXAccessTokenOperation(dependencies: {
   readonly xAccessTokens: XAccessTokens;
   readonly audit: AuditTrail;
@@ -35,7 +37,7 @@ export function createXAccessTokenOperation(dependencies: {
   };
 }
 
-/** Without one it is taken for JSON: the body is signed either way. */
+/** A missing type counts as JSON: the signature covers the body in either case. */
 function isJson(contentType: string | undefined): boolean {
   const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
   return mediaType === undefined || mediaType === 'application/json';

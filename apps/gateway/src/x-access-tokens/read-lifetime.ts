@@ -7,19 +7,19 @@ export interface LifetimeLimits {
 }
 
 const body = z.strictObject({
-  // Not z.int(): it ends at 2^53, and more than the maximum is the maximum, however much it is.
+  // Not z.int(), which rejects numbers above 2^53. A number above the maximum becomes the maximum.
   expires: z
     .number('must be an integer number of seconds')
     .refine(Number.isInteger, 'must be an integer number of seconds')
     .optional(),
 });
 
-/** The only texts that can hold nothing else: no second `expires`, none that is spelled with escapes. */
+/** Excludes a second `expires` and one that is spelled with escapes. */
 const PLAIN = /^\s*\{\s*(?:"expires"\s*:\s*[-+.0-9eE]+\s*)?\}\s*$/;
 
 /**
- * Seconds that the token will live. Exactly `{"expires": seconds}` or `{}`: were other members ignored, a
- * signed reply of ours could be sent back as a request (CWE-301).
+ * Reads the lifetime of a token in seconds from `{"expires": seconds}` or `{}`. If it ignored other
+ * members, an attacker could send a signed reply of the gateway back as a request (CWE-301).
  *
  * @throws ApiError `illegal_argument`
  */
@@ -34,10 +34,12 @@ export function readLifetime(text: string, limits: LifetimeLimits): number {
     );
   }
   if (!PLAIN.test(text)) {
-    throw illegalArgument([{ property: 'expires', message: 'must be there once, plainly' }]);
+    throw illegalArgument([
+      { property: 'expires', message: 'must occur once and without escapes' },
+    ]);
   }
   const asked = parsed.data.expires ?? limits.defaultSeconds;
-  // In the wild 0 and -1 mean "never": that is the maximum.
+  // Clients send 0 and -1 for "never", which means the maximum.
   return asked <= 0 ? limits.maximumSeconds : Math.min(asked, limits.maximumSeconds);
 }
 

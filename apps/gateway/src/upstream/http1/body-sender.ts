@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import type { BodyStream } from './outgoing-request.ts';
 
 /**
- * Sends a body while it arrives. A body of another length than announced fails the exchange: the service would read
- * the next request as a part of it (CWE-444).
+ * Sends a body while it arrives. A body of another length than announced fails the exchange: the
+ * service would read the next request as a part of it (CWE-444).
  */
 export class BodySender {
   readonly #socket: Socket;

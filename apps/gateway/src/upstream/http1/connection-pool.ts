@@ -1,13 +1,15 @@
 /**
- * Connections to one service. A request without a body leaves in one write, and no stream copies the reply.
+ * Connections to one service. A request without a body leaves in one write, and no stream copies
+ * the reply.
  *
- *   connection-pool (selects a connection) ─▶ connection (one exchange at a time) ─▶ reply-reader (framing) ─▶ reply-head
- *                                           ├ open-socket (TCP or TLS)
- *                                           └ outgoing-request (its head), body-sender (its body)
+ *   connection-pool (selects a connection) ─▶ connection (one exchange at a time)
+ *                                              ├ open-socket (TCP or TLS)
+ *                                              ├ outgoing-request (its head), body-sender (its body)
+ *                                              └ reply-reader (framing) ─▶ reply-head
  *
- * A request is sent once, except for a GET or HEAD whose reused connection closed before a reply. Deliberately not
- * here: upgrades; deadlines, which the caller keeps; pipelining, where one slow or cancelled reply would delay
- * or break another caller's.
+ * A request is sent once, except for a GET or HEAD whose reused connection closed before a reply.
+ * Deliberately not here: upgrades; deadlines, which the caller keeps; pipelining, where one slow or
+ * cancelled reply would delay or break another caller's.
  */
 
 import {
@@ -106,8 +108,9 @@ export class ConnectionPool implements ConnectionOwner {
 
   rest(connection: Connection): void {
     if (this.#resting.push(connection) === 1) {
-      // Two turns of the event loop read everything that was on its way. A service that sent more than its reply
-      // loses the connection and cannot answer the next request (GHSA-35p6-xmwp-9g52).
+      // Two turns of the event loop read everything that was on its way. A service that sent more
+      // than its reply loses the connection and cannot answer the next request
+      // (GHSA-35p6-xmwp-9g52).
       setImmediate(() => setImmediate(() => this.#wake()));
     }
   }

@@ -33,7 +33,9 @@ export interface PendingRequest {
 
 /** The owner of the connections. */
 export interface ConnectionOwner {
-  /** The exchange ended. The connection may be reused after data that is on its way has been read. */
+  /**
+   * The exchange ended. The connection may be reused after data that is on its way has been read.
+   */
   rest(connection: Connection): void;
   /** @param unanswered may be sent once more, on a new connection */
   closed(connection: Connection, unanswered: PendingRequest | undefined): void;
@@ -42,7 +44,10 @@ export interface ConnectionOwner {
 /** Safe methods (RFC 9110 §9.2.1) that a service may receive twice. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** A connection to a service, for one exchange at a time, so that one caller's reply never affects another's. */
+/**
+ * A connection to a service, for one exchange at a time, so that one caller's reply never affects
+ * another's.
+ */
 export class Connection implements ReplyListener, ReplyController {
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
@@ -169,8 +174,9 @@ export class Connection implements ReplyListener, ReplyController {
   }
 
   /**
-   * A service may close an idle connection while a request is on its way (RFC 9112 §9.3.1). Only a safe request
-   * that got no byte of a reply on a connection that had worked is sent again (RFC 9110 §9.2.2).
+   * A service may close an idle connection while a request is on its way (RFC 9112 §9.3.1). Only a
+   * safe request that got no byte of a reply on a connection that had worked is sent again (RFC
+   * 9110 §9.2.2).
    */
   get #mayBeSentAgain(): boolean {
     const { method, body } = this.#request ?? { method: '', body: undefined };

@@ -17,9 +17,9 @@ export class MalformedReplyError extends Error {
 }
 
 /**
- * The complete grammar of a head without its empty line: no folding, no bare CR or LF, no space before a colon. The
- * gateway repairs nothing: a reply that two readers split in different places gives one caller another caller's
- * answer (CWE-444).
+ * The complete grammar of a head without its empty line: no folding, no bare CR or LF, no space
+ * before a colon. The gateway repairs nothing: a reply that two readers split in different places
+ * gives one caller another caller's answer (CWE-444).
  */
 const HEAD =
   /^HTTP\/1\.[01] [1-5]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?(?:\r\n[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*$/;

@@ -14,7 +14,9 @@ interface Read {
   refused: boolean;
 }
 
-/** What a reader makes of bytes that arrive in these pieces, after which the service closes or not. */
+/**
+ * What a reader makes of bytes that arrive in these pieces, after which the service closes or not.
+ */
 function readPieces(
   pieces: readonly Buffer[],
   { method = 'GET', closes = false }: { method?: string; closes?: boolean } = {},

@@ -22,8 +22,8 @@ const BARE_LINE_FEED = /(?:^|[^\r])\n/;
 type State = 'head' | 'length' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers';
 
 /**
- * Reads the replies of one connection, one after the other. Rejects every deviation from RFC 9112, after which the
- * connection cannot be reused.
+ * Reads the replies of one connection, one after the other. Rejects every deviation from RFC 9112,
+ * after which the connection cannot be reused.
  */
 export class ReplyReader {
   readonly #listener: ReplyListener;
@@ -63,8 +63,8 @@ export class ReplyReader {
   }
 
   /**
-   * Rejects bytes after the end of a reply, except after one that must have no body: there the connection
-   * handles the rest.
+   * Rejects bytes after the end of a reply, except after one that must have no body: there the
+   * connection handles the rest.
    *
    * @returns how many of the bytes belong to the reply
    * @throws MalformedReplyError
@@ -83,7 +83,10 @@ export class ReplyReader {
     return position;
   }
 
-  /** The service closed the connection. @throws MalformedReplyError where that was not the end of the reply */
+  /**
+   * The service closed the connection. @throws MalformedReplyError where that was not the end of
+   * the reply
+   */
   finish(): void {
     if (this.#state !== 'until-close') {
       throw new MalformedReplyError(
