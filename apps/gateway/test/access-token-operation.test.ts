@@ -27,7 +27,7 @@ function present(token: string, headers: Record<string, string> = {}) {
 }
 
 describe('POST /api/v1/token', () => {
-  test('answers a signed request with a token, its real life and a signature', async () => {
+  test('answers a signed request with a token, its actual lifetime and a signature', async () => {
     const reply = await ask('{"expires": 600}');
 
     expect(reply.status).toBe(200);
@@ -55,12 +55,15 @@ describe('POST /api/v1/token', () => {
     ['{"expires":0}', 86_400],
     ['{"expires":-1}', 86_400],
     ['{"expires":-0}', 86_400],
-  ])('AT-01 AT-02 gives %s a life of %d seconds', async (body, expires) => {
-    const reply = await ask(body);
+  ])(
+    'AT-01 AT-02 issues a token for the body %s with a lifetime of %d seconds',
+    async (body, expires) => {
+      const reply = await ask(body);
 
-    expect([reply.status, reply.json.expires]).toEqual([200, expires]);
-    calls.booted.keepSecret(reply.json.result);
-  });
+      expect([reply.status, reply.json.expires]).toEqual([200, expires]);
+      calls.booted.keepSecret(reply.json.result);
+    },
+  );
 
   test.each([
     '{"expires":1.5}',
@@ -83,13 +86,13 @@ describe('POST /api/v1/token', () => {
     '{"__proto__":{}}',
     '{"expires":NaN}',
     '{"status":200,"code":"success","expires":60}',
-  ])('AT-01 refuses the body %s', async (body) => {
+  ])('AT-01 rejects the body %s', async (body) => {
     const reply = await ask(body);
 
     expect([reply.status, reply.json.code]).toEqual([400, 'illegal_argument']);
   });
 
-  test('SG-33 refuses its own signed reply, sent back as a request', async () => {
+  test('SG-33 rejects its own signed reply as a request', async () => {
     const reply = await ask('{}');
     calls.booted.keepSecret(reply.json.result);
     const reflected = await send(calls.booted.port, '/api/v1/token', {
@@ -106,14 +109,14 @@ describe('POST /api/v1/token', () => {
     expect([reflected.status, reflected.json.code]).toEqual([400, 'ambiguous_request']);
   });
 
-  test('refuses a body that is not JSON by its type, and one that is too large', async () => {
+  test('rejects a body of another media type and a body that is too large', async () => {
     const form = await ask('expires=60', { 'Content-Type': 'text/plain' });
     expect([form.status, form.json.code]).toEqual([415, 'unsupported_media_type']);
     const large = await ask(`{"expires":60${' '.repeat(5000)}}`);
     expect([large.status, large.json.code]).toEqual([413, 'payload_too_large']);
   });
 
-  test('AT-06 does not let a token ask for a token', async () => {
+  test('AT-06 does not issue a token for a request with a token', async () => {
     const own = await issue();
     const bearer = await calls.booted.issueToken();
     for (const headers of [{ 'X-Access-Token': own }, { Authorization: `Bearer ${bearer}` }]) {
@@ -126,7 +129,7 @@ describe('POST /api/v1/token', () => {
     }
   });
 
-  test('AT-07 gives no second token for the same request', async () => {
+  test('AT-07 issues no second token for the same request', async () => {
     const first = await ask('{"expires": 60}');
     const second = await ask('{"expires": 60}');
 
@@ -136,7 +139,7 @@ describe('POST /api/v1/token', () => {
     expect(second.headers).not.toHaveProperty('x-sign');
   });
 
-  test('is served for POST only', async () => {
+  test('accepts only POST', async () => {
     const reply = await send(calls.booted.port, '/api/v1/token', {
       headers: calls.booted.signed(),
     });
@@ -145,7 +148,7 @@ describe('POST /api/v1/token', () => {
 });
 
 describe('X-Access-Token', () => {
-  test('AT-03 is good at its last second and refused after it', async () => {
+  test('AT-03 is accepted in its last second and rejected afterwards', async () => {
     const token = await issue('{"expires": 60}');
     calls.now += 59_000;
     expect((await present(token)).status).toBe(200);
@@ -158,12 +161,12 @@ describe('X-Access-Token', () => {
     ]);
   });
 
-  test('AT-04 is refused beside another client’s X-Client-Id', async () => {
+  test('AT-04 is rejected together with the X-Client-Id of another client', async () => {
     const reply = await present(await issue(), { 'X-Client-Id': 'another' });
     calls.expectRefused(reply, 401, 'missing_signature');
   });
 
-  test('AT-08 works in its own header only, and a bearer token only in its own', async () => {
+  test('AT-08 is accepted only in X-Access-Token, and an OAuth access token only in Authorization', async () => {
     const own = await issue();
     const bearer = await calls.booted.issueToken();
     for (const reply of [
@@ -182,13 +185,13 @@ describe('X-Access-Token', () => {
     ['8 KB', 'a'.repeat(8192)],
     ['other characters', 'tökén'],
     ['__proto__', '__proto__'],
-  ])('AT-09 is refused with %s', async (_name, token) => {
+  ])('AT-09 is rejected if it is malformed: %s', async (_name, token) => {
     const reply = await present(Buffer.from(token, 'utf8').toString('latin1'));
     expect([400, 401]).toContain(reply.status);
     expect(calls.booted.upstream.requests).toEqual([]);
   });
 
-  test('AT-09 is refused when it is sent twice', async () => {
+  test('AT-09 is rejected if it is sent twice', async () => {
     const token = await issue();
     const reply = await send(calls.booted.port, '/api/device', {
       headers: ['X-Access-Token', token, 'X-Access-Token', token],
@@ -196,14 +199,14 @@ describe('X-Access-Token', () => {
     calls.expectRefused(reply, 400, 'multiple_credentials');
   });
 
-  test('gets no signature on its reply, and is not forwarded', async () => {
+  test('is not forwarded, and its reply is not signed', async () => {
     const token = await issue();
     const reply = await present(token);
     expect(reply.headers).not.toHaveProperty('x-sign');
     expect(JSON.stringify(calls.booted.upstream.last().rawHeaders)).not.toContain(token);
   });
 
-  test('is bound to the addresses of its client, as the signature is', async () => {
+  test('is accepted only from the allowed addresses of its client', async () => {
     await calls.booted.saveClient({ clientId: 'elsewhere' }, 'a key of the other client');
     const body = '{}';
     const signing = { body, clientId: 'elsewhere', secureKey: 'a key of the other client' };

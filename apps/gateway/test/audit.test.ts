@@ -40,7 +40,7 @@ describe.each(['sqlite', 'redis'])('the audit of the gateway on %s', (engine) =>
     return booted.identity.audit.read({ since, limit: 10 });
   }
 
-  test('SL-09 records a wrong signature once, and names the client where there is one', async () => {
+  test('SL-09 records an invalid signature once, with the client if it is registered', async () => {
     const own = booted.signed({ query: 'a=1' });
     const reply = await send(booted.port, '/api/device?a=2', { headers: own });
     const refused = {
@@ -67,7 +67,7 @@ describe.each(['sqlite', 'redis'])('the audit of the gateway on %s', (engine) =>
   test('SL-09 records a replay once', async () => {
     const headers = booted.signed({ query: 'b=1' });
     expect((await send(booted.port, '/api/device?b=1', { headers })).status).toBe(200);
-    // The first request that is forwarded makes the signing key, and that is recorded, too.
+    // The first forwarded request also creates the signing key, which is recorded too.
     await booted.identity.audit.flush();
     await sleep(2);
     since = new Date().toISOString();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { type BootedGateway, bootGateway, closeUnharmed, publicUrl } from './booted-gateway.ts';
 import { type Received, send } from './http-client.ts';
 
-/** IR-10: every challenge says where to ask for a token (RFC 9728 §5.1). */
+/** IR-10: every challenge contains the URL of the resource metadata (RFC 9728 §5.1). */
 const metadata = `resource_metadata="${publicUrl}/.well-known/oauth-protected-resource"`;
 
 let booted: BootedGateway;
@@ -24,7 +24,7 @@ function get(
   return send(booted.port, path, { headers });
 }
 
-describe('a bearer token', () => {
+describe('an access token', () => {
   test.each(['Bearer', 'bearer', 'BEARER'])(
     'is accepted with the scheme spelled %s',
     async (scheme) => {
@@ -35,7 +35,7 @@ describe('a bearer token', () => {
     },
   );
 
-  test('CG-03 is accepted as a query parameter, which goes no further', async () => {
+  test('CG-03 is accepted as a query parameter, which the gateway does not forward', async () => {
     const reply = await get(`/api/device?pageSize=2&access_token=${token}&pageIndex=0`);
 
     expect(reply.status).toBe(200);
@@ -45,7 +45,7 @@ describe('a bearer token', () => {
     expect(JSON.stringify(reply.headers)).not.toContain(token);
   });
 
-  test('CG-03 is taken out of the query in every spelling of the name', async () => {
+  test('CG-03 is removed from the query in every spelling of its name', async () => {
     const reply = await get(`/api/device?%61ccess%5Ftoken=${token}`);
 
     expect(reply.status).toBe(200);
@@ -55,13 +55,13 @@ describe('a bearer token', () => {
   test.each([
     ['two spaces', (value: string) => `Bearer  ${value}`],
     ['a tab', (value: string) => `Bearer\t${value}`],
-    ['trailing junk', (value: string) => `Bearer ${value} x`],
+    ['a second word', (value: string) => `Bearer ${value} x`],
     ['a list', (value: string) => `Bearer ${value}, Bearer ${value}`],
     ['nothing', () => 'Bearer'],
     ['null', () => 'Bearer null'],
     ['8 KB', () => `Bearer ${'a'.repeat(8192)}`],
-    ['characters no token has', (value: string) => `Bearer ${value}"`],
-  ])('CG-08 is refused with %s', async (_name, authorization) => {
+    ['invalid characters', (value: string) => `Bearer ${value}"`],
+  ])('CG-08 is rejected if the header has %s', async (_name, authorization) => {
     const reply = await get('/api/device', { Authorization: authorization(token) });
 
     expect(reply.status).toBe(401);
@@ -71,7 +71,7 @@ describe('a bearer token', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
-  test('CG-09 is asked for without an error when none was sent', async () => {
+  test('CG-09 is requested without an error if the request has no credential', async () => {
     const reply = await get('/api/device');
 
     expect([reply.status, reply.json.code]).toEqual([401, 'unauthorized']);
@@ -81,7 +81,7 @@ describe('a bearer token', () => {
     expect(reply.headers['x-content-type-options']).toBe('nosniff');
   });
 
-  test('CG-09 is asked for without an error when another scheme was sent', async () => {
+  test('CG-09 is requested without an error if the request uses another scheme', async () => {
     const reply = await get('/api/device', { Authorization: 'Basic ZGVtbzp4' });
 
     expect(reply.status).toBe(401);
@@ -94,7 +94,7 @@ describe('a bearer token', () => {
     ['a refresh token', async () => booted.issueToken({ kind: 'RefreshToken' })],
     ['for another audience', async () => booted.issueToken({ aud: 'https://other.example' })],
     ['of an unknown client', async () => booted.issueToken({ clientId: 'nobody' })],
-  ])('CG-09 CG-11 is refused when it is %s', async (_name, create) => {
+  ])('CG-09 CG-11 is rejected if it is %s', async (_name, create) => {
     const reply = await get('/api/device', { Authorization: `Bearer ${await create()}` });
 
     expect([reply.status, reply.json.code]).toEqual([401, 'unauthorized']);
@@ -102,7 +102,7 @@ describe('a bearer token', () => {
     expect(reply.headers['www-authenticate']).toContain('error="invalid_token"');
   });
 
-  test('CG-09 is refused with the missing scope when it lacks one', async () => {
+  test('CG-09 is rejected with the name of the missing scope', async () => {
     const narrow = await booted.issueToken({ scope: 'device:write openid' });
     const reply = await get('/api/device', { Authorization: `Bearer ${narrow}` });
 
@@ -113,7 +113,7 @@ describe('a bearer token', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
-  test('CG-14 is refused as soon as it is revoked', async () => {
+  test('CG-14 is rejected as soon as it is revoked', async () => {
     const revoked = await booted.issueToken();
     const key = `token:${booted.identity.credentialHash(revoked)}`;
     await booted.identity.store.delete([key]);
@@ -122,7 +122,7 @@ describe('a bearer token', () => {
   });
 
   test.each(['not json', '{}', '[]', 'null', '{"kind":"AccessToken","clientId":"demo"}'])(
-    'CG-18 is refused when its record is damaged: %s',
+    'CG-18 is rejected if its record is damaged: %s',
     async (record) => {
       const damaged = await booted.issueToken();
       await booted.identity.store.set(`token:${booted.identity.credentialHash(damaged)}`, record);
@@ -132,11 +132,11 @@ describe('a bearer token', () => {
     },
   );
 
-  test('CG-17 is not looked for in a cookie', async () => {
+  test('CG-17 is ignored in a cookie', async () => {
     expect((await get('/api/device', { Cookie: `access_token=${token}` })).status).toBe(401);
   });
 
-  test('CG-06 is not looked for in a form body', async () => {
+  test('CG-06 is ignored in a form body', async () => {
     const reply = await send(booted.port, '/device-instance', {
       method: 'POST',
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
@@ -147,7 +147,7 @@ describe('a bearer token', () => {
 });
 
 describe('more than one credential', () => {
-  test('CG-01 refuses a bearer header beside a query token', async () => {
+  test('CG-01 rejects an Authorization header together with a token in the query', async () => {
     const reply = await get(`/api/device?access_token=${token}`, {
       Authorization: `Bearer ${token}`,
     });
@@ -161,7 +161,7 @@ describe('more than one credential', () => {
     kinds.slice(index + 1).map((second) => [first, second] as const),
   );
 
-  test.each(pairs)('CG-02 refuses %s with %s, even if both are good', async (...pair) => {
+  test.each(pairs)('CG-02 rejects %s with %s, even if both are good', async (...pair) => {
     const query = pair.includes('query') ? `access_token=${token}` : '';
     const reply = await get(`/api/device?${query}`, {
       ...(pair.includes('signature') ? booted.signed({ query }) : {}),
@@ -173,7 +173,7 @@ describe('more than one credential', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
-  test('CG-02 calls X-Client-Id alone beside a token a missing signature', async () => {
+  test('CG-02 reports a missing signature for a token with only X-Client-Id', async () => {
     const reply = await get('/api/device', {
       Authorization: `Bearer ${token}`,
       'X-Client-Id': 'demo',
@@ -185,20 +185,20 @@ describe('more than one credential', () => {
   test.each([
     ['Authorization', 'Bearer'],
     ['X-Access-Token', ''],
-  ])('CA-10 refuses %s sent twice, though Node would keep or join them', async (name, scheme) => {
+  ])('CA-10 rejects a repeated %s header, which Node would drop or join', async (name, scheme) => {
     const value = `${scheme} ${token}`.trim();
     const reply = await get('/api/device', [name, value, name.toLowerCase(), value]);
 
     expect([reply.status, reply.json.code]).toEqual([400, 'multiple_credentials']);
   });
 
-  test('CG-01 refuses access_token sent twice', async () => {
+  test('CG-01 rejects a repeated access_token parameter', async () => {
     const reply = await get(`/api/device?access_token=${token}&access_token=${token}`);
 
     expect([reply.status, reply.json.code]).toEqual([400, 'multiple_credentials']);
   });
 
-  test('AT-08 refuses a bearer token in X-Access-Token', async () => {
+  test('AT-08 rejects an OAuth access token in X-Access-Token', async () => {
     const reply = await get('/api/device', { 'X-Access-Token': token });
 
     expect([reply.status, reply.json.code]).toEqual([401, 'unauthorized']);
@@ -207,7 +207,7 @@ describe('more than one credential', () => {
 });
 
 describe('the strict profile', () => {
-  test('refuses a token in the query and takes it in the header', async () => {
+  test('rejects a token in the query and accepts it in the header', async () => {
     const strict = await bootGateway({ strict: true });
     const own = await strict.issueToken();
 

@@ -15,7 +15,7 @@ import { createTestCredentials, type TestCredentials } from './test-credentials.
 
 export const publicUrl = 'http://gateway.example:8844';
 
-/** Every suite ends so: the process still serves, and no secret of the suite is in its log. */
+/** Ends a suite: the gateway must still serve, and its log must contain no secret of the suite. */
 export async function closeUnharmed(booted: BootedGateway): Promise<void> {
   try {
     booted.upstream.answerWith(undefined);
@@ -43,11 +43,11 @@ export interface BootedGateway extends TestCredentials {
   readonly clientId: string;
   readonly secureKey: string;
   log(): string;
-  /** What Prometheus would read. */
+  /** The metrics in the format of Prometheus. */
   metrics(): string;
-  /** A line of the log for each request that is over. */
+  /** One log line per finished request. */
   logLines(): readonly Record<string, unknown>[];
-  /** Every secret that was ever used here: none may show in the log. */
+  /** All secrets of the suite. None of them may appear in the log. */
   leakedSecrets(): readonly string[];
   close(): Promise<void>;
 }
@@ -55,11 +55,11 @@ export interface BootedGateway extends TestCredentials {
 export interface BootOptions extends Partial<Omit<GatewayDependencies, 'identity' | 'logger'>> {
   readonly storeUrl?: string;
   readonly maximumConnections?: number;
-  /** To share a store with another gateway. */
+  /** Allows two gateways to share a store. */
   readonly masterKey?: Buffer;
   readonly routes?: readonly Route[];
   readonly deviceServiceUrl?: string;
-  /** The health path of the service. */
+  /** The health path of the upstream. */
   readonly health?: string;
 }
 

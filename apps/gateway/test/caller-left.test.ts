@@ -6,7 +6,7 @@ import { deviceRoutes } from '../src/routes/device-routes.ts';
 import { createUpstream } from '../src/upstream/upstream.ts';
 import { startRecordingUpstream } from './recording-upstream.ts';
 
-test('a caller who left while its internal token was made has nothing forwarded', async () => {
+test('the gateway forwards nothing for a caller that left before its internal token was created', async () => {
   const service = await startRecordingUpstream();
   const upstream = createUpstream({
     health: undefined,

@@ -11,7 +11,7 @@ const silence: RequestListener = () => {};
 let service: Server;
 let booted: BootedGateway;
 let token: string;
-/** What reached the service, without the probes. */
+/** The requests that reached the service, without health probes. */
 let calls: number;
 let probes: number;
 let onCall: RequestListener;
@@ -66,8 +66,8 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   expect(await isSo()).toBe(true);
 }
 
-describe('a service with a health path', () => {
-  test('that stops is noticed long before the deadline, and ends what waits for it', async () => {
+describe('the circuit of a service with a health path', () => {
+  test('opens long before the deadline if the service stops, and ends the waiting requests', async () => {
     await boot({ health: '/health' });
     expect((await get()).status).toBe(200);
     onCall = silence;
@@ -100,7 +100,7 @@ describe('a service with a health path', () => {
     expect(changes()).toEqual(['open', 'closed']);
   });
 
-  test('that is slow, and works, is left alone', async () => {
+  test('stays closed for a slow service that works', async () => {
     await boot({ health: '/health' });
     onCall = (_request, response) => setTimeout(() => response.end('{}'), 6000);
     const replies = await Promise.all([get(), get('POST'), get()]);
@@ -114,7 +114,7 @@ describe('a service with a health path', () => {
     [401, []],
     [404, []],
     [503, ['open']],
-  ])('that answers it with %d changes the circuit to %j', async (status, expected) => {
+  ])('changes to %j if the health path answers %d', async (status, expected) => {
     await boot({ health: '/health', timeoutMilliseconds: 4000 });
     onCall = silence;
     onProbe = (_request, response) => response.writeHead(status).end();
@@ -123,7 +123,7 @@ describe('a service with a health path', () => {
     expect(changes()).toEqual(expected);
   });
 
-  test('that sends anything while it is asked is not given up', async () => {
+  test('stays closed if the service sends data during a health probe', async () => {
     await boot({ health: '/health', timeoutMilliseconds: 7000 });
     // One reply begins and continues only during a probe. The other request gets no reply.
     onCall = (request, response) => {
@@ -140,7 +140,7 @@ describe('a service with a health path', () => {
     expect(changes()).toEqual([]);
   });
 
-  test('is not asked while nobody waits for it', async () => {
+  test('sends no health probe while no request waits', async () => {
     await boot({ health: '/health' });
     expect((await get()).status).toBe(200);
     await sleep(2500);
@@ -148,10 +148,10 @@ describe('a service with a health path', () => {
   });
 });
 
-describe('a service without a health path', () => {
+describe('the circuit of a service without a health path', () => {
   const timeoutMilliseconds = 300;
 
-  test('is given up after five timeouts in a row, and tried once a second', async () => {
+  test('opens after five timeouts in a row and lets one request per second through', async () => {
     await boot({ timeoutMilliseconds });
     onCall = silence;
     for (let count = 0; count < 5; count += 1) {
@@ -174,7 +174,7 @@ describe('a service without a health path', () => {
     expect(changes()).toEqual(['open', 'closed']);
   });
 
-  test('is not given up while any request is answered', async () => {
+  test('stays closed while any request is answered', async () => {
     await boot({ timeoutMilliseconds });
     onCall = (request, response) => {
       if (request.method === 'GET') {

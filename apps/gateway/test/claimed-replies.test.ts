@@ -45,7 +45,7 @@ function reflect(reply: Received, port = booted.port) {
 
 describe('SG-33 the signature of a reply of version 1', () => {
   test.each([-299_000, 0, 299_000])(
-    'is used up for a gateway whose clock differs by %d ms',
+    'is marked as used for a gateway whose clock differs by %d ms',
     async (difference) => {
       const skewed = await bootGateway({
         storeUrl: redis.url,
@@ -62,7 +62,7 @@ describe('SG-33 the signature of a reply of version 1', () => {
     },
   );
 
-  test('stays used up for the tolerance and 60 s more, as that of a request', async () => {
+  test('stays marked as used for the tolerance and 60 s more, like that of a request', async () => {
     await redis.command('FLUSHALL');
     await booted.saveClient({}, booted.secureKey);
     await send(booted.port, '/api/device', { headers: booted.signed() });
@@ -75,7 +75,7 @@ describe('SG-33 the signature of a reply of version 1', () => {
     }
   });
 
-  test('is the same for two equal replies in one millisecond, and both are signed', async () => {
+  test('is the same for two equal replies in one millisecond, which are both signed', async () => {
     answerWith(() => undefined);
     const [first, second] = await Promise.all([
       send(booted.port, '/api/device', { headers: booted.signed() }),
@@ -89,7 +89,7 @@ describe('SG-33 the signature of a reply of version 1', () => {
   });
 
   test.each(['killed', 'frozen'] as const)(
-    'is not sent when the store is %s before the claim: the reply is an unsigned 503',
+    'is not sent if the store is %s before the claim: the reply is an unsigned 503',
     async (fault) => {
       answerWith(() => (fault === 'killed' ? redis.kill() : redis.freeze()));
       const started = performance.now();
@@ -111,7 +111,7 @@ describe('SG-33 the signature of a reply of version 1', () => {
     },
   );
 
-  test('costs nothing in version 2, whose replies are sent without the store', async () => {
+  test('is not claimed in version 2, whose replies do not need the store', async () => {
     answerWith(() => redis.kill());
     const reply = await send(booted.port, '/api/device', { headers: booted.signedV2() });
     await redis.restart();
@@ -122,7 +122,7 @@ describe('SG-33 the signature of a reply of version 1', () => {
   });
 });
 
-/** The client is saved again: a Redis that was killed has lost it. */
+/** Saves the client again, because a killed Redis has lost it. */
 async function untilServed(): Promise<void> {
   booted.upstream.answerWith(undefined);
   const deadline = Date.now() + 4000;

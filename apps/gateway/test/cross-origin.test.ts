@@ -24,7 +24,7 @@ function preflight(from: string, headers: Record<string, string> = {}) {
 }
 
 describe('a browser application', () => {
-  test('CG-19 gets its preflight answered here, whatever else it carries', async () => {
+  test('CG-19 gets an answer to its preflight from the gateway, regardless of other headers', async () => {
     const reply = await preflight(origin, {
       'Access-Control-Request-Headers': 'authorization',
       'X-User-Id': 'admin',
@@ -42,7 +42,7 @@ describe('a browser application', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
-  test('SG-19 may send the headers of both versions of the signature, and read those of the reply', async () => {
+  test('SG-19 may send and read the headers of both signature versions', async () => {
     const allowed = (await preflight(origin)).headers['access-control-allow-headers'];
     expect(String(allowed).split(', ')).toEqual(
       expect.arrayContaining(['X-Client-Id', 'X-Timestamp', 'X-Sign', 'X-Sign-V2', 'X-Nonce']),
@@ -61,7 +61,7 @@ describe('a browser application', () => {
     );
   });
 
-  test('can read the reply to its own token, and its refusal', async () => {
+  test('can read the reply to its own token, and an error', async () => {
     const good = await send(booted.port, '/api/device', {
       headers: { Origin: origin, Authorization: `Bearer ${token}` },
     });
@@ -91,7 +91,7 @@ describe('a browser application', () => {
     'null',
     'https://app.example.evil.example',
     'http://app.example',
-  ])('TE-16 from the origin %s, which nobody registered, gets nothing', async (from) => {
+  ])('TE-16 gets no CORS headers for the unregistered origin %s', async (from) => {
     const asked = await preflight(from);
     expect(asked.status).toBe(401);
     expect(asked.headers).not.toHaveProperty('access-control-allow-origin');
@@ -104,7 +104,7 @@ describe('a browser application', () => {
 });
 
 describe('the protected resource metadata', () => {
-  test('IR-10 names the resource and its authorization server, to anybody', async () => {
+  test('IR-10 names the resource and its authorization server without authentication', async () => {
     const reply = await send(booted.port, '/.well-known/oauth-protected-resource', {
       headers: { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' },
     });
@@ -120,14 +120,14 @@ describe('the protected resource metadata', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
-  test('IR-10 is where the challenge points to', async () => {
+  test('IR-10 has the URL that the challenge contains', async () => {
     const { headers } = await send(booted.port, '/api/device');
     const url = /resource_metadata="([^"]+)"/.exec(headers['www-authenticate'] ?? '')?.[1] ?? '';
     expect(url).toBe(`${publicUrl}/.well-known/oauth-protected-resource`);
     expect((await send(booted.port, new URL(url).pathname)).status).toBe(200);
   });
 
-  test('does not offer tokens in the query where the strict profile refuses them', async () => {
+  test('does not list tokens in the query in the strict profile', async () => {
     const strict = await bootGateway({ strict: true });
     const { json } = await send(strict.port, '/.well-known/oauth-protected-resource');
     expect(json.bearer_methods_supported).toEqual(['header']);

@@ -21,8 +21,8 @@ function bearer(headers: Record<string, string> = {}) {
   return { headers: { Authorization: `Bearer ${token}`, ...headers } };
 }
 
-describe('what the caller sees', () => {
-  test('GW-35 RS-05 has nothing that identifies the service or forges the gateway', async () => {
+describe('a reply to the caller', () => {
+  test('GW-35 RS-05 has no header that identifies the service or imitates the gateway', async () => {
     booted.upstream.answerWith((_request, response) => {
       response.writeHead(200, {
         'Content-Type': 'application/json',
@@ -55,7 +55,7 @@ describe('what the caller sees', () => {
     });
   });
 
-  test('has a large reply whole, streamed through', async () => {
+  test('is streamed completely if it is large', async () => {
     const chunk = Buffer.alloc(64 * 1024, 'x');
     booted.upstream.answerWith((_request, response) => {
       response.writeHead(200, { 'Content-Type': 'application/octet-stream' });
@@ -69,7 +69,7 @@ describe('what the caller sees', () => {
     expect(reply.body.length).toBe(160 * chunk.length);
   });
 
-  test('keeps status and length where there is no body', async () => {
+  test('keeps status and length if it has no body', async () => {
     booted.upstream.answerWith((_request, response) => {
       response.writeHead(204);
       response.end();
@@ -84,9 +84,9 @@ describe('what the caller sees', () => {
   });
 });
 
-describe('a body that is not taken', () => {
+describe('a request body that the gateway does not accept', () => {
   test.each(['Content-Length', 'chunked'])(
-    'GW-38 is refused past the limit (%s)',
+    'GW-38 is rejected above the limit (%s)',
     async (framing) => {
       const body = Buffer.alloc(1024 * 1024 + 1, 'a');
       const reply = await send(booted.port, '/device-instance', {
@@ -103,7 +103,7 @@ describe('a body that is not taken', () => {
     },
   );
 
-  test('GW-37 closes the connection, so that it is never read as the next request', async () => {
+  test('GW-37 closes the connection, so that the rest is never read as the next request', async () => {
     const smuggled = 'GET /api/device HTTP/1.1\r\nHost: gateway\r\n\r\n';
     const replies = await sendRaw(
       booted.port,
@@ -115,7 +115,7 @@ describe('a body that is not taken', () => {
     expect(replies).toMatch(/Connection: close/i);
   });
 
-  test('survives a service that answers before the body is over', async () => {
+  test('does no harm if the service answers before the end of the body', async () => {
     booted.upstream.answerWith((_request, response) => {
       response.writeHead(409, { 'Content-Type': 'application/json' });
       response.end('{"early":true}');
@@ -130,7 +130,7 @@ describe('a body that is not taken', () => {
     }
   });
 
-  test('is refused on a method that takes none', async () => {
+  test('is rejected for a method without a body', async () => {
     const reply = await send(booted.port, '/api/device', {
       ...bearer({ 'Content-Length': '2' }),
       body: '{}',

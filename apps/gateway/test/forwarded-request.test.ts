@@ -20,8 +20,8 @@ function bearer(headers: Record<string, string> = {}) {
   return { headers: { Authorization: `Bearer ${token}`, ...headers } };
 }
 
-describe('what the service sees', () => {
-  test('CG-13 carries no credential of the caller, only the internal token', async () => {
+describe('a request to the service', () => {
+  test('CG-13 contains only the internal token, no credential of the caller', async () => {
     await send(booted.port, '/api/device', bearer());
     const byBearer = booted.upstream.last();
     const signed = booted.signed({ query: 'a=1' });
@@ -38,7 +38,7 @@ describe('what the service sees', () => {
     }
   });
 
-  test('the internal token says who calls, for a minute, signed by the published key', async () => {
+  test('contains an internal token with the principal, signed by the published key, valid for a minute', async () => {
     await send(booted.port, '/api/device', bearer());
     const internal = booted.upstream.last().headers.authorization?.slice('Bearer '.length) ?? '';
     const keys = createLocalJWKSet((await booted.gateway.jwks()) as never);
@@ -60,7 +60,7 @@ describe('what the service sees', () => {
     expect(JSON.stringify(await booted.gateway.jwks())).not.toContain('"d":');
   });
 
-  test('a signed caller has the device scopes of its client and no others', async () => {
+  test('contains exactly the device scopes of the client that signed', async () => {
     await send(booted.port, '/api/device', { headers: booted.signed({ query: '' }) });
     const internal = booted.upstream.last().headers.authorization?.split('.')[1] ?? '';
     const claims = JSON.parse(Buffer.from(internal, 'base64url').toString());
@@ -86,7 +86,7 @@ describe('what the service sees', () => {
     ['GW-21', 'X-Forwarded-Uri', '/admin'],
     ['GW-21', 'X-HTTP-Method-Override', 'DELETE'],
     ['CG-17', 'Cookie', 'session=admin'],
-  ])('%s has nothing of the header %s', async (_id, name, value) => {
+  ])('%s does not contain the header %s', async (_id, name, value) => {
     await send(booted.port, '/api/device', bearer({ [name]: value }));
 
     const seen = booted.upstream.last();
@@ -97,7 +97,7 @@ describe('what the service sees', () => {
     expect(seen.headers['x-forwarded-host']).toBe('gateway.example:8844');
   });
 
-  test('GW-19 has the address that a trusted proxy names, and not what stands left of it', async () => {
+  test('GW-19 contains the address that a trusted proxy reports, and none to the left of it', async () => {
     const behindProxy = await bootGateway({ trustedProxies: ['127.0.0.1', '192.0.2.0/24'] });
     const own = await behindProxy.issueToken();
     await send(behindProxy.port, '/api/device', {
@@ -111,7 +111,7 @@ describe('what the service sees', () => {
     await behindProxy.close();
   });
 
-  test('GW-18 keeps identity and verification when Connection nominates their headers', async () => {
+  test('GW-18 keeps identity and verification if Connection nominates their headers', async () => {
     const nominated = 'close, X-Sign, X-Client-Id, Authorization, X-Forwarded-For, X-Request-Id';
     const bySignature = await send(booted.port, '/api/device?b=2', {
       headers: { ...booted.signed({ query: 'b=2' }), Connection: nominated },
@@ -139,7 +139,7 @@ describe('what the service sees', () => {
     expect(bad.status).toBe(401);
   });
 
-  test('has the headers that describe the request, its id and its trace', async () => {
+  test('contains the headers that describe the request, its id and its trace', async () => {
     const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const passed = {
       Accept: 'application/json',
@@ -158,7 +158,7 @@ describe('what the service sees', () => {
     expect(reply.headers['x-request-id']).toBe('request-12345');
   });
 
-  test('has the body of a bearer request as it streams, in either framing', async () => {
+  test('contains the streamed body of an access token request in both framings', async () => {
     const body = JSON.stringify({ name: '中'.repeat(50_000) });
     for (const framing of [{ 'Content-Length': String(Buffer.byteLength(body)) }, {}]) {
       const reply = await send(booted.port, '/device-instance', {

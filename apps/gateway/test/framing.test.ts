@@ -18,7 +18,7 @@ beforeEach(async () => {
   booted.upstream.answerWith(undefined);
 });
 
-/** A creation with a good token: only its framing can be what is refused. */
+/** Creates a device with a good token, so that only the framing can cause an error. */
 function post(head: string, body: string, version = '1.1'): Promise<string> {
   return sendRaw(
     booted.port,
@@ -64,16 +64,16 @@ describe('the framing of a body', () => {
     ['GW-15', 'Transfer-Encoding: chunked\r\n', 'ffffffffffffffffff\r\n{}\r\n0\r\n\r\n'],
     ['GW-15', 'Transfer-Encoding: chunked\r\n', `2;${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`],
     ['GW-15', 'Transfer-Encoding: chunked\r\n', '2\r\n{}X\r\n0\r\n\r\n'],
-  ])('%s is refused, and the connection closed: %j', async (_id, head, body) => {
+  ])('%s is rejected, and the connection is closed: %j', async (_id, head, body) => {
     const reply = await post(head, body);
-    // Where the head was good, the exchange may be broken off instead: never is there a good answer.
+    // If the head was good, the connection may break instead. There is never a positive answer.
     expect(reply === '' || /^HTTP\/1\.1 (400|413|501) /.test(reply)).toBe(true);
     expect(reply.match(/HTTP\/1\.1 /g)?.length ?? 0).toBeLessThanOrEqual(1);
     expect(booted.upstream.requests).toEqual([]);
     await expectHealthy();
   });
 
-  test('CWE-444 refuses Transfer-Encoding in HTTP/1.0, and reads no second request from its body', async () => {
+  test('CWE-444 rejects Transfer-Encoding in HTTP/1.0 and reads no second request from its body', async () => {
     const smuggled =
       'POST /device-instance HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n' +
       `Authorization: Bearer ${token}\r\nContent-Length: 2\r\n\r\n{}`;
@@ -88,11 +88,11 @@ describe('the framing of a body', () => {
     await expectHealthy();
   });
 
-  test('accepts HTTP/1.0 with a length', async () => {
+  test('may be a length in HTTP/1.0', async () => {
     expect(await post('Content-Length: 2\r\n', '{}', '1.0')).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test('GW-15 drops trailers: none of them becomes a header', async () => {
+  test('GW-15 never turns trailers into headers', async () => {
     const trailers = `X-User-Id: admin\r\nAuthorization: Bearer x\r\nX-Sign: 00\r\n`;
     const reply = await post(
       'Transfer-Encoding: chunked\r\nTrailer: X-User-Id\r\n',
@@ -104,8 +104,8 @@ describe('the framing of a body', () => {
     expect(seen.body.toString()).toBe('{}');
   });
 
-  test('GW-16 never gives one caller what another one asked for', async () => {
-    // Every answer names what was asked, so that a desynchronised pair would show.
+  test('GW-16 never sends a caller the reply to another caller', async () => {
+    // Every reply names its request, so that a desynchronized pair becomes visible.
     booted.upstream.answerWith((request, response) => {
       request.resume();
       request.on('end', () => response.end(`${request.url} ${request.headers['user-agent']}`));
@@ -141,7 +141,7 @@ describe('the framing of a body', () => {
     );
   });
 
-  test('GW-37 answers pipelined requests in order, each its own', async () => {
+  test('GW-37 keeps the replies to pipelined requests in order', async () => {
     booted.upstream.answerWith((request, response) => {
       const delay = request.url?.includes('slow') ? 50 : 0;
       setTimeout(() => response.end(String(request.url)), delay);
@@ -162,13 +162,13 @@ describe('the framing of a body', () => {
 
 describe('the head of a request', () => {
   test.each([
-    ['g.example:99999999', 'a port that is none'],
+    ['g.example:99999999', 'an invalid port'],
     ['user@g.example', 'user information'],
     ['g.example/path', 'a path'],
-    ['', 'nothing'],
+    ['', 'an empty value'],
     ['g example', 'a space'],
     ['g.example,h.example', 'a list'],
-  ])('GW-22 with the Host %j (%s) is refused', async (host) => {
+  ])('GW-22 is rejected with the Host %j (%s)', async (host) => {
     const reply = await sendRaw(
       booted.port,
       `GET /api/device HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n\r\n`,
@@ -178,7 +178,7 @@ describe('the head of a request', () => {
   });
 
   test.each(['gateway', 'gateway:8844', '127.0.0.1:80', '[::1]:8844', 'g_w.example'])(
-    'with the Host %j is fine',
+    'is accepted with the Host %j',
     async (host) => {
       const reply = await sendRaw(
         booted.port,
@@ -188,7 +188,7 @@ describe('the head of a request', () => {
     },
   );
 
-  test('GW-22 without a Host is refused in HTTP/1.1', async () => {
+  test('GW-22 is rejected in HTTP/1.1 without a Host', async () => {
     const reply = await sendRaw(
       booted.port,
       `GET /api/device HTTP/1.1\r\nAuthorization: Bearer ${token}\r\n\r\n`,
@@ -196,11 +196,11 @@ describe('the head of a request', () => {
     expect(reply).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  test('GW-24 in HTTP/1.0 is answered, and its connection closed', async () => {
+  test('GW-24 is accepted in HTTP/1.0, and the connection is closed', async () => {
     const one = `GET /api/device HTTP/1.0\r\nAuthorization: Bearer ${token}\r\n\r\n`;
     const reply = await sendRaw(booted.port, one);
     expect(reply).toMatch(/^HTTP\/1\.1 200 .*connection: close/is);
-    // What follows on a connection that is to be closed is no request.
+    // Bytes that follow on a closing connection are not a request.
     const two = await sendRaw(booted.port, one + one).catch(() => '');
     expect(two.match(/HTTP\/1\.1 /g)?.length ?? 0).toBeLessThanOrEqual(1);
     expect(booted.upstream.requests.length).toBeLessThanOrEqual(2);
@@ -214,14 +214,14 @@ describe('the head of a request', () => {
     ['GET /api/device HTTP/9\r\nHost: g\r\n\r\n'],
     ['GET  /api/device  HTTP/1.1\r\nHost: g\r\n\r\n'],
     ['GET /api/device HTTPS/1.1\r\nHost: g\r\n\r\n'],
-  ])('GW-24 that begins with %j is refused', async (text) => {
+  ])('GW-24 is rejected if it begins with %j', async (text) => {
     const reply = await sendRaw(booted.port, text);
     expect(reply === '' || /^HTTP\/1\.1 (400|401|405|505) /.test(reply)).toBe(true);
     expect(booted.upstream.requests).toEqual([]);
     await expectHealthy();
   });
 
-  test('GW-29 with more headers than are counted is never misread', async () => {
+  test('GW-29 is never misread if it has too many headers', async () => {
     const many = Array.from({ length: 1100 }, (_, index) => `a${index}: b\r\n`).join('');
     const signed = Object.entries(booted.signed())
       .map(([name, value]) => `${name}: ${value}\r\n`)
@@ -248,7 +248,7 @@ describe('Expect', () => {
     );
   }
 
-  test('GW-27 refuses before it asks for the body', async () => {
+  test('GW-27 gets an error before the gateway requests the body', async () => {
     const stranger = await expecting('Content-Length: 104857600\r\n');
     expect(stranger).toMatch(/^HTTP\/1\.1 401 /);
     const large = await expecting(
@@ -257,7 +257,7 @@ describe('Expect', () => {
     expect(large).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test('GW-27 asks for the body of a request that may come in', async () => {
+  test('GW-27 gets 100 Continue for an authorized request', async () => {
     const socket = connect(booted.port, '127.0.0.1');
     socket.write(
       `POST /device-instance HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n` +
@@ -271,7 +271,7 @@ describe('Expect', () => {
     socket.destroy();
   });
 
-  test('GW-27 asks for the body of a signed request to verify it', async () => {
+  test('GW-27 gets 100 Continue for a signed request, whose body must be verified', async () => {
     const signed = Object.entries(booted.signed({ body: '{}' }));
     const socket = connect(booted.port, '127.0.0.1');
     socket.write(
@@ -285,7 +285,7 @@ describe('Expect', () => {
     socket.destroy();
   });
 
-  test('GW-27 answers 417 to an expectation nobody knows', async () => {
+  test('GW-27 gets 417 for an unknown expectation', async () => {
     const reply = await sendRaw(
       booted.port,
       `GET /api/device HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\nExpect: magic\r\n\r\n`,
@@ -295,7 +295,7 @@ describe('Expect', () => {
 });
 
 describe('many connections', () => {
-  test('GW-32 are bounded: those over the limit are closed, the others served', async () => {
+  test('GW-32 are limited: the gateway closes those above the limit and serves the others', async () => {
     const small = await bootGateway({ maximumConnections: 20 });
     const idle = Array.from({ length: 60 }, () => connect(small.port, '127.0.0.1').resume());
     const closed = idle.map((socket) => {

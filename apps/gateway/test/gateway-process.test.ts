@@ -50,7 +50,7 @@ async function freePort(): Promise<number> {
 }
 
 describe('the gateway process', () => {
-  test('starts on an embedded store, answers, publishes its key and ends at SIGTERM', async () => {
+  test('starts with an embedded store, answers, publishes its key and stops on SIGTERM', async () => {
     const [port, operationsPort] = [await freePort(), await freePort()];
     const { child, output, exited } = start({
       GATEWAY_PORT: String(port),
@@ -79,7 +79,7 @@ describe('the gateway process', () => {
     expect(output()).toContain('"msg":"GET device.list 401"');
   });
 
-  test('CF-07 refuses to start and names every wrong variable, not its value', async () => {
+  test('CF-07 does not start and reports the name of every wrong variable without its value', async () => {
     const { output, exited } = start({
       GATEWAY_PORT: 'eighty',
       DEVICE_SERVICE_URL: 'not-an-address',
@@ -99,7 +99,7 @@ describe('the gateway process', () => {
     expect(output()).not.toMatch(/eighty|not-an-address|lax|10\.0\.0\.0/);
   });
 
-  test('CF-07 refuses misspelt names with all else that is wrong, and tells what is meant and no value', async () => {
+  test('CF-07 reports misspelled names with a suggestion, together with all other problems', async () => {
     const { output, exited } = start({
       SECURTY_PROFILE: 'strict-marker',
       TRUSTED_PROXY: '10.9.8.7',
@@ -120,7 +120,7 @@ describe('the gateway process', () => {
   });
 
   test.each(['STORE_URL_FIL', 'GATEWAY_URI', 'DATA_DIRR', 'BOOTSTRAP_FILES', 'MASTER_KEYFILE'])(
-    'CF-07 makes no demo and no key where %s was to say that it is none',
+    'CF-07 creates no demo and no key if %s is misspelled',
     async (name) => {
       const { output, exited } = start({ [name]: 'marker', LOG_LEVEL: 'shouting' });
       expect((await exited)[0]).toBe(1);
@@ -131,7 +131,7 @@ describe('the gateway process', () => {
     },
   );
 
-  test('CF-01 refuses plain http and trust in every proxy at an address that is not loopback', async () => {
+  test('CF-01 rejects plain http and trust in every proxy on a public address', async () => {
     const { output, exited } = start({
       GATEWAY_URL: 'http://gateway.example',
       TRUSTED_PROXIES: '0.0.0.0/0',
@@ -142,7 +142,7 @@ describe('the gateway process', () => {
     expect(output()).toContain('  TRUSTED_PROXIES: must ');
   });
 
-  /** A deployment as it should be; each test spoils something. */
+  /** A correct deployment. Each test breaks one part of it. */
   function production(): Record<string, string> {
     const file = (name: string, text: string) => {
       const path = join(directory, name);
@@ -158,14 +158,14 @@ describe('the gateway process', () => {
     };
   }
 
-  test('CF-01 starts at a public address with random keys behind named proxies', async () => {
+  test('CF-01 starts on a public address with random keys and listed proxies', async () => {
     const { child, output, exited } = start({ ...production(), TRUSTED_PROXIES: '10.0.0.0/8' });
     await once(child, 'message');
     child.kill('SIGTERM');
     expect([(await exited)[0], output()]).toEqual([0, expect.not.stringContaining('refuse')]);
   });
 
-  test('CF-01 SL-07 refuses a public address with made-up keys and secrets and half the internet as proxies, all at once', async () => {
+  test('CF-01 SL-07 rejects weak keys, weak secrets and half the internet as proxies, all at once', async () => {
     const zeros = join(directory, 'zeros');
     writeFileSync(zeros, '0'.repeat(64), { mode: 0o600 });
     const bootstrap = join(directory, 'bootstrap.json');
@@ -193,7 +193,7 @@ describe('the gateway process', () => {
     expect(output()).not.toContain('password12345678');
   });
 
-  test('CF-01 refuses a public address with files that other users can read, and names the commands', async () => {
+  test('CF-01 rejects files that other users can read, and prints the commands to fix them', async () => {
     const environment = production();
     const bootstrap = join(directory, 'bootstrap.json');
     writeFileSync(bootstrap, '{}');
@@ -212,7 +212,7 @@ describe('the gateway process', () => {
   });
 
   test.each(['--inspect=0', '--heapsnapshot-signal=SIGUSR2', '--report-on-signal'])(
-    'SL-10 refuses a public address when Node is started with %s',
+    'SL-10 rejects a public address if Node is started with %s',
     async (option) => {
       const { output, exited } = start({ ...production(), NODE_OPTIONS: option });
       expect((await exited)[0]).toBe(1);
@@ -220,7 +220,7 @@ describe('the gateway process', () => {
     },
   );
 
-  test('CF-01 SL-07 refuses a public address over a store that has the demo', async () => {
+  test('CF-01 SL-07 rejects a public address with a store that contains the demo', async () => {
     const demo = { DATA_DIR: directory, GATEWAY_PORT: '0', OPERATIONS_PORT: '0' };
     const first = start(demo);
     await once(first.child, 'message');
@@ -237,7 +237,7 @@ describe('the gateway process', () => {
     expect(output()).toContain('  STORE_URL: names a store with the demo user');
   });
 
-  test('RD-01 starts while its store is away, says so in /ready and answers 503', async () => {
+  test('RD-01 starts while its store is unavailable, reports it in /ready and answers 503', async () => {
     const [port, operationsPort] = [await freePort(), await freePort()];
     const masterKeyFile = join(directory, 'key');
     writeFileSync(masterKeyFile, 'ab'.repeat(32), { mode: 0o600 });

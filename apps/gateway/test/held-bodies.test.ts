@@ -39,7 +39,7 @@ afterEach(async () => {
   await closeUnharmed(booted);
 });
 
-/** Sends the first part of a signed body, and stops. */
+/** Sends the first part of a signed body and stops. */
 function begin(address: string, kibibytes: number, clientId = 'demo', version = 1): SlowBody {
   const inVersion = version === 1 ? booted.signed : booted.signedV2;
   const headers = {
@@ -72,8 +72,8 @@ async function until(isSo: () => boolean, seconds = 10): Promise<void> {
   expect(isSo()).toBe(true);
 }
 
-describe('bodies that wait to be verified', () => {
-  test('CWE-400 of five addresses that send slowly hold up no other caller', async () => {
+describe('bodies that wait for verification', () => {
+  test('CWE-400 of five slow addresses do not block other callers', async () => {
     await boot(undefined, { maximumConnections: 4096, trustedProxies: [] });
     const addresses = [2, 3, 4, 5, 6].map((last) => `127.0.0.${last}`);
     const perAddress = 32;
@@ -89,7 +89,7 @@ describe('bodies that wait to be verified', () => {
       return replies.map(({ status }) => status);
     };
     expect(await others()).toEqual(Array(6).fill(200));
-    // 4 MiB for each address: the others were told to come back later.
+    // 4 MiB per address: the others were rejected with Retry-After.
     const open = () => slow.filter((body) => body.isOpen()).length;
     await until(() => open() <= addresses.length * 4, 25);
     expect(new Set(slow.map((body) => body.status()))).toEqual(new Set(['503', undefined]));
@@ -101,20 +101,17 @@ describe('bodies that wait to be verified', () => {
     ['nobody', 1],
     ['demo', 2],
     ['nobody', 2],
-  ])(
-    'CWE-770 of one address make room for each other, of client %s by version %d',
-    async (client, version) => {
-      await boot({});
-      const first = begin('192.0.2.1', 150, client, version);
-      await sleep(100);
-      const second = begin('192.0.2.1', 100, client, version);
-      await until(() => first.status() === '503');
-      expect(second.status()).toBeUndefined();
-      expect((await post('192.0.2.2')).status).toBe(200);
-    },
-  );
+  ])('CWE-770 of one address evict each other (client %s, version %d)', async (client, version) => {
+    await boot({});
+    const first = begin('192.0.2.1', 150, client, version);
+    await sleep(100);
+    const second = begin('192.0.2.1', 100, client, version);
+    await until(() => first.status() === '503');
+    expect(second.status()).toBeUndefined();
+    expect((await post('192.0.2.2')).status).toBe(200);
+  });
 
-  test('CWE-770 of all addresses make room for each other, the slowest first', async () => {
+  test('CWE-770 of all addresses evict each other, the slowest first', async () => {
     await boot({});
     const stopped = begin('192.0.2.1', 150);
     const steady = begin('192.0.2.2', 100);
@@ -126,12 +123,12 @@ describe('bodies that wait to be verified', () => {
     expect((await post('192.0.2.3', 100)).status).toBe(200);
     await until(() => stopped.status() === '503');
     expect(steady.isOpen()).toBe(true);
-    // What the first one held was given back.
+    // The first body has released its memory.
     expect((await post('192.0.2.3', 140)).status).toBe(200);
     expect(steady.isOpen()).toBe(true);
   });
 
-  test('are told to come back later, and get no signature', async () => {
+  test('get an unsigned 503 with Retry-After when they are evicted', async () => {
     await boot({});
     const first = begin('192.0.2.1', 150);
     await sleep(50);
@@ -145,7 +142,7 @@ describe('bodies that wait to be verified', () => {
     expect(text).not.toMatch(/x-sign/i);
   });
 
-  test('leave room that is reserved for small ones', async () => {
+  test('do not use the memory reserved for small bodies', async () => {
     await boot({});
     const large = [begin('192.0.2.1', 145), begin('192.0.2.2', 145)];
     await sleep(100);
@@ -156,7 +153,7 @@ describe('bodies that wait to be verified', () => {
     expect([...large, ...small].map((body) => body.isOpen())).toEqual(Array(4).fill(true));
   });
 
-  test('CWE-400 that are small and slow make room for small ones', async () => {
+  test('CWE-400 that are small and slow are evicted for other small bodies', async () => {
     await boot({});
     for (let last = 1; last <= 20; last += 1) {
       begin(`192.0.2.${last}`, 15);
@@ -167,20 +164,20 @@ describe('bodies that wait to be verified', () => {
     }
   });
 
-  test('may be larger than the room of an address, one at a time', async () => {
+  test('may be larger than the limit of an address if they are alone', async () => {
     await boot({});
     expect((await post('192.0.2.1', 280)).status).toBe(200);
     expect((await post('192.0.2.1', 280)).status).toBe(200);
   });
 
-  test('are too large where no room would ever hold them', async () => {
+  test('get 413 if they can never fit', async () => {
     await boot({});
     const body = begin('192.0.2.1', 400);
     await until(() => body.status() !== undefined);
     expect(body.status()).toBe('413');
   });
 
-  test('CWE-400 must come at a minimum rate', async () => {
+  test('CWE-400 must arrive at a minimum rate', async () => {
     await boot({ patienceMilliseconds: 600, bytesPerSecond: 4 * KIBIBYTE });
     const stopped = begin('192.0.2.1', 10);
     const trickle = begin('192.0.2.2', 10);
@@ -199,7 +196,7 @@ describe('bodies that wait to be verified', () => {
     expect(steady.isOpen()).toBe(true);
   });
 
-  test('give back what they held, however they end', async () => {
+  test('release their memory at every kind of end', async () => {
     await boot({});
     for (let round = 0; round < 5; round += 1) {
       const left = begin('192.0.2.1', 180);

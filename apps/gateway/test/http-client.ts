@@ -5,7 +5,7 @@ export interface Received {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of any shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read replies of any shape
   readonly json: any;
 }
 
@@ -16,7 +16,7 @@ export interface Sent {
   readonly body?: string | Buffer | readonly Buffer[];
 }
 
-/** One request on a connection of its own, with exactly these headers. */
+/** Sends one request on a separate connection, with exactly these headers. */
 export function send(port: number, path: string, options: Sent = {}): Promise<Received> {
   const { method = 'GET', headers = {}, body } = options;
   return new Promise((resolve, reject) => {

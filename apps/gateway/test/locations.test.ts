@@ -14,11 +14,11 @@ describe('the public location', () => {
   const behindPath = at('http://devices:8850', 'https://gateway.example/iot');
 
   test.each([
-    // Relative ones stay.
+    // Relative locations stay unchanged.
     ['/device/instance/1', plain, '/device/instance/1'],
     ['1?a=b#c', plain, '1?a=b#c'],
     ['../x', plain, '../x'],
-    // Absolute ones become public.
+    // Absolute locations become public URLs.
     ['http://devices:8850/device/1?a=b#c', plain, 'https://gateway.example/device/1?a=b#c'],
     ['HTTP://DEVICES:8850/device/1', plain, 'https://gateway.example/device/1'],
     ['//devices:8850/device/1', plain, 'https://gateway.example/device/1'],
@@ -32,7 +32,7 @@ describe('the public location', () => {
     ['/base/v1', deep, '/'],
     ['/base/v1?a', deep, '/?a'],
     ['/device/1', behindPath, '/iot/device/1'],
-    // CWE-601: what begins with two slashes without the prefix is a path, never another host.
+    // CWE-601: two slashes after removing the prefix start a path, never a host.
     ['/base/v1//evil.example/x', deep, 'https://gateway.example//evil.example/x'],
     ['/base/v1/.//evil.example/x', deep, 'https://gateway.example//evil.example/x'],
     ['/base/v1/a/..//evil.example/x', deep, 'https://gateway.example//evil.example/x'],
@@ -65,17 +65,17 @@ describe('the public location', () => {
     ['http://[', plain],
     ['', plain],
     ['/gr\u00f6\u00dfe', plain],
-    // Outside of what is public.
+    // Outside the public paths.
     ['/internal', deep],
     ['/base/v1-internal', deep],
     ['../../../x', deep],
     ['http://devices:8850/base/v10', deep],
-  ])('of %j is none', (value, context) => {
+  ])('of %j is undefined', (value, context) => {
     expect(publicLocation(value, context)).toBeUndefined();
   });
 });
 
-describe('what a service says about other places', () => {
+describe('a location from a service', () => {
   let booted: BootedGateway;
 
   beforeAll(async () => {
@@ -111,7 +111,7 @@ describe('what a service says about other places', () => {
   );
 
   test.each([301, 302, 303, 307, 308])(
-    'is a 502 where a %d leads to another origin',
+    'becomes a 502 if a %d leads to another origin',
     async (status) => {
       const reply = await get(status, ['Location', 'https://evil.example/']);
 
@@ -120,7 +120,7 @@ describe('what a service says about other places', () => {
     },
   );
 
-  test('is withheld where the reply is no redirect', async () => {
+  test('is withheld if the reply is not a redirect', async () => {
     const reply = await get(201, [
       'Location',
       'http://10.0.0.7/x',
@@ -133,7 +133,7 @@ describe('what a service says about other places', () => {
     expect(reply.headers).not.toHaveProperty('content-location');
   });
 
-  test('is a 502 where a redirect has two locations', async () => {
+  test('becomes a 502 if a redirect has two locations', async () => {
     expect((await get(302, ['Location', '/a', 'Location', '/b'])).status).toBe(502);
   });
 

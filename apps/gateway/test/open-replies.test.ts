@@ -35,7 +35,7 @@ const socketRoute: Route = {
 let booted: BootedGateway;
 let token: string;
 let sockets: ReturnType<typeof createServer>;
-/** What reached the service as an upgrade. */
+/** The upgrade requests that reached the service. */
 let upgrades: IncomingMessage[] = [];
 
 beforeAll(async () => {
@@ -108,8 +108,8 @@ function answerWithEvents(): { ended: Promise<void> } {
   return { ended };
 }
 
-describe('a reply that stays open', () => {
-  test('sends events as they come, past the deadline of the route', async () => {
+describe('an open reply', () => {
+  test('delivers events immediately, even after the deadline of the route', async () => {
     const { ended } = answerWithEvents();
     const reply = await listen();
     expect(reply.headers['content-type']).toBe('text/event-stream');
@@ -124,7 +124,7 @@ describe('a reply that stays open', () => {
     await ended;
   });
 
-  test('is cut within two seconds after its credential is revoked', async () => {
+  test('is closed within two seconds after its credential is revoked', async () => {
     const { ended } = answerWithEvents();
     const reply = await listen();
     reply.on('error', () => {});
@@ -137,7 +137,7 @@ describe('a reply that stays open', () => {
     expect(reply.complete).toBe(false);
   });
 
-  test('is cut within two seconds after its client loses the scope', async () => {
+  test('is closed within two seconds after its client loses the scope', async () => {
     const { ended } = answerWithEvents();
     const reply = await listen();
     reply.on('error', () => {});
@@ -154,12 +154,12 @@ describe('a reply that stays open', () => {
     }
   });
 
-  test('refuses signed requests: nobody could sign its end', async () => {
+  test('is not available to signed requests, because it cannot be signed', async () => {
     const reply = await send(booted.port, '/events', { headers: booted.signed() });
     expect([reply.status, reply.json.code]).toEqual([401, 'unauthorized']);
   });
 
-  test('must still begin before the deadline', async () => {
+  test('must begin before the deadline', async () => {
     booted.upstream.answerWith(() => {});
     const reply = await send(booted.port, '/events', {
       headers: { Authorization: `Bearer ${token}` },
@@ -209,7 +209,7 @@ describe('an upgrade', () => {
     });
   }
 
-  test('GW-25 to websocket reaches the service on a route that allows it, verified', async () => {
+  test('GW-25 to websocket reaches the service on a route that allows it, after verification', async () => {
     const own = await gateway.issueToken();
     const { status, headers, socket } = await handshake('/socket?a=1', {
       Authorization: `Bearer ${own}`,
@@ -229,7 +229,7 @@ describe('an upgrade', () => {
     expect(gateway.log()).toContain('"msg":"GET socket 101"');
   });
 
-  test('GW-25 takes the token of a browser, from the query, and does not pass it on', async () => {
+  test('GW-25 accepts the token of a browser in the query and does not forward it', async () => {
     const own = await gateway.issueToken();
     const { status, socket } = await handshake(`/socket?access_token=${own}&a=1`, {});
     expect(status).toBe(101);
@@ -237,7 +237,7 @@ describe('an upgrade', () => {
     socket?.destroy();
   });
 
-  test('is cut within two seconds after its credential is revoked', async () => {
+  test('is closed within two seconds after its credential is revoked', async () => {
     const own = await gateway.issueToken();
     const { socket } = await handshake('/socket', { Authorization: `Bearer ${own}` });
     const { store, credentialHash } = gateway.identity;
@@ -249,7 +249,7 @@ describe('an upgrade', () => {
     expect(performance.now() - started).toBeLessThan(2000);
   });
 
-  test('is cut within two seconds after its client loses the scope', async () => {
+  test('is closed within two seconds after its client loses the scope', async () => {
     const own = await gateway.issueToken();
     const { socket } = await handshake('/socket', { Authorization: `Bearer ${own}` });
     await gateway.saveClient({ scopes: ['device:write'] });
@@ -266,13 +266,13 @@ describe('an upgrade', () => {
 
   test.each([
     ['without a credential', '/socket', {}, 401],
-    ['with a bad one', '/socket', { Authorization: 'Bearer unknown' }, 401],
+    ['with a bad credential', '/socket', { Authorization: 'Bearer unknown' }, 401],
     ['on a route that does not allow it', '/events', { Authorization: 'good' }, 400],
-    ['on no route', '/none', { Authorization: 'good' }, 400],
+    ['on an unknown route', '/none', { Authorization: 'good' }, 400],
     ['to another protocol', '/socket', { Authorization: 'good', Upgrade: 'h2c' }, 400],
     ['with a body encoding', '/socket', { Authorization: 'good', 'Content-Encoding': 'gzip' }, 415],
-    ['that the service refuses', '/socket?refuse', { Authorization: 'good' }, 403],
-  ])('GW-25 %s is refused', async (_name, path, headers: Record<string, string>, status) => {
+    ['that the service rejects', '/socket?refuse', { Authorization: 'good' }, 403],
+  ])('GW-25 %s is rejected', async (_name, path, headers: Record<string, string>, status) => {
     const own = await gateway.issueToken();
     const sent =
       headers.Authorization === 'good' ? { ...headers, Authorization: `Bearer ${own}` } : headers;
@@ -280,12 +280,12 @@ describe('an upgrade', () => {
     expect(upgrades.length).toBe(path.includes('refuse') ? 1 : 0);
   });
 
-  test('GW-25 does not let a signed request in', async () => {
+  test('GW-25 rejects a signed request', async () => {
     expect((await handshake('/socket', gateway.signed())).status).toBe(401);
     expect(upgrades).toEqual([]);
   });
 
-  test('closes the connection of a refused one, and survives one that leaves at once', async () => {
+  test('closes the connection of a rejected handshake and tolerates a caller that leaves at once', async () => {
     const reply = await sendRaw(
       port,
       'GET /socket HTTP/1.1\r\nHost: g\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',

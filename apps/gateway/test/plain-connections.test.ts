@@ -40,7 +40,7 @@ function open(connections = 2): ConnectionPool {
   return new ConnectionPool({ url, connections, connectTimeoutMilliseconds: 500 });
 }
 
-/** One exchange; `begun` may end it. */
+/** Runs one exchange, which `begun` may cancel. */
 function ask(
   pool: ConnectionPool,
   request: { path?: string; method?: string; headers?: readonly string[] } = {},
@@ -65,7 +65,7 @@ function ask(
 const whole = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
 describe('connections to a service', () => {
-  test('are used again, one exchange at a time', async () => {
+  test('are reused, one exchange at a time', async () => {
     let atOnce = 0;
     answer = async (socket, request) => {
       atOnce += 1;
@@ -84,7 +84,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  test('are not lent when they are closed already, and nobody has been told', async () => {
+  test('are not used if they are closed but the close event is still pending', async () => {
     answer = (socket) => socket.write(whole('{}'));
     const pool = open(1);
     await ask(pool);
@@ -94,7 +94,7 @@ describe('connections to a service', () => {
     const next = new Promise<Outcome>((resolve, reject) => {
       caller.once('data', () => ask(pool).then(resolve, reject));
     });
-    // Both are read in one turn of the event loop, before the connection's end is told.
+    // Both are read in one turn of the event loop, before the close event.
     const [used, peerOfCaller] = sockets;
     used?.write('what nobody asked for');
     peerOfCaller?.write('the next request');
@@ -105,7 +105,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  test('UP-11 pass over interim replies, to HEAD too', async () => {
+  test('UP-11 skip interim replies, also to HEAD', async () => {
     answer = (socket) =>
       socket.write(
         'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n',
@@ -115,7 +115,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  test('say that there is no body where one could be', async () => {
+  test('announce an empty body for methods that allow a body', async () => {
     const seen: string[] = [];
     answer = (socket, request) => {
       seen.push(request.toLowerCase());
@@ -133,7 +133,7 @@ describe('connections to a service', () => {
   test.each([
     ['with the reply', 0],
     ['later', 30],
-  ])('GW-16 CWE-444 end where a service sends more than its reply %s', async (_name, delay) => {
+  ])('GW-16 CWE-444 close if a service sends more than its reply %s', async (_name, delay) => {
     const smuggled = whole('smuggled');
     answer = async (socket) => {
       if (delay === 0) {
@@ -162,7 +162,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  test('CWE-444 end where bytes follow a reply that has no body', async () => {
+  test('CWE-444 close if bytes follow a reply without a body', async () => {
     const smuggled = whole('smuggled');
     answer = (socket) => socket.write(`HTTP/1.1 204 No Content\r\n\r\n${smuggled}`);
     const pool = open(1);
@@ -183,14 +183,15 @@ describe('connections to a service', () => {
         { method: 'GET', path: '/', headers: [] },
         {
           onRequestStart() {
-            // This one waits for the only connection.
+            // This request waits for the only connection.
             ask(pool).then(({ body }) => second.resolve(body), second.reject);
           },
           onResponseStart() {},
           onResponseData() {},
           onResponseEnd() {
             answer = (socket) => socket.write(whole('second'));
-            // The loopback interface delivers it at once: the next turn of the event loop reads it.
+            // The loopback interface delivers the bytes at once. The next turn of the event loop
+            // reads them.
             sockets[0]?.write(whole('smuggled'));
             resolve();
           },
@@ -204,7 +205,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  test('end with a cancelled exchange, and whoever waits gets another one', async () => {
+  test('close with a canceled exchange, and a waiting request gets another connection', async () => {
     answer = () => {};
     const pool = open(1);
     let controller: ReplyController | undefined;
@@ -221,7 +222,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  test('send nothing of a request that was cancelled while it waited', async () => {
+  test('send nothing of a request that was canceled while it waited', async () => {
     let requests = 0;
     answer = async (socket) => {
       requests += 1;
@@ -239,7 +240,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  test('hold a reply back as long as nobody takes it', async () => {
+  test('stop reading a reply while its caller does not read', async () => {
     const size = 8 * 1024 * 1024;
     answer = (socket) => socket.write(whole('x'.repeat(size)));
     const pool = open(1);
@@ -278,7 +279,7 @@ describe('connections to a service', () => {
     { headers: ['x', 'y\r\nz: 1'] },
     { headers: ['x', 'y\0'] },
     { headers: ['x', '\u010d'] },
-  ])('CWE-93 never carry %j', async (request) => {
+  ])('CWE-93 never send %j', async (request) => {
     let seen = '';
     answer = (socket, text) => {
       seen += text;
@@ -292,7 +293,7 @@ describe('connections to a service', () => {
     await pool.close();
   });
 
-  test('lets a reply on its way end before it closes', async () => {
+  test('let a running reply finish before they close', async () => {
     answer = async (socket) => {
       await sleep(50);
       socket.write(whole('late'));
@@ -306,7 +307,7 @@ describe('connections to a service', () => {
   });
 });
 
-describe('a reply, read by us and by llhttp', () => {
+describe('a reply, read by the gateway and by llhttp', () => {
   const replies = [
     'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: 1\r\n\r\nhello',
     'HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: 1\r\n\r\n',
@@ -354,7 +355,7 @@ describe('a reply, read by us and by llhttp', () => {
     });
   }
 
-  test('UP-07 is never whole for us and another one for it', async () => {
+  test('UP-07 is never complete for the gateway and different for llhttp', async () => {
     let accepted = 0;
     await fc.assert(
       fc.asyncProperty(anyReply, async (text) => {
@@ -362,7 +363,8 @@ describe('a reply, read by us and by llhttp', () => {
         const pool = open(1);
         const ours = await ask(pool).catch(() => undefined);
         await pool.close();
-        // Node's client fails where anything follows a reply; ours leaves it where there is to be no body.
+        // Node's client fails if bytes follow a reply. The gateway keeps them after a reply without
+        // a body.
         if (ours !== undefined && ours.status !== 204) {
           accepted += 1;
           const theirs = await readByNode();
@@ -371,7 +373,7 @@ describe('a reply, read by us and by llhttp', () => {
       }),
       { numRuns: 3000 },
     );
-    // Otherwise nothing was compared.
+    // Otherwise, nothing was compared.
     expect(accepted).toBeGreaterThan(100);
   });
 });

@@ -10,7 +10,7 @@ import { splitQueryToken } from '../src/authentication/query-token.ts';
 import { parseRequestTarget } from '../src/routes/request-target.ts';
 import { readLifetime } from '../src/x-access-tokens/read-lifetime.ts';
 
-/** What makes trouble more often than other characters. */
+/** Characters that cause problems most often. */
 const pieces = [
   '%',
   '%2',
@@ -65,7 +65,7 @@ const pieces = [
   '%41'.repeat(50),
 ];
 
-/** xorshift32: fast, and the same every time. */
+/** xorshift32: fast and deterministic. */
 function createRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -76,7 +76,7 @@ function createRandom(seed: number): (below: number) => number {
   };
 }
 
-/** Everything that reads what a stranger wrote, before anything is verified. */
+/** All parsers of unverified input. */
 function readAll(text: string): void {
   for (const read of [
     () => parseRequestTarget(text),
@@ -116,7 +116,7 @@ export function readRandomInputs(count: number, seed: number): number {
   return slowest;
 }
 
-/** A pause of the machine hits some input once; an input that is slow is slow each time it is read. */
+/** Reads a slow input again: a pause of the machine is not repeated. */
 function leastMilliseconds(text: string): number {
   let least = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 5 && least > 5; attempt += 1) {

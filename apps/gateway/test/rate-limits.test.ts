@@ -35,7 +35,7 @@ function bearer(token: string, headers: Record<string, string> = {}) {
 }
 
 describe('the limit of a client', () => {
-  test('RL-07 answers 429 with Retry-After, JSON and no-store, and says how much is left', async () => {
+  test('RL-07 answers 429 with Retry-After, JSON and no-store, and reports the remaining quota', async () => {
     const gateway = await boot({ clientRateLimit: { requests: 3, windowSeconds: 60 } });
     const token = await gateway.issueToken();
     const replies: Received[] = [];
@@ -55,7 +55,7 @@ describe('the limit of a client', () => {
     expect(gateway.upstream.requests).toHaveLength(3);
   });
 
-  test('begins anew with the next window', async () => {
+  test('starts again with the next window', async () => {
     const gateway = await boot({ clientRateLimit: { requests: 2, windowSeconds: 1 } });
     const token = await gateway.issueToken();
     const ask = async () => (await send(gateway.port, '/api/device', bearer(token))).status;
@@ -64,7 +64,7 @@ describe('the limit of a client', () => {
     expect(await ask()).toBe(200);
   });
 
-  test('is one for all kinds of its credentials, and of its own', async () => {
+  test('is shared by all its kinds of credentials and not by other clients', async () => {
     const gateway = await boot({ clientRateLimit: { requests: 2, windowSeconds: 60 } });
     await gateway.saveClient({ clientId: 'other' });
     const [own, other] = [
@@ -78,11 +78,11 @@ describe('the limit of a client', () => {
       await send(gateway.port, '/api/device', bearer(other)),
     ];
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 429, 200]);
-    // RS-01: who was verified gets a signature, whatever the status.
+    // RS-01: a verified caller gets a signature with every status.
     expect(replies[2]?.headers).toHaveProperty('x-sign');
   });
 
-  test('RL-05 of a route counts the route, whatever its path looks like', async () => {
+  test('RL-05 of a route counts every spelling of its path', async () => {
     const routes = deviceRoutes.map((route) => ({
       ...route,
       rateLimit:
@@ -104,7 +104,7 @@ describe('the limit of a client', () => {
 });
 
 describe('the limit of an address', () => {
-  test('counts what is not verified', async () => {
+  test('counts unverified requests', async () => {
     const gateway = await boot({ addressRateLimit: { requests: 5, windowSeconds: 60 } });
     const replies: Received[] = [];
     for (let count = 0; count < 8; count += 1) {
@@ -115,7 +115,7 @@ describe('the limit of an address', () => {
     expect(replies[7]?.headers).toMatchObject({ 'retry-after': expect.any(String) });
   });
 
-  test('stops bad credentials before the store is asked, ten times later than the rest', async () => {
+  test('stops bad credentials without a store read, at ten times the limit', async () => {
     const gateway = await boot({ addressRateLimit: { requests: 2, windowSeconds: 60 } });
     let reads = 0;
     const { store } = gateway.identity;
@@ -130,12 +130,12 @@ describe('the limit of an address', () => {
     }
     expect(statuses(replies)).toEqual({ 401: 2, 429: 28 });
     expect(reads).toBe(20);
-    // By then the address is shut for all.
+    // Now the address is blocked for all requests.
     const token = await gateway.issueToken();
     expect((await send(gateway.port, '/api/device', bearer(token))).status).toBe(429);
   });
 
-  test('does not shut out verified clients behind an address that others make noise from', async () => {
+  test('does not block verified clients that share an address with an attacker', async () => {
     const gateway = await boot({ addressRateLimit: { requests: 2, windowSeconds: 60 } });
     const token = await gateway.issueToken();
     const anonymous = async () => (await send(gateway.port, '/api/device')).status;
@@ -153,7 +153,7 @@ describe('the limit of an address', () => {
     expect([await anonymous(), await bad()]).toEqual([429, 429]);
   });
 
-  test('counts no verified request', async () => {
+  test('does not count verified requests', async () => {
     const gateway = await boot({ addressRateLimit: { requests: 1, windowSeconds: 60 } });
     const token = await gateway.issueToken();
     for (let count = 0; count < 5; count += 1) {
@@ -161,7 +161,7 @@ describe('the limit of an address', () => {
     }
   });
 
-  test('RL-11 is not given back by a success in between', async () => {
+  test('RL-11 is not reset by a successful request', async () => {
     const gateway = await boot({ addressRateLimit: { requests: 2, windowSeconds: 60 } });
     const token = await gateway.issueToken();
     const ask = async (text: string) =>
@@ -172,7 +172,7 @@ describe('the limit of an address', () => {
   });
 
   test.each(['X-Forwarded-For', 'X-Real-IP', 'Forwarded'])(
-    'RL-01 is not escaped by %s from a peer that is no trusted proxy',
+    'RL-01 cannot be evaded with %s by a peer that is not a trusted proxy',
     async (name) => {
       const gateway = await boot({ addressRateLimit: { requests: 3, windowSeconds: 60 } });
       const replies: Received[] = [];
@@ -185,7 +185,7 @@ describe('the limit of an address', () => {
     },
   );
 
-  test('RL-02 is one for a /56 of IPv6 and for a mapped IPv4 address', async () => {
+  test('RL-02 is shared by an IPv6 /56 and by mapped and plain IPv4 addresses', async () => {
     const gateway = await boot({
       addressRateLimit: { requests: 1, windowSeconds: 60 },
       trustedProxies: ['127.0.0.1'],
@@ -200,7 +200,7 @@ describe('the limit of an address', () => {
   });
 
   test.each(['garbage', '[::', '::ffff:999.1.1.1', ',,,', '1.2.3.4, garbage'])(
-    'RL-10 survives X-Forwarded-For: %s',
+    'RL-10 tolerates X-Forwarded-For: %s',
     async (value) => {
       const gateway = await boot({ trustedProxies: ['127.0.0.1'] });
       const token = await gateway.issueToken();
@@ -222,7 +222,7 @@ describe.each(storeEngines)('limits on %s', (name) => {
   });
   afterAll(() => engine.stop());
 
-  test('RL-03 RL-06 are one for two gateways, and hold against 200 requests at once', async () => {
+  test('RL-03 RL-06 are shared by two gateways and hold for 200 concurrent requests', async () => {
     const limit = { requests: 50, windowSeconds: 60 };
     const masterKey = Buffer.alloc(32, 7);
     const options = { storeUrl: engine.storeUrl, clientRateLimit: limit, masterKey };
@@ -235,14 +235,14 @@ describe.each(storeEngines)('limits on %s', (name) => {
     );
     const counts = statuses(replies);
     expect((counts[200] ?? 0) + (counts[429] ?? 0)).toBe(200);
-    // Never more; less by no more than what one gateway holds and the other cannot use.
+    // Never more. Less only by the lease that one gateway holds and the other cannot use.
     expect(counts[200]).toBeLessThanOrEqual(50);
     expect(counts[200]).toBeGreaterThanOrEqual(48);
   });
 });
 
-describe('a store that is away', () => {
-  test('RL-04 is a 503, never a request without a limit', async () => {
+describe('an unavailable store', () => {
+  test('RL-04 leads to a 503, never to a request without a limit', async () => {
     const redis = await startRedisServer();
     const gateway = await boot({
       storeUrl: redis.url,

@@ -9,13 +9,13 @@ export interface RecordedRequest {
   readonly body: Buffer;
 }
 
-/** A real service behind the gateway that remembers what it saw. */
+/** A real upstream that records the requests it gets. */
 export interface RecordingUpstream {
   readonly url: string;
-  /** Oldest first; a request is listed once its body is complete. */
+  /** Oldest first. A request is listed when its body is complete. */
   readonly requests: RecordedRequest[];
   last(): RecordedRequest;
-  /** Answers the requests from now on; undefined restores `{"status":200,"result":[]}`. */
+  /** Sets the handler of requests. Undefined restores `{"status":200,"result":[]}`. */
   answerWith(listener: RequestListener | undefined): void;
   close(): Promise<void>;
 }

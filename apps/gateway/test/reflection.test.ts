@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { type Received, type Sent, send } from './http-client.ts';
 
-/** What an attacker holds after one exchange: a text with the headers that sign it. */
+/** The result of one exchange for an attacker: a text and the headers that sign it. */
 interface Captured {
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
@@ -32,7 +32,7 @@ function signatureOf(reply: Received): Record<string, string> {
   };
 }
 
-/** Sends a signed request whose reply has this body, and keeps the reply. */
+/** Sends a signed request whose reply has this body, and captures the reply. */
 function replyWith(body: string, status = 200) {
   return async (booted: BootedGateway): Promise<Captured> => {
     booted.upstream.answerWith((_request, response) => {
@@ -82,7 +82,7 @@ const captures: Readonly<Record<string, (booted: BootedGateway) => Promise<Captu
   'the reply to a GET, no envelope': replyWith('{"terms":[],"name":"a=b"}'),
   'the reply to a GET, an empty object': replyWith('{}'),
   'the reply to a GET, parameters': replyWith('a=1'),
-  'the reply to a GET, what asks for a token': replyWith('{"expires":60}'),
+  'the reply to a GET, a body that requests a token': replyWith('{"expires":60}'),
   'the reply to a POST': replyTo(200, '/device-instance', '{"id":"d1"}'),
   'the reply 404 of the gateway': replyTo(404, '/no/such/path'),
   'the reply 405 of the gateway': replyTo(405, '/device-instance'),
@@ -108,7 +108,7 @@ const captures: Readonly<Record<string, (booted: BootedGateway) => Promise<Captu
   'an empty query': request('/api/device', '', {}),
 };
 
-/** A text as parameters: split at its first `=`, as a query or a form has it. */
+/** Splits a text at its first `=` into a parameter of a query or form. */
 function asParameters(text: string): string {
   const [key = '', ...rest] = text.split('=');
   return rest.length === 0 && key === ''
@@ -152,7 +152,7 @@ interface Accepted {
   readonly status: number;
 }
 
-/** Which of all replays of one capture a gateway accepts. */
+/** Returns the replays of one capture that a gateway accepts. */
 async function accepted(
   capture: (booted: BootedGateway) => Promise<Captured>,
   booted: BootedGateway,
@@ -197,10 +197,10 @@ const profiles = [
 
 describe.each(
   storeEngines.flatMap((engine) => profiles.map((profile) => ({ engine, ...profile }))),
-)('SG-33 what was signed once, on $engine in the $profile profile,', ({ engine, strict }) => {
+)('SG-33 a captured signature on $engine in the $profile profile', ({ engine, strict }) => {
   let store: StoreEngine;
   let booted: BootedGateway;
-  /** Shares the store, and with it what is used up. */
+  /** Shares the store, and therefore the used signatures. */
   let other: BootedGateway;
 
   beforeAll(async () => {
@@ -210,7 +210,7 @@ describe.each(
     other = await bootGateway({ ...shared, masterKey: Buffer.alloc(32, 1) });
   });
   beforeAll(async () => {
-    // Every signature here is made with the older of two active keys.
+    // All signatures use the older of two active keys.
     await booted.saveClient({ clientId: 'twin' }, booted.secureKey);
     await booted.saveClient({ clientId: 'twin' }, other.secureKey);
   });
@@ -222,16 +222,19 @@ describe.each(
     await closeUnharmed(booted).finally(() => store.stop());
   });
 
-  test.each(Object.entries(captures))('%s, is no other request', async (_name, capture) => {
-    expect(await accepted(capture, booted)).toEqual([]);
-  });
+  test.each(Object.entries(captures))(
+    '%s: is not valid for another request',
+    async (_name, capture) => {
+      expect(await accepted(capture, booted)).toEqual([]);
+    },
+  );
 
-  test('the reply to a GET, is no request at another gateway', async () => {
+  test('the reply to a GET: is not a request at another gateway', async () => {
     const capture = captures['the reply to a GET, no envelope'];
     expect(await accepted(capture ?? replyWith('{}'), booted, other)).toEqual([]);
   });
 
-  test('a reply of version 2, is no request of either version', async () => {
+  test('a reply of version 2: is not a request of either version', async () => {
     const capture = async (): Promise<Captured> => {
       const reply = await send(booted.port, '/api/device', { headers: booted.signedV2() });
       const headers = signatureOf(reply);
@@ -249,7 +252,7 @@ describe.each(
     expect(await accepted(asVersion1, booted)).toEqual([]);
   });
 
-  test('with MD5, is no other request', async () => {
+  test('with MD5: is not valid for another request', async () => {
     await booted.saveClient({ clientId: 'demo', signatureAlgorithm: 'MD5' });
     await booted.saveClient({ clientId: 'twin', signatureAlgorithm: 'MD5' });
     const capture = async (): Promise<Captured> => {
@@ -268,7 +271,7 @@ describe.each(
   });
 });
 
-describe('SG-33 a request of version 1 whose body is like an envelope', () => {
+describe('SG-33 a request of version 1 whose body resembles a reply envelope', () => {
   const event = { status: 1, code: 'E42', message: 'Too hot', timestamp: 1574993804802 };
   const reply = { ...event, status: 200 };
   let booted: BootedGateway;
@@ -298,7 +301,7 @@ describe('SG-33 a request of version 1 whose body is like an envelope', () => {
     ['an error', { ...reply, status: 404 }],
     ['a result', { ...reply, result: [] }],
     ['an expiry', { ...reply, result: 'x', expires: 60 }],
-  ])('is refused where it is one, with %s', async (_name, value) => {
+  ])('is rejected if it is an envelope with %s', async (_name, value) => {
     const { status, json } = await post(value);
     expect([status, json.code]).toEqual([400, 'ambiguous_request']);
     expect(json.message).toBe(
@@ -308,7 +311,7 @@ describe('SG-33 a request of version 1 whose body is like an envelope', () => {
 });
 
 describe('SG-33 another installation with the same client and secure key', () => {
-  test('accepts a captured reply that is no envelope, and refuses one that is', async () => {
+  test('accepts a captured reply that is not an envelope, and rejects one that is', async () => {
     const booted = await bootGateway({ now: () => clock });
     const installation = await bootGateway({ now: () => clock });
     await installation.saveClient({}, booted.secureKey);

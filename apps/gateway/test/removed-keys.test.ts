@@ -9,7 +9,7 @@ import { send } from './http-client.ts';
 const body = '{"expires":600}';
 const secureKey = 'the-key-that-will-be-removed';
 
-describe.each(storeEngines)('a secure key that is removed, at the gateway on %s', (engine) => {
+describe.each(storeEngines)('a removed secure key at the gateway on %s', (engine) => {
   let store: StoreEngine;
   let booted: BootedGateway;
   let testNumber = 0;
@@ -66,7 +66,7 @@ describe.each(storeEngines)('a secure key that is removed, at the gateway on %s'
   };
 
   test.each(['version 1', 'version 2'] as const)(
-    'revokes the X-Access-Tokens that it signed for in %s, and no other',
+    'revokes only the X-Access-Tokens that it obtained with %s',
     async (version) => {
       const old = await issue(issuers[version](secureKey));
       const current = await issue(issuers[version](newKey));
@@ -78,7 +78,7 @@ describe.each(storeEngines)('a secure key that is removed, at the gateway on %s'
     },
   );
 
-  test('leaves X-Access-Tokens valid where they are to be kept', async () => {
+  test('leaves X-Access-Tokens valid if they are to be kept', async () => {
     const old = await issue(issuers['version 1'](secureKey));
     await remove({ keepTokens: true });
     expect(await statusOf({ 'X-Access-Token': old })).toBe(200);
@@ -86,7 +86,7 @@ describe.each(storeEngines)('a secure key that is removed, at the gateway on %s'
     expect(await statusOf({ 'X-Access-Token': old })).toBe(401);
   });
 
-  test('revokes bearer tokens that name it, and none that name another or no key', async () => {
+  test('revokes only the access tokens that name it', async () => {
     const [current] = booted.identity.clients.describeKeys(
       await booted.identity.clients.update(clientId, (client) => client),
     );

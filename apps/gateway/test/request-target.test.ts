@@ -14,7 +14,7 @@ beforeEach(async () => {
   booted.upstream.requests.length = 0;
 });
 
-/** The request line as given, with a good token: only the target can be what is refused. */
+/** Sends the request line with a good token, so that only the target can cause an error. */
 function get(target: string, extra = '', method = 'GET'): Promise<string> {
   return sendRaw(
     booted.port,
@@ -66,24 +66,24 @@ describe('the request target', () => {
     ['GW-10', '/api/v1/device/%c0%ae/_detail'],
     ['GW-10', '?a=1'],
     ['GW-09', '/api//device'],
-  ])('%s refuses %p', async (_id, target) => {
+  ])('%s rejects %p', async (_id, target) => {
     await expectRefused(await get(target));
   });
 
-  test('GW-07 hands a doubly encoded segment on as it came, decoded at most once', async () => {
+  test('GW-07 decodes a segment only once and forwards a doubly encoded one unchanged', async () => {
     const reply = await get('/api/v1/device/%252e%252e%252f/_detail');
 
     expect(reply).toMatch(/^HTTP\/1.1 200 /);
     expect(booted.upstream.last().url).toBe('/api/v1/device/%252e%252e%252f/_detail');
   });
 
-  test('writes a needlessly encoded path plainly, as it was matched', async () => {
+  test('forwards the normalized path that it matched', async () => {
     expect(await get('/api/%64evice?pageSize=2')).toMatch(/^HTTP\/1.1 200 /);
     expect(booted.upstream.last().url).toBe('/api/device?pageSize=2');
   });
 
   test.each(['/API/device', '/api/device/', '/api/Device'])(
-    'GW-09 does not take %p for the route it resembles',
+    'GW-09 does not treat %p as a similar route',
     async (target) => {
       await expectRefused(await get(target), 404);
     },
@@ -121,7 +121,7 @@ describe('the request line and framing', () => {
     ['PROPFIND', '/api/device', 405],
     ['OPTIONS', '*', 405],
     ['get', '/api/device', 400],
-  ])('GW-26 refuses %s %s', async (method, target, status) => {
+  ])('GW-26 rejects %s %s', async (method, target, status) => {
     await expectRefused(await get(target, '', method), status);
   });
 
@@ -130,7 +130,7 @@ describe('the request line and framing', () => {
     expect(reply).not.toMatch(/^HTTP\/1.1 2/);
   });
 
-  test.each(['websocket', 'h2c'])('GW-25 refuses an upgrade to %s', async (protocol) => {
+  test.each(['websocket', 'h2c'])('GW-25 rejects an upgrade to %s', async (protocol) => {
     const reply = await sendRaw(
       booted.port,
       `GET /api/device HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${token}\r\n` +
@@ -145,11 +145,11 @@ describe('the request line and framing', () => {
     ['GW-12', 'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n'],
     ['GW-12', 'Content-Length: 3\r\nContent-Length: 3\r\n'],
     ['GW-14', 'X-Folded: a\r\n b\r\n'],
-  ])('%s refuses %p', async (_id, header) => {
+  ])('%s rejects %p', async (_id, header) => {
     await expectRefused(await get('/api/device', header));
   });
 
-  test('GW-31 survives a header named __proto__', async () => {
+  test('GW-31 tolerates a header named __proto__', async () => {
     const reply = await get('/api/device', '__proto__: x\r\nconstructor: y\r\n');
     expect(reply).toMatch(/^HTTP\/1.1 200 /);
   });

@@ -27,7 +27,7 @@ describe.each(storeEngines)('the revocation canary over %s', (name) => {
     return { store, identity };
   }
 
-  test.each(canaryKinds)('measures until the token is refused: %s', async (kind) => {
+  test.each(canaryKinds)('measures the time until the token is rejected: %s', async (kind) => {
     const { store, identity } = open();
     const verdicts: unknown[] = [];
     const verify = async (token: string) => {
@@ -39,14 +39,14 @@ describe.each(storeEngines)('the revocation canary over %s', (name) => {
     const seconds = await canary.measure(kind);
     expect(seconds).toBeGreaterThanOrEqual(0);
     expect(seconds).toBeLessThan(1);
-    // It was accepted, never with a scope, and then it was not.
+    // The token was accepted, never with a scope, and then rejected.
     expect(new Set(verdicts.filter((size) => size !== undefined))).toEqual(new Set([0]));
     expect(verdicts.at(-1)).toBeUndefined();
     expect(await identity.clients.list()).toEqual([]);
     await store.close();
   });
 
-  test('measures a verifier that enforces late', async () => {
+  test('measures a verifier with a delay', async () => {
     const { store, identity } = open();
     let known: Awaited<ReturnType<typeof identity.verifyAccessToken>>;
     let lateUntil = Number.POSITIVE_INFINITY;
@@ -64,7 +64,7 @@ describe.each(storeEngines)('the revocation canary over %s', (name) => {
     await store.close();
   });
 
-  test('fails where a token is never accepted, instead of measuring nothing', async () => {
+  test('fails if the token is never accepted', async () => {
     const { store, identity } = open();
     const verify = async () => undefined;
     const canary = createRevocationCanary({ ...identity, verify, now: Date.now });
@@ -81,7 +81,7 @@ describe('a gateway', () => {
   });
   afterAll(() => system.stop());
 
-  test('shows in its metrics how long a revocation takes', async () => {
+  test('exports the duration of revocations as a metric', async () => {
     const read = async () => {
       const text = await (await fetch(`${system.members[0]?.operationsUrl}/metrics`)).text();
       return parseMetrics(text).get('gatehouse_revocation_seconds')?.samples ?? [];

@@ -36,7 +36,7 @@ function expectSealed(reply: Received, algorithm: 'MD5' | 'SHA-256' = 'SHA-256')
 }
 
 describe('the reply to a verified signed request', () => {
-  test('RS-01 RS-06 is signed with the digest of the client', async () => {
+  test('RS-01 RS-06 is signed with the algorithm of the client', async () => {
     expectSealed(await get());
     expectSealed(await get('/api/device', 'md5', 'MD5'), 'MD5');
   });
@@ -56,17 +56,14 @@ describe('the reply to a verified signed request', () => {
     ['403', '/api/device', 'narrow', 403],
     ['404', '/no/such/path', 'demo', 404],
     ['405', '/device-instance', 'demo', 405],
-  ])(
-    'RS-01 is signed when the gateway itself answers %s',
-    async (_name, path, clientId, status) => {
-      const reply = await get(path, clientId);
+  ])('RS-01 is signed if the gateway itself answers %s', async (_name, path, clientId, status) => {
+    const reply = await get(path, clientId);
 
-      expect(reply.status).toBe(status);
-      expectSealed(reply);
-    },
-  );
+    expect(reply.status).toBe(status);
+    expectSealed(reply);
+  });
 
-  test('RS-01 is signed when the service is away', async () => {
+  test('RS-01 is signed if the service is unavailable', async () => {
     booted.upstream.answerWith((request) => request.socket.destroy());
     const reply = await get();
 
@@ -74,7 +71,7 @@ describe('the reply to a verified signed request', () => {
     expectSealed(reply);
   });
 
-  test('RS-04 is not signed where there is no body', async () => {
+  test('RS-04 is not signed without a body', async () => {
     booted.upstream.answerWith((_request, response) => {
       response.writeHead(204);
       response.end();
@@ -88,7 +85,7 @@ describe('the reply to a verified signed request', () => {
     expect((await get()).headers).not.toHaveProperty('x-sign');
   });
 
-  test('RS-07 is a signed 502 past 8 MiB, and 8 MiB itself is signed', async () => {
+  test('RS-07 becomes a signed 502 above 8 MiB', async () => {
     const mebibyte = Buffer.alloc(1024 * 1024, 'x');
     let size = 8;
     booted.upstream.answerWith((_request, response) => {
@@ -109,7 +106,7 @@ describe('the reply to a verified signed request', () => {
   });
 });
 
-describe('the reply to anybody else', () => {
+describe('the reply to any other caller', () => {
   test('RS-02 is never signed', async () => {
     const token = await booted.issueToken();
     const signed = booted.signed();

@@ -18,11 +18,11 @@ import { send } from './http-client.ts';
 
 const whole = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
-/** How the service ends a connection on which a second request arrives. */
+/** The ways in which the service ends a connection when a second request arrives. */
 const endings: readonly [name: string, end: (socket: Socket) => void][] = [
   ['closes it', (socket) => socket.end()],
   [
-    'breaks it off',
+    'resets it',
     (socket) => (socket instanceof TLSSocket ? socket.destroy() : socket.resetAndDestroy()),
   ],
 ];
@@ -50,7 +50,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
 
   let service: Server;
   let sockets: Socket[];
-  /** What arrived, by connection. */
+  /** The received texts by connection. */
   let received: string[][];
   let answer: (socket: Socket, count: number) => void;
   let pool: ConnectionPool;
@@ -106,7 +106,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
 
   const requestCount = () => received.flat().length;
 
-  test.each(endings)('gets a GET once more when it %s without a byte', async (_name, end) => {
+  test.each(endings)('gets a GET again if it %s without sending a byte', async (_name, end) => {
     answer = (socket, count) => (count === 1 ? socket.write(whole('{}')) : end(socket));
     await ask('GET');
 
@@ -114,7 +114,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     expect(received.map(({ length }) => length)).toEqual([2, 1]);
   });
 
-  test('gets a HEAD once more', async () => {
+  test('gets a HEAD again', async () => {
     answer = (socket, count) => (count === 1 ? socket.write(whole('')) : socket.end());
     await ask('GET');
 
@@ -141,14 +141,14 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     expect(sockets).toHaveLength(1);
   });
 
-  test.each(endings)('gets nothing twice on a new connection when it %s', async (_name, end) => {
+  test.each(endings)('gets no request twice on a new connection if it %s', async (_name, end) => {
     answer = (socket) => end(socket);
 
     await expect(ask('GET')).rejects.toThrow();
     expect(requestCount()).toBe(1);
   });
 
-  test('gets nothing a third time', async () => {
+  test('gets no request a third time', async () => {
     answer = (socket, count) =>
       count === 1 && sockets.length === 1 ? socket.write(whole('{}')) : socket.end();
     await ask('GET');
@@ -157,7 +157,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     expect(received.map(({ length }) => length)).toEqual([2, 1]);
   });
 
-  test('gets nothing twice when a byte of its reply came', async () => {
+  test('gets no request twice after the first byte of its reply', async () => {
     answer = (socket, count) => (count === 1 ? socket.write(whole('{}')) : socket.end('H'));
     await ask('GET');
 
@@ -165,7 +165,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     expect(requestCount()).toBe(2);
   });
 
-  test('gets nothing twice when the caller cancels', async () => {
+  test('gets no request twice if the caller cancels', async () => {
     answer = (socket, count) => (count === 1 ? socket.write(whole('{}')) : undefined);
     await ask('GET');
     const cancelled = new Promise((_resolve, reject) => {
@@ -209,7 +209,7 @@ describe('a gateway whose service closes each idle connection early', () => {
         } else if (data.toString('latin1').startsWith('POST') && requests === 1) {
           socket.write(whole('{}'));
         } else {
-          // As where the closing and the next request meet on the way.
+          // Simulates a close that crosses the next request.
           socket.destroy();
         }
       });
@@ -240,7 +240,7 @@ describe('a gateway whose service closes each idle connection early', () => {
     expect(answered).toBe(1000);
   });
 
-  test('answers 502 to a POST on such a connection', async () => {
+  test('answers 502 to a POST on a closed connection', async () => {
     const token = await booted.issueToken();
     const statuses: number[] = [];
     for (let count = 0; count < 6; count += 1) {

@@ -90,8 +90,8 @@ async function until(isSo: () => boolean): Promise<void> {
   expect(isSo()).toBe(true);
 }
 
-describe('a body on its way to a service', () => {
-  test('goes out whole with its length', async () => {
+describe('a request body for a service', () => {
+  test('is sent completely with its length', async () => {
     const body = 'x'.repeat(300 * KIBIBYTE);
     expect(await post(Buffer.from(body), ['content-type', 'text/plain'])).toBe('done');
     expect(await post(Buffer.alloc(0))).toBe('done');
@@ -103,9 +103,9 @@ describe('a body on its way to a service', () => {
   });
 
   test.each([
-    ['with the length that was announced', 10, { 'content-length': '10' }],
-    ['in chunks where none was', undefined, { 'transfer-encoding': 'chunked' }],
-  ])('streams %s', async (_name, length, headers) => {
+    ['with the announced length', 10, { 'content-length': '10' }],
+    ['in chunks without an announced length', undefined, { 'transfer-encoding': 'chunked' }],
+  ])('is streamed %s', async (_name, length, headers) => {
     const pieces = ['abc', 'defgh', 'ij'];
     expect(await post({ stream: inPieces(pieces), length })).toBe('done');
     expect(await post({ stream: inPieces(pieces), length })).toBe('done');
@@ -115,7 +115,7 @@ describe('a body on its way to a service', () => {
     expect(connections).toBe(1);
   });
 
-  test('streams more than any buffer holds, as fast as the service reads', async () => {
+  test('is streamed as fast as the service reads if it exceeds all buffers', async () => {
     let sent = 0;
     const stream = new PassThrough();
     listener = (request, response) => {
@@ -140,7 +140,7 @@ describe('a body on its way to a service', () => {
     fill();
     const reply = post({ stream, length: undefined });
     await new Promise((resolve) => setTimeout(resolve, 50));
-    // Not much more than the sockets hold.
+    // Little more than the socket buffers hold.
     expect(sent).toBeLessThan(limit / 2);
 
     expect(await reply).toBe('done');
@@ -150,7 +150,7 @@ describe('a body on its way to a service', () => {
   test.each([
     ['shorter', ['abc']],
     ['longer', ['abc', 'defghijklmno']],
-  ])('CWE-444 that is %s than announced breaks the exchange', async (problem, pieces) => {
+  ])('CWE-444 ends the exchange if it is %s than announced', async (problem, pieces) => {
     const body = { stream: inPieces(pieces), length: 10 };
 
     await expect(post(body)).rejects.toThrow(`The body is ${problem} than announced.`);
@@ -161,7 +161,7 @@ describe('a body on its way to a service', () => {
     expect(connections).toBe(2);
   });
 
-  test('fails with what broke it off, before or while it is sent', async () => {
+  test('fails with its own error before or during sending', async () => {
     const broken = new PassThrough();
     broken.on('error', () => {});
     broken.destroy(new Error('Too large.'));
@@ -176,7 +176,7 @@ describe('a body on its way to a service', () => {
     expect(await post(Buffer.from('next'))).toBe('done');
   });
 
-  test('is let go of where its exchange was cancelled before it began', async () => {
+  test('is destroyed if its exchange is canceled before the start', async () => {
     const stream = new PassThrough();
     const cancelled = new Promise((_resolve, reject) => {
       pool.dispatch(
@@ -197,7 +197,7 @@ describe('a body on its way to a service', () => {
     expect(seen.map(({ body }) => body)).toEqual(['next']);
   });
 
-  test('CWE-444 ends the connection where the service answers before it is over', async () => {
+  test('CWE-444 closes the connection if the service answers before its end', async () => {
     listener = (_request, response) => response.writeHead(413).end('no');
     const stream = new PassThrough();
     stream.write('abc');

@@ -15,7 +15,7 @@ describe('the signature headers', () => {
     'q83v/u3+EjRWeA==',
     'a b',
     '\xff'.repeat(64),
-  ])('SG-13 refuse X-Sign %p with 401', async (sign) => {
+  ])('SG-13 are rejected with 401 for X-Sign %p', async (sign) => {
     const reply = await calls.get('a=1', {}, { 'X-Sign': sign });
 
     expect(reply.status).toBe(401);
@@ -23,7 +23,7 @@ describe('the signature headers', () => {
     expect(calls.booted.upstream.requests).toEqual([]);
   });
 
-  test('SG-12 accept X-Sign in any case', async () => {
+  test('SG-12 may spell X-Sign in any case', async () => {
     const headers = calls.booted.signed({ query: 'a=1' });
     const reply = await send(calls.booted.port, '/api/device?a=1', {
       headers: { ...headers, 'X-Sign': headers['X-Sign']?.toUpperCase() ?? '' },
@@ -41,12 +41,12 @@ describe('the signature headers', () => {
     '1574993804802000',
     'Infinity',
     '15749938 4802',
-  ])('SG-15 refuse X-Timestamp %p', async (timestamp) => {
+  ])('SG-15 are rejected for X-Timestamp %p', async (timestamp) => {
     calls.expectRefused(await calls.get('a=1', { timestamp }), 401, 'timestamp_out_of_range');
   });
 
   test.each(['X-Sign', 'X-Timestamp', 'X-Client-Id'])(
-    'SG-15 are all needed: without %s the signature is missing',
+    'SG-15 are all required: without %s the signature is missing',
     async (name) => {
       const { [name]: _left, ...others } = calls.booted.signed();
       const reply = await send(calls.booted.port, '/api/device', { headers: others });
@@ -55,7 +55,7 @@ describe('the signature headers', () => {
     },
   );
 
-  test('SG-16 refuse 300.1 s and accept 299.9 s in either direction', async () => {
+  test('SG-16 are rejected at 300.1 s and accepted at 299.9 s in both directions', async () => {
     for (const offset of [-299_900, 299_900]) {
       expect((await calls.get('a=1', { timestamp: String(calls.now + offset) })).status).toBe(200);
     }
@@ -67,7 +67,7 @@ describe('the signature headers', () => {
   });
 
   test.each(['X-Sign', 'X-Timestamp', 'X-Client-Id'])(
-    'SG-34 refuse %s sent twice',
+    'SG-34 are rejected if %s is sent twice',
     async (name) => {
       const headers = Object.entries(calls.booted.signed()).flat();
       const value = headers[headers.indexOf(name) + 1] ?? '';
@@ -80,7 +80,7 @@ describe('the signature headers', () => {
   );
 
   test.each(['__proto__', 'constructor', '*', 'client:demo', 'a b', 'é', 'x'.repeat(10_000)])(
-    'SG-38 take the client id %p for an unknown one',
+    'SG-38 are rejected for %p as for any unknown client id',
     async (clientId) => {
       const headers = {
         ...calls.booted.signed(),
@@ -92,7 +92,7 @@ describe('the signature headers', () => {
     },
   );
 
-  test('SG-36 give one answer for an unknown client, a disabled one and a wrong digest', async () => {
+  test('SG-36 get the same reply for an unknown client, a disabled one and a wrong signature', async () => {
     await calls.booted.saveClient({ clientId: 'disabled', enabled: false }, calls.booted.secureKey);
     const replies = [
       await calls.get('a=1', { clientId: 'nobody' }),
@@ -105,11 +105,11 @@ describe('the signature headers', () => {
     }
   });
 
-  test('SG-30 refuse MD5 for a client that is set to SHA-256', async () => {
+  test('SG-30 are rejected with MD5 for a client that uses SHA-256', async () => {
     calls.expectRefused(await calls.get('a=1', { algorithm: 'MD5' }), 401, 'invalid_signature');
   });
 
-  test('accept both active keys of a client', async () => {
+  test('may use each active key of a client', async () => {
     await calls.booted.saveClient({ clientId: 'rotating' }, 'the first secure key');
     await calls.booted.saveClient({ clientId: 'rotating' }, 'the second secure key');
     for (const secureKey of ['the first secure key', 'the second secure key']) {
@@ -117,7 +117,7 @@ describe('the signature headers', () => {
     }
   });
 
-  test('are refused from an address outside the allow list of the client', async () => {
+  test('are rejected from an address outside the allowlist of the client', async () => {
     await calls.booted.saveClient(
       { clientId: 'inside', ipAllowList: ['127.0.0.0/8'] },
       calls.booted.secureKey,

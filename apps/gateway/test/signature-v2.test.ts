@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.stop());
 
-describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on %s', (engine) => {
+describe.each(['sqlite', 'redis'])('a request with a signature of version 2 on %s', (engine) => {
   let booted: BootedGateway;
   let now = Date.now();
 
@@ -33,7 +33,7 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     booted.upstream.requests.length = 0;
   });
 
-  /** Signs what is to be sent, and sends it, or something else in its place. */
+  /** Signs a request and sends it, or a changed one instead. */
   function call(signing: SigningV2, change: Partial<SigningV2 & Sent> = {}): Promise<Received> {
     return sendSigned(booted.signedV2(signing), { ...signing, ...change });
   }
@@ -76,17 +76,17 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     ['another client with the same key', { headers: { 'X-Client-Id': 'modern' } }],
     ['another nonce', { headers: { 'X-Nonce': 'abcdefghijklmnop' } }],
     ['another time', { headers: { 'X-Timestamp': String(now) } }],
-  ])('SG-19 that was captured and blocked is refused with %s', async (_name, change) => {
+  ])('SG-19 that an attacker captured and changed is rejected: %s', async (_name, change) => {
     const headers = booted.signedV2(update);
     expectRefused(await sendSigned(headers, { ...update, ...change }), 'invalid_signature');
 
-    // The attempt used nothing up: the request itself is still good, once.
+    // The attempt did not use up the signature: the real request is accepted once.
     const { status } = await sendSigned(headers, update);
     expect([status, booted.upstream.requests.length]).toEqual([200, 1]);
   });
 
   test.each(['GET', 'HEAD', 'DELETE', 'PATCH'])(
-    'SG-19 SG-17 is refused when it comes again as %s, in any case of the hex',
+    'SG-19 SG-17 is rejected if it is repeated as %s, with hex digits in any case',
     async (method) => {
       const signing = { method, path: '/api/v1/device/d1' };
       const headers = booted.signedV2(signing);
@@ -103,7 +103,7 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     },
   );
 
-  test('SG-19 is refused for a nonce of an earlier request, until its time is over', async () => {
+  test('SG-19 is rejected for the nonce of an earlier request until that nonce expires', async () => {
     const nonce = 'only-once-0123456789';
     expect((await call({ nonce })).status).toBe(200);
     booted.upstream.requests.length = 0;
@@ -112,7 +112,7 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     expect((await call({ nonce, clientId: 'modern' })).status).toBe(200);
   });
 
-  test('SG-19 SG-17 is let through once of fifty times at once', async () => {
+  test('SG-19 SG-17 is accepted once if it arrives fifty times concurrently', async () => {
     const headers = booted.signedV2();
     const replies = await Promise.all(Array.from({ length: 50 }, () => sendSigned(headers, {})));
 
@@ -121,7 +121,7 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     expect(booted.upstream.requests).toHaveLength(1);
   });
 
-  test('SG-19 SG-30 is all that a client of HMAC-SHA-256 may send', async () => {
+  test('SG-19 SG-30 is the only signature that a client with HMAC-SHA-256 may send', async () => {
     const own = { query: 'a=1', clientId: 'modern' };
     const digest = await send(booted.port, '/api/device?a=1', { headers: booted.signed(own) });
     expectRefused(digest, 'invalid_signature');
@@ -132,7 +132,7 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     expect((await call(own)).status).toBe(200);
   });
 
-  test('SG-19 SG-30 is never taken for version 1, nor version 1 for it', async () => {
+  test('SG-19 SG-30 is never confused with version 1', async () => {
     const v2 = booted.signedV2();
     const v1 = booted.signed();
     const { 'X-Sign-V2': hmac = '', ...others } = v2;
@@ -141,7 +141,7 @@ describe.each(['sqlite', 'redis'])('a request that is signed with version 2, on 
     expectRefused(await sendSigned({ ...v2, 'X-Sign-V2': digest }, {}), 'invalid_signature');
   });
 
-  test('AT-07 SG-19 gets a token once, which works', async () => {
+  test('AT-07 SG-19 gets a valid token once', async () => {
     const signing = {
       method: 'POST',
       path: '/api/v1/token',

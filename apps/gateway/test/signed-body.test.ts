@@ -8,7 +8,7 @@ const calls = useSignedCalls();
 describe('a signed body', () => {
   const json = '{\n  "id": "1",\r\n  "name": "中"\n}\n';
 
-  test('reaches the service byte for byte', async () => {
+  test('reaches the service unchanged', async () => {
     expect((await calls.post(json)).status).toBe(200);
     expect(calls.booted.upstream.last().body.equals(Buffer.from(json))).toBe(true);
     expect(calls.booted.upstream.last().headers['content-type']).toBe('application/json');
@@ -19,11 +19,11 @@ describe('a signed body', () => {
     ['line ends', json.replace('\r\n', '\n')],
     ['the last newline', json.trimEnd()],
     ['an escape', json.replace('中', '\\u4e2d')],
-  ])('SG-24 is refused after a change of %s', async (_name, sent) => {
+  ])('SG-24 is rejected after a change of %s', async (_name, sent) => {
     calls.expectRefused(await calls.post(json, sent), 401, 'invalid_signature');
   });
 
-  test('SG-23 cannot come with a query', async () => {
+  test('SG-23 cannot be combined with a query', async () => {
     const reply = await send(calls.booted.port, '/device-instance?a=1', {
       method: 'POST',
       headers: calls.booted.signed({ body: json }),
@@ -50,13 +50,13 @@ describe('a signed body', () => {
 
   test.each([
     ['a byte order mark', Buffer.from(`\uFEFF${json}`)],
-    ['bytes that are no UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
+    ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
     ['half a character', Buffer.from('中').subarray(0, 2)],
   ])('SG-27 cannot have %s', async (_name, body) => {
     calls.expectRefused(await calls.post(body), 400, 'ambiguous_request');
   });
 
-  test('SG-43 that is a form signs its sorted parameters and is forwarded as they were read', async () => {
+  test('SG-43 of a form signs sorted parameters and is forwarded as parsed', async () => {
     const form = 'b=2&a=1&a=x+y';
     const reply = await send(calls.booted.port, '/device-instance', {
       method: 'POST',
@@ -72,7 +72,7 @@ describe('a signed body', () => {
   });
 
   test.each(['Content-Length', 'chunked'])(
-    'SG-37 GW-38 that is too large is refused at the limit (%s)',
+    'SG-37 GW-38 that is too large is rejected at the limit (%s)',
     async (framing) => {
       const body = Buffer.alloc(1024 * 1024 + 1, 'a');
       const signed = calls.booted.signed({ body });
@@ -89,7 +89,7 @@ describe('a signed body', () => {
     },
   );
 
-  test('GW-38 that is announced too large is refused before a byte of it is sent', async () => {
+  test('GW-38 with a Content-Length above the limit is rejected before it is sent', async () => {
     const signed = Object.entries(calls.booted.signed({ body: '' })).map((pair) => pair.join(': '));
     const reply = await new Promise<string>((resolve, reject) => {
       const socket = connect(calls.booted.port, '127.0.0.1');

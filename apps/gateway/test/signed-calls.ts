@@ -5,15 +5,15 @@ import type { Signing } from './test-credentials.ts';
 
 export interface SignedCalls {
   readonly booted: BootedGateway;
-  /** The clock of the gateway: a second later in every test, so that every signature is a new one. */
+  /** The clock of the gateway. It advances by a second per test, so that every signature is new. */
   now: number;
   get(query: string, change?: Signing, headers?: Record<string, string>): Promise<Received>;
-  /** Signs `body` and sends it, or what is to be sent in its place. */
+  /** Signs `body` and sends it, or `sent` instead. */
   post(body: string | Buffer, sent?: Sent['body']): Promise<Received>;
   expectRefused(reply: Received, status: number, code: string): void;
 }
 
-/** A gateway for the suite that calls this, and signed requests to it. */
+/** Starts a gateway for the calling suite and sends signed requests to it. */
 export function useSignedCalls(): SignedCalls {
   let gateway: BootedGateway | undefined;
   const calls: SignedCalls = {

@@ -73,7 +73,7 @@ describe.each([
     expect(changed.json.code).toBe('invalid_signature');
   });
 
-  test('SG-21 as OPTIONS is answered here, with what the path has', async () => {
+  test('SG-21 as OPTIONS gets the methods of the path from the gateway', async () => {
     const reply = await call('OPTIONS', '/api/device', { ...client, query: '' });
     expect([reply.status, reply.headers.allow]).toEqual([204, 'GET, HEAD, OPTIONS']);
     expect(reply.headers).not.toHaveProperty('x-sign');
@@ -88,18 +88,18 @@ test.each([
   ['X-Sign-Algorithm', 'MD5'],
   ['X-Digest', 'MD5'],
   ['Digest', 'MD5'],
-])('SG-31 the header %s chooses no algorithm', async (name, value) => {
+])('SG-31 the header %s does not select an algorithm', async (name, value) => {
   const reply = await call('GET', '/api/device', { algorithm: 'MD5' }, { [name]: value });
   expect([reply.status, reply.json.code]).toEqual([401, 'invalid_signature']);
 });
 
-test('SG-31 no parameter chooses an algorithm', async () => {
+test('SG-31 no parameter selects an algorithm', async () => {
   const query = 'algorithm=MD5&signType=MD5';
   const reply = await call('GET', '/api/device', { algorithm: 'MD5', query });
   expect([reply.status, reply.json.code]).toEqual([401, 'invalid_signature']);
 });
 
-test('SG-19 a signature that was caught before its first use opens another path, once: as documented', async () => {
+test('SG-19 a version 1 signature captured before its first use is valid once for another path', async () => {
   const headers = booted.signed({ query: '' });
   const elsewhere = await send(booted.port, '/api/v1/device/other/_detail', { headers });
   const meant = await send(booted.port, '/api/device', { headers });

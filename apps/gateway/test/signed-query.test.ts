@@ -22,7 +22,7 @@ describe('a signed query', () => {
   });
 
   test.each(['a=1,2', 'a=1%2C2'])(
-    'SG-05 that is %p and signed as a=1&a=2 reaches the service with that one meaning',
+    'SG-05 that is %p and signed as a=1&a=2 reaches the service with one meaning',
     async (query) => {
       expect((await calls.get(query, { body: 'a=1,2' })).status).toBe(200);
       expect(calls.booted.upstream.last().url).toBe('/api/device?a=1%2C2');
@@ -33,7 +33,7 @@ describe('a signed query', () => {
     calls.expectRefused(await calls.get(query, { body: 'a=1&b=2' }), 400, 'ambiguous_request');
   });
 
-  test('SG-07 cannot lend a digit to the timestamp or borrow one from it', async () => {
+  test('SG-07 cannot exchange a digit with the timestamp', async () => {
     const timestamp = String(calls.now);
     const headers = calls.booted.signed({ query: 'pageSize=20', timestamp });
     const lent = await send(calls.booted.port, '/api/device?pageSize=2', {
@@ -52,7 +52,7 @@ describe('a signed query', () => {
     calls.expectRefused(await calls.get(query, { body: '' }), 400, 'ambiguous_request');
   });
 
-  test.each(['', '?', '?&&'])('SG-09 is empty text for %p', async (query) => {
+  test.each(['', '?', '?&&'])('SG-09 is an empty text for %p', async (query) => {
     const reply = await send(calls.booted.port, `/api/device${query}`, {
       headers: calls.booted.signed(),
     });
@@ -61,7 +61,7 @@ describe('a signed query', () => {
     expect(calls.booted.upstream.last().url).toBe('/api/device');
   });
 
-  test('SG-22 cannot come with a body', async () => {
+  test('SG-22 cannot be combined with a body', async () => {
     const reply = await send(calls.booted.port, '/api/device', {
       headers: { ...calls.booted.signed(), 'Content-Length': '2' },
       body: '{}',

@@ -14,7 +14,7 @@ const page = readFileSync(
   'utf8',
 );
 
-/** Fence language → file name and the program that runs it. */
+/** Language of the code block → file name and the program that runs it. */
 const samples = {
   typescript: ['sample.ts', process.execPath],
   python: ['sample.py', 'python3'],
@@ -25,7 +25,7 @@ const samples = {
 
 const languages = Object.keys(samples) as (keyof typeof samples)[];
 
-/** A language that this machine does not have is not tested here; its sample must be there all the same. */
+/** Languages that are not installed are not tested, but their samples must exist. */
 const runnable = languages.filter((language) => {
   const [, program] = samples[language];
   return spawnSync(program, [program === 'go' ? 'version' : '--version']).error === undefined;
@@ -100,14 +100,14 @@ describe('docs/signing.md', () => {
     60_000,
   );
 
-  test('SG-01 shows digests that are right', () => {
+  test('SG-01 shows correct digests', () => {
     const parts = ['pageIndex=0&pageSize=20', '1574993804802', 'testSecure'];
     expect(page).toContain(parts.join(''));
     expect(page).toContain(digest('MD5', ...parts));
     expect(page).toContain(digest('SHA-256', ...parts));
   });
 
-  test('SG-19 shows a signature of version 2 that is right', () => {
+  test('SG-19 shows a correct signature of version 2', () => {
     const lines = /```\n(GATEHOUSE-V2\n[^`]*)\n```/.exec(page)?.[1] ?? '';
     const parts = lines.split('\n');
     expect(parts).toHaveLength(9);
@@ -115,7 +115,7 @@ describe('docs/signing.md', () => {
     expect(page).toContain(`\`${hmacLines('testSecure-0123456789', ...parts)}\``);
   });
 
-  test('shows signed texts that are right', () => {
+  test('shows correct signed texts', () => {
     const rows = [...page.matchAll(/^\| `([^`]+=[^`]*)` \| `([^`]+)` \|$/gm)];
     expect(rows.length).toBeGreaterThan(3);
     for (const [, query = '', text] of rows) {

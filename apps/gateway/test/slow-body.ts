@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 
-/** A signed POST whose body does not end. */
+/** A signed POST with a body that does not end. */
 export interface SlowBody {
   readonly socket: Socket;
-  /** Of the reply, where one came. */
+  /** The status of the reply, if one arrived. */
   status(): string | undefined;
   isOpen(): boolean;
 }
@@ -12,9 +12,9 @@ export interface SlowBodyOptions {
   readonly port: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly announcedBytes: number;
-  /** Sent at once. */
+  /** Bytes that are sent at once. */
   readonly bytes: number;
-  /** Any of 127.0.0.0/8. */
+  /** Any address in 127.0.0.0/8. */
   readonly from?: string;
 }
 

@@ -6,7 +6,7 @@ import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway
 import { send } from './http-client.ts';
 
 const CONNECTIONS = 4;
-/** Held by slow callers, connections come free after 15 s only. */
+/** Slow callers hold connections for 15 s. */
 const DEADLINE_MILLISECONDS = 10_000;
 const MEBIBYTE = 1024 * 1024;
 let booted: BootedGateway;
@@ -50,8 +50,8 @@ async function answerOthers(count: number): Promise<number> {
   return performance.now() - started;
 }
 
-describe('GW-30 more slow callers than there are connections to the service leave room to others', () => {
-  test('when they send small bodies slowly: no connection is taken before the body is whole', async () => {
+describe('GW-30 more slow callers than upstream connections do not block others', () => {
+  test('if they send small bodies slowly: a request gets a connection after its body is complete', async () => {
     booted.upstream.requests.length = 0;
     const creation = head(
       'POST /device-instance',
@@ -76,7 +76,7 @@ describe('GW-30 more slow callers than there are connections to the service leav
     expect(booted.upstream.last().body.toString()).toBe('{}');
   });
 
-  test('when they send large bodies slowly', async () => {
+  test('if they send large bodies slowly', async () => {
     const creation = head(
       'POST /device-instance',
       'Content-Type: application/json\r\nContent-Length: 200000\r\n',
@@ -88,7 +88,7 @@ describe('GW-30 more slow callers than there are connections to the service leav
     expect(await answerOthers(8)).toBeLessThan(DEADLINE_MILLISECONDS);
   });
 
-  test('when they read slowly: who has waited longest is cut', async () => {
+  test('if they read slowly: the exchange that has been held longest is canceled', async () => {
     booted.upstream.answerWith((request, response) =>
       response.end(request.url?.includes('large') ? Buffer.alloc(16 * MEBIBYTE) : '{}'),
     );

@@ -25,7 +25,9 @@ async function p99(token: string): Promise<number> {
   return times.toSorted((a, b) => a - b)[197] ?? 0;
 }
 
-/** Opens the connections, says the beginning, then a byte at a time; notes how long each one lasted. */
+/**
+ * Opens connections, sends the first part and then single bytes. Records how long each one lasted.
+ */
 function attack(beginning: string, drip: string) {
   const started = performance.now();
   const lasted: number[] = [];
@@ -52,7 +54,7 @@ test.each([
     30_000,
   ],
 ])(
-  'GW-30 slow %s of 500 connections are cut, and others don’t notice',
+  'GW-30 500 connections with slow %s are closed and do not affect others',
   async (_name, beginning, drip, deadline) => {
     const token = await booted.issueToken();
     const quiet = await p99(token);
@@ -65,7 +67,7 @@ test.each([
     }
     end();
     expect(lasted).toHaveLength(ATTACKERS);
-    // Node looks for overdue connections every five seconds.
+    // Node checks for overdue connections every five seconds.
     expect(Math.max(...lasted)).toBeLessThan(deadline + 7_000);
   },
   120_000,

@@ -20,7 +20,7 @@ describe.each(['sqlite', 'redis'])('the gateway on %s', (engine) => {
   });
   afterAll(() => closeUnharmed(booted));
 
-  test('CG-09 takes a good bearer token and refuses an unknown one', async () => {
+  test('CG-09 accepts a good access token and rejects an unknown one', async () => {
     const token = await booted.issueToken();
     const good = await send(booted.port, '/api/device', {
       headers: { Authorization: `Bearer ${token}` },
@@ -32,7 +32,7 @@ describe.each(['sqlite', 'redis'])('the gateway on %s', (engine) => {
     expect([good.status, unknown.status]).toEqual([200, 401]);
   });
 
-  test('SG-01 takes a signed query and a signed body', async () => {
+  test('SG-01 accepts a signed query and a signed body', async () => {
     const query = await send(booted.port, '/api/device?pageSize=20&pageIndex=0', {
       headers: booted.signed({ query: 'pageSize=20&pageIndex=0' }),
     });
@@ -45,7 +45,7 @@ describe.each(['sqlite', 'redis'])('the gateway on %s', (engine) => {
     expect([query.status, body.status]).toEqual([200, 200]);
   });
 
-  test('SG-17 SG-18 lets one of fifty simultaneous uses of a signed body through', async () => {
+  test('SG-17 SG-18 accepts one of fifty concurrent uses of a signed body', async () => {
     const headers = booted.signed({ body: '{"id":"1"}' });
     booted.upstream.requests.length = 0;
     const replies = await Promise.all(
@@ -60,7 +60,7 @@ describe.each(['sqlite', 'redis'])('the gateway on %s', (engine) => {
   });
 });
 
-describe('a store that goes away', () => {
+describe('a store that becomes unavailable', () => {
   let own: RedisServer;
   let booted: BootedGateway;
 
@@ -74,7 +74,7 @@ describe('a store that goes away', () => {
   });
 
   test.each(['killed', 'frozen'] as const)(
-    'SG-41 RD-02 RD-03 is a 503 in time when %s, never a 401 or 2xx',
+    'SG-41 RD-02 RD-03 leads to a 503 in time if it is %s, never to a 401 or 2xx',
     async (fault) => {
       const token = await booted.issueToken();
       const bearer = { headers: { Authorization: `Bearer ${token}` } };
@@ -108,7 +108,7 @@ describe('a store that goes away', () => {
   );
 });
 
-/** Works again by itself within two seconds of the store's return (with room to spare). */
+/** The gateway recovers within two seconds after the store returns. The test allows more. */
 async function untilServed(booted: BootedGateway): Promise<void> {
   const deadline = Date.now() + 4000;
   for (;;) {

@@ -11,7 +11,10 @@ export interface Signing {
   readonly algorithm?: 'MD5' | 'SHA-256';
 }
 
-/** A request as version 2 signs it; left out: GET /api/device of the client demo, now, without a body. */
+/**
+ * The parts that version 2 signs. Defaults: GET /api/device of the client demo, now, without a
+ * body.
+ */
 export interface SigningV2 {
   readonly method?: string;
   readonly path?: string;
@@ -25,17 +28,17 @@ export interface SigningV2 {
 }
 
 export interface TestCredentials {
-  /** Creates or changes a client; without a name, the one called demo. */
+  /** Creates or changes a client, by default the client demo. */
   saveClient(change: Partial<NewClient>, secureKey?: string): Promise<void>;
-  /** As it rests in the store, with a key of any length: those of published vectors are short. */
+  /** Writes a client directly to the store, because published vectors have short keys. */
   savePublishedClient(change: Partial<NewClient>, secureKey: string): Promise<void>;
   /** Stores a token as the authorization server does. */
   issueToken(change?: Record<string, unknown>): Promise<string>;
-  /** Adds to what must not show in the log. */
+  /** Adds a secret that must not appear in the log. */
   keepSecret(secret: string): void;
   /** The three headers of Method A. */
   signed(signing?: Signing): Record<string, string>;
-  /** The four headers of version 2, with a new nonce, and the content type where there is one. */
+  /** The four headers of version 2 with a new nonce, and the content type if there is one. */
   signedV2(signing?: SigningV2): Record<string, string>;
 }
 
@@ -43,7 +46,7 @@ export function createTestCredentials(dependencies: {
   readonly identity: Identity;
   readonly now: () => number;
   readonly secureKey: string;
-  /** Collects whatever must not show in a log. */
+  /** Collects the secrets that must not appear in a log. */
   readonly secrets: Set<string>;
 }): TestCredentials {
   const { identity, now, secureKey, secrets } = dependencies;
@@ -111,7 +114,7 @@ export function createTestCredentials(dependencies: {
   };
 }
 
-/** The signature as the specification words it, without the code under test. */
+/** The signature by the text of the specification, without the code under test. */
 export function digest(
   algorithm: 'MD5' | 'SHA-256',
   ...parts: readonly (string | Buffer)[]
@@ -123,7 +126,7 @@ export function digest(
   return hash.digest('hex');
 }
 
-/** Version 2 as docs/signing.md words it, without the code under test. */
+/** Version 2 by the text of docs/signing.md, without the code under test. */
 export function hmacLines(secureKey: string, ...lines: readonly string[]): string {
   return createHmac('sha256', secureKey).update(lines.join('\n')).digest('hex');
 }

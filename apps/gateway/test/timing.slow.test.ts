@@ -9,13 +9,13 @@ const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 /**
- * Of the median, on a busy machine. Leaving out the digest would change it by 40 %, a digest of the other kind
- * in its place by 20 %.
+ * Tolerance of the median on a busy machine. Without the digest, the median would change by 40 %.
+ * With the digest of the other algorithm, it would change by 20 %.
  */
 const TOLERANCE = 0.12;
 
-describe('the time of a refusal', () => {
-  test('SG-14 does not grow with how much of a signature is right', () => {
+describe('the time to reject a signature', () => {
+  test('SG-14 does not depend on the number of correct characters', () => {
     const secureKey = 'kQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC';
     const input = { algorithm: 'SHA-256', signedText: 'a=1', timestamp: '1574993804802' } as const;
     const right = createHash('sha256').update(`a=11574993804802${secureKey}`).digest('hex');
@@ -24,7 +24,7 @@ describe('the time of a refusal', () => {
       return (right.slice(0, length) + next).padEnd(64, '0');
     });
     const samples = guesses.map((): number[] => []);
-    // Interleaved, so that a busy moment hits all of them; a thousand each.
+    // Interleaved, so that a busy moment affects all of them. A thousand runs each.
     for (let round = 0; round < 1000; round += 1) {
       guesses.forEach((guess, index) => {
         const started = process.hrtime.bigint();
@@ -42,7 +42,7 @@ describe('the time of a refusal', () => {
       0,
     );
     const variance = medians.reduce((sum, _each, index) => sum + (index - center) ** 2, 0);
-    // Over all 32 characters, a comparison that stops early would differ by far more than a hundredth.
+    // Over 32 characters, a comparison that stops early would differ by far more than 1 %.
     expect(Math.abs((covariance / variance) * 32) / mean).toBeLessThan(0.02);
   });
 
@@ -86,14 +86,14 @@ describe('the time of a refusal', () => {
     }
 
     test.each([1, 2])(
-      'SG-36 SG-19 of version %d is the same for an unknown client and for a wrong signature, with either digest',
+      'SG-36 SG-19 of version %d is the same for an unknown client and a wrong signature, with both algorithms',
       async (version) => {
         const body = Buffer.alloc(512 * 1024, 'a');
         const classes = ['demo', 'nobd', 'md5-'];
         const samples = classes.map((): number[] => []);
         for (let round = 0; round < 250; round += 1) {
           for (const offset of classes.keys()) {
-            // Another one goes first each round.
+            // The order changes each round.
             const index = (round + offset) % classes.length;
             const clientId = classes[index] ?? '';
             const headers = {

@@ -69,7 +69,7 @@ describe('a service that fails', () => {
   test.each([
     ['refuses the connection', 'http://127.0.0.1:1'],
     ['has no address', 'http://no-such-host.invalid:8850'],
-  ])('UP-01 and %s is a 502 within a second', async (_name, deviceServiceUrl) => {
+  ])('UP-01 and %s leads to a 502 within a second', async (_name, deviceServiceUrl) => {
     const alone = await bootGateway({ deviceServiceUrl });
     const own = await alone.issueToken();
     const started = performance.now();
@@ -83,14 +83,14 @@ describe('a service that fails', () => {
     await alone.close();
   });
 
-  test('UP-03 with silence is a 504 at the deadline', async () => {
+  test('UP-03 by silence leads to a 504 at the deadline', async () => {
     answer = () => {};
     const reply = await get();
 
     expect([reply.status, reply.json.code]).toEqual([504, 'timeout']);
   });
 
-  test('UP-03 with a trickle is cut at the deadline', async () => {
+  test('UP-03 by sending slowly is disconnected at the deadline', async () => {
     answer = (socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
       const trickle = setInterval(() => socket.write('x'), 50);
@@ -103,7 +103,7 @@ describe('a service that fails', () => {
     expect(performance.now() - started).toBeLessThan(2000);
   });
 
-  test('UP-05 after it took a creation is not asked again', async () => {
+  test('UP-05 after it received a POST does not get the request again', async () => {
     answer = (socket) => socket.destroy();
     const before = connections;
     const reply = await send(booted.port, '/device-instance', {
@@ -122,7 +122,7 @@ describe('a service that fails', () => {
     ['more than it announced', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n'],
     ['a chunk of no size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffff\r\n'],
     ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'],
-  ])('UP-07 with %s is a 502', async (_name, bytes) => {
+  ])('UP-07 with %s leads to a 502', async (_name, bytes) => {
     answer = (socket) => socket.end(bytes);
 
     expect((await get()).status).toBe(502);
@@ -148,20 +148,23 @@ describe('a service that fails', () => {
         ['a tab in its length', 'HTTP/1.1 200 OK\r\nContent-Length:\t2\r\n\r\n{}'],
       ].map(([name, bytes]) => [name ?? '', kind, bytes ?? '', request] as const),
     ),
-  )('UP-07 with %s is a 502 to a request of kind %s', async (_name, _kind, bytes, request) => {
-    answer = (socket) => socket.write(bytes);
-    const { method, path } = request;
-    const body = 'body' in request ? { body: request.body } : {};
-    const reply = await send(booted.port, path, {
-      method,
-      ...body,
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    });
+  )(
+    'UP-07 with %s leads to a 502 for a request of kind %s',
+    async (_name, _kind, bytes, request) => {
+      answer = (socket) => socket.write(bytes);
+      const { method, path } = request;
+      const body = 'body' in request ? { body: request.body } : {};
+      const reply = await send(booted.port, path, {
+        method,
+        ...body,
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      });
 
-    expect([reply.status, reply.json.code]).toEqual([502, 'bad_gateway']);
-  });
+      expect([reply.status, reply.json.code]).toEqual([502, 'bad_gateway']);
+    },
+  );
 
-  test('UP-07 with less than it announced breaks the connection, never looks whole', async () => {
+  test('UP-07 with fewer bytes than announced breaks the connection of the caller', async () => {
     answer = (socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
       setTimeout(() => socket.end(), 100);
@@ -170,7 +173,7 @@ describe('a service that fails', () => {
     await expect(get()).rejects.toThrow();
   });
 
-  test('RS-08 in the middle of a body gives a signed 502, not a signature over half of it', async () => {
+  test('RS-08 in the middle of a body leads to a signed 502, not to a signature over half of it', async () => {
     answer = (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
     const reply = await getSigned();
 
@@ -178,7 +181,7 @@ describe('a service that fails', () => {
     expect(reply.headers).toHaveProperty('x-sign');
   });
 
-  test('UP-08 with every connection hanging sheds the rest with 503 and Retry-After', async () => {
+  test('UP-08 on every connection makes the gateway reject the rest with 503 and Retry-After', async () => {
     answer = () => {};
     const hanging = [get(), get(), get()];
     const shed = await get();
@@ -188,13 +191,16 @@ describe('a service that fails', () => {
     expect((await Promise.all(hanging)).map(({ status }) => status)).toEqual([504, 504, 504]);
   });
 
-  test.each([401, 407])('by refusing the internal token with %d is a 502', async (status) => {
-    answer = (socket) => socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 2\r\n\r\n{}`);
+  test.each([401, 407])(
+    'by rejecting the internal token with %d leads to a 502',
+    async (status) => {
+      answer = (socket) => socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 2\r\n\r\n{}`);
 
-    expect((await get()).status).toBe(502);
-  });
+      expect((await get()).status).toBe(502);
+    },
+  );
 
-  test('UP-11 with 103 before its answer is waited for', async () => {
+  test('UP-11 may send 103 before its answer', async () => {
     answer = (socket) =>
       socket.end(
         'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}',

@@ -14,9 +14,7 @@ interface Read {
   refused: boolean;
 }
 
-/**
- * What a reader makes of bytes that arrive in these pieces, after which the service closes or not.
- */
+/** Reads bytes that arrive in these pieces. The service may then close the connection. */
 function readPieces(
   pieces: readonly Buffer[],
   { method = 'GET', closes = false }: { method?: string; closes?: boolean } = {},
@@ -34,7 +32,7 @@ function readPieces(
   reader.begin(method);
   try {
     for (const piece of pieces) {
-      // As a connection hands it over: in a buffer that is larger, and used again.
+      // Like a connection: the buffer is larger than the data and is reused.
       const buffer = Buffer.concat([piece, Buffer.from('\r\n0\r\n\r\n')]);
       read.taken += reader.isOver ? 0 : reader.read(buffer, piece.length);
       buffer.fill('#');
@@ -79,12 +77,12 @@ const good: readonly [name: string, text: string, expected: Partial<Read>][] = [
   ],
   ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na', { body: 'a', reusable: 0 }],
   [
-    'a hint of its patience',
+    'a Keep-Alive timeout',
     'HTTP/1.1 200 OK\r\nKeep-Alive: max=9, timeout=3\r\nContent-Length: 0\r\n\r\n',
     { reusable: 2000 },
   ],
   [
-    'a body where there must be none',
+    'a length for a reply without a body',
     'HTTP/1.1 204 No\r\nContent-Length: 4\r\n\r\n',
     { body: '', reusable: 0 },
   ],
@@ -96,7 +94,7 @@ const good: readonly [name: string, text: string, expected: Partial<Read>][] = [
 ];
 
 describe('a reader of replies', () => {
-  test.each(good)('reads %s, however it is cut', (_name, text, expected) => {
+  test.each(good)('reads %s in any pieces', (_name, text, expected) => {
     const whole = readText(text);
     expect(whole).toMatchObject({ ...expected, ended: true, taken: text.length, refused: false });
     for (let cut = 1; cut < text.length; cut += 1) {
@@ -105,7 +103,7 @@ describe('a reader of replies', () => {
     expect(readPieces([...bytes(text)].map((byte) => Buffer.from([byte])))).toEqual(whole);
   });
 
-  test('reads to the end of the connection where nothing else says how long it is', () => {
+  test('reads to the end of the connection if the reply has no length', () => {
     const text = 'HTTP/1.1 200 OK\r\n\r\nas long as it is';
 
     expect(readText(text).ended).toBe(false);
@@ -123,7 +121,7 @@ describe('a reader of replies', () => {
     expect(read.taken).toBe('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n'.length);
   });
 
-  test('UP-11 leaves what follows a reply without a body to whoever must not read it as the next', () => {
+  test('UP-11 leaves bytes after a reply without a body to the connection', () => {
     const reply = 'HTTP/1.1 204 No Content\r\n\r\n';
     const read = readText(`${reply}HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad`);
 
@@ -134,7 +132,7 @@ describe('a reader of replies', () => {
     ['another protocol', 'HTP/1.1 200 OK\r\n\r\n'],
     ['another version', 'HTTP/2.0 200 OK\r\n\r\n'],
     ['a long status', 'HTTP/1.1 2000 OK\r\n\r\n'],
-    ['a status that is none', 'HTTP/1.1 099 OK\r\n\r\n'],
+    ['an invalid status', 'HTTP/1.1 099 OK\r\n\r\n'],
     ['a bare line feed', 'HTTP/1.1 200 OK\nContent-Length: 0\n\n'],
     ['a bare carriage return', 'HTTP/1.1 200 OK\r\nA: b\rContent-Length: 9\r\n\r\n'],
     ['a NUL', 'HTTP/1.1 200 OK\r\nA: b\0\r\n\r\n'],
@@ -188,15 +186,12 @@ describe('a reader of replies', () => {
       'a long extension',
       `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(1100)}`,
     ],
-    [
-      'trailers that are none',
-      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nnone\r\n\r\n',
-    ],
+    ['invalid trailers', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nnone\r\n\r\n'],
     [
       'trailers without end',
       `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${`a: ${'b'.repeat(500)}\r\n`.repeat(40)}`,
     ],
-  ])('UP-07 refuses %s', (_name, text) => {
+  ])('UP-07 rejects %s', (_name, text) => {
     expect(readText(text)).toMatchObject({ refused: true, ended: false });
     const pieces = [...bytes(text)].map((byte) => Buffer.from([byte]));
     const { refused, taken } = readPieces(pieces);
@@ -208,11 +203,11 @@ describe('a reader of replies', () => {
     'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf',
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n',
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0\r\n',
-  ])('RS-08 never takes half a reply for a whole one: %j', (text) => {
+  ])('RS-08 never treats half a reply as complete: %j', (text) => {
     expect(readText(text, { closes: true })).toMatchObject({ refused: true, ended: false });
   });
 
-  test('survives anything, and reads it the same however it is cut', () => {
+  test('reads random input the same way in any pieces', () => {
     const anyReply = fc
       .tuple(
         fc.constantFrom(...good.map(([, text]) => text)),
@@ -230,7 +225,7 @@ describe('a reader of replies', () => {
         const pieces = ends.slice(1).map((end, index) => bytes(text.slice(ends[index], end)));
         const cut = readPieces(pieces, { closes: true });
         const whole = readText(text, { closes: true });
-        // What comes after the end is seen only where it comes with it.
+        // Bytes after the end are noticed only if they arrive together with it.
         const isLonger = cut.ended && cut.taken < text.length;
         expect(cut.refused || isLonger).toBe(whole.refused || whole.taken < text.length);
         if (whole.ended) {
