@@ -209,7 +209,7 @@ describe('connections to a service', () => {
     answer = () => {};
     const pool = open(1);
     let controller: ReplyController | undefined;
-    const cancelled = ask(pool, {}, (given) => {
+    const canceled = ask(pool, {}, (given) => {
       controller = given;
     });
     const waiting = ask(pool);
@@ -217,7 +217,7 @@ describe('connections to a service', () => {
     answer = (socket) => socket.write(whole('own'));
     controller?.abort(new Error('The caller left.'));
 
-    await expect(cancelled).rejects.toThrow('The caller left.');
+    await expect(canceled).rejects.toThrow('The caller left.');
     expect((await waiting).body).toBe('own');
     await pool.close();
   });
@@ -231,9 +231,9 @@ describe('connections to a service', () => {
     };
     const pool = open(1);
     const first = ask(pool);
-    const cancelled = ask(pool, {}, (given) => given.abort(new Error('Too late.')));
+    const canceled = ask(pool, {}, (given) => given.abort(new Error('Too late.')));
 
-    await expect(cancelled).rejects.toThrow('Too late.');
+    await expect(canceled).rejects.toThrow('Too late.');
     expect((await first).body).toBe('{}');
     expect((await ask(pool)).body).toBe('{}');
     expect([requests, sockets.length]).toEqual([2, 1]);

@@ -168,7 +168,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
   test('gets no request twice if the caller cancels', async () => {
     answer = (socket, count) => (count === 1 ? socket.write(whole('{}')) : undefined);
     await ask('GET');
-    const cancelled = new Promise((_resolve, reject) => {
+    const canceled = new Promise((_resolve, reject) => {
       pool.dispatch(
         { method: 'GET', path: '/', headers: [] },
         {
@@ -183,7 +183,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
       );
     });
 
-    await expect(cancelled).rejects.toThrow('The caller left.');
+    await expect(canceled).rejects.toThrow('The caller left.');
     const [used] = sockets;
     if (used?.closed === false) {
       await once(used, 'close');

@@ -178,7 +178,7 @@ describe('a request body for a service', () => {
 
   test('is destroyed if its exchange is canceled before the start', async () => {
     const stream = new PassThrough();
-    const cancelled = new Promise((_resolve, reject) => {
+    const canceled = new Promise((_resolve, reject) => {
       pool.dispatch(
         { method: 'POST', path: '/', headers: [], body: { stream, length: 10 } },
         {
@@ -191,7 +191,7 @@ describe('a request body for a service', () => {
       );
     });
 
-    await expect(cancelled).rejects.toThrow('Too late.');
+    await expect(canceled).rejects.toThrow('Too late.');
     expect(stream.destroyed).toBe(true);
     expect(await post(Buffer.from('next'))).toBe('done');
     expect(seen.map(({ body }) => body)).toEqual(['next']);

@@ -1,7 +1,7 @@
 /**
  * The calls whose caller does not read the reply. Each holds a connection to the service: a few
- * hundred of them, with one valid credential, would block everybody else (slow read, CWE-400).
- * While requests wait for a connection, the calls that have been held longest are cancelled.
+ * hundred of them, with one valid credential, would block all other callers (slow read, CWE-400).
+ * While requests wait for a connection, the calls that have been held longest are canceled.
  */
 export interface UnreadReplies<Call> {
   hold(call: Call): void;

@@ -43,7 +43,7 @@ export class UpstreamCall
   #resolve: (reply: UpstreamReply) => void = nothing;
   #reject: (error: unknown) => void = nothing;
   #controller: ReplyController | undefined;
-  #cancelled: Error | undefined;
+  #canceled: Error | undefined;
   #body: UpstreamBody | undefined;
   #over = false;
   #isUnanswered = false;
@@ -72,11 +72,11 @@ export class UpstreamCall
 
   /** Ends the exchange in any state. Does nothing after its end. */
   cancel(reason: () => Error): void {
-    if (this.#over || this.#cancelled !== undefined) {
+    if (this.#over || this.#canceled !== undefined) {
       return;
     }
     const error = reason();
-    this.#cancelled = error;
+    this.#canceled = error;
     if (this.#controller === undefined) {
       // The call still waits for a connection: the caller gets the error now, the pool on its turn.
       this.#reject(toUpstreamError(error));
@@ -101,8 +101,8 @@ export class UpstreamCall
 
   onRequestStart(controller: ReplyController): void {
     this.#controller = controller;
-    if (this.#cancelled !== undefined) {
-      controller.abort(this.#cancelled);
+    if (this.#canceled !== undefined) {
+      controller.abort(this.#canceled);
     }
   }
 

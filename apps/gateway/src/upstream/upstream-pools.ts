@@ -15,7 +15,9 @@ export interface PoolOptions {
 /** Short, so that a service that cannot be reached is a 502 within a second. */
 const CONNECT_TIMEOUT_MILLISECONDS = 900;
 
-/** Opens the pools of one upstream. undici opens only WebSockets, so its replies reach no caller. */
+/**
+ * Opens the pools of one upstream. undici opens only WebSockets, so its replies reach no caller.
+ */
 export function openPools({ url: text, connections, streamConnections }: PoolOptions) {
   const url = new URL(text);
   const prefix = url.pathname === '/' ? '' : url.pathname;

@@ -3,13 +3,13 @@
  * the reply.
  *
  *   connection-pool (selects a connection) ─▶ connection (one exchange at a time)
- *                                              ├ open-socket (TCP or TLS)
- *                                              ├ outgoing-request (its head), body-sender (its body)
- *                                              └ reply-reader (framing) ─▶ reply-head
+ *                                            ├ open-socket (TCP or TLS)
+ *                                            ├ outgoing-request (its head), body-sender (its body)
+ *                                            └ reply-reader (framing) ─▶ reply-head
  *
  * A request is sent once, except for a GET or HEAD whose reused connection closed before a reply.
  * Deliberately not here: upgrades; deadlines, which the caller keeps; pipelining, where one slow or
- * cancelled reply would delay or break another caller's.
+ * canceled reply would delay or break another caller's.
  */
 
 import {

@@ -17,7 +17,7 @@ export interface ReplyController {
 
 /** Receives the events of one exchange: start, then head, data and end, or an error at any time. */
 export interface ExchangeHandler {
-  /** Called again when the request is sent once more. */
+  /** Called again when the request is sent again. */
   onRequestStart(controller: ReplyController): void;
   onResponseStart(controller: ReplyController, status: number, headers: readonly string[]): void;
   onResponseData(controller: ReplyController, chunk: Buffer): void;
@@ -37,7 +37,7 @@ export interface ConnectionOwner {
    * The exchange ended. The connection may be reused after data that is on its way has been read.
    */
   rest(connection: Connection): void;
-  /** @param unanswered may be sent once more, on a new connection */
+  /** @param unanswered may be sent again, on a new connection */
   closed(connection: Connection, unanswered: PendingRequest | undefined): void;
 }
 

@@ -6,7 +6,7 @@ export type OpenSocket = (onRead: (bytes: Buffer, length: number) => void) => So
 
 const BUFFER_BYTES = 16 * 1024;
 
-/** Connections to one service, with TLS where its URL says so. */
+/** Connections to one service, with TLS if its URL has the scheme https. */
 export function createSocketOpener({ protocol, hostname, port }: URL): OpenSocket {
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const common = { host, noDelay: true, autoSelectFamily: true };

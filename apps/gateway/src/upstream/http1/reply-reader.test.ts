@@ -114,7 +114,7 @@ describe('a reader of replies', () => {
     });
   });
 
-  test('takes no body with the reply to a HEAD, and does not use its connection again', () => {
+  test('reads no body in the reply to a HEAD and does not reuse the connection', () => {
     const read = readText('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello', { method: 'HEAD' });
 
     expect(read).toMatchObject({ body: '', ended: true, reusable: 0 });
