@@ -17,7 +17,7 @@ export interface ReplyController {
 
 /** Receives the events of one exchange: start, then head, data and end, or an error at any time. */
 export interface ExchangeHandler {
-  /** Called again when the request is sent again. */
+  /** Called for each attempt to send the request. */
   onRequestStart(controller: ReplyController): void;
   onResponseStart(controller: ReplyController, status: number, headers: readonly string[]): void;
   onResponseData(controller: ReplyController, chunk: Buffer): void;
@@ -33,9 +33,7 @@ export interface PendingRequest {
 
 /** The owner of the connections. */
 export interface ConnectionOwner {
-  /**
-   * The exchange ended. The connection may be reused after data that is on its way has been read.
-   */
+  /** The exchange ended. The connection is free after pending data has been read. */
   rest(connection: Connection): void;
   /** @param unanswered may be sent again, on a new connection */
   closed(connection: Connection, unanswered: PendingRequest | undefined): void;
@@ -44,10 +42,7 @@ export interface ConnectionOwner {
 /** Safe methods (RFC 9110 §9.2.1) that a service may receive twice. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/**
- * A connection to a service, for one exchange at a time, so that one caller's reply never affects
- * another's.
- */
+/** A connection that runs one exchange at a time, so that the replies to two callers never mix. */
 export class Connection implements ReplyListener, ReplyController {
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
@@ -64,7 +59,7 @@ export class Connection implements ReplyListener, ReplyController {
   #isAnswered = false;
   #isPaused = false;
   #error: Error | undefined;
-  /** Monotonic milliseconds. By then it must be connected, or used again. */
+  /** Monotonic milliseconds. The deadline to connect, or to be reused. */
   expiresAt: number;
 
   constructor(host: string, open: OpenSocket, connectUntil: number, owner: ConnectionOwner) {
@@ -174,9 +169,8 @@ export class Connection implements ReplyListener, ReplyController {
   }
 
   /**
-   * A service may close an idle connection while a request is on its way (RFC 9112 §9.3.1). Only a
-   * safe request that got no byte of a reply on a connection that had worked is sent again (RFC
-   * 9110 §9.2.2).
+   * A service may close an idle connection while a request is in transit (RFC 9112 §9.3.1). Only a
+   * safe request without a byte of a reply on a reused connection is sent again (RFC 9110 §9.2.2).
    */
   get #mayBeSentAgain(): boolean {
     const { method, body } = this.#request ?? { method: '', body: undefined };
