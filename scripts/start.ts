@@ -7,7 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { findMisspeltVariables, isLoopbackUrl } from '@gatehouse/configuration';
+import { findMisspelledVariables, isLoopbackUrl } from '@gatehouse/configuration';
 import { type RunningServer, serve } from '@gatehouse/http-server';
 import { type Demo, readOrCreateDemo } from '@gatehouse/identity';
 import { createApp as createDemoApplication } from '../apps/demo-application/src/app.ts';
@@ -80,7 +80,7 @@ function prepareDemo(): Demo | undefined {
   const { embedded, authorizationServerUrl, dataDirectory, redirectUri } = settings;
   if (
     !embedded ||
-    findMisspeltVariables(process.env).length > 0 ||
+    findMisspelledVariables(process.env).problems.length > 0 ||
     !URL.canParse(authorizationServerUrl) ||
     !isLoopbackUrl(authorizationServerUrl)
   ) {

@@ -131,7 +131,7 @@ describe('npm start with an invalid setting', () => {
   test('CF-07 names the misspelled variable, and creates no demo instead of the intended store', () => {
     const { status, output, created } = failedStart({ STORE_URL_FIL: '/marker/store-url' });
     expect(status).toBe(1);
-    expect(output).toContain('STORE_URL_FIL: is no variable of Gatehouse, STORE_URL_FILE is');
+    expect(output).toContain('STORE_URL_FIL: looks like a misspelling of STORE_URL_FILE');
     expect(output).not.toContain('marker');
     expect(created).toEqual([]);
   });

@@ -1,17 +1,43 @@
 /** The apps derive misspelled names (CF-07) from the variables that they read. */
-import { findMisspeltVariables, knownVariables } from '@gatehouse/configuration';
-import { expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findMisspelledVariables, knownVariables } from '@gatehouse/configuration';
+import { expect, test } from '@jest/globals';
+import { loadConfiguration as loadAuthorizationServer } from '../apps/authorization-server/src/config.ts';
+import { readConfiguration as loadDeviceService } from '../apps/device-service/src/config.ts';
+import { loadConfiguration as loadGateway } from '../apps/gateway/src/config.ts';
 import { variablesOfApps, variablesOfContainers, variablesOfScripts } from './read-variables.ts';
 
-it('CF-07 every variable that an app reads is known to all apps, and no other', async () => {
+test('CF-07 the list of known variables contains exactly the variables that apps read', async () => {
   const read = new Set(await variablesOfApps());
-  // Node's own, of which the apps look at one.
+  // The apps read this variable of Node.
   read.delete('NODE_OPTIONS');
   expect([...knownVariables].sort()).toEqual([...read].sort());
 });
 
-it('CF-07 no variable of the scripts and containers looks misspelled', () => {
+test('CF-07 no variable of the scripts and containers looks misspelled', () => {
   const names = [...variablesOfScripts(), ...variablesOfContainers(), 'NODE_OPTIONS'];
   expect(names).toContain('GATEHOUSE_IMAGE');
-  expect(findMisspeltVariables(Object.fromEntries(names.map((name) => [name, 'set'])))).toEqual([]);
+  const environment = Object.fromEntries(names.map((name) => [name, 'set']));
+  expect(findMisspelledVariables(environment)).toEqual({ problems: [], warnings: [] });
 });
+
+test.each([
+  ['authorization server', loadAuthorizationServer],
+  ['gateway', loadGateway],
+  ['device service', loadDeviceService],
+])(
+  'CF-07 the %s starts with a misspelled variable that protects nothing, and warns',
+  (_app, load) => {
+    const directory = mkdtempSync(join(tmpdir(), 'gatehouse-warnings-'));
+    try {
+      const { warnings } = load({ DATA_DIR: directory, LOG_LEVL: 'canary' });
+      expect(warnings).toEqual([
+        'LOG_LEVL: looks like a misspelling of LOG_LEVEL. Rename it or unset it',
+      ]);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  },
+);

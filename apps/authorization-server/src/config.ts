@@ -7,13 +7,14 @@ import {
   commonVariables,
   createProblemCollector,
   type Environment,
+  findMisspelledVariables,
   inspectFileAccess,
   isLoopbackUrl,
   operationsPortOf,
   operationsPortRule,
   port,
-  readOn,
   readOrCreateSecretFile,
+  readValidVariables,
   secretFilesOf,
   socketPath,
 } from '@gatehouse/configuration';
@@ -92,7 +93,7 @@ export interface Configuration {
 /** @throws ConfigurationError with every problem at once */
 export function loadConfiguration(environment: Environment): Configuration {
   const problems = createProblemCollector();
-  const read = readOn(variables, environment, problems, indispensable);
+  const read = readValidVariables(variables, environment, problems, indispensable);
   const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies = [] } = read;
   const issuer =
     read.AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`;
@@ -146,7 +147,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     bootstrap,
     clientRequestsPerMinute: read.CLIENT_REQUESTS_PER_MINUTE,
     pageRequestsPerMinute: read.PAGE_REQUESTS_PER_MINUTE,
-    warnings,
+    warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
   };
 }
 

@@ -118,12 +118,10 @@ describe('a public address', () => {
       LOG_LEVEL: 'shouting',
     });
     expect(code).toBe(1);
+    expect(words).toContain('\n  SECURTY_PROFILE: looks like a misspelling of SECURITY_PROFILE');
+    expect(words).toContain('\n  TRUSTED_PROXY: looks like a misspelling of TRUSTED_PROXIES');
     expect(words).toContain(
-      '\n  SECURTY_PROFILE: is no variable of Gatehouse, SECURITY_PROFILE is',
-    );
-    expect(words).toContain('\n  TRUSTED_PROXY: is no variable of Gatehouse, TRUSTED_PROXIES is');
-    expect(words).toContain(
-      '\n  ADDRESS_RATE_LIMITS: is no variable of Gatehouse, ADDRESS_RATE_LIMIT',
+      '\n  ADDRESS_RATE_LIMITS: looks like a misspelling of ADDRESS_RATE_LIMIT',
     );
     expect(words).toContain('\n  LOG_LEVEL: must be');
     expect(words).toContain('\n  COOKIE_KEYS_FILE: the file is missing');
@@ -146,7 +144,7 @@ describe('a public address', () => {
       LOG_LEVEL: 'shouting',
     });
     expect(code).toBe(1);
-    expect(words).toContain(`\n  ${name}: is no variable of Gatehouse`);
+    expect(words).toContain(`\n  ${name}: looks like a misspelling of`);
     expect(words).toContain('\n  LOG_LEVEL: must be');
     expect(words).not.toContain(value);
     expect(readdirSync(directory)).toEqual([]);

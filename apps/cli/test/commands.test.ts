@@ -411,8 +411,8 @@ describe('calling gatehouse', () => {
       ['clients', 'list'],
     );
     expect([code, output]).toEqual([1, '']);
-    expect(errors).toContain('STORE_URI: is no variable of Gatehouse, STORE_URL is');
-    expect(errors).toContain('COOKIE_KEY_FILE: is no variable of Gatehouse, COOKIE_KEYS_FILE is');
+    expect(errors).toContain('STORE_URI: looks like a misspelling of STORE_URL');
+    expect(errors).toContain('COOKIE_KEY_FILE: looks like a misspelling of COOKIE_KEYS_FILE');
     expect(errors).not.toContain('marker');
   });
 

@@ -4,11 +4,12 @@ import {
   commonVariables,
   createProblemCollector,
   type Environment,
+  findMisspelledVariables,
   inspectFileAccess,
   operationsPortOf,
   operationsPortRule,
   port,
-  readOn,
+  readValidVariables,
   secretFilesOf,
 } from '@gatehouse/configuration';
 import { z } from 'zod';
@@ -63,7 +64,7 @@ const indispensable = ['GATEWAY_URL', 'DATABASE_URL', 'DATA_DIR'];
 /** @throws ConfigurationError that lists every problem */
 export function readConfiguration(environment: Environment): DeviceServiceConfiguration {
   const problems = createProblemCollector();
-  const set = readOn(variables, environment, problems, indispensable);
+  const set = readValidVariables(variables, environment, problems, indispensable);
   const gatewayUrl = set.GATEWAY_URL ?? `http://localhost:${set.GATEWAY_PORT}`;
   const { problems: exposed, warnings } = inspectFileAccess({
     files: secretFilesOf(environment, ['DATABASE_URL_FILE']),
@@ -86,7 +87,7 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
       set.GATEWAY_JWKS_URL ??
       `http://127.0.0.1:${operationsPortOf(set.GATEWAY_PORT)}/.well-known/jwks.json`,
     demo: set.DATABASE_URL === undefined && set.BOOTSTRAP_FILE === undefined,
-    warnings,
+    warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
   };
 }
 

@@ -143,12 +143,8 @@ describe('a device service', () => {
     });
 
     expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /^ {2}DATABASE_URL_FIL: is no variable of Gatehouse, DATABASE_URL_FILE is/m,
-    );
-    expect(stderr).toMatch(
-      /^ {2}SECURTY_PROFILE: is no variable of Gatehouse, SECURITY_PROFILE is/m,
-    );
+    expect(stderr).toMatch(/^ {2}DATABASE_URL_FIL: looks like a misspelling of DATABASE_URL_FILE/m);
+    expect(stderr).toMatch(/^ {2}SECURTY_PROFILE: looks like a misspelling of SECURITY_PROFILE/m);
     expect(stderr).toMatch(/^ {2}LOG_LEVEL: /m);
     expect(stderr).not.toContain('canary');
     expect(existsSync(join(directory, 'never-made'))).toBe(false);

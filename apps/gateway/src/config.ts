@@ -4,12 +4,13 @@ import {
   commonVariables,
   createProblemCollector,
   type Environment,
+  findMisspelledVariables,
   inspectFileAccess,
   isLoopbackUrl,
   operationsPortOf,
   operationsPortRule,
   port,
-  readOn,
+  readValidVariables,
   socketPath,
 } from '@gatehouse/configuration';
 import { debuggerProblem } from '@gatehouse/http-server';
@@ -96,7 +97,7 @@ export interface GatewayConfiguration {
 /** @throws ConfigurationError with every problem at once */
 export function loadConfiguration(environment: Environment): GatewayConfiguration {
   const problems = createProblemCollector();
-  const read = readOn(variables, environment, problems, indispensable);
+  const read = readValidVariables(variables, environment, problems, indispensable);
   const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies } = read;
   const publicUrl = read.GATEWAY_URL ?? `http://localhost:${read.GATEWAY_PORT}`;
   const embedded = read.STORE_URL === undefined;
@@ -137,7 +138,7 @@ export function loadConfiguration(environment: Environment): GatewayConfiguratio
     signatureToleranceMilliseconds: read.SIGNATURE_TOLERANCE_SECONDS * 1000,
     identity,
     bootstrap,
-    warnings,
+    warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
   };
 }
 

@@ -109,11 +109,9 @@ describe('the gateway process', () => {
     });
 
     expect((await exited)[0]).toBe(1);
-    expect(output()).toContain('  SECURTY_PROFILE: is no variable of Gatehouse, SECURITY_PROFILE');
-    expect(output()).toContain('  TRUSTED_PROXY: is no variable of Gatehouse, TRUSTED_PROXIES is');
-    expect(output()).toContain(
-      '  address_rate_limit: is no variable of Gatehouse, ADDRESS_RATE_LI',
-    );
+    expect(output()).toContain('  SECURTY_PROFILE: looks like a misspelling of SECURITY_PROFILE');
+    expect(output()).toContain('  TRUSTED_PROXY: looks like a misspelling of TRUSTED_PROXIES');
+    expect(output()).toContain('  address_rate_limit: looks like a misspelling of ADDRESS_RATE_LI');
     expect(output()).toContain('  GATEWAY_PORT: must be');
     expect(output()).toContain('  ROUTES_FILE');
     expect(output()).not.toMatch(/marker|10\.9|17\/23|eighty/);
@@ -124,7 +122,7 @@ describe('the gateway process', () => {
     async (name) => {
       const { output, exited } = start({ [name]: 'marker', LOG_LEVEL: 'shouting' });
       expect((await exited)[0]).toBe(1);
-      expect(output()).toContain(`  ${name}: is no variable of Gatehouse`);
+      expect(output()).toContain(`  ${name}: looks like a misspelling of`);
       expect(output()).toContain('  LOG_LEVEL: must be');
       expect(output()).not.toContain('marker');
       expect(readdirSync(directory)).toEqual([]);

@@ -15,12 +15,15 @@ export {
   socketPath,
   toProblems,
 } from './environment/environment.ts';
-export { knownVariables } from './environment/known-variables.ts';
+export { knownVariables, securityVariables } from './environment/known-variables.ts';
 export { isLoopbackUrl } from './environment/loopback-url.ts';
-export { findMisspeltVariables, type MisspeltVariable } from './environment/misspelt-variables.ts';
+export {
+  findMisspelledVariables,
+  type MisspelledVariables,
+} from './environment/misspelled-variables.ts';
 export { operationsPortOf, operationsPortRule } from './environment/operations-port.ts';
 export { createProblemCollector, type ProblemCollector } from './environment/problem-collector.ts';
-export { readOn } from './environment/read-on.ts';
+export { readValidVariables } from './environment/read-valid-variables.ts';
 export type { SecretFile } from './secret-files/exposed-file.ts';
 export {
   type FileAccess,

@@ -163,10 +163,10 @@ describe('parseEnvironment', () => {
     expect(JSON.stringify(problems)).not.toMatch(/marker|-7/);
   });
 
-  test('CF-07 names misspelt variables with the wrong ones, and never a value', () => {
-    const problems = problemsOf(schema, { LOG_LEVEL: 'marker', GATEWAY_PROT: 'marker' });
+  test('CF-07 lists misspelled variables with the invalid ones, and never a value', () => {
+    const problems = problemsOf(schema, { LOG_LEVEL: 'marker', GATEWAY_URI: 'marker' });
     expect(problems).toMatchObject([
-      { name: 'GATEWAY_PROT', message: expect.stringContaining('GATEWAY_PORT') },
+      { name: 'GATEWAY_URI', message: expect.stringContaining('GATEWAY_URL') },
       { name: 'LOG_LEVEL' },
     ]);
     expect(JSON.stringify(problems)).not.toContain('marker');

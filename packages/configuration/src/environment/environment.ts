@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { isAddressOrRange } from './address-range.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
-import { findMisspeltVariables } from './misspelt-variables.ts';
+import { findMisspelledVariables } from './misspelled-variables.ts';
 
 /** The process environment as `main.ts` hands it over. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -12,23 +12,23 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const secretVariables = ['STORE_URL', 'DATABASE_URL'];
 
 /**
- * Checks the environment against a schema of the variables an app reads. Empty text counts as not set,
- * as compose files and shells produce it.
+ * Reads the variables of a schema. An empty variable counts as not set, because compose files and
+ * shells pass on variables without a value.
  *
- * @throws ConfigurationError naming at once every wrong variable, and every one whose name is nearly one of ours
+ * @throws ConfigurationError that lists every invalid variable and every misspelled security variable
  */
 export function parseEnvironment<Schema extends z.ZodObject>(
   schema: Schema,
   environment: Environment,
 ): z.infer<Schema> {
-  return parseVariables(schema, environment, findMisspeltVariables(environment));
+  return parseVariables(schema, environment, findMisspelledVariables(environment).problems);
 }
 
 /**
- * Reads the variables of the schema and looks at no other.
+ * Reads the variables of a schema, without looking for misspelled names.
  *
- * @param found what is wrong already
- * @throws ConfigurationError with what was found, and every wrong variable
+ * @param found problems found before, which the error also lists
+ * @throws ConfigurationError that lists every problem
  */
 export function parseVariables<Schema extends z.ZodObject>(
   schema: Schema,

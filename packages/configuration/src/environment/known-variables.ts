@@ -1,13 +1,11 @@
 /**
- * Every variable that an app of Gatehouse reads of its environment, but for Node's own. Apps know each other's, because
- * one environment often serves all of them; `test/variable-names.test.ts` compares this list with what they read.
+ * Variables that protect data. If the app ignored one, it could trust, accept or keep more than the
+ * operator allows, or use a different store or key.
  */
-export const knownVariables: readonly string[] = [
+export const securityVariables: readonly string[] = [
   'ACCESS_TOKEN_MAXIMUM_SECONDS',
   'ADDRESS_RATE_LIMIT',
   'AUDIT_RETENTION_DAYS',
-  'AUTHORIZATION_SERVER_PORT',
-  'AUTHORIZATION_SERVER_SOCKET',
   'AUTHORIZATION_SERVER_URL',
   'BOOTSTRAP_FILE',
   'CLIENT_RATE_LIMIT',
@@ -16,22 +14,13 @@ export const knownVariables: readonly string[] = [
   'DATABASE_URL',
   'DATABASE_URL_FILE',
   'DATA_DIR',
-  'DEVICE_SERVICE_PORT',
-  'DEVICE_SERVICE_URL',
   'GATEWAY_JWKS_URL',
-  'GATEWAY_PORT',
-  'GATEWAY_SOCKET',
   'GATEWAY_URL',
-  'HOST',
-  'LOG_LEVEL',
   'LOG_RETENTION_DAYS',
   'MASTER_KEY_FILE',
-  'MAXIMUM_CONNECTIONS',
-  'OPERATIONS_PORT',
   'PAGE_REQUESTS_PER_MINUTE',
   'ROUTES_FILE',
   'SECURITY_PROFILE',
-  'SHUTDOWN_DELAY_SECONDS',
   'SIGNATURE_TOLERANCE_SECONDS',
   'SIGNING_KEY_ROTATION_DAYS',
   'STORE_URL',
@@ -39,7 +28,27 @@ export const knownVariables: readonly string[] = [
   'TRUSTED_PROXIES',
 ];
 
-/** Looks like one of ours, and is in use by others: never refused. In capitals, with underscores. */
+const otherVariables: readonly string[] = [
+  'AUTHORIZATION_SERVER_PORT',
+  'AUTHORIZATION_SERVER_SOCKET',
+  'DEVICE_SERVICE_PORT',
+  'DEVICE_SERVICE_URL',
+  'GATEWAY_PORT',
+  'GATEWAY_SOCKET',
+  'HOST',
+  'LOG_LEVEL',
+  'MAXIMUM_CONNECTIONS',
+  'OPERATIONS_PORT',
+  'SHUTDOWN_DELAY_SECONDS',
+];
+
+/**
+ * Every variable that an app reads, except those of Node. Each app knows the variables of all apps,
+ * because one environment often serves all of them. `test/variable-names.test.ts` checks this list.
+ */
+export const knownVariables: readonly string[] = [...securityVariables, ...otherVariables];
+
+/** Variables of other programs that look like misspellings. In capitals, with underscores. */
 export const variablesOfOthers: readonly string[] = [
   'DATABASE_URI',
   'DATABASE_URI_FILE',
@@ -52,8 +61,8 @@ export const variablesOfOthers: readonly string[] = [
   'SLOG_LEVEL',
 ];
 
-/** Too far from ours for a slip, and yet what somebody writes who means it. In capitals, with underscores. */
-export const otherWordsForOurs: Readonly<Record<string, string>> = {
+/** Wrong names that are likely, although they are more than one mistake away. */
+export const likelyNames: Readonly<Record<string, string>> = {
   ACCESS_TOKEN_MAX_SECONDS: 'ACCESS_TOKEN_MAXIMUM_SECONDS',
   AUDIT_RETENTION: 'AUDIT_RETENTION_DAYS',
   COOKIE_KEYS: 'COOKIE_KEYS_FILE',

@@ -1,0 +1,79 @@
+import type { ConfigurationProblem } from './configuration-error.ts';
+import {
+  knownVariables,
+  likelyNames,
+  securityVariables,
+  variablesOfOthers,
+} from './known-variables.ts';
+
+/** Shorter names, such as `HOST`, are similar to names of other programs. */
+const MINIMUM_LENGTH = 8;
+
+const comparable = knownVariables.filter((name) => name.length >= MINIMUM_LENGTH);
+
+export interface MisspelledVariable extends ConfigurationProblem {
+  /** The Gatehouse variable with the most similar name. */
+  readonly meant: string;
+}
+
+export interface MisspelledVariables {
+  /** Misspellings of security variables. With one of them, a process must not start. */
+  readonly problems: readonly MisspelledVariable[];
+  /** Other misspellings, for the log. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Finds variables whose name differs from a Gatehouse variable by one mistake. An operator who wrote
+ * `SECURTY_PROFILE=strict` believes that the profile is strict.
+ */
+export function findMisspelledVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+): MisspelledVariables {
+  const found = Object.keys(environment).flatMap((name): readonly MisspelledVariable[] => {
+    const meant = environment[name] ? findMeant(name) : undefined;
+    const message = `looks like a misspelling of ${meant}. Rename it or unset it`;
+    return meant === undefined ? [] : [{ name, meant, message }];
+  });
+  return {
+    problems: found.filter(({ meant }) => securityVariables.includes(meant)),
+    warnings: found
+      .filter(({ meant }) => !securityVariables.includes(meant))
+      .map(({ name, message }) => `${name}: ${message}`),
+  };
+}
+
+function findMeant(name: string): string | undefined {
+  const plain = name.toUpperCase().replace(/[-.]/g, '_');
+  if (knownVariables.includes(name) || variablesOfOthers.includes(plain)) {
+    return undefined;
+  }
+  const similar = comparable.find(
+    (known) =>
+      differsByOneMistake(plain, known) || differsByOneMistake(singular(plain), singular(known)),
+  );
+  return similar ?? likelyNames[plain];
+}
+
+/** One character added, missing or changed, or two neighbors swapped. Also true for equal texts. */
+function differsByOneMistake(a: string, b: string): boolean {
+  const shorter = Math.min(a.length, b.length);
+  let start = 0;
+  while (start < shorter && a[start] === b[start]) {
+    start++;
+  }
+  let end = 0;
+  while (end < shorter - start && a.at(-1 - end) === b.at(-1 - end)) {
+    end++;
+  }
+  const [left, right] = [a.slice(start, a.length - end), b.slice(start, b.length - end)];
+  return (
+    Math.max(left.length, right.length) <= 1 ||
+    (left.length === 2 && `${left[1]}${left[0]}` === right)
+  );
+}
+
+/** `TRUSTED_PROXY` for `TRUSTED_PROXIES`, `ADDRESS_RATE_LIMIT` for `ADDRESS_RATE_LIMITS`. */
+function singular(name: string): string {
+  return name.replace(/IES(?=_|$)/g, 'Y').replace(/S(?=_|$)/g, '');
+}
