@@ -257,7 +257,7 @@ describe('a tier of containers whose secrets became known', () => {
     const words = ['run', '--rm', '-T', '--no-deps', 'secrets'];
     const renewal = tier.compose(...words, 'scripts/container/make-secrets.ts', ...wrong);
     await expect(renewal).rejects.toThrow(
-      '--renew takes one of: store, database, cookies, operator',
+      '--renew accepts one of: store, database, cookies, operator',
     );
     expect([await read(files.store), await read(files.cookies)]).toEqual(before);
   });

@@ -348,7 +348,7 @@ describe('SL-05 a secret', () => {
     expect(found(await docker('history', '--no-trunc', 'gatehouse:test'))).toEqual([]);
     const wanted = [...secrets.values()];
     // A line of a source shows that the layers can be read at all.
-    const control = '// Loads what the apps load';
+    const control = '// Loads the modules of the apps';
     expect(await findInImage('gatehouse:test', [...wanted, control])).toEqual([control]);
   }, 120_000);
 
