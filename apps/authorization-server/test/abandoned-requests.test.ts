@@ -29,7 +29,7 @@ afterAll(async () => {
   await redis.stop();
 });
 
-/** Sends a request and leaves before the answer. */
+/** Sends a request and disconnects before the reply. */
 function sendAndLeave(url: string): Promise<void> {
   const { hostname, port, pathname, search } = new URL(url);
   return new Promise((resolve) => {
@@ -41,8 +41,8 @@ function sendAndLeave(url: string): Promise<void> {
   });
 }
 
-describe('callers who leave', () => {
-  test('AZ-31 leave nothing behind that does not end by itself', async () => {
+describe('callers that disconnect before the reply', () => {
+  test('AZ-31 leave only records that expire', async () => {
     for (let batch = 0; batch < 50; batch += 1) {
       await Promise.all(Array.from({ length: 20 }, () => sendAndLeave(authorizationUrl(issuer))));
     }
@@ -57,8 +57,8 @@ describe('callers who leave', () => {
   });
 });
 
-describe('a store that is away', () => {
-  test('IR-05 makes a revocation 503, never 200: the token lives on, and the caller knows', async () => {
+describe('an unavailable store', () => {
+  test('IR-05 makes a revocation 503, never 200, because the token stays valid', async () => {
     const { body } = await requestToken(issuer, { grant_type: 'client_credentials' });
     const revoke = () =>
       fetch(`${issuer}/revoke`, {
@@ -67,9 +67,9 @@ describe('a store that is away', () => {
         body: new URLSearchParams({ token: body.access_token }),
       });
     redis.freeze();
-    const refused = await revoke();
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
-    expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' });
+    const rejected = await revoke();
+    expect([rejected.status, rejected.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await rejected.json()).toMatchObject({ error: 'temporarily_unavailable' });
     redis.thaw();
     for (let attempt = 0; attempt < 50 && (await revoke()).status !== 200; attempt += 1) {
       await sleep(100);

@@ -32,7 +32,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
   const refresh = (refreshToken: string) =>
     requestToken(server, { grant_type: 'refresh_token', refresh_token: refreshToken });
 
-  test('asks to sign in, and shows who is there', async () => {
+  test('asks the user to sign in, and shows their name', async () => {
     const visitor = createPageVisitor();
     const first = await visitor.get(`${issuer}/account`);
     expect([first.status, new URL(first.location ?? '').pathname]).toEqual([303, '/authorize']);
@@ -43,12 +43,12 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     }
   });
 
-  test('escapes what people and operators call themselves', async () => {
+  test('escapes the names of users', async () => {
     const page = await open(createPageVisitor(), bob);
     expect(page.body).toContain('Bob &lt;Example&gt;');
   });
 
-  test('gives a code that nobody can redeem', async () => {
+  test('signs in with a code that no client can redeem', async () => {
     const visitor = createPageVisitor();
     let page = await visitor.get(`${issuer}/account`);
     let code: string | null = null;
@@ -69,7 +69,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     }
   });
 
-  test('lists the applications with access, and ends one of them at once', async () => {
+  test('lists the applications with access, and revokes one of them at once', async () => {
     const visitor = createPageVisitor();
     await open(visitor, bob);
     const tokens = await tokensFor(issuer, visitor, bob);
@@ -84,7 +84,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     expect((await visitor.get(reply.location ?? '')).body).toContain('No application has access');
   });
 
-  test('ends one application’s access and leaves the others theirs', async () => {
+  test('revokes the access of one application and keeps that of the others', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor, bob);
     const query = new URLSearchParams({
@@ -100,7 +100,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     expect(await introspect(server, tokens.access_token)).toMatchObject({ active: true });
   });
 
-  test('ends no access of somebody else, whatever the form says', async () => {
+  test('revokes no access of another user, whatever the form contains', async () => {
     const [alices, bobs] = [createPageVisitor(), createPageVisitor()];
     const tokens = await tokensFor(issuer, alices);
     await tokensFor(issuer, bobs, bob);
@@ -112,7 +112,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     expect(await introspect(issuer, tokens.access_token)).toMatchObject({ active: true });
   });
 
-  test('LG-01 refuses forms without a token, with another session’s, and without a session', async () => {
+  test('LG-01 rejects a form without a token, with the token of another session, or without a session', async () => {
     const [mine, theirs] = [createPageVisitor(), createPageVisitor()];
     await open(mine);
     await open(theirs, bob);
@@ -130,7 +130,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     expect((await mine.get(`${issuer}/account`)).status).toBe(200);
   });
 
-  test('LG-05 changes a form’s token and the session’s id with every sign-in', async () => {
+  test('LG-05 changes the form token and the session id at every sign-in', async () => {
     const visitor = createPageVisitor();
     await open(visitor);
     const before = await form(visitor, '/account/sign-out-everywhere');
@@ -145,7 +145,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
   });
 
   describe('signing out everywhere', () => {
-    test('kills every session and token within a second, on every server', async () => {
+    test('revokes every session and token within a second, on every server', async () => {
       const [here, elsewhere] = [createPageVisitor(), createPageVisitor()];
       const tokens = [await tokensFor(issuer, here), await tokensFor(issuer, elsewhere)];
       const reply = await here.submit(await form(here, '/account/sign-out-everywhere'), {});
@@ -160,7 +160,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
       expect((await elsewhere.get(`${issuer}/account`)).status).toBe(303);
     });
 
-    test('lets the person in again right afterwards', async () => {
+    test('lets the user sign in again immediately', async () => {
       const visitor = createPageVisitor();
       await open(visitor);
       await visitor.submit(await form(visitor, '/account/sign-out-everywhere'), {});
@@ -178,7 +178,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
         ...fields,
       });
 
-    test('wants the current one, and a new one worth having', async () => {
+    test('requires the current password and an acceptable new one', async () => {
       const visitor = createPageVisitor();
       await open(visitor, bob);
       const problems = [
@@ -195,7 +195,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
       }
     });
 
-    test('keeps this browser signed in under a new id, and ends everything else', async () => {
+    test('keeps this browser signed in under a new id, and ends all other sessions and tokens', async () => {
       const [here, elsewhere] = [createPageVisitor(), createPageVisitor()];
       await open(here, bob);
       const tokens = await tokensFor(issuer, elsewhere, bob);
@@ -220,7 +220,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
       ).toMatchObject({ status: 200, body: expect.stringContaining('asks for access') });
     });
 
-    test('PW-06 counts guesses at an open session with those at the sign-in page of the same browser', async () => {
+    test('PW-06 counts guesses in an open session together with those at the sign-in page', async () => {
       const [here, elsewhere] = [createPageVisitor(), createPageVisitor()];
       await open(here, alice);
       const again = `${issuer}/authorize?response_type=code&client_id=${web.clientId}&prompt=login`;

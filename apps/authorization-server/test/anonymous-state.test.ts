@@ -12,12 +12,12 @@ import { MAXIMUM_PARAMETER_BYTES } from '../src/provider/policy/parameter-limit.
 import { alice, authorizationUrl, basic, web } from './fixtures.ts';
 import { bootstrap, openPage, startDevice, tv } from './page-fixtures.ts';
 
-/** What Chromium and Firefox keep of one cookie: its name and value. */
+/** Chromium and Firefox limit the name and value of one cookie to this length. */
 const LARGEST_COOKIE_BYTES = 4096;
 /** packages/http-server/src/server/server-limits.ts, and nginx's buffer for the head of a reply. */
 const LARGEST_HEAD_BYTES = 16 * 1024;
 
-describe.each(storeEngines)('a browser in which nobody has signed in, on %s', (engine) => {
+describe.each(storeEngines)('a browser without a signed-in user, on %s', (engine) => {
   let system: Constellation;
   let issuer: string;
 
@@ -28,7 +28,7 @@ describe.each(storeEngines)('a browser in which nobody has signed in, on %s', (e
   });
   afterAll(() => system.stop());
 
-  test('stores nothing but the counter of its address', async () => {
+  test('stores only the counter of its address', async () => {
     const names = async () => (await listStoredKeys(system.storeUrl)).map(({ key }) => key);
     const before = await names();
     const visitor = createPageVisitor();
@@ -41,7 +41,7 @@ describe.each(storeEngines)('a browser in which nobody has signed in, on %s', (e
         await visitor.get(issuer + path);
       }
       const form = await visitor.get(`${issuer}/device`);
-      // A session cookie that is signed and unknown: the provider makes a new session in its place.
+      // The session cookie is signed but unknown, so the provider creates a new session.
       expect(visitor.cookies.has('session|/')).toBe(true);
       expect((await visitor.submit(form, { user_code: '' })).status).toBe(422);
     }
@@ -51,7 +51,7 @@ describe.each(storeEngines)('a browser in which nobody has signed in, on %s', (e
     expect(added.length).toBeLessThanOrEqual(4);
   });
 
-  test('stores nothing either where it sends every cookie to every path', async () => {
+  test('stores nothing more if it sends every cookie to every path', async () => {
     const names = async () => (await listStoredKeys(system.storeUrl)).map(({ key }) => key);
     const before = await names();
     const jar = new Map<string, string>();
@@ -76,7 +76,7 @@ describe.each(storeEngines)('a browser in which nobody has signed in, on %s', (e
       reply = await send(signIn.replace('/sign-in/', '/authorize/'));
       resumed += reply.status === 302 ? 1 : 0;
     }
-    // The provider starts another interaction in place of each.
+    // The provider starts another interaction for each.
     expect(resumed).toBe(5);
     for (let i = 0; i < 5; i += 1) {
       const page = await (await send(`${issuer}/device`)).text();
@@ -88,7 +88,7 @@ describe.each(storeEngines)('a browser in which nobody has signed in, on %s', (e
     expect(added.filter((key) => !/^(rate:pages|attempts:user-code):/.test(key))).toEqual([]);
   });
 
-  test('gets a new session id when the person signs in to connect a device', async () => {
+  test('gets a new session id when the user signs in to connect a device', async () => {
     const visitor = createPageVisitor();
     const device = await startDevice(issuer);
     const form = await visitor.get(device.verification_uri);
@@ -103,7 +103,7 @@ describe.each(storeEngines)('a browser in which nobody has signed in, on %s', (e
   });
 });
 
-describe('an interaction that the browser keeps', () => {
+describe('an interaction in the cookies of the browser', () => {
   let system: Constellation;
   let issuer: string;
 
@@ -114,7 +114,7 @@ describe('an interaction that the browser keeps', () => {
   });
   afterAll(() => system.stop());
 
-  /** The cookies that a browser would send to the address. */
+  /** Returns the cookies that a browser sends to the address. */
   const cookiesFor = (visitor: ReturnType<typeof createPageVisitor>, path: string) =>
     [...visitor.cookies]
       .map(([key, value]) => [...key.split('|'), value])
@@ -122,7 +122,7 @@ describe('an interaction that the browser keeps', () => {
       .map(([name, , value]) => `${name}=${value}`)
       .join('; ');
 
-  test('is used once: a copy of its cookies opens nothing after the sign-in', async () => {
+  test('is used once, so a copy of its cookies opens nothing after the sign-in', async () => {
     const visitor = createPageVisitor();
     const { location = '' } = await visitor.get(authorizationUrl(issuer));
     const form = await visitor.get(location);
@@ -138,7 +138,7 @@ describe('an interaction that the browser keeps', () => {
     expect([resumed.status, resumed.location]).toEqual([400, undefined]);
   });
 
-  test('is used once also where it was denied', async () => {
+  test('is also used once if the user denied access', async () => {
     const visitor = createPageVisitor();
     await openPage(visitor, `${issuer}/account`);
     const { location = '' } = await visitor.get(authorizationUrl(issuer, { prompt: 'consent' }));
@@ -152,7 +152,7 @@ describe('an interaction that the browser keeps', () => {
     expect([again.status, again.location]).toEqual([400, undefined]);
   });
 
-  test('opens only as it was sealed, and only as itself', async () => {
+  test('opens only unchanged, and only as the interaction that it was sealed for', async () => {
     const [one, other] = [createPageVisitor(), createPageVisitor()];
     const { location = '' } = await one.get(authorizationUrl(issuer));
     const foreign = await other.get(authorizationUrl(issuer));
@@ -172,7 +172,7 @@ describe('an interaction that the browser keeps', () => {
     expect(await statusWith('')).toBe(400);
   });
 
-  test('survives many open tabs, each of which can be completed', async () => {
+  test('can be completed in each of many open tabs', async () => {
     const visitor = createPageVisitor();
     const tabs: string[] = [];
     for (let i = 0; i < 30; i += 1) {
@@ -188,7 +188,7 @@ describe('an interaction that the browser keeps', () => {
     }
   });
 
-  test('fits into cookies and headers with the longest parameters, and comes back whole', async () => {
+  test('fits into cookies and headers with the longest parameters, and keeps them complete', async () => {
     const visitor = createPageVisitor();
     const overhead = JSON.stringify({
       client_id: web.clientId,
@@ -224,7 +224,7 @@ describe('an interaction that the browser keeps', () => {
   const tooLong = /^The parameters are 14\d\d\d bytes long in total\. The limit is 4096 bytes\.$/;
   const long = 'x'.repeat(14_000);
 
-  test('is refused with the limit and the length where the parameters are longer', async () => {
+  test('rejects longer parameters with the limit and the length', async () => {
     const visitor = createPageVisitor();
     const { location } = await visitor.get(authorizationUrl(issuer, { login_hint: long }));
     const landing = new URL(location ?? '');
@@ -237,7 +237,7 @@ describe('an interaction that the browser keeps', () => {
   test.each([
     ['/par', { response_type: 'code', redirect_uri: web.redirectUri, login_hint: long }],
     ['/device/auth', { login_hint: long }],
-  ])('likewise at %s', async (path, parameters) => {
+  ])('rejects longer parameters at %s', async (path, parameters) => {
     const isDevice = path === '/device/auth';
     const clientId = isDevice ? tv.clientId : web.clientId;
     const headers = isDevice ? {} : { authorization: basic(web.clientId, web.secureKey) };
@@ -248,7 +248,7 @@ describe('an interaction that the browser keeps', () => {
     expect(failure.error_description).toMatch(tooLong);
   });
 
-  test('likewise at /logout, on a page', async () => {
+  test('rejects longer parameters at /logout with a page', async () => {
     const visitor = createPageVisitor();
     await openPage(visitor, `${issuer}/account`);
     const page = await visitor.get(`${issuer}/logout?state=${long}`);

@@ -88,13 +88,13 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     since = new Date().toISOString();
   });
 
-  /** What was recorded during the test, oldest first; entries arrive up to a moment after the reply. */
+  /** The entries that the test caused, oldest first. Servers write them up to a moment after the reply. */
   async function recorded(count: number): Promise<readonly AuditEntry[]> {
     const deadline = Date.now() + 2000;
     for (;;) {
       const entries = await identity.audit.read({ since, limit: 100 });
       if (entries.length >= count || Date.now() > deadline) {
-        // What comes twice comes soon after.
+        // A duplicate entry would arrive soon after.
         await sleep(60);
         return (await identity.audit.read({ since, limit: 100 })).toReversed();
       }
@@ -135,7 +135,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     ]);
   });
 
-  test('SL-09 records sign-in, code, replay and refresh of a person, each once', async () => {
+  test('SL-09 records sign-in, code, replay and refresh of a user, each once', async () => {
     const code = await newCode();
     const { body } = await redeem(code);
     const refreshed = await requestToken(issuer, {
@@ -165,7 +165,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     ]);
   });
 
-  test('SL-09 records the replay of a refresh token once, with its holder', async () => {
+  test('SL-09 records the replay of a refresh token once, with its client and user', async () => {
     const refresh = (refresh_token: string) =>
       requestToken(issuer, { grant_type: 'refresh_token', refresh_token });
     const { body: first } = await redeem(await newCode());
@@ -197,7 +197,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     ]);
   });
 
-  test('SL-09 records a device’s sign-in: the password, and the token, each once', async () => {
+  test('SL-09 records the sign-in and the token of a device, each once', async () => {
     const device = await startDevice(issuer);
     await connectDevice(device);
     expect((await pollDevice(issuer, device)).status).toBe(200);
@@ -214,7 +214,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     ]);
   });
 
-  test('SL-09 records a failed sign-in without what was typed, and the account only where there is one', async () => {
+  test('SL-09 records a failed sign-in without the typed text, and the user only if the account exists', async () => {
     const visitor = createPageVisitor();
     let page = await visitor.get(authorizationUrl(issuer));
     while (page.location !== undefined) {
@@ -231,7 +231,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     expect(entries[1]).not.toHaveProperty('userId');
   });
 
-  test('SL-09 records the password grant: sign-in and token, or the failure, each once', async () => {
+  test('SL-09 records the sign-in and the token of a password grant, or its failure, each once', async () => {
     const grant = { grant_type: 'password', username: alice.username };
     const headers = { authorization: basic('password', 'passwordKey0123456789') };
     await requestToken(issuer, { ...grant, password: alice.password }, headers);
@@ -263,7 +263,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     ]);
   });
 
-  test('SL-09 records the lock of an account once, and what is refused while it is locked', async () => {
+  test('SL-09 records the lock of an account once, and each rejected attempt while it is locked', async () => {
     const headers = { authorization: basic('password', 'passwordKey0123456789') };
     const grant = { grant_type: 'password', username: 'locked', password: 'wrong password' };
     for (let i = 0; i < accountLimit.attempts + 1; i += 1) {
@@ -304,7 +304,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     ]);
   });
 
-  test('SL-09 records what people do on their account page and how they sign out, each once', async () => {
+  test('SL-09 records actions on the account page and sign-outs, each once', async () => {
     const visitor = createPageVisitor();
     const open = async (path: string) => {
       let page = await visitor.get(`${issuer}${path}`);
@@ -343,11 +343,11 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
       { event: 'sign_out', userId, everywhere: true },
     ]);
     expect(entries).toHaveLength(5);
-    // Sign-ins count in whole seconds: one in the second of the sign-out would not last.
+    // A sign-in in the same second as the sign-out would be revoked with it.
     await sleep(1100);
   });
 
-  test('SL-09 records failed client authentication once, naming registered clients only', async () => {
+  test('SL-09 records failed client authentication once, and names only registered clients', async () => {
     const grant = { grant_type: 'client_credentials' };
     await requestToken(issuer, grant, { authorization: basic(web.clientId, 'wrong') });
     await requestToken(issuer, grant, {
@@ -374,7 +374,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     expect((await entries())[2]).not.toHaveProperty('clientId');
   });
 
-  test('SL-09 records a revocation once, and an unknown token not at all', async () => {
+  test('SL-09 records a revocation once, and no revocation of an unknown token', async () => {
     const { body } = await redeem(await newCode());
     const revoke = (token: string) =>
       fetch(`${issuer}/revoke`, {
@@ -397,7 +397,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     ]);
   });
 
-  test('the address is not what a stranger says of himself', async () => {
+  test('records the address of the connection, not of an untrusted X-Forwarded-For', async () => {
     const headers = {
       authorization: basic(web.clientId, web.secureKey),
       'x-forwarded-for': '203.0.113.9',
@@ -406,7 +406,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     expect(await recorded(1)).toMatchObject([{ address: request.address }]);
   });
 
-  test('PK-09 records a client that has one PKCE challenge for everybody, once', async () => {
+  test('PK-09 records a client that sends the same PKCE challenge for every user, once', async () => {
     const visitor = createPageVisitor();
     const constant = {
       code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
@@ -420,14 +420,14 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     expect(reused).toMatchObject([{ clientId: web.clientId, outcome: 'failure' }]);
   });
 
-  test('SL-09 records the making of a signing key once, though two servers started at once', async () => {
+  test('SL-09 records the creation of a signing key once, although two servers start at the same time', async () => {
     const made = await identity.audit.read({ event: 'signing_key_made', limit: 10 });
     expect(made).toMatchObject([
       { actor: 'authorization-server', purpose: 'authorization-server', kid: expect.any(String) },
     ]);
   });
 
-  test('SL-03 the trail holds no secret, no token and nothing that was typed', async () => {
+  test('SL-03 contains no secret, no token and no typed text', async () => {
     const { body } = await redeem(await newCode());
     await recorded(2);
     const entries = JSON.stringify(await identity.audit.read({ limit: 1000 }));

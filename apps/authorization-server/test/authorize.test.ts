@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
-/** One request without following redirects. */
+/** Sends one request and does not follow redirects. */
 async function visit(query: string, headers: Record<string, string> = {}) {
   const reply = await fetch(`${issuer}/authorize?${query}`, { redirect: 'manual', headers });
   const location = reply.headers.get('location');
@@ -73,13 +73,13 @@ describe('the authorization endpoint', () => {
     expect(reply.location?.searchParams.get('iss')).toBe(issuer);
   });
 
-  test('AZ-05 refuses an unknown response_type', async () => {
+  test('AZ-05 rejects an unknown response_type', async () => {
     const reply = await visit(`response_type=foo&client_id=web&${redirectUri}&state=s1`);
     expect(reply.location?.searchParams.get('error')).toBe('unsupported_response_type');
   });
 
   test.each(['code token', 'token code', 'id_token token', 'token', 'id_token'])(
-    'AZ-06 gives no token in the front channel for response_type=%s',
+    'AZ-06 returns no token in the front channel for response_type=%s',
     async (type) => {
       const reply = await visit(
         `response_type=${encodeURIComponent(type)}&client_id=web&${redirectUri}&nonce=n`,
@@ -114,14 +114,14 @@ describe('the authorization endpoint', () => {
   });
 
   test.each(['device:read nonsense', 'a"b', 'x'.repeat(8192)])(
-    'AZ-09 AZ-11 refuses a scope that is unknown or malformed (%#)',
+    'AZ-09 AZ-11 rejects a scope that is unknown or malformed (%#)',
     async (scope) => {
       const reply = await visit(`${good}&scope=${encodeURIComponent(scope)}`);
       expect(reply.location?.searchParams.get('error')).toBe('invalid_scope');
     },
   );
 
-  test('AZ-09 refuses a scope the client is not registered for', async () => {
+  test('AZ-09 rejects a scope that the client is not registered for', async () => {
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: odd.clientId,
@@ -131,17 +131,17 @@ describe('the authorization endpoint', () => {
     expect((await visit(String(query))).location?.searchParams.get('error')).toBe('invalid_scope');
   });
 
-  test('AZ-10 serves a request without scope with all the client is registered for', async () => {
+  test('AZ-10 grants a request without scope all scopes of the client', async () => {
     const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
     expect(landing.searchParams.get('code')).toMatch(/^[\w-]{43}$/);
   });
 
-  test('lets a client with one redirect URI leave it out, and a client with two not', async () => {
+  test('requires the redirect URI from a client with two, and not from a client with one', async () => {
     expect((await visit('response_type=code&client_id=web')).status).toBe(302);
     expectPage(await visit(`response_type=code&client_id=${encodeURIComponent(odd.clientId)}`));
   });
 
-  test('AZ-13 adds no state where none was sent', async () => {
+  test('AZ-13 adds no state if the request has none', async () => {
     const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
     expect(landing.searchParams.has('state')).toBe(false);
   });
@@ -155,7 +155,7 @@ describe('the authorization endpoint', () => {
   });
 
   test.each(['form_post', 'web_message', 'jwt', 'nonsense'])(
-    'AZ-15 refuses response_mode=%s, and does not advertise it',
+    'AZ-15 rejects response_mode=%s, and does not advertise it',
     async (mode) => {
       const reply = await visit(`${good}&response_mode=${mode}`);
       expect(['invalid_request', 'unsupported_response_mode']).toContain(
@@ -166,7 +166,7 @@ describe('the authorization endpoint', () => {
     },
   );
 
-  test('AZ-18 serves a posted request as the same GET', async () => {
+  test('AZ-18 treats a POST as the same GET', async () => {
     const reply = await fetch(`${issuer}/authorize`, {
       method: 'POST',
       redirect: 'manual',
@@ -185,13 +185,13 @@ describe('the authorization endpoint', () => {
     expectPage(await visit(new URL(twice.headers.get('location') ?? '', issuer).search.slice(1)));
   });
 
-  test.each(['PUT', 'DELETE', 'PATCH'])('AZ-18 refuses %s and sets no cookie', async (method) => {
+  test.each(['PUT', 'DELETE', 'PATCH'])('AZ-18 rejects %s and sets no cookie', async (method) => {
     const reply = await fetch(`${issuer}/authorize?${good}`, { method, redirect: 'manual' });
     expect([404, 405]).toContain(reply.status);
     expect(reply.headers.get('set-cookie')).toBeNull();
   });
 
-  test('AZ-19 lets no script of another origin read it', async () => {
+  test('AZ-19 does not let scripts of other origins read it', async () => {
     for (const method of ['GET', 'OPTIONS']) {
       const reply = await fetch(`${issuer}/authorize?${good}`, {
         method,
@@ -202,7 +202,7 @@ describe('the authorization endpoint', () => {
     }
   });
 
-  test('AZ-30 survives an address of 20 KB and one with 1,001 parameters', async () => {
+  test('AZ-30 rejects a URL of 20 KB and one with 1,001 parameters, and continues to run', async () => {
     const long = await visit(`${good}&x=${'y'.repeat(20 * 1024)}`);
     expect([400, 414, 431]).toContain(long.status);
     const many = await visit(
@@ -217,7 +217,7 @@ describe('the authorization endpoint', () => {
     expect(reply.location?.searchParams.get('error')).toBe('login_required');
   });
 
-  test('AZ-20 builds every address from the issuer, whatever Host and X-Forwarded-Host say', async () => {
+  test('AZ-20 builds every URL from the issuer, whatever Host and X-Forwarded-Host contain', async () => {
     const forged = { host: 'evil.example', 'x-forwarded-host': 'evil.example' };
     const visitor = createPageVisitor();
     const first = await visitor.get(authorizationUrl(issuer), forged);
@@ -248,7 +248,7 @@ describe('the authorization endpoint', () => {
     expect(new URL(answer.location ?? '').searchParams.has('code')).toBe(true);
   });
 
-  test('AZ-22 closes every page against caching, framing, sniffing and third parties', async () => {
+  test('AZ-22 protects every page against caching, framing, sniffing and third parties', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(authorizationUrl(issuer));
     const pages = [
@@ -271,7 +271,7 @@ describe('the authorization endpoint', () => {
     }
   });
 
-  test('serves its one stylesheet from its own origin', async () => {
+  test('serves its stylesheet from its own origin', async () => {
     const reply = await fetch(`${issuer}/assets/pages.css`);
     expect(reply.status).toBe(200);
     expect(reply.headers.get('content-type')).toContain('text/css');
@@ -289,7 +289,7 @@ describe('the authorization endpoint', () => {
 });
 
 describe('the sign-in', () => {
-  test('says the same to a wrong password and to an unknown user, and keeps what was typed', async () => {
+  test('shows the same for a wrong password and an unknown user, and keeps the typed username', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(authorizationUrl(issuer));
     const form = await visitor.get(toSignIn.location ?? '');
@@ -303,7 +303,7 @@ describe('the sign-in', () => {
     expect(new Set(bodies).size).toBe(1);
   });
 
-  test('LG-01 refuses a form without its token or with another interaction’s', async () => {
+  test('LG-01 rejects a form without its token or with the token of another interaction', async () => {
     const [one, other] = [createPageVisitor(), createPageVisitor()];
     const formOf = async (visitor: typeof one) =>
       visitor.get((await visitor.get(authorizationUrl(issuer))).location ?? '');
@@ -317,7 +317,7 @@ describe('the sign-in', () => {
     }
   });
 
-  test('LG-01 refuses a decision without its token or with another interaction’s', async () => {
+  test('LG-01 rejects a decision without its token or with the token of another interaction', async () => {
     const [one, other] = [createPageVisitor(), createPageVisitor()];
     const consentOf = async (visitor: typeof one) => {
       let page = await visitor.get(authorizationUrl(issuer));
@@ -341,7 +341,7 @@ describe('the sign-in', () => {
     expect((await one.submit(form, { decision: 'allow' })).status).toBe(303);
   });
 
-  test('AZ-26 takes no decision from who was asked to sign in', async () => {
+  test('AZ-26 accepts no decision while the user still has to sign in', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(authorizationUrl(issuer));
     const form = await visitor.get(toSignIn.location ?? '');
@@ -352,7 +352,7 @@ describe('the sign-in', () => {
     }
   });
 
-  test('LG-02 AZ-24 opens nothing in a browser that did not start it', async () => {
+  test('LG-02 AZ-24 does not open in a browser that did not start it', async () => {
     const victim = createPageVisitor();
     const attacker = createPageVisitor();
     const toSignIn = await attacker.get(authorizationUrl(issuer));
@@ -365,7 +365,7 @@ describe('the sign-in', () => {
     expect(resumed.location).toBeUndefined();
   });
 
-  test('LG-02 opens nothing at the address of one interaction with the cookie of another', async () => {
+  test('LG-02 does not open one interaction with the cookie of another', async () => {
     const visitor = createPageVisitor();
     const addresses: string[] = [];
     for (let tab = 0; tab < 2; tab += 1) {
@@ -383,7 +383,7 @@ describe('the sign-in', () => {
     expect(statuses).toEqual([200, 200, 400, 400]);
   });
 
-  test('AZ-26 gives no code to a resumed request without a submitted form', async () => {
+  test('AZ-26 returns no code to a resumed request without a submitted form', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(authorizationUrl(issuer));
     const resume = (toSignIn.location ?? '').replace('/sign-in/', '/authorize/');
@@ -400,7 +400,7 @@ describe('the sign-in', () => {
     expect(visitor.cookies.get('session|/')).not.toBe(before);
   });
 
-  test('LG-17 grants what was asked for, whatever the form says', async () => {
+  test('LG-17 grants only the requested scope, whatever the form contains', async () => {
     const visitor = createPageVisitor();
     const url = authorizationUrl(issuer, { scope: 'device:read' });
     let page = await visitor.get((await visitor.get(url)).location ?? '');
@@ -427,7 +427,7 @@ describe('the sign-in', () => {
     expect(await reply.json()).toMatchObject({ scope: 'device:read' });
   });
 
-  test('tells the application when the person denies', async () => {
+  test('redirects to the application with access_denied if the user denies', async () => {
     const visitor = createPageVisitor();
     let page = await visitor.get((await visitor.get(authorizationUrl(issuer))).location ?? '');
     page = await visitor.get((await visitor.submit(page, alice)).location ?? '');
@@ -436,7 +436,7 @@ describe('the sign-in', () => {
     expect(landing.searchParams.get('error')).toBe('access_denied');
   });
 
-  test('speaks Chinese to those who prefer it', async () => {
+  test('is in Chinese if the browser prefers it', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(authorizationUrl(issuer));
     const page = await visitor.get(toSignIn.location ?? '', {
@@ -446,7 +446,7 @@ describe('the sign-in', () => {
     expect(page.body).toContain('登录');
   });
 
-  test('writes no password, cookie, code or interaction id into its log', async () => {
+  test('logs no password, cookie, code or interaction id', async () => {
     const visitor = createPageVisitor();
     const landing = await authorizeAsUser(authorizationUrl(issuer), alice, visitor);
     const secrets = [

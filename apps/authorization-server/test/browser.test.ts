@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-describe.each(storeEngines)('a person in a real browser, over %s', (engine) => {
+describe.each(storeEngines)('a user in a real browser, over %s', (engine) => {
   let system: Constellation;
 
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe.each(storeEngines)('a person in a real browser, over %s', (engine) => {
     ['on a phone', { width: 360, height: 740 }, true],
     ['on a desktop, without script', { width: 1280, height: 800 }, false],
   ])(
-    'signs in, allows, and lands with a code that /token accepts: %s',
+    'signs in, allows access, and returns with a code that /token accepts: %s',
     async (_name, viewport, javaScriptEnabled) => {
       const issuer = system.authorizationServerUrl;
       const context = await browser.newContext({ viewport, javaScriptEnabled });
@@ -38,7 +38,7 @@ describe.each(storeEngines)('a person in a real browser, over %s', (engine) => {
           refusals.push(message.text());
         }
       });
-      // The application's own address: nothing is there, so the browser is told what it would find.
+      // No application runs at its address, so the test answers for it.
       await page.route(`${web.redirectUri}*`, (route) => route.fulfill({ body: 'landed' }));
 
       await page.goto(authorizationUrl(issuer, { state: 'from-the-browser' }));
@@ -69,7 +69,7 @@ describe.each(storeEngines)('a person in a real browser, over %s', (engine) => {
         client_id: web.clientId,
       });
       expect([status, body.token_type]).toEqual([200, 'Bearer']);
-      // A Content-Security-Policy that is in the way of our own pages shows on the console.
+      // The browser reports violations of the Content-Security-Policy on the console.
       expect(refusals.filter((text) => !text.includes('422'))).toEqual([]);
       await context.close();
     },

@@ -20,7 +20,7 @@ import {
   web,
 } from './fixtures.ts';
 
-/** One request over a raw socket: for what no HTTP client would send. */
+/** Sends a request over a raw socket, because no HTTP client would send it. */
 function sendRaw(url: string, text: string): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -80,7 +80,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(headers.get('www-authenticate')).toMatch(/^Basic /);
     });
 
-    test('CA-08 takes the scheme in any case and refuses what surrounds it', async () => {
+    test('CA-08 accepts the scheme in any case and rejects other separators and additions', async () => {
       const encoded = basic(web.clientId, web.secureKey).slice(6);
       expect(
         (await requestToken(issuer, grant, { authorization: `basic ${encoded}` })).status,
@@ -91,12 +91,12 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       }
     });
 
-    test('CA-09 refuses a bearer token in place of client credentials', async () => {
+    test('CA-09 rejects a bearer token instead of client credentials', async () => {
       const { status } = await requestToken(issuer, grant, { authorization: 'Bearer x' });
       expect([400, 401]).toContain(status);
     });
 
-    test('CA-10 refuses two Authorization headers', async () => {
+    test('CA-10 rejects two Authorization headers', async () => {
       const body = 'grant_type=client_credentials';
       const good = `Authorization: ${asWeb.authorization}\r\n`;
       const reply = await sendRaw(
@@ -115,7 +115,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       'password',
       'token',
       'device_code',
-    ])('CA-12 refuses %s in the address at every endpoint', async (name) => {
+    ])('CA-12 rejects %s in the URL at every endpoint', async (name) => {
       for (const path of ['/token', '/revoke', '/introspect', '/par', '/device/auth']) {
         const reply = await postText(`${path}?${name}=x`, 'grant_type=client_credentials');
         expect([path, reply.status, await reply.json()]).toEqual([
@@ -129,7 +129,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       }
     });
 
-    test('CA-12 refuses a secret in the address, and does not log it', async () => {
+    test('CA-12 rejects a secret in the URL, and does not log it', async () => {
       const reply = await postText(
         `/token?client_id=web&client_secret=${web.secureKey}`,
         'grant_type=client_credentials',
@@ -138,7 +138,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(await system.output()).not.toContain(web.secureKey);
     });
 
-    test('CA-18 refuses client assertions, and does not advertise them', async () => {
+    test('CA-18 rejects client assertions, and does not advertise them', async () => {
       const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
       const assertion = `${part({ alg: 'none' })}.${part({ sub: 'web', iss: 'web', aud: issuer })}.`;
       const { status } = await requestToken(
@@ -160,7 +160,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
   });
 
   describe('transport', () => {
-    test('TE-05 takes a form in UTF-8 only', async () => {
+    test('TE-05 accepts forms in UTF-8 only', async () => {
       const body = 'grant_type=client_credentials';
       const type = 'application/x-www-form-urlencoded';
       expect(
@@ -177,7 +177,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
     });
 
     test.each(['gzip', 'br', 'deflate', 'gzip, gzip'])(
-      'TE-06 refuses a body in %s unread',
+      'TE-06 rejects a body in %s without reading it',
       async (encoding) => {
         const reply = await postText('/token', 'x'.repeat(1000), { 'content-encoding': encoding });
         expect(reply.status).toBe(415);
@@ -187,7 +187,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
     test.each([
       ['1.0', 'chunked', 'needs HTTP/1.1'],
       ['1.1', 'gzip, chunked', 'must be chunked'],
-    ])('CWE-444 refuses HTTP/%s with Transfer-Encoding: %s', async (version, encoding, problem) => {
+    ])('CWE-444 rejects HTTP/%s with Transfer-Encoding: %s', async (version, encoding, problem) => {
       const form = 'grant_type=client_credentials';
       const revocation = `token=${await newToken()}`;
       const smuggled =
@@ -211,7 +211,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       });
     });
 
-    test('TE-07 refuses a body over the limit, with and without Content-Length', async () => {
+    test('TE-07 rejects a body over the limit, with and without Content-Length', async () => {
       const large = `grant_type=client_credentials&x=${'y'.repeat(56 * 1024)}`;
       const declared = await postText('/token', large);
       expect([declared.status, declared.headers.get('connection')]).toEqual([413, 'close']);
@@ -246,7 +246,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       'scope=device:read',
       'client_id=web',
       'client_id=other',
-    ])('TE-08 refuses a second parameter: %s', async (second) => {
+    ])('TE-08 rejects a repeated parameter: %s', async (second) => {
       const first = 'grant_type=client_credentials&scope=device%3Aread&client_id=web';
       const reply = await postText('/token', `${first}&${second}`);
       expect(reply.status).toBe(400);
@@ -254,21 +254,21 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
     });
 
     test.each(['implicit', 'nonsense', 'urn:ietf:params:oauth:grant-type:jwt-bearer'])(
-      'TE-11 says unsupported_grant_type to %s',
+      'TE-11 answers %s with unsupported_grant_type',
       async (type) => {
         const { status, body } = await requestToken(issuer, { grant_type: type });
         expect([status, body.error]).toEqual([400, 'unsupported_grant_type']);
       },
     );
 
-    test('PW-10 says unauthorized_client to a client without the grant', async () => {
+    test('PW-10 answers a client without the grant with unauthorized_client', async () => {
       const authorization = basic(odd.clientId, odd.secureKey);
       const refresh = { grant_type: 'refresh_token', refresh_token: 'x' };
       const { status, body } = await requestToken(issuer, refresh, { authorization });
       expect([status, body.error]).toEqual([400, 'unauthorized_client']);
     });
 
-    test('TE-15 ignores names that are members of every object, and survives 10,000 parameters', async () => {
+    test('TE-15 ignores parameters named like members of every object, and rejects 10,000 parameters', async () => {
       const odds = '__proto__=x&constructor=y&toString=z&__proto__[a]=b';
       expect((await postText('/token', `grant_type=client_credentials&${odds}`)).status).toBe(200);
       const many = Array.from({ length: 5000 }, (_, i) => `p${i}=`).join('&');
@@ -290,7 +290,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(registered.headers.get('access-control-allow-origin')).toBe(browserApp.origin);
     });
 
-    test('TE-16 lets a browser application call from its own origin, and no other client from there', async () => {
+    test('TE-16 lets a browser application call from its own origin, and no other client from that origin', async () => {
       const form = {
         grant_type: 'authorization_code',
         code: 'x',
@@ -323,7 +323,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
     ['/revoke', { token: 'unknown' }, 200],
     ['/par', { response_type: 'code', client_id: 'web', redirect_uri: web.redirectUri }, 201],
     ['/device/auth', { client_id: 'web' }, 400],
-  ])('TE-01 TE-02 no reply of %s may be kept, whatever it says', async (path, good, status) => {
+  ])('TE-01 TE-02 forbids caching of every reply of %s', async (path, good, status) => {
     const wrong = { authorization: basic(web.clientId, 'a wrong secret 0123456789') };
     const gzip = { ...asWeb, 'content-encoding': 'gzip' };
     const replies = [
@@ -346,7 +346,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
   });
 
   describe('introspection and revocation', () => {
-    test('IR-01 refuse a caller who proves nothing', async () => {
+    test('IR-01 reject a caller without client authentication', async () => {
       const token = await newToken();
       for (const path of ['/introspect', '/revoke']) {
         for (const form of [{ token }, { token, client_id: web.clientId }]) {
@@ -359,7 +359,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect((await introspect(token)).body.active).toBe(true);
     });
 
-    test('tells a token’s own client and a resource server about it, and nobody else', async () => {
+    test('describe a token only to its own client and to a resource server', async () => {
       const token = await newToken();
       const own = await introspect(token);
       expect(own.body).toMatchObject({ active: true, client_id: 'web', token_type: 'Bearer' });
@@ -371,7 +371,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(other).toEqual({ status: 200, body: { active: false } });
     });
 
-    test('IR-06 revoking an access token ends its grant’s refresh token, too', async () => {
+    test('IR-06 revoke the refresh token of a grant with its access token', async () => {
       const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
       const { body } = await requestToken(issuer, {
         grant_type: 'authorization_code',
@@ -384,7 +384,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect((await introspect(body.refresh_token)).body.active).toBe(false);
     });
 
-    test('IR-04 revoke kills the token at once, answers 200 again, and refuses another client’s', async () => {
+    test('IR-04 revoke a token at once, answer 200 again, and reject the token of another client', async () => {
       const token = await newToken();
       const foreign = await post(
         '/revoke',
@@ -413,7 +413,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
     const read = async (path = '/.well-known/openid-configuration', headers = {}) =>
       (await (await fetch(`${issuer}${path}`, { headers })).json()) as Metadata;
 
-    test('IR-07 is the same whoever asks and whatever they call us', async () => {
+    test('IR-07 is the same for every caller and every Host', async () => {
       const plain = await read();
       expect(await read('/.well-known/oauth-authorization-server')).toEqual(plain);
       expect(plain.issuer).toBe(issuer);
@@ -426,7 +426,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(forged).not.toContain('evil.example');
     });
 
-    test('IR-08 names no endpoint that is not there', async () => {
+    test('IR-08 lists only endpoints that exist', async () => {
       const metadata = await read();
       const endpoints = Object.entries(metadata).filter(([name]) => /_endpoint$|_uri$/.test(name));
       expect(endpoints.length).toBeGreaterThan(6);
@@ -444,7 +444,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       }
     });
 
-    test('IR-08 names every grant type that is served, and serves every one it names', async () => {
+    test('IR-08 lists exactly the supported grant types', async () => {
       const { grant_types_supported: named } = await read();
       const candidates = [
         'authorization_code',
@@ -466,7 +466,7 @@ describe.each(storeEngines)('the client endpoints on %s', (engine) => {
       expect(named).toContain('implicit');
     });
 
-    test('IR-09 publishes no private member of a key, and no development key', async () => {
+    test('IR-09 contains no private member of a key, and no development key', async () => {
       const { keys } = (await (await fetch(`${issuer}/jwks`)).json()) as {
         keys: Record<string, string>[];
       };

@@ -26,7 +26,7 @@ const limitedPages = [
   '/logout',
 ];
 
-describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => {
+describe.each(storeEngines)('the limits of the client endpoints on %s', (engine) => {
   let system: GrantsSystem;
 
   beforeAll(async () => {
@@ -58,21 +58,21 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
         expect([401, 429]).toContain(guess.status);
       }
       const key = basic(web.clientId, web.secureKey);
-      // What another process counted is looked at again within a second.
+      // A process reads the counts of other processes once per second.
       await sleep(1000);
       expect((await token('192.0.2.1', key, system.second)).status).toBe(429);
-      const refused = await token('192.0.2.1', key);
-      expect(outcome(refused)).toEqual([429, 'too_many_requests']);
-      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(500);
-      expect(refused.headers.get('pragma')).toBe('no-cache');
+      const rejected = await token('192.0.2.1', key);
+      expect(outcome(rejected)).toEqual([429, 'too_many_requests']);
+      expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(500);
+      expect(rejected.headers.get('pragma')).toBe('no-cache');
     });
 
-    test('CA-17 leave the client alone at another address, and other clients at this one', async () => {
+    test('CA-17 affect neither the client at another address nor other clients at this one', async () => {
       expect((await token('192.0.2.2')).status).toBe(200);
       expect((await token('192.0.2.1', basic(other.clientId, other.secureKey))).status).toBe(200);
     });
 
-    test('CA-06 are counted for clients that do not exist, too', async () => {
+    test('CA-06 are also counted for unknown clients', async () => {
       const unknown = basic('nobody', 'a wrong secret 0123');
       for (let i = 0; i < failedSecretLimit.attempts; i += 1) {
         expect((await token('192.0.2.3', unknown)).status).toBe(401);
@@ -101,19 +101,19 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
   });
 
   describe('requests', () => {
-    test('RL-03 RL-06 RL-07 are limited for one address, over both processes, and never more', async () => {
+    test('RL-03 RL-06 RL-07 are limited for one address, exactly, over both processes', async () => {
       const replies = await Promise.all(
         Array.from({ length: REQUESTS_PER_MINUTE + 50 }, (_, i) =>
           token('192.0.2.9', undefined, either(i)),
         ),
       );
       const served = replies.filter(({ status }) => status === 200).length;
-      // What a process has leased and does not use is lost: 1/32 of the limit for each.
+      // Each process may lose what it leased and does not use: 1/32 of the limit.
       expect(served).toBeLessThanOrEqual(REQUESTS_PER_MINUTE);
       expect(served).toBeGreaterThanOrEqual(REQUESTS_PER_MINUTE * (1 - 2 / 32));
-      const refused = replies.find(({ status }) => status !== 200);
-      expect(refused && outcome(refused)).toEqual([429, 'too_many_requests']);
-      const { headers } = refused ?? { headers: new Headers() };
+      const rejected = replies.find(({ status }) => status !== 200);
+      expect(rejected && outcome(rejected)).toEqual([429, 'too_many_requests']);
+      const { headers } = rejected ?? { headers: new Headers() };
       expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
       expect(headers.get('cache-control')).toBe('no-store');
       expect(headers.get('pragma')).toBe('no-cache');
@@ -140,11 +140,11 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
             }),
           ),
         );
-        const refused = replies.filter(({ status }) => status === 429);
-        expect(refused.length).toBeGreaterThanOrEqual(50);
-        expect(refused.length).toBeLessThan(100);
-        expect(await refused[0]?.json()).toMatchObject({ error: 'too_many_requests' });
-        expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+        const rejected = replies.filter(({ status }) => status === 429);
+        expect(rejected.length).toBeGreaterThanOrEqual(50);
+        expect(rejected.length).toBeLessThan(100);
+        expect(await rejected[0]?.json()).toMatchObject({ error: 'too_many_requests' });
+        expect(Number(rejected[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
         expect((await token(from)).status).toBe(429);
       },
     );
@@ -161,15 +161,15 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
       );
       const verified = replies.filter(({ status }) => status === 401);
       expect(verified.length).toBeLessThanOrEqual(REQUESTS_PER_MINUTE);
-      const refused = replies.find(({ status }) => status !== 401);
-      expect(refused?.status).toBe(429);
-      expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
-      expect(await refused?.json()).toMatchObject({ error: 'too_many_requests' });
+      const rejected = replies.find(({ status }) => status !== 401);
+      expect(rejected?.status).toBe(429);
+      expect(Number(rejected?.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(await rejected?.json()).toMatchObject({ error: 'too_many_requests' });
       expect((await token('192.0.2.10')).status).toBe(200);
     });
 
     test.each(limitedPages)(
-      'RL-03 RL-06 are limited for pages, and refused with a page: %s',
+      'RL-03 RL-06 are limited for pages, and rejected with a page: %s',
       async (path) => {
         const from = `198.51.100.${limitedPages.indexOf(path)}`;
         const visit = (i: number) =>
@@ -180,10 +180,10 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
         const replies = await Promise.all(
           Array.from({ length: REQUESTS_PER_MINUTE + 50 }, (_, i) => visit(i)),
         );
-        const refused = replies.filter(({ status }) => status === 429);
-        expect(refused.length).toBeGreaterThanOrEqual(50);
-        expect(refused.length).toBeLessThan(100);
-        const [first] = refused;
+        const rejected = replies.filter(({ status }) => status === 429);
+        expect(rejected.length).toBeGreaterThanOrEqual(50);
+        expect(rejected.length).toBeLessThan(100);
+        const [first] = rejected;
         expect(first?.headers.get('content-type')).toMatch(/^text\/html/);
         expect(first?.headers.get('ratelimit-policy')).toMatch(
           new RegExp(`^"address"; q=${REQUESTS_PER_MINUTE}; w=60; pk=:[^:]+:$`),
@@ -194,7 +194,7 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
       },
     );
 
-    test('RL-05 are counted under one path only', async () => {
+    test('RL-05 are counted at the exact path only', async () => {
       for (const path of ['/TOKEN', '/token/', '//token', '/%74oken', '/Platform/oauth2/token']) {
         const reply = await fetch(`${system.first}${path}`, {
           method: 'POST',
@@ -204,7 +204,7 @@ describe.each(storeEngines)('limits of the client endpoints on %s', (engine) => 
       }
     });
 
-    test('RL-10 survive an address that is none', async () => {
+    test('RL-10 are accepted if X-Forwarded-For contains no address', async () => {
       for (const from of ['garbage', '[::', ',,,', '::ffff:', 'x'.repeat(5000)]) {
         expect((await token(from)).status).toBe(200);
       }
@@ -220,7 +220,7 @@ describe('without trusted proxies', () => {
   });
   afterAll(() => system.stop());
 
-  test('RL-01 what a caller says of its address changes nothing', async () => {
+  test('RL-01 ignores X-Forwarded-For', async () => {
     const replies = await Promise.all(
       Array.from({ length: 40 }, (_, i) =>
         requestToken(system.first, grant, {

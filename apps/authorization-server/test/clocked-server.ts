@@ -11,7 +11,7 @@ import { type StoreEngineName, startStoreEngine } from '@gatehouse/testing';
 import { createApp } from '../src/app.ts';
 import { grantsBootstrap } from './grants-fixtures.ts';
 
-/** The authorization server in this process, with a clock that a test moves. Timers go on as ever. */
+/** An authorization server in this process. A test can advance its clock, but not its timers. */
 export interface ClockedServer {
   readonly issuer: string;
   advanceSeconds(seconds: number): void;

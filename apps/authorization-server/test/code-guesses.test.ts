@@ -11,7 +11,7 @@ import { alice, authorizationUrl, bootstrap, browserApp, requestToken } from './
 
 const newVerifier = () => randomBytes(32).toString('base64url');
 
-describe.each(storeEngines)('guesses at a code’s PKCE verifier on %s', (engine) => {
+describe.each(storeEngines)('guesses of the PKCE verifier of a code, on %s', (engine) => {
   let system: Constellation;
   let servers: readonly string[];
 
@@ -48,7 +48,7 @@ describe.each(storeEngines)('guesses at a code’s PKCE verifier on %s', (engine
       {},
     );
 
-  test('end the code after five, sent at once to two servers, also for the right verifier', async () => {
+  test('revoke the code after five at once on two servers, even for the correct verifier', async () => {
     const verifier = newVerifier();
     const code = await newCode(verifier);
     const guesses = await Promise.all(
@@ -59,7 +59,7 @@ describe.each(storeEngines)('guesses at a code’s PKCE verifier on %s', (engine
     expect([right.status, right.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  test('leave the code valid up to the fourth', async () => {
+  test('keep the code valid up to the fourth', async () => {
     const verifier = newVerifier();
     const code = await newCode(verifier);
     for (let guess = 1; guess <= 4; guess += 1) {
@@ -68,7 +68,7 @@ describe.each(storeEngines)('guesses at a code’s PKCE verifier on %s', (engine
     expect((await redeem(code, verifier)).status).toBe(200);
   });
 
-  test('do not keep a code that was used twice from ending its tokens', async () => {
+  test('do not prevent a replayed code from revoking its tokens', async () => {
     const verifier = newVerifier();
     const code = await newCode(verifier);
     const { body } = await redeem(code, verifier);

@@ -13,11 +13,11 @@ afterEach(() => server.stop());
 
 interface SetCookie {
   readonly value: string;
-  /** In lower case, without their values where those vary. */
+  /** The attributes in lower case, without values that vary. */
   readonly attributes: readonly string[];
 }
 
-/** Everything that is set while somebody signs in, by name; a cookie that is taken back is left out. */
+/** Every cookie that a sign-in sets, by name, without those that it deletes again. */
 async function cookiesOfSignIn(): Promise<ReadonlyMap<string, SetCookie>> {
   const visitor = createPageVisitor();
   const found = new Map<string, SetCookie>();
@@ -47,7 +47,7 @@ const common = ['httponly', 'samesite=lax'];
 const strict = 'samesite=strict';
 
 describe('the cookies of a sign-in', () => {
-  test('are closed to scripts and other sites, and signed or sealed', async () => {
+  test('are hidden from scripts and other sites, and signed or sealed', async () => {
     await start();
     const cookies = await cookiesOfSignIn();
     const names = ['interaction', 'resume', 'session'];
@@ -60,7 +60,7 @@ describe('the cookies of a sign-in', () => {
     }
   });
 
-  test('LG-06 carry Secure and the prefixes that keep other hosts from setting them, on https', async () => {
+  test('LG-06 have Secure and the prefixes that prevent other hosts from setting them, over https', async () => {
     await start('https://auth.example');
     const cookies = await cookiesOfSignIn();
     const names = ['__Host-session', '__Secure-interaction', '__Secure-resume'];
@@ -77,7 +77,7 @@ describe('the cookies of a sign-in', () => {
     }
   });
 
-  test('LG-06 count only as they were signed', async () => {
+  test('LG-06 are valid only as they were signed', async () => {
     await start();
     const visitor = createPageVisitor();
     const cookies = await cookiesOfSignIn();

@@ -64,7 +64,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     expect(output).not.toContain(marker);
   }
 
-  test('of a code, a refresh token or a grant is invalid_grant, and the log says which kind', async () => {
+  test('of a code, a refresh token or a grant causes invalid_grant, and a log line with its kind', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer(), visitor);
     const landing = await authorizeAsUser(authorizationUrl(issuer()), alice, visitor);
@@ -94,7 +94,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     await expectLogged('RefreshToken');
   });
 
-  test('of an access token is 401 at the gateway', async () => {
+  test('of an access token causes 401 at the gateway', async () => {
     const { body } = await redeem({ grant_type: 'client_credentials' });
     expect(await call(body.access_token)).not.toBe(401);
     await damage((hash) => credentialKey('AccessToken', hash(body.access_token)));
@@ -102,7 +102,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     await expectLogged('access token');
   });
 
-  test('of a client or a user ends what they hold, as if they were gone', async () => {
+  test('of a client or a user ends their access, as if they did not exist', async () => {
     const tokens = await tokensFor(issuer(), createPageVisitor());
     expect(await call(tokens.access_token)).not.toBe(401);
     const store = createStore(system.storeUrl);
@@ -122,7 +122,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     await expectLogged('client');
   });
 
-  test('of a secure key rejects its client and signs for nobody, and a new key repairs it', async () => {
+  test('of a secure key rejects its client and signed requests, until the client has a new key', async () => {
     const store = createStore(system.storeUrl);
     const { clients } = openIdentity({ store, masterKey });
     const key = `client:${web.clientId}`;
@@ -155,14 +155,14 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     expect(reply.status).toBe(200);
   });
 
-  test('of an organization leaves its users their account page', async () => {
+  test('of an organization keeps the account page of its users available', async () => {
     await damage(() => 'organization:org-1');
     const page = await openPage(createPageVisitor(), `${issuer()}/account`);
     expect([page.status, page.body.includes('org-1')]).toEqual([200, true]);
     await expectLogged('organization');
   });
 
-  test('of the keys that sign is 503 until it is deleted, and the log says so', async () => {
+  test('of signing keys causes 503 until an operator deletes it, and a log line with this advice', async () => {
     const { body } = await redeem({ grant_type: 'client_credentials' });
     expect(await call(body.access_token)).toBe(200);
     for (const { app, process, start, operationsUrl } of system.members.slice(0, 2)) {
@@ -186,7 +186,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
       await store.delete([key]);
       await store.close();
       while ((await ask()).status !== 200) {
-        // The test's own limit ends it.
+        // The time limit of the test ends the loop.
       }
       expect((await fetch(`${operationsUrl}/ready`)).status).toBe(200);
     }

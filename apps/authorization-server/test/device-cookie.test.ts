@@ -47,7 +47,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
       grantTypes: ['password'],
       scopes: ['device:read'],
     };
-    const people = [...names, 'someone'].map((username) => ({
+    const users = [...names, 'someone'].map((username) => ({
       username,
       password: passwordOf(username),
       name: username,
@@ -58,7 +58,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
       bootstrap: {
         ...bootstrap,
         clients: [...bootstrap.clients, password],
-        users: [...bootstrap.users, ...people],
+        users: [...bootstrap.users, ...users],
       },
       apps: ['authorization-server'],
       environment: { MASTER_KEY_FILE },
@@ -71,7 +71,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     rmSync(directory, { recursive: true });
   });
 
-  /** Signs in at the account page of a browser that holds no other cookie than this. */
+  /** Signs in at the account page of a browser that has only this cookie. */
   async function signIn(username: string, password: string, device?: string) {
     const visitor = createPageVisitor((url, init = {}) => {
       const headers = new Headers(init.headers);
@@ -95,7 +95,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     return device ?? '';
   }
 
-  /** From somewhere else, without a browser. */
+  /** Locks the account from elsewhere, without a browser. */
   async function lock(username: string): Promise<void> {
     const wrong = { grant_type: 'password', username, password: 'a wrong password' };
     const authorization = basic(machine.clientId, machine.secureKey);
@@ -104,7 +104,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     }
   }
 
-  test('lets the device of an earlier sign-in in while others have locked the account', async () => {
+  test('lets a known device sign in while other callers have locked the account', async () => {
     const device = await newDevice('locked');
     await lock('locked');
     expect((await signInRight('locked')).status).toBe(422);
@@ -112,7 +112,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     expect((await signInRight('locked', device)).status).toBe(303);
   });
 
-  test('lets it in while others have used up the limit of the application', async () => {
+  test('lets a known device sign in while other callers have used up the limit of the application', async () => {
     const device = await newDevice('limited');
     const { attempts, windowSeconds } = clientLimit;
     await identity.store.increment(`sign-ins:client:${ACCOUNT_CLIENT_ID}`, windowSeconds, attempts);
@@ -121,7 +121,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     await identity.store.delete([`sign-ins:client:${ACCOUNT_CLIENT_ID}`]);
   });
 
-  test('is given anew at every sign-in, and none for a failed one', async () => {
+  test('is replaced at every sign-in, and not issued for a failed one', async () => {
     const device = await newDevice('left');
     const next = await signInRight('left', device);
     expect(next.device).toMatch(/^v1\./);
@@ -129,7 +129,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     expect((await signIn('left', 'a wrong password')).device).toBeUndefined();
   });
 
-  test('when copied gives a counter of its own, and no guess beyond it', async () => {
+  test('gives a copy the same limited number of guesses as the original', async () => {
     const [stolen, untouched] = [await newDevice('guessed'), await newDevice('guessed')];
     for (let i = 0; i < accountLimit.attempts; i += 1) {
       expect((await signIn('guessed', 'a wrong password', stolen)).status).toBe(422);
@@ -139,7 +139,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     expect((await signInRight('guessed')).status).toBe(303);
   });
 
-  test('of one user gives no further guesses for another', async () => {
+  test('of one user allows no further guesses for another', async () => {
     const device = await newDevice('other');
     await lock('someone');
     expect((await signInRight('someone', device)).status).toBe(422);
@@ -171,7 +171,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
         await identity.revocations.user(id);
       },
     ],
-  ] as const)('of %s is void after %s', async (username, _name, end) => {
+  ] as const)('of user %s is invalid after %s', async (username, _name, end) => {
     const device = await newDevice(username);
     const user = await identity.users.findByUsername(username);
     await end(user?.userId ?? '');
@@ -179,7 +179,7 @@ describe.each(storeEngines)('the device cookie on %s', (engine) => {
     expect((await signInRight(username, device)).status).toBe(422);
   });
 
-  test('counts only as the server sealed it', async () => {
+  test('is valid only as the server sealed it', async () => {
     const device = await newDevice('forged');
     const user = await identity.users.findByUsername('forged');
     await lock('forged');

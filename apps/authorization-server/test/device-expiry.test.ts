@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { type InProcessServer, startInProcess } from './in-process-server.ts';
 import { DEVICE_GRANT, pollDevice, startDevice, tv } from './page-fixtures.ts';
 
-/** What is left alone when ten minutes pass at once: everything but the date. */
+/** Advancing the clock by ten minutes must change only the date. */
 const realClocks = [
   'setTimeout',
   'setInterval',
@@ -17,11 +17,11 @@ const realClocks = [
   'performance',
 ] as const;
 
-describe('a device code that nobody has entered yet', () => {
+describe('a device code that no user has entered yet', () => {
   let server: InProcessServer;
 
   beforeAll(async () => {
-    // Before the store is opened: it keeps the clock that it finds.
+    // The store keeps the clock of the time when it opens.
     jest.useFakeTimers({ now: Date.now(), doNotFake: [...realClocks] });
     server = await startInProcess();
     await server.identity.clients.save({
@@ -46,7 +46,7 @@ describe('a device code that nobody has entered yet', () => {
     await server.stop();
   });
 
-  test('is asked for at the pace that was told: sooner is too soon, then is not', async () => {
+  test('can be polled at the interval of the reply, and not faster', async () => {
     const { issuer } = server;
     const device = await startDevice(issuer);
     const start = Date.now();
@@ -58,7 +58,7 @@ describe('a device code that nobody has entered yet', () => {
     expect(answers).toEqual(['authorization_pending', 'slow_down', 'authorization_pending']);
   });
 
-  test('expires after ten minutes, and both sides are told so', async () => {
+  test('expires after ten minutes, for the device and for the user', async () => {
     const { issuer } = server;
     const device = await startDevice(issuer);
     expect((await pollDevice(issuer, device)).body.error).toBe('authorization_pending');

@@ -18,7 +18,7 @@ import {
 const carol = { username: 'carol', password: 'a long password of carol' } as const;
 const ownTv = { clientId: 'own-tv', name: 'Meeting room screen' } as const;
 
-describe('a device of one organisation only', () => {
+describe('a device for one organization only', () => {
   let system: Constellation;
   let issuer: string;
 
@@ -60,13 +60,13 @@ describe('a device of one organisation only', () => {
     return visitor.get(confirmed.location ?? '');
   };
 
-  test('is connected by who belongs to it', async () => {
+  test('can be connected by a user of that organization', async () => {
     const device = await startDevice(issuer, { client_id: ownTv.clientId });
     await connectDevice(device, { user: carol });
     expect(await poll(device)).toBe(200);
   });
 
-  test('refuses the password of somebody else like a wrong one', async () => {
+  test('rejects the password of another user like a wrong one', async () => {
     const device = await startDevice(issuer, { client_id: ownTv.clientId });
     const visitor = createPageVisitor();
     const signIn = await confirm(device, visitor);
@@ -74,7 +74,7 @@ describe('a device of one organisation only', () => {
     expect(await poll(device)).toBe('authorization_pending');
   });
 
-  test('does not take who is signed in already: somebody else has to sign in', async () => {
+  test('rejects a user of another organization who is already signed in', async () => {
     const device = await startDevice(issuer, { client_id: ownTv.clientId });
     const visitor = createPageVisitor();
     await openPage(visitor, `${issuer}/account`, alice);

@@ -33,7 +33,7 @@ describe.each(storeEngines)('the device authorization grant over %s', (engine) =
   });
   afterAll(() => system.stop());
 
-  test('gives a device a code for a person, with the addresses and the pace of RFC 8628', async () => {
+  test('returns the codes, the addresses and the interval of RFC 8628', async () => {
     const device = await startDevice(issuer, { scope: 'device:read' });
     expect(device).toEqual({
       device_code: expect.stringMatching(/^[\w-]{43}$/),
@@ -45,7 +45,7 @@ describe.each(storeEngines)('the device authorization grant over %s', (engine) =
     });
   });
 
-  test('refuses unknown scopes, unregistered clients and a GET', async () => {
+  test('rejects unknown scopes, unregistered clients and a GET', async () => {
     expect(await startDevice(issuer, { scope: 'device:write' })).toMatchObject({
       error: 'invalid_scope',
     });
@@ -55,7 +55,7 @@ describe.each(storeEngines)('the device authorization grant over %s', (engine) =
     expect((await fetch(`${issuer}/device/auth`)).status).toBe(405);
   });
 
-  test('signs a device in: pending, then tokens once a person allowed it', async () => {
+  test('reports authorization_pending until the user allows access, and then returns tokens', async () => {
     const device = await startDevice(issuer);
     const pending = await pollDevice(issuer, device);
     expect([pending.status, pending.body.error]).toEqual([400, 'authorization_pending']);
@@ -76,7 +76,7 @@ describe.each(storeEngines)('the device authorization grant over %s', (engine) =
     expect(refreshed.status).toBe(200);
   });
 
-  test('tells a device that asks too often to slow down', async () => {
+  test('answers a device that polls too often with slow_down', async () => {
     const device = await startDevice(issuer);
     await pollDevice(issuer, device);
     const { status, body } = await pollDevice(system.authorizationServerUrls[1] ?? '', device);
@@ -84,7 +84,7 @@ describe.each(storeEngines)('the device authorization grant over %s', (engine) =
   });
 
   test.each(['deny', 'abort'] as const)(
-    'tells the device when the person says no (%s)',
+    'tells the device when the user denies access (%s)',
     async (how) => {
       const device = await startDevice(issuer);
       if (how === 'deny') {
@@ -102,7 +102,7 @@ describe.each(storeEngines)('the device authorization grant over %s', (engine) =
     },
   );
 
-  test('CR-02 gives tokens to one of many concurrent polls over two processes', async () => {
+  test('CR-02 returns tokens to one of many concurrent polls over two processes', async () => {
     const device = await startDevice(issuer);
     await connectDevice(device);
     const polls = Array.from({ length: 20 }, (_, i) =>
@@ -113,7 +113,7 @@ describe.each(storeEngines)('the device authorization grant over %s', (engine) =
     expect(replies.filter(({ body }) => body.error === 'invalid_grant')).toHaveLength(19);
   });
 
-  test('CR-06 tells another client nothing of a device’s code, and takes nothing from the device', async () => {
+  test('CR-06 rejects the device code from another client, and keeps it valid for its own', async () => {
     const device = await startDevice(issuer);
     const outcomeOf = async (client: typeof tv | typeof radio) => {
       const { status, body } = await pollDevice(issuer, device, client);
@@ -142,7 +142,7 @@ describe.each(storeEngines)('the device authorization grant over %s', (engine) =
     expect(lost?.body).toContain('already used');
   });
 
-  test('gives every device a grant of its own, which outlives the browser’s session', async () => {
+  test('gives every device its own grant, which outlives the session of the browser', async () => {
     const visitor = createPageVisitor();
     const web = await tokensFor(issuer, visitor);
     const devices = [await startDevice(issuer), await startDevice(issuer)];
@@ -164,7 +164,7 @@ describe.each(storeEngines)('the device authorization grant over %s', (engine) =
     }
   });
 
-  test('keeps no device code, user code or token readable at rest', async () => {
+  test('stores no readable device code, user code or token', async () => {
     const device = await startDevice(issuer);
     await connectDevice(device);
     const { body } = await pollDevice(issuer, device);
@@ -176,7 +176,7 @@ describe.each(storeEngines)('the device authorization grant over %s', (engine) =
   });
 });
 
-describe('the pages for a device’s code', () => {
+describe('the pages for the code of a device', () => {
   let system: Constellation;
   let issuer: string;
 
@@ -190,7 +190,7 @@ describe('the pages for a device’s code', () => {
   const enter = async (code: string, visitor = createPageVisitor()) =>
     visitor.submit(await visitor.get(`${issuer}/device`), { user_code: code });
 
-  test('shows who asks for what, and warns of codes from an attacker', async () => {
+  test('shows the client and the requested access, and warns of codes from an attacker', async () => {
     const device = await startDevice(issuer);
     const page = await enter(device.user_code.toLowerCase().replace('-', ' '));
     expect(page.status).toBe(200);
@@ -205,7 +205,7 @@ describe('the pages for a device’s code', () => {
     expect(page.body).toContain('See your devices and their details');
   });
 
-  test('fills in the code of a link, and decides nothing by it', async () => {
+  test('fills in the code of a link, and still asks the user to confirm it', async () => {
     const device = await startDevice(issuer);
     const page = await createPageVisitor().get(device.verification_uri_complete);
     expect(page.body).toContain(`value="${device.user_code}"`);
@@ -216,7 +216,7 @@ describe('the pages for a device’s code', () => {
     expect(attacked.body).not.toContain('<script');
   });
 
-  test('says what is wrong with a code, and keeps what was typed', async () => {
+  test('reports what is wrong with a code, and keeps the typed text', async () => {
     const unknown = await enter('BBBB-BBBB');
     expect([unknown.status, unknown.body]).toEqual([
       422,
@@ -230,7 +230,7 @@ describe('the pages for a device’s code', () => {
     expect((await enter(device.user_code)).body).toContain('already used');
   });
 
-  test('LG-01 refuses a form without its token or with another browser’s', async () => {
+  test('LG-01 rejects a form without its token or with the token of another browser', async () => {
     const device = await startDevice(issuer);
     const [one, other] = [createPageVisitor(), createPageVisitor()];
     const form = await one.get(device.verification_uri);
@@ -244,7 +244,7 @@ describe('the pages for a device’s code', () => {
     expect((await pollDevice(issuer, device)).body.error).toBe('authorization_pending');
   });
 
-  test('LG-02 AZ-24 lets no other browser go on with what one has confirmed', async () => {
+  test('LG-02 AZ-24 lets only the browser that confirmed the code continue', async () => {
     const device = await startDevice(issuer);
     const [one, other] = [createPageVisitor(), createPageVisitor()];
     const form = await one.get(device.verification_uri);
@@ -257,7 +257,7 @@ describe('the pages for a device’s code', () => {
     expect((await pollDevice(issuer, device)).body.error).toBe('authorization_pending');
   });
 
-  test('goes on with another account when the person wants it', async () => {
+  test('lets the user continue with another account', async () => {
     const device = await startDevice(issuer);
     const visitor = createPageVisitor();
     await openPage(visitor, `${issuer}/account`);
@@ -280,7 +280,7 @@ describe('the pages for a device’s code', () => {
     expect(account.body).toContain(sub);
   });
 
-  test('stops guessing: after twenty wrong codes an address has to wait', async () => {
+  test('makes an address wait after twenty wrong codes', async () => {
     const visitor = createPageVisitor();
     const form = await visitor.get(`${issuer}/device`);
     const statuses: number[] = [];

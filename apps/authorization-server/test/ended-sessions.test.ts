@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { authorizationUrl, requestToken } from './fixtures.ts';
 import { bootstrap, introspect, openPage, tokensFor, withForm } from './page-fixtures.ts';
 
-interface Person {
+interface Credentials {
   readonly username: string;
   readonly password: string;
 }
@@ -23,7 +23,7 @@ const password = 'a password of many words';
 const ways = ['everywhere', 'password', 'disabled', 'operator'] as const;
 const users = ways.map((username) => ({ username, password, name: username, orgId: 'org-1' }));
 
-describe.each(storeEngines)('a session that was ended elsewhere, over %s', (engine) => {
+describe.each(storeEngines)('a session that ended elsewhere, over %s', (engine) => {
   let system: Constellation;
   let issuer: string;
   let store: Store;
@@ -41,36 +41,38 @@ describe.each(storeEngines)('a session that was ended elsewhere, over %s', (engi
     await system.stop();
   });
 
-  const userIdOf = async ({ username }: Person) =>
+  const userIdOf = async ({ username }: Credentials) =>
     (await identity.users.findByUsername(username))?.userId ?? '';
-  const end: Readonly<Record<(typeof ways)[number], (person: Person) => Promise<unknown>>> = {
-    async everywhere(person) {
+  const end: Readonly<
+    Record<(typeof ways)[number], (credentials: Credentials) => Promise<unknown>>
+  > = {
+    async everywhere(credentials) {
       const visitor = createPageVisitor();
-      const account = await openPage(visitor, `${issuer}/account`, person);
+      const account = await openPage(visitor, `${issuer}/account`, credentials);
       await visitor.submit(withForm(account, '/account/sign-out-everywhere'), {});
     },
-    async password(person) {
+    async password(credentials) {
       const visitor = createPageVisitor();
-      await openPage(visitor, `${issuer}/account`, person);
+      await openPage(visitor, `${issuer}/account`, credentials);
       const wanted = 'another password of many words';
       const form = await visitor.get(`${issuer}/account/password`);
-      await visitor.submit(form, { current: person.password, wanted, repeated: wanted });
+      await visitor.submit(form, { current: credentials.password, wanted, repeated: wanted });
     },
-    disabled: async (person) =>
-      identity.users.update(await userIdOf(person), (user) => ({ ...user, enabled: false })),
-    operator: async (person) =>
-      identity.users.update(await userIdOf(person), (user) => ({
+    disabled: async (credentials) =>
+      identity.users.update(await userIdOf(credentials), (user) => ({ ...user, enabled: false })),
+    operator: async (credentials) =>
+      identity.users.update(await userIdOf(credentials), (user) => ({
         ...user,
         notBefore: nextNotBefore(Date.now()),
       })),
   };
 
   test.each(ways)(
-    'AZ-16 CG-14 neither signs in silently nor refreshes, and its tokens are dead: %s',
+    'AZ-16 CG-14 allows no silent sign-in and no refresh, and its tokens are invalid: %s',
     async (way) => {
-      const person = { username: way, password };
+      const credentials = { username: way, password };
       const visitor = createPageVisitor();
-      const tokens = await tokensFor(issuer, visitor, person);
+      const tokens = await tokensFor(issuer, visitor, credentials);
       const url = authorizationUrl(issuer, { scope: 'device:read openid', prompt: 'none' });
       const silently = async () => {
         const { location = issuer } = await visitor.get(url);
@@ -79,7 +81,7 @@ describe.each(storeEngines)('a session that was ended elsewhere, over %s', (engi
       };
       expect(await silently()).toBe('a code');
 
-      await end[way](person);
+      await end[way](credentials);
       // The servers' copies of a record are at most 50 ms old.
       await sleep(60);
       expect(await silently()).toBe('login_required');

@@ -19,7 +19,7 @@ const DAY = 24 * 60 * 60;
 const asWeb = basic(web.clientId, web.secureKey);
 const machine = { authorization: basic(other.clientId, other.secureKey) };
 
-describe.each(storeEngines)('what time ends, on %s', (engine) => {
+describe.each(storeEngines)('expiry on %s', (engine) => {
   let server: ClockedServer;
   let issuer: string;
 
@@ -40,17 +40,17 @@ describe.each(storeEngines)('what time ends, on %s', (engine) => {
     });
   };
 
-  test('CR-05 redeems a code a second before its end', async () => {
+  test('CR-05 redeems a code one second before it expires', async () => {
     expect((await redeemAfter(598)).status).toBe(200);
   });
 
-  test('CR-05 refuses a code from its end on, without tolerance', async () => {
+  test('CR-05 rejects a code as soon as it expires, without tolerance', async () => {
     for (const seconds of [601, 614]) {
       expect(outcome(await redeemAfter(seconds))).toEqual([400, 'invalid_grant']);
     }
   });
 
-  test('AZ-31 ends a sign-in that nobody completed after ten minutes, and offers to start again', async () => {
+  test('AZ-31 ends an incomplete sign-in after ten minutes, and offers to start again', async () => {
     const visitor = createPageVisitor();
     const url = authorizationUrl(issuer, { state: 'what the application waits for' });
     const { location = '' } = await visitor.get(url);
@@ -69,19 +69,19 @@ describe.each(storeEngines)('what time ends, on %s', (engine) => {
     }
   });
 
-  test('RF-01 RF-02 revokes the family when a token comes again after its grace', async () => {
+  test('RF-01 RF-02 revokes the family if a token is reused after its grace period', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const { body } = await refresh(token);
     server.advanceSeconds(9);
     expect((await refresh(token)).body.refresh_token).toBe(body.refresh_token);
-    // The grace counts from the first use: asking again does not prolong it.
+    // The grace period starts at the first use. Further uses do not extend it.
     server.advanceSeconds(2);
     expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);
     expect(outcome(await refresh(body.refresh_token))).toEqual([400, 'invalid_grant']);
     expect(await isActive(issuer, body.access_token, asWeb)).toBe(false);
   });
 
-  test('RF-02 revokes the family of a machine likewise', async () => {
+  test('RF-02 also revokes the family of a machine', async () => {
     const grant = { grant_type: 'client_credentials' };
     const first = (await requestPlatformToken(issuer, grant, machine)).body;
     const second = (await requestPlatformToken(issuer, refreshing(first.refresh_token), machine))
@@ -94,7 +94,7 @@ describe.each(storeEngines)('what time ends, on %s', (engine) => {
     expect(outcome(next)).toEqual([400, 'invalid_grant']);
   });
 
-  test('ends a family 30 days after it began, however often it was refreshed', async () => {
+  test('ends a family 30 days after it started, however often it was refreshed', async () => {
     let { refresh_token: token } = await signInAsAlice(issuer);
     for (let day = 0; day < 29; day += 1) {
       server.advanceSeconds(DAY);
@@ -106,9 +106,9 @@ describe.each(storeEngines)('what time ends, on %s', (engine) => {
     expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);
   });
 
-  // Redis keeps its own time; that its windows end is part of the store's contract suite.
+  // Redis uses its own clock. The contract suite of the store tests its windows.
   if (engine === 'sqlite') {
-    test('PW-05 PW-03 unlocks an account when its window ends', async () => {
+    test('PW-05 PW-03 unlocks an account at the end of the window', async () => {
       const signIn = (password: string) =>
         requestToken(
           issuer,

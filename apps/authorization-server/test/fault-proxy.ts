@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** What happens to the connection that carries a command: its reply is lost, or never comes. */
+/** The fault of the connection that carries a command: it is cut, or the reply never arrives. */
 export type Fault = 'cut' | 'stall';
 
-/** Stands between a process and its Redis, and loses one reply after Redis has done what was asked. */
+/** A proxy between a process and Redis that drops one reply after Redis executed the command. */
 export interface FaultProxy {
   readonly port: number;
-  /** Resolves when Redis has answered the next command that contains this text. */
+  /** Drops the reply to the next command that contains the text. Resolves when Redis has sent it. */
   loseReplyOf(text: string, fault: Fault): Promise<void>;
   stop(): Promise<void>;
 }

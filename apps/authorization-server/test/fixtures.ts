@@ -1,29 +1,29 @@
 import { knownScopes } from '@gatehouse/identity';
 
-/** The clients and the user of these tests, as a bootstrap file names them. */
+/** The clients and the user of the bootstrap file. */
 export const web = {
   clientId: 'web',
   secureKey: 'webKey0123456789abcdef',
   redirectUri: 'https://app.example/callback',
 } as const;
 
-/** An id and a secret that only survive HTTP Basic when they are form-encoded first (RFC 6749 §2.3.1). */
+/** An id and a secret that HTTP Basic carries only in form encoding (RFC 6749 §2.3.1). */
 export const odd = { clientId: 'web:1', secureKey: 's+e/c r%t&=0123456789' } as const;
 
-/** An application in the browser: it keeps no secret, so it proves itself with PKCE. */
+/** A browser application. It has no secret and uses PKCE. */
 export const browserApp = {
   clientId: 'browser-app',
   origin: 'https://browser.example',
   redirectUri: 'https://browser.example/callback',
 } as const;
 
-/** An older application in the browser that gets its token in the fragment. */
+/** A browser application that gets its token in the fragment (implicit flow). */
 export const implicitApp = {
   clientId: 'implicit-app',
   redirectUri: 'https://implicit.example/callback',
 } as const;
 
-/** An API of somebody else's that asks about the tokens it is shown. */
+/** A third-party API that introspects the tokens that it receives. */
 export const resourceServer = {
   clientId: 'resources',
   secureKey: 'resourceKey0123456789',
@@ -123,7 +123,7 @@ export function basic(clientId: string, secret: string): string {
 export interface TokenReply {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: a reply under test may hold anything
+  // biome-ignore lint/suspicious/noExplicitAny: a reply under test may contain anything
   readonly body: any;
 }
 

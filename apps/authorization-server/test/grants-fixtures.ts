@@ -10,7 +10,7 @@ import {
   web,
 } from './fixtures.ts';
 
-/** A client for every grant, one that signs in its own organisation only, and one that may do nothing here. */
+/** A client with every grant, one for users of its own organization only, and a machine. */
 export const full = { clientId: 'full', secureKey: 'fullKey0123456789abcd' } as const;
 export const own = { clientId: 'own', secureKey: 'ownKey0123456789abcde' } as const;
 export const other = { clientId: 'other', secureKey: 'otherKey0123456789abc' } as const;
@@ -58,7 +58,7 @@ export const grantsBootstrap = {
   ],
 };
 
-/** Authorization servers over one store, and the store itself to look into. */
+/** Authorization servers that share one store, and the store itself. */
 export interface GrantsSystem extends Constellation {
   readonly first: string;
   readonly second: string;
@@ -90,7 +90,7 @@ export async function startGrantsSystem(
   };
 }
 
-/** Tokens from a code, as alice. */
+/** Redeems a code that alice allowed. */
 export async function signInAsAlice(issuer: string): Promise<TokenReply['body']> {
   const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
   const reply = await requestToken(issuer, {
@@ -107,10 +107,10 @@ export const refreshing = (refreshToken: string, scope?: string) => ({
   ...(scope !== undefined && { scope }),
 });
 
-/** Status and OAuth error, which is undefined for a success. */
+/** The status and the OAuth error, which is undefined for a success. */
 export const outcome = ({ status, body }: TokenReply) => [status, body.error];
 
-/** Whether the token's own client is told that it is active. */
+/** Introspects the token as the client of the authorization. */
 export async function isActive(server: string, token: string, authorization: string) {
   const reply = await fetch(`${server}/introspect`, {
     method: 'POST',
@@ -121,7 +121,7 @@ export async function isActive(server: string, token: string, authorization: str
   return active;
 }
 
-/** The platform endpoint: an object is sent as JSON, a text as it is. */
+/** Calls the platform endpoint. An object is sent as JSON, a text unchanged. */
 export async function requestPlatformToken(
   server: string,
   body: unknown,

@@ -60,7 +60,7 @@ async function implicitToken(
 }
 
 describe('the implicit flow', () => {
-  test('gives a token in the fragment, with the state unchanged and nothing in the query', async () => {
+  test('returns a token in the fragment, with the state unchanged and nothing in the query', async () => {
     const state = 'a b+c/ü?&=#%';
     const { landing, answer } = await implicitToken({ state });
     expect(landing.search).toBe('');
@@ -74,7 +74,7 @@ describe('the implicit flow', () => {
     });
   });
 
-  test('IM-02 refuses a client that is not enabled for it, in the fragment', async () => {
+  test('IM-02 rejects a client that is not registered for it, in the fragment', async () => {
     const { status, landing, answer } = await visit(
       authorizationUrl(issuer, { response_type: 'token', state: 's1' }),
     );
@@ -82,13 +82,13 @@ describe('the implicit flow', () => {
     expect(Object.fromEntries(answer)).toMatchObject({ error: 'unauthorized_client', state: 's1' });
   });
 
-  test('IM-02 gives a client that has only the implicit flow no code', async () => {
+  test('IM-02 returns no code to a client that has only the implicit flow', async () => {
     const { landing } = await visit(implicitUrl(issuer, { response_type: 'code' }));
     expect(landing?.searchParams.get('error')).toBe('unauthorized_client');
   });
 
   test.each(['query', 'form_post', 'web_message', 'jwt', 'fragment.jwt'])(
-    'IM-03 refuses response_mode=%s',
+    'IM-03 rejects response_mode=%s',
     async (mode) => {
       const { status, landing, body } = await visit(implicitUrl(issuer, { response_mode: mode }));
       expect(status).toBe(302);
@@ -98,12 +98,12 @@ describe('the implicit flow', () => {
     },
   );
 
-  test('AZ-15 refuses form_post for a code, too', async () => {
+  test('AZ-15 also rejects form_post for a code', async () => {
     const { landing } = await visit(authorizationUrl(issuer, { response_mode: 'form_post' }));
     expect(landing?.searchParams.get('error')).toBe('unsupported_response_mode');
   });
 
-  test('IM-04 refuses a redirect address that is not https', async () => {
+  test('IM-04 rejects a redirect URI that is not https', async () => {
     const parameters = {
       client_id: 'pages-implicit-http',
       redirect_uri: 'http://localhost:9999/callback',
@@ -111,7 +111,7 @@ describe('the implicit flow', () => {
     expectPage(await visit(implicitUrl(issuer, parameters)));
   });
 
-  test('IM-06 wants a sign-in and a consent of this person for this application', async () => {
+  test('IM-06 requires a sign-in and the consent of this user for this application', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(implicitUrl(issuer));
     expect(toSignIn.location).toContain('/sign-in/');
@@ -119,11 +119,11 @@ describe('the implicit flow', () => {
       (toSignIn.location ?? '').replace('/sign-in/', '/authorize/'),
     );
     expect(resumed.location ?? '').not.toContain('access_token');
-    // Somebody else's interaction: its address opens nothing in this browser.
+    // The interaction belongs to another browser, so its address does not open in this one.
     const other = createPageVisitor();
     await authorizeAsUser(implicitUrl(issuer), bob, other);
     expect((await other.get(toSignIn.location ?? '')).status).toBe(400);
-    // Signed in, but this application was never allowed anything.
+    // The user is signed in, but never allowed this application access.
     const signedIn = createPageVisitor();
     await authorizeAsUser(authorizationUrl(issuer), alice, signedIn);
     const consent = await signedIn.get((await signedIn.get(implicitUrl(issuer))).location ?? '');
@@ -131,7 +131,7 @@ describe('the implicit flow', () => {
     expect(consent.body).toContain('name="decision"');
   });
 
-  test('IM-07 lets a token live 600 s, with the requested scope only', async () => {
+  test('IM-07 issues a token for 600 s, with the requested scope only', async () => {
     const { answer } = await implicitToken({ scope: 'device:read' });
     expect([answer.get('expires_in'), answer.get('scope') ?? 'device:read']).toEqual([
       '600',
@@ -142,7 +142,7 @@ describe('the implicit flow', () => {
     expect([exp - iat, scope]).toEqual([600, 'device:read']);
   });
 
-  test('IM-07 gives no refresh token, and the token redeems nothing', async () => {
+  test('IM-07 returns no refresh token, and the token is no refresh token', async () => {
     const { answer } = await implicitToken();
     expect(answer.has('refresh_token')).toBe(false);
     const { body } = await requestToken(issuer, {
@@ -154,8 +154,8 @@ describe('the implicit flow', () => {
 
   test.each([
     ['application', () => `client:${implicitApp.clientId}`],
-    ['person', async (store: Store) => `user:${await store.get('username:bob')}`],
-  ])('IM-08 dies within 100 ms when its %s is disabled', async (_what, keyOf) => {
+    ['user', async (store: Store) => `user:${await store.get('username:bob')}`],
+  ])('IM-08 is invalid within 100 ms after its %s is disabled', async (_what, keyOf) => {
     const { answer } = await implicitToken({}, bob);
     const token = answer.get('access_token') ?? '';
     const store = createStore(system.storeUrl);
@@ -174,7 +174,7 @@ describe('the implicit flow', () => {
     }
   });
 
-  test('IM-09 gives an error of the code flow a fragment of its own', async () => {
+  test('IM-09 gives errors of the code flow their own fragment', async () => {
     const errors = [
       authorizationUrl(issuer, { scope: 'nonsense', state: 's' }),
       authorizationUrl(issuer, { response_type: 'foo' }),
@@ -196,7 +196,7 @@ describe('the implicit flow', () => {
     expect(landing.href).not.toContain('#');
   });
 
-  test('IM-10 is gone under the strict profile', async () => {
+  test('IM-10 is unavailable under the strict profile', async () => {
     const strict = await startConstellation({
       engine: 'sqlite',
       bootstrap,
@@ -225,12 +225,12 @@ describe('the implicit flow', () => {
   });
 });
 
-/** Group 1 of the robustness cases, asked of the implicit flow. */
+/** The AZ cases of docs/cases.md, for the implicit flow. */
 describe('IM-05 the authorization endpoint with response_type=token', () => {
   const good = () => implicitUrl(issuer, { state: 's1' });
   const redirect = `redirect_uri=${encodeURIComponent(implicitApp.redirectUri)}`;
 
-  test('AZ-01 AZ-02 answers no or an unknown client with a page', async () => {
+  test('AZ-01 AZ-02 answers a missing or unknown client with a page', async () => {
     expectPage(await visit(`${issuer}/authorize?response_type=token&${redirect}`));
     expectPage(await visit(`${issuer}/authorize?response_type=token&client_id=nobody&${redirect}`));
   });
@@ -258,21 +258,21 @@ describe('IM-05 the authorization endpoint with response_type=token', () => {
     },
   );
 
-  test.each(['state', 'scope', 'response_type'])('AZ-07 refuses a second %s', async (name) => {
+  test.each(['state', 'scope', 'response_type'])('AZ-07 rejects a second %s', async (name) => {
     const { answer, landing } = await visit(`${good()}&scope=openid&${name}=other`);
     const error = answer.get('error') ?? landing?.searchParams.get('error');
     expect(error).toBe('invalid_request');
   });
 
   test.each(['nonsense', 'device:write', 'a"b', 'a\\b'])(
-    'AZ-09 AZ-11 refuses scope %s',
+    'AZ-09 AZ-11 rejects scope %s',
     async (scope) => {
       const { answer } = await visit(implicitUrl(issuer, { scope }));
       expect(answer.get('error')).toBe('invalid_scope');
     },
   );
 
-  test('AZ-13 adds no state where none was sent', async () => {
+  test('AZ-13 adds no state if the request has none', async () => {
     expect((await implicitToken()).answer.has('state')).toBe(false);
   });
 
@@ -281,7 +281,7 @@ describe('IM-05 the authorization endpoint with response_type=token', () => {
     expect(answer.get('error')).toBe('login_required');
   });
 
-  test('AZ-18 AZ-19 serves no other method and no other origin', async () => {
+  test('AZ-18 AZ-19 rejects other methods and other origins', async () => {
     const put = await fetch(good(), { method: 'PUT', redirect: 'manual' });
     expect([404, 405]).toContain(put.status);
     expect(put.headers.get('set-cookie')).toBeNull();
@@ -289,7 +289,7 @@ describe('IM-05 the authorization endpoint with response_type=token', () => {
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  test('AZ-20 AZ-21 redirects a GET with 302, to the issuer whatever Host says', async () => {
+  test('AZ-20 AZ-21 redirects a GET with 302 to the issuer, whatever Host contains', async () => {
     const { status, landing } = await visit(good(), {
       host: 'evil.example',
       'x-forwarded-host': 'evil.example',
@@ -298,8 +298,8 @@ describe('IM-05 the authorization endpoint with response_type=token', () => {
   });
 });
 
-/** Group 2 of the robustness cases: an address is the registered one, letter by letter, or none. */
-describe.each(['code', 'token'])('IM-05 redirect addresses with response_type=%s', (type) => {
+/** The RU cases of docs/cases.md: a redirect URI must equal a registered one exactly. */
+describe.each(['code', 'token'])('IM-05 redirect URIs with response_type=%s', (type) => {
   const url = (redirectUri: string, parameters: Record<string, string> = {}) =>
     authorizationUrl(issuer, {
       response_type: type,
@@ -384,7 +384,7 @@ describe.each(['code', 'token'])('IM-05 redirect addresses with response_type=%s
     }
   });
 
-  test('RU-14 may be left out by a client with one, and not by a client with two', async () => {
+  test('RU-14 are optional for a client with one, and required from a client with two', async () => {
     const two = `${issuer}/authorize?response_type=${type}&client_id=${rp.clientId}`;
     expectPage(await visit(two));
     const clientId = type === 'code' ? web.clientId : implicitApp.clientId;
@@ -392,7 +392,7 @@ describe.each(['code', 'token'])('IM-05 redirect addresses with response_type=%s
     expect(one.landing?.pathname).toMatch(/^\/sign-in\//);
   });
 
-  test('RU-16 keeps the query that was registered', async () => {
+  test('RU-16 keep their registered query', async () => {
     const landing = await authorizeAsUser(url(rp.redirectUris[0]), alice);
     const expected =
       type === 'code'
@@ -401,7 +401,7 @@ describe.each(['code', 'token'])('IM-05 redirect addresses with response_type=%s
     expect(landing.href).toMatch(expected);
   });
 
-  test('RU-18 answers with a page when address and scope are both wrong', async () => {
+  test('RU-18 get a page if redirect URI and scope are both wrong', async () => {
     expectPage(await visit(url('https://evil.example/', { scope: 'nonsense' })));
   });
 });

@@ -16,10 +16,10 @@ import { freePort } from '@gatehouse/testing';
 import { createApp } from '../src/app.ts';
 import type { SecurityProfile } from '../src/provider/policy/grant-types.ts';
 
-/** The authorization server in the test's own process: its clock can be set, and its store closed under it. */
+/** An authorization server in the process of the test, which can set its clock and close its store. */
 export interface InProcessServer {
   readonly issuer: string;
-  /** Where it listens: the issuer, unless that is behind a proxy. */
+  /** The address that it listens on. It differs from the issuer behind a proxy. */
   readonly address: string;
   readonly identity: Identity;
   readonly store: Store;
@@ -30,7 +30,7 @@ export async function startInProcess(
   options: {
     readonly issuer?: string;
     readonly securityProfile?: SecurityProfile;
-    /** The bootstrap file's content; without it there is nobody but the account page. */
+    /** The content of the bootstrap file. Without it, the account page is the only client. */
     readonly bootstrap?: unknown;
   } = {},
 ): Promise<InProcessServer> {

@@ -12,7 +12,7 @@ import * as openid from 'openid-client';
 import { alice, bootstrap, browserApp, web } from './fixtures.ts';
 import { connectDevice, bootstrap as pagesBootstrap, tv } from './page-fixtures.ts';
 
-/** Software that others wrote and certified, against a running server. */
+/** Certified clients of other authors, against a running server. */
 describe.each(storeEngines)('independent clients over %s', (engine) => {
   let system: Constellation;
   let issuer: URL;
@@ -23,7 +23,7 @@ describe.each(storeEngines)('independent clients over %s', (engine) => {
   });
   afterAll(() => system.stop());
 
-  test('openid-client signs a person in with code, PKCE, state and nonce, refreshes, introspects and revokes', async () => {
+  test('openid-client signs a user in with code, PKCE, state and nonce, refreshes, introspects and revokes', async () => {
     const config = await openid.discovery(issuer, web.clientId, web.secureKey, undefined, {
       execute: [openid.allowInsecureRequests],
     });
@@ -46,8 +46,8 @@ describe.each(storeEngines)('independent clients over %s', (engine) => {
       idTokenExpected: true,
     });
     const subject = tokens.claims()?.sub ?? '';
-    const person = await openid.fetchUserInfo(config, tokens.access_token, subject);
-    expect(person).toEqual({ sub: subject, name: 'Alice Example', preferred_username: 'alice' });
+    const claims = await openid.fetchUserInfo(config, tokens.access_token, subject);
+    expect(claims).toEqual({ sub: subject, name: 'Alice Example', preferred_username: 'alice' });
 
     const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '');
     expect(refreshed.access_token).not.toBe(tokens.access_token);
@@ -62,7 +62,7 @@ describe.each(storeEngines)('independent clients over %s', (engine) => {
     expect(after.active).toBe(false);
   });
 
-  test('openid-client pushes its authorization request, and gets a machine’s token', async () => {
+  test('openid-client pushes its authorization request, and gets a token for a machine', async () => {
     const config = await openid.discovery(issuer, web.clientId, web.secureKey, undefined, {
       execute: [openid.allowInsecureRequests],
     });
@@ -81,7 +81,7 @@ describe.each(storeEngines)('independent clients over %s', (engine) => {
     expect(machine).toMatchObject({ token_type: 'bearer', scope: 'device:log' });
   });
 
-  test('oauth4webapi does the same by the letter, as a public client and as a confidential one', async () => {
+  test('oauth4webapi does the same with strict checks, as a public and a confidential client', async () => {
     const insecure = { [oauth.allowInsecureRequests]: true };
     const discovered = await oauth.discoveryRequest(issuer, { ...insecure, algorithm: 'oauth2' });
     const server = await oauth.processDiscoveryResponse(issuer, discovered);
@@ -168,7 +168,7 @@ describe.each(storeEngines)(
     });
     afterAll(() => system.stop());
 
-    test('openid-client gets a device’s tokens once a person allowed it', async () => {
+    test('openid-client gets the tokens of a device after the user allowed access', async () => {
       const config = await openid.discovery(issuer, tv.clientId, undefined, openid.None(), {
         execute: [openid.allowInsecureRequests],
       });
@@ -178,7 +178,7 @@ describe.each(storeEngines)(
       expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'device:read' });
     });
 
-    test('oauth4webapi does the same by the letter', async () => {
+    test('oauth4webapi does the same with strict checks', async () => {
       const insecure = { [oauth.allowInsecureRequests]: true };
       const discovered = await oauth.discoveryRequest(issuer, { ...insecure, algorithm: 'oauth2' });
       const server = await oauth.processDiscoveryResponse(issuer, discovered);

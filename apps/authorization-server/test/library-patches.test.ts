@@ -1,4 +1,4 @@
-/** Every patch of oidc-provider notices at start when the library no longer has the shape that it needs. */
+/** At start, every patch of oidc-provider checks that the library still has the shape that it needs. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
@@ -23,7 +23,7 @@ describe('a patch of oidc-provider', () => {
     },
   );
 
-  test('has a name of its own', () => {
+  test('has a unique name', () => {
     expect(new Set(patches.map(({ name }) => name)).size).toBe(patches.length);
   });
 

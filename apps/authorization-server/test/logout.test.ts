@@ -36,7 +36,7 @@ describe.each(storeEngines)('signing out over %s', (engine) => {
   const signOut = async (visitor: PageVisitor, query = '') =>
     visitor.submit(await visitor.get(`${issuer}/logout${query}`), { logout: 'yes' });
 
-  test('asks first: who is signed in, and what ends', async () => {
+  test('asks first, and shows the user and what a sign-out ends', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     const page = await visitor.get(`${issuer}/logout`);
@@ -45,7 +45,7 @@ describe.each(storeEngines)('signing out over %s', (engine) => {
     expect(page.body).toContain('Example web application');
   });
 
-  test('IM-08 ends the session and what it gave: access, refresh and implicit tokens', async () => {
+  test('IM-08 ends the session and revokes its access, refresh and implicit tokens', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     const landing = await authorizeAsUser(implicitUrl(issuer), alice, visitor);
@@ -66,7 +66,7 @@ describe.each(storeEngines)('signing out over %s', (engine) => {
     expect(redeemed.body.error).toBe('invalid_grant');
   });
 
-  test('IM-06 asks to sign in again afterwards, also for an old cookie', async () => {
+  test('IM-06 requires a new sign-in afterwards, also for an old cookie', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     const old = visitor.cookies.get(SESSION);
@@ -83,7 +83,7 @@ describe.each(storeEngines)('signing out over %s', (engine) => {
     expect(account.headers.get('location')).toContain('/authorize?');
   });
 
-  test('leaves other people and other browsers signed in', async () => {
+  test('keeps other users and other browsers signed in', async () => {
     const [here, elsewhere, bobs] = [createPageVisitor(), createPageVisitor(), createPageVisitor()];
     await tokensFor(issuer, here);
     const other = await tokensFor(issuer, elsewhere);
@@ -94,7 +94,7 @@ describe.each(storeEngines)('signing out over %s', (engine) => {
     }
   });
 
-  test('is not undone by a request that was under way', async () => {
+  test('is not undone by a concurrent request', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     const cookie = `session=${visitor.cookies.get(SESSION)}; session.sig=${visitor.cookies.get('session.sig|/')}`;
@@ -123,7 +123,7 @@ describe('the logout pages', () => {
   const back = 'https://app.example/signed-out';
   const request = `client_id=${web.clientId}&post_logout_redirect_uri=${encodeURIComponent(back)}&state=a%20b`;
 
-  test('LG-13 do nothing for a GET, as an image on another site sends it', async () => {
+  test('LG-13 do not sign out for a GET, such as an image on another site sends', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     await visitor.get(`${issuer}/logout`, { 'sec-fetch-dest': 'image' });
@@ -132,7 +132,7 @@ describe('the logout pages', () => {
     expect((await visitor.get(`${issuer}/account`)).status).toBe(200);
   });
 
-  test('LG-01 LG-03 refuse a confirmation without the token, or from another site', async () => {
+  test('LG-01 LG-03 reject a confirmation without the token, or from another site', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     const page = await visitor.get(`${issuer}/logout`);
@@ -151,7 +151,7 @@ describe('the logout pages', () => {
     expect(await introspect(issuer, tokens.access_token)).toMatchObject({ active: true });
   });
 
-  test('go back to a registered address with the state, and nowhere else', async () => {
+  test('redirect only to a registered address, with the state', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     const page = await visitor.get(`${issuer}/logout?${request}`);
@@ -165,14 +165,14 @@ describe('the logout pages', () => {
 
     const evil = encodeURIComponent('https://evil.example/');
     const query = `client_id=web&post_logout_redirect_uri=${evil}`;
-    const refused = await visitor.get(`${issuer}/logout?${query}`);
-    expect([refused.status, refused.location]).toEqual([400, undefined]);
+    const rejected = await visitor.get(`${issuer}/logout?${query}`);
+    expect([rejected.status, rejected.location]).toEqual([400, undefined]);
     const anonymous = `post_logout_redirect_uri=${evil}`;
     const ignored = await visitor.get(`${issuer}/logout?${anonymous}`);
     expect(ignored.location).toBe(`${issuer}/logout/success`);
   });
 
-  test('take a hint from us only, and go back to none but its own client', async () => {
+  test('accept only an ID token of this issuer as a hint, and redirect only to its client', async () => {
     const visitor = createPageVisitor();
     const { id_token: hint } = (await tokensFor(issuer, visitor)) as unknown as {
       readonly id_token: string;
@@ -185,7 +185,7 @@ describe('the logout pages', () => {
     const ofRp = encode({ ...claims, aud: rp.clientId });
     const unsigned = encode({ alg: 'none' });
     const toRp = { post_logout_redirect_uri: rp.postLogoutRedirectUris[0] };
-    const refused = [
+    const rejected = [
       { id_token_hint: hint, ...toRp },
       { id_token_hint: hint, client_id: rp.clientId, ...toRp },
       { id_token_hint: hint, client_id: rp.clientId, post_logout_redirect_uri: back },
@@ -193,7 +193,7 @@ describe('the logout pages', () => {
       { id_token_hint: `${unsigned}.${ofRp}.`, ...toRp },
       { id_token_hint: `${header}.${payload}.`, post_logout_redirect_uri: back },
     ];
-    for (const parameters of refused) {
+    for (const parameters of rejected) {
       for (const who of [visitor, createPageVisitor()]) {
         const page = await ask(parameters, who);
         expect([parameters, page.status, page.location]).toEqual([parameters, 400, undefined]);
@@ -203,7 +203,7 @@ describe('the logout pages', () => {
     expect((await visitor.submit(page, { logout: 'yes' })).location).toBe(back);
   });
 
-  test('go straight on for who is not signed in, without a page that submits itself', async () => {
+  test('redirect at once if no user is signed in, without a page that submits itself', async () => {
     const visitor = createPageVisitor();
     const reply = await visitor.get(`${issuer}/logout?${request}`);
     expect([reply.status, reply.location]).toEqual([302, `${back}?state=a%20b`]);
@@ -212,7 +212,7 @@ describe('the logout pages', () => {
     expect(plain.body).not.toContain('<script');
   });
 
-  test('take a posted request from an application, too', async () => {
+  test('accept a POST from an application', async () => {
     const body = new URLSearchParams(request);
     const reply = await fetch(`${issuer}/logout`, { method: 'POST', body, redirect: 'manual' });
     expect(reply.status).toBe(303);
@@ -221,7 +221,7 @@ describe('the logout pages', () => {
     expect(location.searchParams.get('state')).toBe('a b');
   });
 
-  test('LG-12 keep nothing: every page about a person is no-store', async () => {
+  test('LG-12 are no-store if they are about a user', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     for (const path of ['/account', '/account/password', '/logout', '/device']) {

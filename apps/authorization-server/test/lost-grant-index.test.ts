@@ -1,5 +1,5 @@
 // requires: redis-server
-/** The index of a grant's tokens is gone, as after a data loss: revocation holds all the same. */
+/** After a data loss without the index of the tokens of a grant, revocation must still work. */
 import { createStore, type Store } from '@gatehouse/store';
 import {
   authorizeAsUser,
@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, basic, requestToken, web } from './fixtures.ts';
 import { bootstrap, introspect } from './page-fixtures.ts';
 
-describe.each(storeEngines)('without the index of a grant’s tokens, on %s', (engine) => {
+describe.each(storeEngines)('without the index of the tokens of a grant, on %s', (engine) => {
   let system: Constellation;
   let store: Store;
   let issuer: string;
@@ -34,7 +34,7 @@ describe.each(storeEngines)('without the index of a grant’s tokens, on %s', (e
       redirect_uri: web.redirectUri,
     });
 
-  /** Tokens whose grant’s index is lost. */
+  /** Tokens of a grant whose index is lost. */
   async function issue() {
     const url = authorizationUrl(issuer, { scope: 'device:read openid' });
     const landing = await authorizeAsUser(url, alice, createPageVisitor());
@@ -47,7 +47,7 @@ describe.each(storeEngines)('without the index of a grant’s tokens, on %s', (e
     return { code, access: String(body.access_token), refresh: String(body.refresh_token) };
   }
 
-  /** What the gateway, introspection and userinfo say of an access token. */
+  /** The replies of the gateway, introspection and userinfo for an access token. */
   async function seen(token: string) {
     const headers = { authorization: `Bearer ${token}` };
     const [gateway, userinfo] = await Promise.all([
@@ -57,7 +57,7 @@ describe.each(storeEngines)('without the index of a grant’s tokens, on %s', (e
     return [gateway.status, (await introspect(issuer, token)).active, userinfo.status];
   }
 
-  /** The gateway may read a copy of the tombstone's absence that is 50 ms old. */
+  /** The gateway may use a copy from up to 50 ms before the tombstone. */
   async function seenAtTheEnd(access: string) {
     const deadline = Date.now() + 1000;
     let last = await seen(access);
@@ -67,7 +67,7 @@ describe.each(storeEngines)('without the index of a grant’s tokens, on %s', (e
     return last;
   }
 
-  test('a revoked refresh token takes its access token with it', async () => {
+  test('revoking a refresh token also revokes its access token', async () => {
     const { access, refresh } = await issue();
     expect(await seen(access)).toEqual([200, true, 200]);
     const revoked = await fetch(`${issuer}/revoke`, {
@@ -83,7 +83,7 @@ describe.each(storeEngines)('without the index of a grant’s tokens, on %s', (e
     expect([again.status, again.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  test('a replayed code ends its tokens', async () => {
+  test('replaying a code revokes its tokens', async () => {
     const { access, code, refresh } = await issue();
     expect(await seen(access)).toEqual([200, true, 200]);
     expect((await redeem(code)).status).toBe(400);

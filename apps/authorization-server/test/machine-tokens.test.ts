@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { basic, bootstrap, browserApp, odd, resourceServer, web } from './fixtures.ts';
 
 const GRANT = 'grant_type=client_credentials';
-/** The provider ignores it, and the short way does not take what holds it. */
+/** The provider ignores this parameter, and the fast path leaves the request to the provider. */
 const LONG_WAY = '&unknown=1';
 const asWeb = basic(web.clientId, web.secureKey);
 const noGrant = { clientId: 'no-grant', secureKey: 'noGrantKey0123456789' } as const;
@@ -51,7 +51,7 @@ const variants: Readonly<Record<string, Variant>> = {
   },
   'a blank before a scope': { authorization: asWeb, body: `${GRANT}&scope=+device:log` },
   'an unknown scope': { authorization: asWeb, body: `${GRANT}&scope=device:fly` },
-  'a scope that means a person': { authorization: asWeb, body: `${GRANT}&scope=openid` },
+  'a scope that needs a user': { authorization: asWeb, body: `${GRANT}&scope=openid` },
   'a scope twice': { authorization: asWeb, body: `${GRANT}&scope=device:log&scope=device:read` },
   'a grant twice': { authorization: asWeb, body: `${GRANT}&${GRANT}` },
   'no grant': { authorization: asWeb, body: 'scope=device:log' },
@@ -74,7 +74,7 @@ const variants: Readonly<Record<string, Variant>> = {
   'a secret in the address': { authorization: asWeb, query: '?client_secret=x' },
 };
 
-describe.each(storeEngines)('client_credentials the short way on %s', (engine) => {
+describe.each(storeEngines)('the fast path of client_credentials on %s', (engine) => {
   let system: Constellation;
 
   beforeAll(async () => {
@@ -106,7 +106,7 @@ describe.each(storeEngines)('client_credentials the short way on %s', (engine) =
     });
     const answer = (await reply.json()) as Record<string, unknown>;
     const named = Object.fromEntries(reply.headers);
-    // What differs from any request to the next.
+    // These members differ between any two replies.
     for (const name of ['date', 'x-request-id', 'ratelimit', 'keep-alive']) {
       delete named[name];
     }
@@ -129,7 +129,7 @@ describe.each(storeEngines)('client_credentials the short way on %s', (engine) =
     expect(short).toEqual(long);
   });
 
-  test('gives the same kind of token, known to introspection and taken back by revocation', async () => {
+  test('issues the same kind of token, which introspection knows and revocation ends', async () => {
     const short = await introspect((await ask({ authorization: asWeb })).token);
     const { token } = await ask({ authorization: asWeb }, LONG_WAY);
     const long = await introspect(token);
@@ -139,7 +139,7 @@ describe.each(storeEngines)('client_credentials the short way on %s', (engine) =
     expect(Number(short.exp) - Number(short.iat)).toBe(7200);
   });
 
-  test('writes its log line: who and by which credential, no secret and no token', async () => {
+  test('logs the client and the credential type, and no secret or token', async () => {
     const { token } = await ask({ body: secretInBody });
     const output = await system.output();
     expect(output).toMatch(

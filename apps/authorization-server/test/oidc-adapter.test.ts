@@ -10,7 +10,7 @@ import { recordKey } from '../src/provider/adapters/record-key.ts';
 import { createRedemptions } from '../src/provider/adapters/redemptions.ts';
 import { endedSessionKey } from '../src/provider/policy/sessions.ts';
 
-describe.each(storeEngines)('the provider’s records on %s', (engine) => {
+describe.each(storeEngines)('the records of the provider on %s', (engine) => {
   let running: StoreEngine;
   let store: Store;
 
@@ -36,7 +36,7 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
       onDamagedRecord: (kind) => damaged.push(kind),
     });
 
-  /** The store, with something that happens right before one of its operations. */
+  /** The store, with an event right before one of its operations. */
   const interrupted = (operation: keyof Store, interrupt: () => Promise<void>): Store => {
     let isDone = false;
     return new Proxy(store, {
@@ -54,7 +54,7 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
   };
 
   test.each(['addToIndex', 'set', 'get'] as const)(
-    'CR-04 a token that is written while its grant ends is taken back: before %s',
+    'CR-04 do not keep a token that is written while its grant ends: before %s',
     async (operation) => {
       for (const model of ['AccessToken', 'RefreshToken']) {
         const grantId = randomBytes(8).toString('hex');
@@ -69,7 +69,7 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
     },
   );
 
-  test('CR-04 a token that was written before its grant ends goes with it', async () => {
+  test('CR-04 do not keep a token after the end of its grant', async () => {
     const adapter = adapterOf('AccessToken');
     await adapter.upsert('token', { grantId: 'grant', kind: 'AccessToken' }, 60);
     expect(await adapter.find('token')).toBeDefined();
@@ -78,7 +78,7 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
   });
 
   test.each(['set', 'get'] as const)(
-    'CG-14 a session that is written back while it ends stays ended: before %s',
+    'CG-14 keep a session ended that is written while it ends: before %s',
     async (operation) => {
       const [id, uid] = [randomBytes(8).toString('hex'), randomBytes(8).toString('hex')];
       const end = async () => {
@@ -93,7 +93,7 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
   );
 
   test.each(['Session', 'Interaction', 'DeviceCode', 'PushedAuthorizationRequest'])(
-    'SL-02 a %s that is copied to the place of another one does not open there',
+    'SL-02 do not open a %s at the key of another one',
     async (model) => {
       const adapter = adapterOf(model);
       const [mine, theirs] = ['mine', 'theirs'].map((name) => `${model}-${name}`) as [
@@ -111,7 +111,7 @@ describe.each(storeEngines)('the provider’s records on %s', (engine) => {
     },
   );
 
-  test('SL-02 the name of a session or device code that is copied to another one leads nowhere', async () => {
+  test('SL-02 do not open a session or device code by the alias of another one', async () => {
     for (const [model, kind, find] of [
       ['Session', 'uid', 'findByUid'],
       ['DeviceCode', 'userCode', 'findByUserCode'],

@@ -23,7 +23,7 @@ import {
   tokensFor,
 } from './page-fixtures.ts';
 
-describe.each(storeEngines)('what an operator ended while servers run, over %s', (engine) => {
+describe.each(storeEngines)('revocation by an operator while servers run, over %s', (engine) => {
   let system: Constellation;
   let issuer: string;
   let store: Store;
@@ -53,7 +53,7 @@ describe.each(storeEngines)('what an operator ended while servers run, over %s',
   // The server's copies of a record are at most 50 ms old.
   const untilSeen = () => sleep(60);
 
-  test('RD-20 of the whole installation: sessions, codes, devices, tokens of people and machines', async () => {
+  test('RD-20 of the whole installation ends sessions, codes, devices, and tokens of users and machines', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     const code = await codeOf(visitor);
@@ -79,7 +79,7 @@ describe.each(storeEngines)('what an operator ended while servers run, over %s',
     expect(silent.location).toContain('error=login_required');
   });
 
-  test('CG-15 of a client: its tokens are inactive, and nothing it held is worth anything again', async () => {
+  test('CG-15 of a client ends its tokens and codes for good', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     const code = await codeOf(visitor);

@@ -17,19 +17,19 @@ export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
 export const bob = { username: 'bob', password: 'bob has a long password' } as const;
 
-/** A device without a keyboard: no secret, nothing to redirect to. */
+/** A device without a keyboard. It has no secret and no redirect URI. */
 export const tv = { clientId: 'pages-tv', name: 'Living room TV' } as const;
 
-/** Another device, which is not the first. */
+/** A second device. */
 export const radio = { clientId: 'pages-radio', name: 'Kitchen radio' } as const;
 
-/** May ask about every token. */
+/** Introspects every token. */
 const resourceServer = {
   clientId: 'pages-resource-server',
   secureKey: 'resourceServerKey0123',
 } as const;
 
-/** For code and for token, with the two addresses of group 2 of the robustness cases. */
+/** For response types code and token, with the two redirect URIs of the RU cases. */
 export const rp = {
   clientId: 'pages-rp',
   secureKey: 'rpKey0123456789abcdef',
@@ -43,7 +43,7 @@ export const implicitApp = {
   redirectUri: 'https://implicit.example/callback',
 } as const;
 
-/** The name turns the direction of what follows around. */
+/** The name contains a character that reverses the direction of the text after it. */
 export const deceiver = { clientId: 'pages-deceiver', name: 'Bank\u202Egnp.exe <i>x</i>' } as const;
 
 const ordinary = { orgId: 'org-1', scopes: ['device:read', 'device:log', 'openid', 'profile'] };
@@ -110,7 +110,7 @@ export function implicitUrl(
   });
 }
 
-/** What the resource server hears about a token; `active: false` when it is dead. */
+/** Introspects a token as the resource server. An invalid token is `active: false`. */
 export async function introspect(issuer: string, token: string): Promise<{ active: boolean }> {
   const { clientId, secureKey } = resourceServer;
   const reply = await fetch(`${issuer}/introspect`, {
@@ -126,7 +126,7 @@ export interface Tokens {
   readonly refresh_token: string;
 }
 
-/** The web application's tokens for whoever signs in in this browser. */
+/** Gets the tokens of the web application for the user who signs in in this browser. */
 export async function tokensFor(
   issuer: string,
   visitor: PageVisitor,
@@ -143,7 +143,7 @@ export async function tokensFor(
   return body;
 }
 
-/** Goes where the redirects lead, and signs in on the way if asked. */
+/** Follows the redirects, and signs in if a page asks for it. */
 export async function openPage(
   visitor: PageVisitor,
   url: string,
@@ -162,7 +162,7 @@ export async function openPage(
   throw new Error(`The redirects do not end: ${page.url}`);
 }
 
-/** The page with only the form that posts there: `submit` takes the first one. */
+/** Reduces a page to the form with this action, because `submit` uses the first form. */
 export function withForm(page: VisitedPage, action: string, containing = ''): VisitedPage {
   const forms = page.body.match(/<form[\s\S]*?<\/form>/g) ?? [];
   const body = forms.find(
@@ -206,7 +206,7 @@ export async function pollDevice(
   );
 }
 
-/** What a person does with a code: enters it, confirms, signs in if asked, and allows or denies. */
+/** Enters the code of a device, confirms it, signs in if asked, and allows or denies access. */
 export async function connectDevice(
   device: Pick<DeviceAuthorization, 'user_code' | 'verification_uri'>,
   options: {

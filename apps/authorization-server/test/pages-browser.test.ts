@@ -24,7 +24,7 @@ afterAll(async () => {
   await system.stop();
 });
 
-/** A person at a browser; what a Content-Security-Policy refuses of our own pages shows on the console. */
+/** Opens a browser. It reports violations of the Content-Security-Policy on the console. */
 async function openBrowser(options: Parameters<Browser['newContext']>[0] = {}) {
   const context = await browser.newContext({ viewport: { width: 360, height: 740 }, ...options });
   const page = await context.newPage();
@@ -47,8 +47,8 @@ async function signIn(page: Page, user: { username: string; password: string }):
 const heading = (page: Page, name: string) =>
   page.getByRole('heading', { name, level: 1 }).waitFor();
 
-describe('a person in a real browser', () => {
-  test('connects a device by its link, without script', async () => {
+describe('a user in a real browser', () => {
+  test('connects a device by its link without JavaScript', async () => {
     const { context, page, refusals } = await openBrowser({ javaScriptEnabled: false });
     const device = await startDevice(issuer);
     await page.goto(device.verification_uri_complete);
@@ -66,7 +66,7 @@ describe('a person in a real browser', () => {
     await context.close();
   });
 
-  test('manages the account: sees an application, ends its access, changes the password', async () => {
+  test('sees an application at the account page, revokes its access, and changes the password', async () => {
     const { context, page, refusals } = await openBrowser();
     await page.goto(authorizationUrl(issuer, { scope: 'device:read' }));
     await signIn(page, bob);
@@ -90,7 +90,7 @@ describe('a person in a real browser', () => {
     await context.close();
   });
 
-  test('LG-12 signs out, and Back shows nothing', async () => {
+  test('LG-12 signs out, and Back shows no personal data', async () => {
     const { context, page, refusals } = await openBrowser();
     await page.goto(`${issuer}/account`);
     await signIn(page, alice);
@@ -106,7 +106,7 @@ describe('a person in a real browser', () => {
     await context.close();
   });
 
-  test('goes back to the application after signing out', async () => {
+  test('returns to the application after signing out', async () => {
     const { context, page, refusals } = await openBrowser();
     await page.goto(`${issuer}/account`);
     await signIn(page, alice);
@@ -162,7 +162,7 @@ describe('the address {auth_url}/#/user/login', () => {
   };
   const query = (parameters: Record<string, string>) => new URLSearchParams(parameters).toString();
 
-  test('goes on to the sign-in with exactly the named parameters', async () => {
+  test('leads to the sign-in with exactly the supported parameters', async () => {
     const state = 'a b+c/ü?&=#%';
     const given = { response_type: 'code', client_id: 'web', redirect_uri: web.redirectUri, state };
     const extra = { prompt: 'none', ui_locales: 'zh-CN', login_hint: 'mallory' };
@@ -179,7 +179,7 @@ describe('the address {auth_url}/#/user/login', () => {
     await context.close();
   });
 
-  test('without parameters is the sign-in of the account page', async () => {
+  test('leads to the sign-in of the account page without parameters', async () => {
     const { context, page, refusals } = await open('#/user/login');
     await signIn(page, alice);
     await heading(page, 'Your account');
@@ -187,7 +187,7 @@ describe('the address {auth_url}/#/user/login', () => {
     await context.close();
   });
 
-  test('makes nothing of markup or foreign addresses in the hash', async () => {
+  test('ignores markup and other addresses in the hash', async () => {
     const attacks = [
       '#/user/login<img src=x onerror=alert(1)>',
       '#//evil.example/user/login',
@@ -209,7 +209,7 @@ describe('the address {auth_url}/#/user/login', () => {
     await context.close();
   });
 
-  test('offers the account page where no script runs', async () => {
+  test('offers the account page without JavaScript', async () => {
     const { context, page } = await open('#/user/login', { javaScriptEnabled: false });
     await page.getByRole('link', { name: 'Go to your account' }).click();
     await signIn(page, alice);
@@ -218,7 +218,7 @@ describe('the address {auth_url}/#/user/login', () => {
   });
 });
 
-describe('what a person needs of a page (WCAG 2.2 AA)', () => {
+describe('every page, for WCAG 2.2 AA,', () => {
   let context: BrowserContext;
   let page: Page;
 
@@ -246,13 +246,13 @@ describe('what a person needs of a page (WCAG 2.2 AA)', () => {
   ];
 
   test.each(addresses)(
-    'fits 320 px, also with wide text spacing (1.4.10, 1.4.12): %s',
+    'fits into 320 px, also with wide text spacing (1.4.10, 1.4.12): %s',
     async (path) => {
       await page.goto(issuer + path);
       const overflow = () =>
         page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth);
       expect(await overflow()).toBe(0);
-      // What a person's own stylesheet does: set on the elements, where no policy is asked.
+      // A user stylesheet would do this. Styles on elements do not need the page's policy.
       await page.locator('main *').evaluateAll((elements) => {
         for (const { style } of elements as { style: Record<string, string> }[]) {
           Object.assign(style, {
@@ -267,7 +267,7 @@ describe('what a person needs of a page (WCAG 2.2 AA)', () => {
   );
 
   test.each(addresses)(
-    'gives a finger 44 px (2.5.8) and shows the focus (2.4.7): %s',
+    'has touch targets of 44 px (2.5.8) and shows the focus (2.4.7): %s',
     async (path) => {
       await page.goto(issuer + path);
       const targets = page.locator(
@@ -290,7 +290,7 @@ describe('what a person needs of a page (WCAG 2.2 AA)', () => {
     },
   );
 
-  test('lets a password be pasted', async () => {
+  test('accepts a pasted password', async () => {
     const signInPage = await context.newPage();
     await signInPage.goto(authorizationUrl(issuer, { prompt: 'login' }));
     await signInPage.getByLabel('Username').fill('pasted text');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type InProcessServer, startInProcess } from './in-process-server.ts';
 
-describe('the pages while the store is away', () => {
+describe('the pages while the store is unavailable', () => {
   let server: InProcessServer;
 
   beforeAll(async () => {
@@ -10,7 +10,7 @@ describe('the pages while the store is away', () => {
   });
   afterAll(() => server.stop());
 
-  // A cookie, so that there is a session to be looked for; a code, so that there is one to be looked for.
+  // The cookie and the code make the server look up a session and a code.
   const requests: readonly [string, string, RequestInit][] = [
     ['GET', '/authorize?response_type=code&client_id=web', {}],
     ['GET', '/account', {}],
@@ -31,7 +31,7 @@ describe('the pages while the store is away', () => {
     expect(body).toContain('temporarily unavailable');
   });
 
-  test('still serve what needs no store', async () => {
+  test('are available if they need no store', async () => {
     for (const path of ['/', '/assets/pages.css', '/logout/success']) {
       expect([path, (await fetch(server.issuer + path)).status]).toEqual([path, 200]);
     }

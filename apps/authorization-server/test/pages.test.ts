@@ -37,7 +37,7 @@ async function consentPage(visitor: PageVisitor, parameters: Record<string, stri
   return visitor.get((await visitor.get(posted.location ?? '')).location ?? '');
 }
 
-/** Every page a person can get to see, by name. */
+/** Every page, by name. */
 async function everyPage(language = 'en'): Promise<ReadonlyMap<string, VisitedPage>> {
   const visitor = createPageVisitor();
   const anonymous = createPageVisitor();
@@ -71,7 +71,7 @@ async function everyPage(language = 'en'): Promise<ReadonlyMap<string, VisitedPa
 }
 
 describe('every page', () => {
-  test('LG-04 AZ-22 is closed against framing, caching, sniffing, script and third parties', async () => {
+  test('LG-04 AZ-22 is protected against framing, caching, sniffing, scripts and third parties', async () => {
     for (const [name, { headers, body, status }] of await everyPage()) {
       const policy = headers.get('content-security-policy') ?? '';
       const script = name === 'welcome' ? "script-src 'self';" : '';
@@ -112,11 +112,11 @@ describe('every page', () => {
     }
   });
 
-  test('speaks Chinese to those who prefer it, and leaves no English behind', async () => {
+  test('is completely in Chinese if the browser prefers it', async () => {
     const ours = /Gatehouse|Cookie|Example|Living room TV|Application ID|Alice|app\.example/g;
     for (const [name, { body }] of await everyPage('zh-CN,zh;q=0.9,en;q=0.5')) {
       if (name === 'confirm' || name === 'wrong code') {
-        continue; // Posted by a visitor who names no language.
+        continue; // The test posts this form without a language.
       }
       expect([name, body]).toEqual([name, expect.stringContaining('<html lang="zh-CN">')]);
       const text = body
@@ -130,14 +130,14 @@ describe('every page', () => {
     }
   });
 
-  test('speaks the language the application names (ui_locales)', async () => {
+  test('is in the language that the application requests (ui_locales)', async () => {
     const page = await signInPage(createPageVisitor(), { ui_locales: 'fr zh-CN en' });
     expect(page.body).toContain('<html lang="zh-CN">');
   });
 });
 
 describe('the sign-in and consent pages', () => {
-  test('LG-03 refuse a form from another site, whatever cookie and token come with it', async () => {
+  test('LG-03 reject a form from another site, whatever its cookie and token', async () => {
     const visitor = createPageVisitor();
     const page = await signInPage(visitor);
     const csrf = /name="csrf" value="([^"]*)"/.exec(page.body)?.[1] ?? '';
@@ -155,7 +155,7 @@ describe('the sign-in and consent pages', () => {
     expect((await post({ 'sec-fetch-site': 'same-origin' }, { csrf })).status).toBe(303);
   });
 
-  test('LG-06 never take over a session id that somebody set', async () => {
+  test('LG-06 never adopt a session id that an attacker set', async () => {
     const visitor = createPageVisitor();
     const attacker = createPageVisitor();
     await authorizeAsUser(authorizationUrl(issuer), alice, attacker);
@@ -175,7 +175,7 @@ describe('the sign-in and consent pages', () => {
     expect(visitor.cookies.get('session|/')).toMatch(/^[\w-]{21,}$/);
   });
 
-  test('LG-07 write what others chose as text: hint, username, client name, scope, state, address', async () => {
+  test('LG-07 escape hint, username, client name, scope, state and address', async () => {
     const marked = '"><script>alert(1)</script>\'';
     const hinted = await signInPage(createPageVisitor(), { login_hint: marked, state: marked });
     expect(hinted.body).toContain('value="&quot;&gt;&lt;script&gt;');
@@ -194,7 +194,7 @@ describe('the sign-in and consent pages', () => {
     }
   });
 
-  test('LG-11 let password managers fill in and people paste', async () => {
+  test('LG-11 support password managers and pasting', async () => {
     const { body } = await signInPage(createPageVisitor());
     expect(body).toMatch(/<input id="username"[^>]*type="text"[^>]*autocomplete="username"/);
     expect(body).toMatch(
@@ -203,7 +203,7 @@ describe('the sign-in and consent pages', () => {
     expect(body).not.toMatch(/onpaste|readonly/);
   });
 
-  test('say what went wrong beside what was typed, and start where the person goes on', async () => {
+  test('show the error next to the typed text, and focus the next field', async () => {
     const visitor = createPageVisitor();
     const first = await signInPage(visitor);
     expect(first.body).toMatch(/id="username"[^>]* autofocus/);
@@ -215,14 +215,14 @@ describe('the sign-in and consent pages', () => {
     expect(failed.body).toMatch(/id="password"[^>]* autofocus/);
   });
 
-  test('LG-15 write no credential into addresses, error pages or the log', async () => {
+  test('LG-15 put no credential into URLs, error pages or the log', async () => {
     const visitor = createPageVisitor();
     const page = await signInPage(visitor);
     const typed = { username: 'alice', password: 'a secret that is typed' };
     const failed = await visitor.submit(page, typed);
-    const refused = await visitor.submit(page, { ...typed, csrf: 'x' });
+    const rejected = await visitor.submit(page, { ...typed, csrf: 'x' });
     const done = await visitor.submit(page, alice);
-    for (const { body, location, headers } of [failed, refused, done]) {
+    for (const { body, location, headers } of [failed, rejected, done]) {
       for (const secret of [typed.password, alice.password]) {
         expect(body + location + JSON.stringify([...headers])).not.toContain(secret);
       }
@@ -231,7 +231,7 @@ describe('the sign-in and consent pages', () => {
     expect(await system.output()).not.toContain(alice.password);
   });
 
-  test('LG-16 answer every form with 303, so that nothing is posted on', async () => {
+  test('LG-16 answer every form with 303, so that no redirect repeats the POST', async () => {
     const visitor = createPageVisitor();
     const posted = await visitor.submit(await signInPage(visitor), alice);
     expect(posted.status).toBe(303);
@@ -240,7 +240,7 @@ describe('the sign-in and consent pages', () => {
     expect((await visitor.submit(consent, { decision: 'allow' })).status).toBe(303);
   });
 
-  test('LG-20 show a deceiving name as inert text, and the id beside it', async () => {
+  test('LG-20 show a deceiving name as inert text, and the id next to it', async () => {
     const { body } = await consentPage(createPageVisitor(), {
       client_id: deceiver.clientId,
       redirect_uri: 'https://deceiver.example/callback',
@@ -263,7 +263,7 @@ describe('the sign-in and consent pages', () => {
     expect(more.body).toContain('See your name and username');
   });
 
-  test('change to another account: the former session ends, with what it gave', async () => {
+  test('let the user change the account, and end the former session with its tokens', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     const consent = await openPage(
@@ -284,7 +284,7 @@ describe('the sign-in and consent pages', () => {
     expect((await visitor.get(`${issuer}/account`)).body).toContain('Bob &lt;Example&gt;');
   });
 
-  test('change to another account by prompt=login, too, without a page that submits itself', async () => {
+  test('let the user change the account by prompt=login, without a page that submits itself', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     const url = authorizationUrl(issuer, { prompt: 'login', scope: 'openid' });
@@ -295,7 +295,7 @@ describe('the sign-in and consent pages', () => {
 });
 
 describe('the addresses', () => {
-  test('LG-18 lead to no page of the library’s own', async () => {
+  test('LG-18 never lead to a built-in page of the library', async () => {
     const paths = [
       '/interaction/abc',
       '/me',
@@ -312,7 +312,7 @@ describe('the addresses', () => {
     }
   });
 
-  test('LG-19 survive cookie bombs', async () => {
+  test('LG-19 reject too many cookies with an error page, and continue to work', async () => {
     const { port } = new URL(issuer);
     const many = Array.from({ length: 200 }, (_, i) => `c${i}=${'x'.repeat(8)}`).join('; ');
     const cookies = [
@@ -338,7 +338,7 @@ describe('the addresses', () => {
     expect((await fetch(`${issuer}/`)).status).toBe(200);
   });
 
-  test('serve the script of the sign-in link from our own origin', async () => {
+  test('serve the script of the sign-in link from the same origin', async () => {
     const reply = await fetch(`${issuer}/assets/sign-in-link.js`);
     expect([reply.status, reply.headers.get('content-type')]).toEqual([
       200,
@@ -349,7 +349,7 @@ describe('the addresses', () => {
   });
 });
 
-/** fetch would refuse to send some of these headers. */
+/** fetch does not send some of these headers. */
 function rawStatus(port: number, path: string, cookie: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, 'localhost');

@@ -33,7 +33,7 @@ describe.each(storeEngines)('the password grant on %s', (engine) => {
     headers: Readonly<Record<string, string>> = asFull,
   ) => requestToken(issuer, { grant_type: 'password', ...parameters }, headers);
 
-  test('gives an access token, a refresh token and an ID token with the scope of the client', async () => {
+  test('returns an access token, a refresh token and an ID token with the scope of the client', async () => {
     const { status, body } = await signIn(alice);
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -57,7 +57,7 @@ describe.each(storeEngines)('the password grant on %s', (engine) => {
     });
   });
 
-  test('gives a refresh token that the library rotates like any other', async () => {
+  test('returns a refresh token that rotates like any other', async () => {
     const { body } = await signIn(alice);
     const refreshed = await requestToken(issuer, refreshing(body.refresh_token), asFull);
     expect(refreshed.status).toBe(200);
@@ -65,15 +65,15 @@ describe.each(storeEngines)('the password grant on %s', (engine) => {
     expect(await isActive(issuer, refreshed.body.access_token, asFull.authorization)).toBe(true);
   });
 
-  test('narrows to the requested scope, and refuses what is not allowed', async () => {
+  test('grants only the requested scope, and rejects a scope that is not allowed', async () => {
     const { body } = await signIn({ ...alice, scope: 'device:read' });
     expect(body.scope).toBe('device:read');
     expect(body.id_token).toBeUndefined();
-    const refused = await signIn({ ...alice, scope: 'device:report' });
-    expect(outcome(refused)).toEqual([400, 'invalid_scope']);
+    const rejected = await signIn({ ...alice, scope: 'device:report' });
+    expect(outcome(rejected)).toEqual([400, 'invalid_scope']);
   });
 
-  test('says the same to every failed sign-in', async () => {
+  test('answers every failed sign-in the same', async () => {
     const attempts = [
       { ...alice, password: 'a wrong password' },
       { username: 'nobody', password: 'a wrong password' },
@@ -86,7 +86,7 @@ describe.each(storeEngines)('the password grant on %s', (engine) => {
     }
   });
 
-  test('signs nobody of another organisation in where the client is for its own only', async () => {
+  test('rejects users of other organizations if the client is for its own organization only', async () => {
     const headers = { authorization: basic(own.clientId, own.secureKey) };
     const foreign = await signIn(alice, headers);
     const wrong = await signIn({ ...bob, password: 'a wrong password' }, headers);
@@ -95,7 +95,7 @@ describe.each(storeEngines)('the password grant on %s', (engine) => {
     expect([status, body.scope, body.refresh_token]).toEqual([200, 'device:read', undefined]);
   });
 
-  test('PW-08 takes a password exactly, and refuses one over the limit before it is hashed', async () => {
+  test('PW-08 compares passwords exactly, and rejects one over the limit before hashing it', async () => {
     for (const password of [`${alice.password} `, `${alice.password}\0`, alice.password.slice(1)]) {
       expect(outcome(await signIn({ ...alice, password }))).toEqual([400, 'invalid_grant']);
     }
@@ -105,20 +105,20 @@ describe.each(storeEngines)('the password grant on %s', (engine) => {
     expect(outcome(huge)).toEqual([413, 'invalid_request']);
   });
 
-  test('PW-09 knows a user by one canonical name', async () => {
+  test('PW-09 identifies a user by one canonical name', async () => {
     expect((await signIn({ ...alice, username: 'ALICE' })).status).toBe(200);
     expect((await signIn({ ...alice, username: 'ａｌｉｃｅ' })).status).toBe(200);
     expect((await signIn({ ...alice, username: 'alice.' })).status).toBe(400);
   });
 
-  test('PW-10 is for clients that were registered for it and prove who they are', async () => {
+  test('PW-10 requires a registered client that authenticates', async () => {
     const asWeb = { authorization: basic(web.clientId, web.secureKey) };
     expect(outcome(await signIn(alice, asWeb))).toEqual([400, 'unauthorized_client']);
     const asPublic = await signIn({ ...alice, client_id: 'app' }, {});
     expect(outcome(asPublic)).toEqual([400, 'unauthorized_client']);
   });
 
-  test('PW-12 needs one username and one password', async () => {
+  test('PW-12 requires one username and one password', async () => {
     const { username, password } = alice;
     for (const parameters of [{ username }, { password }, { username, password: '' }, {}]) {
       expect(outcome(await signIn(parameters))).toEqual([400, 'invalid_request']);
@@ -136,7 +136,7 @@ describe.each(storeEngines)('the password grant on %s', (engine) => {
     expect(twice.status).toBe(400);
   });
 
-  test('PT-09 is not served at the platform endpoint', async () => {
+  test('PT-09 is not available at the platform endpoint', async () => {
     const reply = await requestPlatformToken(issuer, { grant_type: 'password', ...alice }, asFull);
     expect(outcome(reply)).toEqual([400, 'unsupported_grant_type']);
   });

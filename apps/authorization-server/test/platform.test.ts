@@ -51,7 +51,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
   };
 
   describe('client_credentials', () => {
-    test('RF-13 gives a bare reply with a refresh token, to JSON and to a form', async () => {
+    test('RF-13 returns a bare reply with a refresh token, for JSON and for a form', async () => {
       for (const { status, headers, body } of [await request(grant), await form(grant)]) {
         expect(status).toBe(200);
         expectTokenHeaders(headers);
@@ -67,7 +67,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       }
     });
 
-    test('takes the credentials from the body or from Basic, not from both', async () => {
+    test('reads the credentials from the body or from Basic, and rejects both', async () => {
       const { grant_type } = grant;
       const headers = { authorization: asOther };
       expect((await request({ grant_type }, headers)).status).toBe(200);
@@ -78,7 +78,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect(wrong.headers.get('www-authenticate')).toMatch(/^Basic realm=/);
     });
 
-    test('PT-12 ignores what it does not know, and lets scope narrow only', async () => {
+    test('PT-12 ignores unknown members, and lets scope only narrow', async () => {
       const extra = { expires_in: 99_999_999, sub: 'admin', role: ['admin'], resource: {} };
       const { status, body } = await request({ ...grant, ...extra, scope: null });
       expect([status, body.expires_in, body.scope]).toEqual([
@@ -92,7 +92,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect(outcome(wide)).toEqual([400, 'invalid_scope']);
     });
 
-    test('gives no refresh token to a client that may not refresh', async () => {
+    test('returns no refresh token to a client without the grant', async () => {
       const odd = { client_id: 'web:1', client_secret: 's+e/c r%t&=0123456789' };
       const { status, body } = await request({ ...grant, ...odd });
       expect([status, body.refresh_token]).toEqual([200, undefined]);
@@ -100,7 +100,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
   });
 
   describe('refresh tokens of machines', () => {
-    test('rotate, with one successor for all who ask at once over two processes', async () => {
+    test('rotate, with one successor for all concurrent requests over two processes', async () => {
       const { refresh_token: token } = (await request(grant)).body;
       const replies = await Promise.all(
         Array.from({ length: 10 }, (_, i) =>
@@ -113,7 +113,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect(replies[0]?.body.refresh_token).not.toBe(token);
     });
 
-    test('RF-02 end with their family when one comes again after its successor was used', async () => {
+    test('RF-02 end with their family if one is reused after its successor was used', async () => {
       const { refresh_token: token } = (await request(grant)).body;
       const second = (await refreshMachine(token)).body;
       const third = (await refreshMachine(second.refresh_token)).body;
@@ -133,7 +133,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect(again.body.scope).toBe('device:read device:write');
     });
 
-    test('PT-14 RF-05 RF-13 are redeemed here only, by their own client only', async () => {
+    test('PT-14 RF-05 RF-13 can be used here only, by their own client only', async () => {
       const { refresh_token: token } = (await request(grant)).body;
       const atToken = await requestToken(issuer, refreshing(token), { authorization: asOther });
       expect(outcome(atToken)).toEqual([400, 'invalid_grant']);
@@ -142,7 +142,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect((await refreshMachine(token)).status).toBe(200);
     });
 
-    test('are revoked with what they gave', async () => {
+    test('are revoked with their access tokens', async () => {
       const { refresh_token: token, access_token: accessToken } = (await request(grant)).body;
       await fetch(`${issuer}/revoke`, {
         method: 'POST',
@@ -154,8 +154,8 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
     });
   });
 
-  describe('tokens of people', () => {
-    test('redeems a code, and refreshes what it gave here and at /token', async () => {
+  describe('tokens of users', () => {
+    test('are issued for a code, and refreshed here and at /token', async () => {
       const code = await newCode();
       const redirect_uri = web.redirectUri;
       const withUri = { grant_type: 'authorization_code', code, redirect_uri, ...asWeb };
@@ -167,21 +167,21 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect(there.status).toBe(200);
     });
 
-    test('PT-15 needs the redirect_uri with a code', async () => {
+    test('PT-15 require the redirect_uri with a code', async () => {
       const code = await newCode();
       const reply = await request({ grant_type: 'authorization_code', code, ...asWeb });
       expect(outcome(reply)).toEqual([400, 'invalid_request']);
     });
 
-    test('PT-14 redeems a refresh token that /token gave, for its own client', async () => {
+    test('PT-14 are refreshed here for their own client if /token issued them', async () => {
       const { refresh_token: token } = await signInAsAlice(issuer);
       expect(outcome(await refreshMachine(token))).toEqual([400, 'invalid_grant']);
       expect((await request({ ...refreshing(token), ...asWeb })).status).toBe(200);
     });
   });
 
-  describe('refuses', () => {
-    /** Both kinds of client can read it. */
+  describe('rejects', () => {
+    /** The error has the members that both kinds of client read. */
     const expectFailure = (
       reply: Awaited<ReturnType<typeof request>>,
       status: number,
@@ -202,7 +202,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expectTokenHeaders(reply.headers);
     };
 
-    test('PT-01 what is neither JSON nor a form', async () => {
+    test('PT-01 a body that is neither JSON nor a form', async () => {
       for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/xml']) {
         const reply = await request(grant, { 'content-type': type });
         expectFailure(reply, 415, 'invalid_request', 'unsupported_media_type');
@@ -228,7 +228,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expectFailure(await request(text), 400, 'invalid_request', 'illegal_argument');
     });
 
-    test('PT-05 a large body, in little time', async () => {
+    test('PT-05 a large body, quickly', async () => {
       const bodies = [
         JSON.stringify({ ...grant, padding: 'x'.repeat(1024 * 1024) }),
         JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 1]))),
@@ -244,7 +244,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       }
     });
 
-    test('PT-05 a large body that does not say its length', async () => {
+    test('PT-05 a large body without Content-Length', async () => {
       const reply = await fetch(`${issuer}/platform/oauth2/token`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
@@ -254,14 +254,14 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expect(reply.status).toBe(413);
     });
 
-    test('PT-09 grants that Method C does not have', async () => {
+    test('PT-09 grants that are not part of Method C', async () => {
       for (const grant_type of ['password', 'implicit', 'nonsense']) {
         const reply = await request({ ...grant, grant_type, ...alice });
         expectFailure(reply, 400, 'unsupported_grant_type', 'illegal_argument');
       }
     });
 
-    test('what fails later, as the token endpoint does', async () => {
+    test('invalid requests with the errors of the token endpoint', async () => {
       const wrong = await request({ ...grant, client_secret: 'a wrong secret 01' });
       expectFailure(wrong, 401, 'invalid_client', 'unauthorized');
       const unknown = await request({ ...refreshing('unknown'), ...machine });
@@ -270,7 +270,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
       expectFailure(missing, 400, 'invalid_request', 'illegal_argument');
     });
 
-    test('TE-03 every method but POST, and secrets in the address', async () => {
+    test('TE-03 every method but POST, and secrets in the URL', async () => {
       const address = `${issuer}/platform/oauth2/token`;
       for (const method of ['GET', 'PUT', 'OPTIONS']) {
         const headers = { origin: 'https://app.example' };
@@ -283,7 +283,7 @@ describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
     });
   });
 
-  test('PT-13 writes the log line of a token request, without a secret', async () => {
+  test('PT-13 logs a token request without a secret', async () => {
     const { body } = await request({ ...grant, scope: 'device:write' });
     const output = await system.output();
     expect(output).toContain('"operation":"platform-token"');

@@ -1,3 +1,4 @@
+// cspell:ignore AUTHORISATION
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -24,7 +25,7 @@ function file(name: string, content: string, mode = 0o600): string {
   return path;
 }
 
-/** A deployment as it should be; each test spoils something. */
+/** A valid deployment. Each test breaks a part of it. */
 function production(): Record<string, string> {
   return {
     DATA_DIR: directory,
@@ -37,9 +38,7 @@ function production(): Record<string, string> {
   };
 }
 
-/**
- * Runs the real process: its exit code and words where it ends, code 'started' where it does not, and its log.
- */
+/** Runs the real process. The code is 'started', or the exit code if it ends without a start. */
 function run(
   environment: Record<string, string>,
 ): Promise<{ code: unknown; words: string; log: string }> {
@@ -78,7 +77,7 @@ describe('a public address', () => {
     expect({ code, words }).toEqual({ code: 'started', words: '' });
   });
 
-  test('CF-01 SL-07 CF-07 refuses to start and names every reason at once, without values', async () => {
+  test('CF-01 SL-07 CF-07 stops the start with every problem at once, without values', async () => {
     const demo = readOrCreateDemo(directory);
     const { code, words } = await run({
       ...production(),
@@ -108,7 +107,7 @@ describe('a public address', () => {
     }
   });
 
-  test('CF-07 refuses misspelt names with all else that is wrong, and tells what is meant and no value', async () => {
+  test('CF-07 reports misspelled names with all other problems, the meant names and no value', async () => {
     const { code, words } = await run({
       ...production(),
       SECURTY_PROFILE: 'strict-marker',
@@ -135,7 +134,7 @@ describe('a public address', () => {
     ['BOOTSTRAP_FIEL', '/etc/gatehouse/bootstrap.json'],
     ['MASTER_KEYFILE', '/run/secrets/master.key'],
     ['COOKIE_KEY_FILE', '/run/secrets/cookie.keys'],
-  ])('CF-07 makes no demo and no key where %s was to say that it is none', async (name, value) => {
+  ])('CF-07 creates no demo and no key if the operator misspelled %s', async (name, value) => {
     const { code, words } = await run({
       DATA_DIR: directory,
       OPERATIONS_PORT: '0',
@@ -150,7 +149,7 @@ describe('a public address', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  test('starts with the variables of other apps, and of others, in its environment', async () => {
+  test('starts with variables of other apps and other programs in its environment', async () => {
     const { code, words } = await run({
       ...production(),
       DEVICE_SERVICE_PORT: '1',
@@ -164,7 +163,7 @@ describe('a public address', () => {
     expect({ code, words }).toEqual({ code: 'started', words: '' });
   });
 
-  test('CF-01 refuses missing key files and proxies in two halves of the internet', async () => {
+  test('CF-01 rejects missing key files, and trusted proxies that cover the whole internet', async () => {
     const { MASTER_KEY_FILE: _m, COOKIE_KEYS_FILE: _c, ...rest } = production();
     const { code, words } = await run({ ...rest, TRUSTED_PROXIES: '0.0.0.0/1,128.0.0.0/1' });
     expect(code).toBe(1);
@@ -173,7 +172,7 @@ describe('a public address', () => {
     expect(words).toMatch(/TRUSTED_PROXIES: trusts more/);
   });
 
-  test('SL-07 refuses the embedded demo, and a store that the demo was in until it is disabled', async () => {
+  test('SL-07 rejects the embedded demo, and a store with the demo until it is disabled', async () => {
     const demo = readOrCreateDemo(directory);
     const {
       STORE_URL: storeUrl = '',
@@ -181,9 +180,9 @@ describe('a public address', () => {
       COOKIE_KEYS_FILE: _c,
       ...embedded
     } = production();
-    const refused = await run(embedded);
-    expect(refused.code).toBe(1);
-    expect(refused.words).toContain('DATA_DIR: holds the demo client and user');
+    const rejected = await run(embedded);
+    expect(rejected.code).toBe(1);
+    expect(rejected.words).toContain('DATA_DIR: holds the demo client and user');
 
     const masterKey = randomBytes(32);
     const environment = {
@@ -226,7 +225,7 @@ describe('a public address', () => {
 });
 
 describe('files with secrets that other users can reach', () => {
-  /** Every kind of file that names or holds a secret, with this mode. */
+  /** Every kind of file that contains a secret, with this mode. */
   function openFiles(mode: number): Record<string, string> {
     const environment = { ...production(), STORE_URL: '' };
     file('web.key', randomBytes(24).toString('base64url'), mode);
@@ -250,7 +249,7 @@ describe('files with secrets that other users can reach', () => {
     'STORE_URL_FILE',
   ];
 
-  test('end a start on a public address, all at once with other problems and the commands', async () => {
+  test('stop the start on a public address, together with other problems, and with the commands to fix them', async () => {
     const environment = openFiles(0o644);
     const { code, words } = await run({ ...environment, LOG_LEVEL: 'shouting' });
     expect(code).toBe(1);
@@ -262,7 +261,7 @@ describe('files with secrets that other users can reach', () => {
       `MASTER_KEY_FILE: names a file with secrets that every user of this machine can read (mode 0644). Run: chmod 600 ${join(directory, 'master.key')}\n`,
     );
 
-    // As the messages say.
+    // Runs the commands of the messages.
     for (const [, path = ''] of words.matchAll(/Run: chmod 600 (\S+)/g)) {
       chmodSync(path, 0o600);
     }
@@ -279,7 +278,7 @@ describe('files with secrets that other users can reach', () => {
     expect(warned.map((line) => JSON.parse(line).msg.split(': ')[0]).sort()).toEqual(names);
   });
 
-  test('in DATA_DIR are corrected where they are the server’s own, and the log says so', async () => {
+  test('in DATA_DIR get safe modes if the server created them, and a log line', async () => {
     const embedded = {
       DATA_DIR: directory,
       OPERATIONS_PORT: '0',

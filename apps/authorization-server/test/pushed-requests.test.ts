@@ -42,7 +42,7 @@ describe('a pushed authorization request (RFC 9126)', () => {
       `${issuer}/authorize?client_id=${client.clientId}&request_uri=${encodeURIComponent(requestUri)}${extra}`;
   }
 
-  test('without a scope is given all the client is registered for', async () => {
+  test('without a scope gets all scopes of the client', async () => {
     const address = await push(web, { redirect_uri: web.redirectUri });
     const landing = await authorizeAsUser(address(), alice);
     const { body } = await requestToken(issuer, {
@@ -54,7 +54,7 @@ describe('a pushed authorization request (RFC 9126)', () => {
   });
 
   test.each(['', '&scope=', '&scope=device%3Aread'])(
-    'AZ-09 opens no scope that the client is not registered for, whatever the address adds: %s',
+    'AZ-09 grants no scope that the client is not registered for, whatever the URL adds: %s',
     async (extra) => {
       const visitor = createPageVisitor();
       await authorizeAsUser(authorizationUrl(issuer), alice, visitor);
@@ -68,9 +68,9 @@ describe('a pushed authorization request (RFC 9126)', () => {
     },
   );
 
-  test('is of no use to another client, and stays good for its own', async () => {
+  test('is rejected for another client, and stays valid for its own', async () => {
     const address = await push(web, { redirect_uri: web.redirectUri, scope: 'device:read' });
-    // Registered for the same address and scope: nothing else stands in its way.
+    // The other client has the same redirect URI and scope, so only its id differs.
     const foreign = address().replace('client_id=web', `client_id=${full.clientId}`);
     expect(foreign).not.toBe(address());
     const reply = await createPageVisitor().get(foreign);
@@ -79,7 +79,7 @@ describe('a pushed authorization request (RFC 9126)', () => {
     expect(landing.searchParams.has('code')).toBe(true);
   });
 
-  test('is good for one use', async () => {
+  test('can be used once', async () => {
     const address = await push(web, { redirect_uri: web.redirectUri, scope: 'device:read' });
     await authorizeAsUser(address(), alice);
     const again = await createPageVisitor().get(address());
@@ -88,8 +88,8 @@ describe('a pushed authorization request (RFC 9126)', () => {
   });
 });
 
-describe('requests that are no paths', () => {
-  test('GW-01 are refused before they mean anything', async () => {
+describe('request targets that are not paths', () => {
+  test('GW-01 are rejected before routing', async () => {
     const { connect } = await import('node:net');
     const system = await startConstellation({
       engine: 'sqlite',

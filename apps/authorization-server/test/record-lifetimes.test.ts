@@ -9,12 +9,12 @@ import { bootstrap, openPage } from './page-fixtures.ts';
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
 
-describe('what the server keeps', () => {
+describe('the lifetime of a record', () => {
   let server: InProcessServer;
 
   afterEach(() => server.stop());
 
-  /** Seconds until the record ends, to the nearest ten. */
+  /** Seconds until the record expires, to the nearest ten. */
   async function secondsLeft(model: string, value: string): Promise<number> {
     const { identity, store } = server;
     const key = recordKey(model, value, identity.credentialHash);
@@ -38,7 +38,7 @@ describe('what the server keeps', () => {
     expect(await secondsLeft('AuthorizationCode', code)).toBe(lifetime);
   });
 
-  test('of a session ends after 14 days', async () => {
+  test('is 14 days for a session', async () => {
     server = await startInProcess({ bootstrap });
     const visitor = createPageVisitor();
     await openPage(visitor, `${server.issuer}/account`);

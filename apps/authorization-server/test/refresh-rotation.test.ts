@@ -40,7 +40,7 @@ describe.each(storeEngines)('the use of a refresh token on %s', (engine) => {
     };
   };
 
-  test('CR-10 never was, where the process died before it wrote the successor: it may be repeated', async () => {
+  test('CR-10 can be repeated if the process ended before it wrote the successor', async () => {
     const { id, at, write, claim, isRedeemed } = start();
     expect([await isRedeemed(id), await claim(id)]).toEqual([false, true]);
     at(3600);
@@ -49,7 +49,7 @@ describe.each(storeEngines)('the use of a refresh token on %s', (engine) => {
     expect([await isRedeemed(id), await claim(id)]).toEqual([true, false]);
   });
 
-  test('RF-01 RF-02 may be repeated for ten seconds, or until the successor is used', async () => {
+  test('RF-01 RF-02 can be repeated for ten seconds, or until the successor is used', async () => {
     for (const usedAfter of [undefined, 4]) {
       const { id, at, write, claim, isRedeemed } = start();
       expect(await claim(id)).toBe(true);

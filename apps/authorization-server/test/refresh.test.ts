@@ -40,7 +40,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
   const refresh = (token: string, scope?: string, server = issuer) =>
     requestToken(server, refreshing(token, scope));
 
-  test('RF-01 gives a new access token and a new refresh token', async () => {
+  test('RF-01 return a new access token and a new refresh token', async () => {
     const signedIn = await signInAsAlice(issuer);
     const { status, body } = await refresh(signedIn.refresh_token);
     expect(status).toBe(200);
@@ -51,7 +51,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect((await refresh(body.refresh_token)).status).toBe(200);
   });
 
-  test('gives the same successor again while it is unused: the reply may have been lost', async () => {
+  test('return the same successor again while it is unused, because the reply may be lost', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const first = await refresh(token);
     const second = await refresh(token, undefined, system.second);
@@ -60,7 +60,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect(await isActive(issuer, first.body.access_token, asWeb)).toBe(true);
   });
 
-  test('RF-02 revokes the family when a token comes again after its successor was used', async () => {
+  test('RF-02 are revoked with their family if one is reused after its successor was used', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const second = (await refresh(token)).body;
     const third = (await refresh(second.refresh_token)).body;
@@ -73,7 +73,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     }
   });
 
-  test('RF-03 answers ten refreshes at once over two processes with one successor', async () => {
+  test('RF-03 have one successor for ten concurrent requests over two processes', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const replies = await Promise.all(
       Array.from({ length: 10 }, (_, i) =>
@@ -87,7 +87,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect((await refresh(successor)).status).toBe(200);
   });
 
-  test('RF-05 refuses the token of another client, and leaves it alive', async () => {
+  test('RF-05 are rejected for another client, and stay valid', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const authorization = basic(full.clientId, full.secureKey);
     const foreign = await requestToken(issuer, refreshing(token), { authorization });
@@ -99,7 +99,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect((await refresh(token)).status).toBe(200);
   });
 
-  test('RF-06 RF-07 narrows the access token only, and never widens', async () => {
+  test('RF-06 RF-07 narrow the access token only, and never widen it', async () => {
     const { refresh_token: token, scope } = await signInAsAlice(issuer);
     expect(outcome(await refresh(token, 'device:read nonsense'))).toEqual([400, 'invalid_scope']);
     const narrow = await refresh(token, 'device:read');
@@ -108,12 +108,12 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect(again.body.scope).toBe(scope);
   });
 
-  test('RF-09 refuses an access token as a refresh token', async () => {
+  test('RF-09 cannot be replaced by an access token', async () => {
     const { access_token: token } = await signInAsAlice(issuer);
     expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);
   });
 
-  test('RF-11 refuses what is no token: empty, twice, long, with NUL', async () => {
+  test('RF-11 are rejected if they are empty, repeated, too long or contain NUL', async () => {
     for (const token of ['', 'x'.repeat(10_000), 'a\0b']) {
       expect((await refresh(token)).status).toBe(400);
     }
@@ -125,14 +125,14 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect(reply.status).toBe(400);
   });
 
-  test('RF-06 gives no scope that was taken from the client since, at either endpoint', async () => {
+  test('RF-06 lose a scope that the client no longer has, at either endpoint', async () => {
     const asFull = { authorization: basic(full.clientId, full.secureKey) };
     const password = { grant_type: 'password', ...alice };
-    const person = (await requestToken(issuer, password, asFull)).body;
-    const machine = (
+    const ofUser = (await requestToken(issuer, password, asFull)).body;
+    const ofMachine = (
       await requestPlatformToken(issuer, { grant_type: 'client_credentials' }, asFull)
     ).body;
-    for (const { scope } of [person, machine]) {
+    for (const { scope } of [ofUser, ofMachine]) {
       expect(scope).toContain('device:write');
     }
     const { clients } = openIdentity({ store: system.store, masterKey: randomBytes(32) });
@@ -143,11 +143,15 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     // The servers' copies of the record are at most 50 ms old.
     await sleep(60);
 
-    const refreshed = await requestToken(issuer, refreshing(person.refresh_token), asFull);
+    const refreshed = await requestToken(issuer, refreshing(ofUser.refresh_token), asFull);
     expect([refreshed.status, refreshed.body.scope]).toEqual([200, 'device:read openid']);
     const taken = refreshing(refreshed.body.refresh_token, 'device:write');
     expect(outcome(await requestToken(issuer, taken, asFull))).toEqual([400, 'invalid_scope']);
-    const platform = await requestPlatformToken(issuer, refreshing(machine.refresh_token), asFull);
+    const platform = await requestPlatformToken(
+      issuer,
+      refreshing(ofMachine.refresh_token),
+      asFull,
+    );
     expect([platform.status, platform.body.scope]).toEqual([200, 'device:read']);
     for (const { body } of [refreshed, platform]) {
       for (const token of [body.access_token, body.refresh_token]) {
@@ -157,7 +161,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     await setScopes(before);
   });
 
-  test('has an end that no refresh moves', async () => {
+  test('expire at a fixed time, whatever the refreshes', async () => {
     const expiry = async (token: string) => {
       const reply = await fetch(`${issuer}/introspect`, {
         method: 'POST',
@@ -173,7 +177,7 @@ describe.each(storeEngines)('refresh tokens on %s', (engine) => {
     expect(await expiry((await refresh(token)).body.refresh_token)).toBe(first);
   });
 
-  test('keeps no refresh token and no successor in the store', async () => {
+  test('are not readable in the store, nor are their successors', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const { body } = await refresh(token);
     const stored = await system.storedText();

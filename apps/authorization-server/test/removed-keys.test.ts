@@ -49,11 +49,11 @@ const platform = async (issuer: string, request: Record<string, string>): Promis
 const machine = { grant_type: 'client_credentials' };
 const inBody = (secureKey: string) => ({ client_id: full.clientId, client_secret: secureKey });
 
-/** Every way in which a client gets tokens for its secret. */
+/** All requests that return tokens for a client secret. */
 const ways: Readonly<Record<string, Issue>> = {
   'client_credentials, by Basic': (issuer, key) => ask(issuer, machine, asFull(key)),
   'client_credentials, by body': (issuer, key) => ask(issuer, { ...machine, ...inBody(key) }, {}),
-  // The provider serves what holds an unknown parameter, and not our short way.
+  // The unknown parameter makes the provider answer instead of the fast path.
   'client_credentials, by the provider': (issuer, key) =>
     ask(issuer, { ...machine, unknown: '1' }, asFull(key)),
   'client_credentials, at the platform endpoint': (issuer, key) =>
@@ -70,7 +70,7 @@ const ways: Readonly<Record<string, Issue>> = {
   },
 };
 
-describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
+describe.each(storeEngines)('removing a secure key, on %s', (engine) => {
   let directory: string;
   let system: GrantsSystem;
   let identity: Identity;
@@ -89,7 +89,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     rmSync(directory, { recursive: true });
   });
   afterEach(async () => {
-    // One active key again, as the tests begin.
+    // Restores the one active key that each test starts with.
     await identity.clients.update(full.clientId, (client) => ({
       ...client,
       sealedSecureKeys: [],
@@ -103,7 +103,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     await sleep(60);
   });
 
-  /** A second key, and the id of the first. */
+  /** Adds a second key, and returns the id of the first. */
   async function rotate(): Promise<string> {
     const { client, secureKey } = await identity.clients.rotateKey(full.clientId, {
       replaceOldest: false,
@@ -118,7 +118,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     for (const issuer of [system.first, system.second]) {
       expect(await isActive(issuer, tokens.access_token, asServer)).toBe(live);
     }
-    // As the gateway verifies it.
+    // The gateway verifies tokens with this function.
     expect((await identity.verifyAccessToken(tokens.access_token)) !== undefined).toBe(live);
   }
 
@@ -129,7 +129,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
   }
 
   test.each(Object.entries(ways))(
-    'revokes what %s issued with it, and nothing that the other key issued',
+    'revokes tokens that %s issued with it, and none that the other key issued',
     async (_name, issue) => {
       const oldKeyId = await rotate();
       const old = await issue(system.first, full.secureKey);
@@ -147,7 +147,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     },
   );
 
-  test('revokes tokens for /userinfo, too', async () => {
+  test('revokes tokens for /userinfo', async () => {
     const oldKeyId = await rotate();
     const form = { grant_type: 'password', ...alice, scope: 'openid' };
     const old: Tokens = await ask(system.first, form, asFull(full.secureKey));
@@ -163,7 +163,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     expect(await userinfo()).toBe(401);
   });
 
-  test('keeps the tokens in a planned rotation, until the key is removed once more', async () => {
+  test('keeps the tokens in a planned rotation, until the key is removed again', async () => {
     const oldKeyId = await rotate();
     const old = await byCode(system.first, full.secureKey);
     const others = await byCode(system.first, full.secureKey);
@@ -179,7 +179,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     expect(await refresh(others)).toBe('invalid_grant');
   });
 
-  test('revokes what a refresh with it issued, and keeps what a refresh with the other key issued', async () => {
+  test('revokes tokens of a refresh with it, and keeps tokens of a refresh with the other key', async () => {
     const oldKeyId = await rotate();
     const { refresh_token = '' } = await byCode(system.first, newKey);
     const tainted: Tokens = await ask(
@@ -197,7 +197,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     await expectLive(moved, true);
   });
 
-  test('leaves tokens alone that name no key, as those from before tokens named one', async () => {
+  test('keeps tokens without a key id, from before tokens had one', async () => {
     const oldKeyId = await rotate();
     const { access_token } = await byCode(system.first, full.secureKey);
     const key = `token:${identity.credentialHash(access_token)}`;
@@ -210,7 +210,7 @@ describe.each(storeEngines)('a secure key that is removed, on %s', (engine) => {
     await expectLive({ access_token }, true);
   });
 
-  test('is nowhere in the store by itself, only by its id', async () => {
+  test('needs only its id, because tokens do not contain the key', async () => {
     const oldKeyId = await rotate();
     const { access_token } = await byCode(system.first, full.secureKey);
     const key = `token:${identity.credentialHash(access_token)}`;

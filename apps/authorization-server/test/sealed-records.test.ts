@@ -15,7 +15,7 @@ import { bob, bootstrap, openPage } from './page-fixtures.ts';
 
 const marker = () => `marker-${randomBytes(8).toString('hex')}`;
 
-describe.each(storeEngines)('what waits between two requests of a browser, on %s', (engine) => {
+describe.each(storeEngines)('records between two requests of a browser, on %s', (engine) => {
   let system: Constellation;
   let issuer: string;
 
@@ -31,12 +31,12 @@ describe.each(storeEngines)('what waits between two requests of a browser, on %s
     return texts.filter((text) => stored.includes(text));
   };
 
-  test('SL-01 an interaction keeps nothing of the request readable, in the store or in its cookie', async () => {
+  test('SL-01 contain no readable request of an interaction, in the store or in its cookie', async () => {
     const visitor = createPageVisitor();
     const [state, nonce, hint] = [marker(), marker(), marker()];
     const request = { scope: 'openid', state, nonce, login_hint: hint };
     const redirect = await visitor.get(authorizationUrl(issuer, request));
-    // The address is in the client's record: what is readable is found.
+    // The record of the client contains the address, so the search finds readable text.
     expect(await isStored(state, nonce, hint, web.redirectUri)).toEqual([web.redirectUri]);
     const cookies = [...visitor.cookies.values()].flatMap((value) => [
       value,
@@ -47,7 +47,7 @@ describe.each(storeEngines)('what waits between two requests of a browser, on %s
     expect(page.body).toContain(hint);
   });
 
-  test('SL-01 a pushed request is not readable at rest, nor is its address', async () => {
+  test('SL-01 contain neither a readable pushed request nor its request_uri', async () => {
     const [state, nonce] = [marker(), marker()];
     const reply = await fetch(`${issuer}/par`, {
       method: 'POST',
@@ -63,7 +63,7 @@ describe.each(storeEngines)('what waits between two requests of a browser, on %s
     });
     const { request_uri: address } = (await reply.json()) as { request_uri: string };
     const id = address.split(':').at(-1) ?? '';
-    // The library keeps the request as a token without signature: base64url of its JSON.
+    // The library stores the request as an unsigned token, which is the base64url form of its JSON.
     const encoded = [state, nonce].flatMap((text) =>
       [text, ` ${text}`, `  ${text}`].map((shifted) =>
         Buffer.from(shifted).toString('base64url').slice(4, 24),
@@ -75,7 +75,7 @@ describe.each(storeEngines)('what waits between two requests of a browser, on %s
     expect(redirect.location).toContain('/sign-in/');
   });
 
-  test('SL-01 a session is not readable at rest: neither its id nor the token of its forms', async () => {
+  test('SL-01 contain no readable session id or form token', async () => {
     const visitor = createPageVisitor();
     await openPage(visitor, `${issuer}/account`);
     const question = await visitor.get(`${issuer}/logout`);
@@ -87,8 +87,8 @@ describe.each(storeEngines)('what waits between two requests of a browser, on %s
   });
 });
 
-describe('a session’s record in the store', () => {
-  test('SL-02 signs nobody in who copied it to the place of their own', async () => {
+describe('the record of a session in the store', () => {
+  test('SL-02 does not sign an attacker in who copies it to the key of their own session', async () => {
     const { issuer, store, identity, stop } = await startInProcess({ bootstrap });
     const [theirs, mine] = [createPageVisitor(), createPageVisitor()];
     await openPage(theirs, `${issuer}/account`, alice);

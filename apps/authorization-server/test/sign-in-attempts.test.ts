@@ -25,7 +25,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
   let store: Store;
   let evaluated: string[];
   let isBusy: boolean;
-  let people = 0;
+  let testNumber = 0;
   let username = '';
 
   beforeAll(async () => {
@@ -37,13 +37,13 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     await running.stop();
   });
   beforeEach(() => {
-    people += 1;
-    username = `person-${people}`;
+    testNumber += 1;
+    username = `user-${testNumber}`;
     evaluated = [];
     isBusy = false;
   });
 
-  /** Counts what the throttle lets through to the hash. */
+  /** Counts the passwords that the throttle passes to the hash. */
   const users = {
     async verify(_name: string, password: string) {
       if (isBusy) {
@@ -55,7 +55,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     },
     refuse: async () => {},
   } as unknown as UserRegistry;
-  /** As another process would have it: nothing is shared but the store. */
+  /** The throttle of another process, which shares only the store. */
   const newProcess = (over: Store = store) =>
     createSignIn({
       store: over,
@@ -67,11 +67,11 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     method: 'page' as const,
     username,
     password,
-    address: `198.51.100.${people}`,
+    address: `198.51.100.${testNumber}`,
     clientId,
   });
 
-  test('PW-04 evaluates no more of 100 guesses at once than the limit, over two processes', async () => {
+  test('PW-04 evaluate at most the limit of 100 concurrent guesses, over two processes', async () => {
     const processes = [newProcess(), newProcess()];
     const outcomes = await Promise.all(
       Array.from({ length: 100 }, (_, i) => processes[i % 2]?.(attempt(`guess ${i}`))),
@@ -81,7 +81,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     expect(evaluated.length).toBeLessThanOrEqual(accountLimit.attempts);
   });
 
-  test('PW-03 PW-09 does not evaluate the right password of a locked account, however it is written', async () => {
+  test('PW-03 PW-09 do not evaluate the correct password of a locked account, in any form of its name', async () => {
     const signIn = newProcess();
     for (let i = 0; i < accountLimit.attempts; i += 1) {
       await signIn({ ...attempt('wrong'), username: i % 2 ? username : username.toUpperCase() });
@@ -91,7 +91,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     expect(evaluated).toHaveLength(accountLimit.attempts);
   });
 
-  test('gives a success back, so that a person may sign in any number of times', async () => {
+  test('do not count if they succeed, so a user may sign in any number of times', async () => {
     const signIn = newProcess();
     for (let i = 0; i < accountLimit.attempts * 2; i += 1) {
       expect(await signIn(attempt(RIGHT))).toBe(user);
@@ -104,7 +104,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     expect(await signIn(attempt(RIGHT))).toBeUndefined();
   });
 
-  test('counts a user who may not sign in here as a failure', async () => {
+  test('count as failures for a user that the client does not allow', async () => {
     const signIn = newProcess();
     for (let i = 0; i < accountLimit.attempts; i += 1) {
       expect(await signIn(attempt(RIGHT, 'elsewhere'))).toBeUndefined();
@@ -112,7 +112,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     expect(await signIn(attempt(RIGHT))).toBeUndefined();
   });
 
-  test('locks nobody out while it is too busy to hash', async () => {
+  test('lock no account while the server is too busy to hash', async () => {
     const signIn = newProcess();
     isBusy = true;
     for (let i = 0; i < accountLimit.attempts * 2; i += 1) {
@@ -122,9 +122,9 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     expect(await signIn(attempt(RIGHT))).toBe(user);
   });
 
-  test('refuses a client through which too many fail', async () => {
+  test('are rejected for a client with too many failures', async () => {
     const signIn = newProcess();
-    const client = `client-${people}`;
+    const client = `client-${testNumber}`;
     await signIn(attempt('wrong', client));
     const key = `sign-ins:client:${client}`;
     while (((await store.counter(key))?.count ?? 0) < clientLimit.attempts) {
@@ -136,7 +136,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     expect(await signIn(attempt(RIGHT))).toBe(user);
   });
 
-  test('tells who observes of every attempt once, and of the lock with the failure that locks', async () => {
+  test('notify the observer once each, and of the lock with the failure that causes it', async () => {
     const seen: string[] = [];
     const signIn = createSignIn({
       store,
@@ -164,10 +164,10 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     ]);
   });
 
-  test('RL-04 evaluates nothing while the store is away', async () => {
-    const away = createStore(running.storeUrl);
-    await away.close();
-    await expect(newProcess(away)(attempt(RIGHT))).rejects.toThrow(StoreUnavailableError);
+  test('RL-04 are not evaluated while the store is unavailable', async () => {
+    const closed = createStore(running.storeUrl);
+    await closed.close();
+    await expect(newProcess(closed)(attempt(RIGHT))).rejects.toThrow(StoreUnavailableError);
     expect(evaluated).toEqual([]);
   });
 });

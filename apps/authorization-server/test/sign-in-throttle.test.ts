@@ -17,17 +17,17 @@ const authorization = basic(full.clientId, full.secureKey);
 
 describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
   let system: GrantsSystem;
-  /** A proxy that we trust names the caller: every test is somebody else, elsewhere. */
+  /** The address in X-Forwarded-For of a trusted proxy. Every test has its own. */
   let address = '';
-  let people = 0;
+  let testNumber = 0;
 
   beforeAll(async () => {
     system = await startGrantsSystem(engine, { TRUSTED_PROXIES: '127.0.0.1,::1' });
   });
   afterAll(() => system.stop());
   beforeEach(() => {
-    people += 1;
-    address = `203.0.113.${people}`;
+    testNumber += 1;
+    address = `203.0.113.${testNumber}`;
   });
 
   const signIn = (username: string, password: string, from = address, server = system.first) =>
@@ -42,7 +42,7 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
         signIn(username, 'a wrong password', address, i % 2 ? system.first : system.second),
       ),
     );
-  /** The page of one person, who has not signed in yet. */
+  /** Opens the sign-in page in a new browser. */
   const openSignInPage = async () => {
     const visitor = createPageVisitor();
     const redirect = await visitor.get(authorizationUrl(system.first), {
@@ -51,13 +51,13 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
     return { visitor, page: await visitor.get(redirect.location ?? '') };
   };
 
-  test('PW-03 PW-05 refuses the right password after too many failures, and says nothing of it', async () => {
+  test('PW-03 PW-05 rejects the correct password after too many failures, with the same error', async () => {
     const before = (await signIn(alice.username, alice.password)).body;
     const wrong = await failures(alice.username, accountLimit.attempts);
     const locked = await signIn(alice.username, alice.password, '198.51.100.1');
     expect([locked.status, locked.body]).toEqual([400, wrong[0]?.body]);
     expect(locked.headers.get('retry-after')).toBeNull();
-    // Nobody is signed out by another's guesses.
+    // The guesses of an attacker do not sign the user out.
     expect(await isActive(system.first, before.access_token, authorization)).toBe(true);
     const refreshed = await requestToken(
       system.first,
@@ -68,45 +68,45 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
   });
 
   test('PW-06 LG-21 counts the page and the password grant together', async () => {
-    // alice is locked by the test before: the page refuses her right password as it refuses a wrong one.
+    // The test before locked alice, so the page rejects the correct password like a wrong one.
     const { visitor, page } = await openSignInPage();
-    const refused = await visitor.submit(page, alice);
-    expect(refused.status).toBe(422);
-    const wrong = await visitor.submit(refused, { ...alice, password: 'a wrong password' });
+    const rejected = await visitor.submit(page, alice);
+    expect(rejected.status).toBe(422);
+    const wrong = await visitor.submit(rejected, { ...alice, password: 'a wrong password' });
     expect(wrong.body.replace(/value="[^"]*"/g, '')).toBe(
-      refused.body.replace(/value="[^"]*"/g, ''),
+      rejected.body.replace(/value="[^"]*"/g, ''),
     );
   });
 
-  test('PW-04 gives sign-ins at once over two processes their attempts back', async () => {
+  test('PW-04 does not count concurrent successes over two processes', async () => {
     const replies = await Promise.all(
       Array.from({ length: 40 }, (_, i) =>
         signIn('bob', 'a password of bob', address, i % 2 ? system.first : system.second),
       ),
     );
-    // More at once than the account may try: what was not evaluated was refused, and locks nobody out.
+    // The throttle rejects concurrent attempts above the limit unevaluated, which locks no account.
     expect(replies.some(({ status }) => status === 200)).toBe(true);
     expect((await signIn('bob', 'a password of bob')).status).toBe(200);
   });
 
-  test('RL-11 PW-03 refuses an address that tries too many accounts, successes or not', async () => {
+  test('RL-11 PW-03 rejects an address that tries too many accounts, successfully or not', async () => {
     const key = `sign-ins:address:${address}`;
     for (let i = 0; i < addressLimit.attempts - 1; i += 1) {
       await system.store.increment(key, addressLimit.windowSeconds);
     }
     expect((await signIn('BOB', 'a password of bob')).status).toBe(200);
-    const refused = await signIn('bob', 'a password of bob');
-    expect(outcome(refused)).toEqual([429, 'too_many_requests']);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
-    expect(refused.headers.get('cache-control')).toBe('no-store');
-    // Another address is not concerned, whatever it says of itself (RL-01).
+    const rejected = await signIn('bob', 'a password of bob');
+    expect(outcome(rejected)).toEqual([429, 'too_many_requests']);
+    expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(800);
+    expect(rejected.headers.get('cache-control')).toBe('no-store');
+    // Another address is not affected, and cannot choose its address (RL-01).
     expect((await signIn('bob', 'a password of bob', '198.51.100.2')).status).toBe(200);
     const spoofed = await signIn('bob', 'a password of bob', `198.51.100.3, ${address}`);
     expect(spoofed.status).toBe(429);
   });
 
   test('RL-02 counts an IPv6 network and a mapped address as one', async () => {
-    const network = `2001:db8:${people}:`;
+    const network = `2001:db8:${testNumber}:`;
     const key = `sign-ins:address:${network}0/56`;
     await system.store.increment(key, addressLimit.windowSeconds);
     const signInFrom = (from: string) => signIn('nobody', 'a wrong password', from);
@@ -117,10 +117,10 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
     expect((await system.store.counter(`sign-ins:address:${address}`))?.count).toBe(1);
   });
 
-  test('answers 503 with Retry-After past what can be hashed soon, and counts nobody for it', async () => {
+  test('answers 503 with Retry-After if it cannot hash soon, and does not count the attempt', async () => {
     const flood = await Promise.all(
       Array.from({ length: availableParallelism() * 40 }, (_, i) =>
-        signIn(`crowd-${people}-${i}`, 'a wrong password', `2001:db8:${people}:${i}00::1`),
+        signIn(`crowd-${testNumber}-${i}`, 'a wrong password', `2001:db8:${testNumber}:${i}00::1`),
       ),
     );
     const outcomes = new Set(flood.map((reply) => outcome(reply).join(' ')));
@@ -137,9 +137,9 @@ describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
         await system.store.increment(`sign-ins:address:${each}`, addressLimit.windowSeconds);
       }
     }
-    const refused = await visitor.submit(page, { username: 'bob', password: 'a password of bob' });
-    expect(refused.status).toBe(429);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(refused.body).toContain('too many attempts');
+    const rejected = await visitor.submit(page, { username: 'bob', password: 'a password of bob' });
+    expect(rejected.status).toBe(429);
+    expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(rejected.body).toContain('too many attempts');
   });
 });

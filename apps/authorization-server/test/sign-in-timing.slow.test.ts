@@ -7,15 +7,15 @@ import { basic, requestToken } from './fixtures.ts';
 import { blocked, full, grantsBootstrap } from './grants-fixtures.ts';
 
 const SAMPLES = 24;
-/** An account may be tried this often before it is locked. */
+/** The server locks an account after this many failures. */
 const SAMPLES_PER_ACCOUNT = accountLimit.attempts - 1;
-/** Generous, because other processes share the machine: a hash that is left out shows as 90 % less. */
+/** Generous, because other processes share the machine. A missing hash takes 90 % less time. */
 const TOLERANCE = 0.35;
 
 const accounts = Array.from({ length: Math.ceil(SAMPLES / SAMPLES_PER_ACCOUNT) }, (_, i) => i);
 const locked = { username: 'locked', password: 'a password of locked' };
 
-describe('the time of a refused sign-in', () => {
+describe('the time of a rejected sign-in', () => {
   let system: Awaited<ReturnType<typeof startConstellation>>;
 
   beforeAll(async () => {
@@ -56,7 +56,7 @@ describe('the time of a refused sign-in', () => {
     return performance.now() - started;
   };
 
-  test('PW-02 PW-03 tells nothing: unknown, wrong, disabled and locked take equally long', async () => {
+  test('PW-02 PW-03 is equal for unknown, wrong, disabled and locked', async () => {
     const account = (i: number) => Math.floor(i / SAMPLES_PER_ACCOUNT);
     const attempts = {
       wrong: (i: number) => refuse(`known-${account(i)}`, 'a wrong password'),

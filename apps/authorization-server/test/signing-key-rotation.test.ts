@@ -51,7 +51,7 @@ beforeAll(async () => {
     securityProfile: 'compatible',
     signingKeyPolicy: defaultSigningKeyPolicy,
     trustedProxies: [],
-    // Only the keys live in the future: tokens and cookies keep the time of the machine.
+    // Only the keys use the advanced clock. Tokens and cookies use the clock of the machine.
     now: () => Date.now() + ahead,
   });
   const logger = createLogger({ app: 'test', level: 'silent', pretty: false });
@@ -78,7 +78,7 @@ async function idToken(): Promise<string> {
   return body.id_token;
 }
 
-test('IR-09 a running server publishes, uses and lets go of keys by age, without a restart', async () => {
+test('IR-09 a running server publishes, uses and removes keys by age, without a restart', async () => {
   const first = await jwks();
   const before = await idToken();
   expect(first.keys.map(({ kid }) => kid)).toEqual([decodeProtectedHeader(before).kid]);
@@ -107,6 +107,6 @@ test('IR-09 a running server publishes, uses and lets go of keys by age, without
   }
 });
 
-test('IR-09 an outgoing key stays published, by default, as long as an ID token that it signed lives', () => {
+test('IR-09 an old key stays published by default until its last ID token expires', () => {
   expect(defaultSigningKeyPolicy.longestTokenSeconds).toBeGreaterThanOrEqual(lifetimes.IdToken);
 });

@@ -56,7 +56,7 @@ const redemption = (code: string) => ({
 const codeOf = (landing: URL) => landing.searchParams.get('code') ?? '';
 const keys = async (pattern: string) =>
   redis.command('EVAL', `return #redis.call('KEYS', '${pattern}')`, '0');
-/** After a cut, the process needs a moment until it is connected again. */
+/** After a cut, the process needs a moment to connect again. */
 const untilServed = async (server: string) => {
   for (let i = 0; i < 50; i += 1) {
     const { status } = await requestToken(server, { grant_type: 'client_credentials' });
@@ -67,14 +67,14 @@ const untilServed = async (server: string) => {
   }
 };
 
-describe('a reply that is lost on its way from Redis', () => {
-  test('CR-11 of a code’s claim is 503, and no replay: nothing is revoked', async () => {
+describe('a lost reply of Redis', () => {
+  test('CR-11 to the claim of a code is 503 and not a replay, and revokes nothing', async () => {
     const visitor = createPageVisitor();
     const earlier = await requestToken(
       first,
       redemption(codeOf(await authorizeAsUser(authorizationUrl(first), alice, visitor))),
     );
-    // The same person at the same application: this code stands under the same grant.
+    // The code belongs to the same grant, because user and client are the same.
     const code = codeOf(await authorizeAsUser(authorizationUrl(first), alice, visitor));
     const lost = proxy.loseReplyOf('claimed:oidc:AuthorizationCode', 'cut');
     const reply = await requestToken(first, redemption(code));
@@ -86,7 +86,7 @@ describe('a reply that is lost on its way from Redis', () => {
     expect(await isActive(first, earlier.body.access_token, asWeb)).toBe(true);
   });
 
-  test('CR-11 of a refresh token’s claim is 503, and the retry completes it', async () => {
+  test('CR-11 to the claim of a refresh token is 503, and a retry succeeds', async () => {
     const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);
     const refresh = refreshing(signedIn.body.refresh_token);
     const lost = proxy.loseReplyOf('claimed:oidc:RefreshToken', 'cut');
@@ -102,7 +102,7 @@ describe('a reply that is lost on its way from Redis', () => {
     expect(next.status).toBe(200);
   });
 
-  test('CR-10 of a code’s claim, and the process is killed: the code is refused, no token lives', async () => {
+  test('CR-10 to the claim of a code before a kill invalidates the code, and leaves no token', async () => {
     const code = codeOf(await authorizeAsUser(authorizationUrl(first), alice));
     const before = [await keys('token:*'), await keys('oidc:RefreshToken:*')];
     const stalled = proxy.loseReplyOf('claimed:oidc:AuthorizationCode', 'stall');
@@ -115,8 +115,8 @@ describe('a reply that is lost on its way from Redis', () => {
   });
 });
 
-// The last: it takes the store away from the process that is left.
-describe('a store that is away', () => {
+// These tests run last, because they stop the store of the remaining process.
+describe('an unavailable store', () => {
   const expectUnavailable = (reply: Awaited<ReturnType<typeof requestToken>>) => {
     expect(outcome(reply)).toEqual([503, 'temporarily_unavailable']);
     expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -125,13 +125,13 @@ describe('a store that is away', () => {
     expect(JSON.stringify(reply.body)).not.toMatch(/redis|127\.0\.0\.1|ECONN|stack|access_token/i);
   };
 
-  test('TE-19 RL-04 is 503 JSON with Retry-After for every grant, and 503 at the sign-in page', async () => {
+  test('TE-19 RL-04 causes 503 JSON with Retry-After for every grant, and 503 at the sign-in page', async () => {
     const visitor = createPageVisitor();
     const code = codeOf(await authorizeAsUser(authorizationUrl(first), alice, visitor));
     const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);
-    const person = createPageVisitor();
-    const redirect = await person.get(authorizationUrl(first));
-    const page = await person.get(redirect.location ?? '');
+    const newVisitor = createPageVisitor();
+    const redirect = await newVisitor.get(authorizationUrl(first));
+    const page = await newVisitor.get(redirect.location ?? '');
     const machine = { client_id: other.clientId, client_secret: other.secureKey };
     await redis.kill();
     const started = performance.now();
@@ -153,8 +153,8 @@ describe('a store that is away', () => {
     const grant = { grant_type: 'client_credentials', ...machine };
     const platform = await requestPlatformToken(first, grant);
     expect(platform.body).toMatchObject({ status: 503, code: 'service_unavailable' });
-    const refused = await person.submit(page, alice);
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    const rejected = await newVisitor.submit(page, alice);
+    expect([rejected.status, rejected.headers.get('retry-after')]).toEqual([503, '1']);
     expect(performance.now() - started).toBeLessThan(5000);
 
     await redis.restart();

@@ -14,7 +14,7 @@ const { pushed } = storedRequestLimits;
 const parties = ['address:192.0.2.1', 'address:192.0.2.2', `client:${application}`, 'public'];
 const keyOf = (party: string) => `stored-bytes:pushed:${party}`;
 
-describe.each(storeEngines)('what anonymous callers store, on %s', (engine) => {
+describe.each(storeEngines)('a request of an anonymous caller in the store, on %s', (engine) => {
   let system: GrantsSystem;
 
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe.each(storeEngines)('what anonymous callers store, on %s', (engine) => {
     ['an address', 'address:192.0.2.1', pushed.addressBytes],
     ['a client', `client:${application}`, pushed.clientBytes],
     ['all public clients', 'public', pushed.publicBytes],
-  ])('is refused where the budget of %s is used up', async (_name, party, bytes) => {
+  ])('is rejected if the budget of %s is used up', async (_name, party, bytes) => {
     await spend(party, bytes);
     const reply = await push('192.0.2.1');
     expect(reply.status).toBe(429);
@@ -74,11 +74,11 @@ describe.each(storeEngines)('what anonymous callers store, on %s', (engine) => {
     expect(description).toBe(
       'Too much is stored for this address, this client, or all public clients. Try again later.',
     );
-    // A client that authenticates has a budget of its own.
+    // A client that authenticates has its own budget.
     expect((await pushAsWeb()).status).toBe(201);
   });
 
-  test('is not charged to others when the address is over its own budget', async () => {
+  test('is not charged to other budgets if the address is over its budget', async () => {
     await spend('address:192.0.2.1', pushed.addressBytes);
     for (let i = 0; i < 3; i += 1) {
       expect((await push('192.0.2.1')).status).toBe(429);
@@ -87,12 +87,12 @@ describe.each(storeEngines)('what anonymous callers store, on %s', (engine) => {
     expect((await push('192.0.2.2')).status).toBe(201);
   });
 
-  test('refuses a client that authenticates when its own budget is used up', async () => {
+  test('is rejected for an authenticated client if its own budget is used up', async () => {
     await spend(`client:${web.clientId}`, pushed.clientBytes);
     expect((await pushAsWeb()).status).toBe(429);
   });
 
-  test('is 256 counters of wrong secrets for an address, however many client ids it makes up', async () => {
+  test('adds at most 256 counters of wrong secrets for an address, whatever its client ids', async () => {
     const credentialHash = (value: string) =>
       createHmac('sha256', 'pepper').update(value).digest('base64url');
     const failedSecrets = createFailedSecrets({ store: system.store, credentialHash });

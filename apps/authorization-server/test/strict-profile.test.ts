@@ -42,7 +42,7 @@ describe.each(storeEngines)('the strict profile on %s', (engine) => {
     expect(supported).not.toContain('password');
   });
 
-  test('RF-03 lets one of ten refreshes at once over two processes through', async () => {
+  test('RF-03 accepts one of ten concurrent refreshes over two processes', async () => {
     const { refresh_token: token } = await newTokens();
     const replies = await Promise.all(
       Array.from({ length: 10 }, (_, i) => refresh(token, i % 2 ? system.first : system.second)),
@@ -54,7 +54,7 @@ describe.each(storeEngines)('the strict profile on %s', (engine) => {
     }
   });
 
-  test('RF-02 gives no grace: a token that comes again kills its family at once', async () => {
+  test('RF-02 has no grace period, so reusing a token revokes its family at once', async () => {
     const { refresh_token: token } = await newTokens();
     const { body } = await refresh(token);
     expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);

@@ -24,7 +24,7 @@ describe('SECURITY_PROFILE=strict', () => {
     return new URL(reply.headers.get('location') ?? '', issuer);
   }
 
-  test('IM-10 refuses the implicit flow and does not advertise it', async () => {
+  test('IM-10 rejects the implicit flow and does not advertise it', async () => {
     const { clientId, redirectUri } = implicitApp;
     const landing = await authorize({
       response_type: 'token',
@@ -37,7 +37,7 @@ describe('SECURITY_PROFILE=strict', () => {
     expect(JSON.stringify(metadata)).not.toMatch(/"(implicit|password)"/);
   });
 
-  test('wants PKCE of every client', async () => {
+  test('requires PKCE from every client', async () => {
     for (const { clientId, redirectUri } of [web, browserApp]) {
       const landing = await authorize({
         response_type: 'code',

@@ -35,7 +35,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
   });
 
   describe('client_credentials', () => {
-    test('gives a token with the device scopes of the client, and no refresh token', async () => {
+    test('returns a token with the device scopes of the client, and no refresh token', async () => {
       const { status, body } = await requestToken(issuer, { grant_type: 'client_credentials' });
       expect(status).toBe(200);
       expect(body).toEqual({
@@ -46,7 +46,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       });
     });
 
-    test('TE-17 narrows to the requested scope, says so, and refuses what is not allowed', async () => {
+    test('TE-17 grants and returns the requested scope, and rejects a scope that is not allowed', async () => {
       const grant = { grant_type: 'client_credentials' };
       const narrow = await requestToken(issuer, { ...grant, scope: 'device:log' });
       expect(narrow.body.scope).toBe('device:log');
@@ -56,7 +56,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       }
     });
 
-    test('TE-22 refuses scopes that mean a person', async () => {
+    test('TE-22 rejects scopes that need a user', async () => {
       const scope = 'openid offline_access';
       const { status, body } = await requestToken(issuer, {
         grant_type: 'client_credentials',
@@ -75,7 +75,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expect([status, body.scope]).toEqual([200, 'device:read']);
     });
 
-    test("CA-02 accepts Basic as strict clients send it, with -_.!~*'() and space encoded", async () => {
+    test("CA-02 accepts Basic from strict clients, with -_.!~*'() and space encoded", async () => {
       const encode = (text: string) =>
         encodeURIComponent(text).replace(/(?:[-_.!~*'()]|%20)/g, (found) =>
           found === '%20' ? '+' : `%${found.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -89,7 +89,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expect((await requestToken(issuer, { ...grant, ...credentials }, {})).status).toBe(200);
     });
 
-    test('CA-06 CA-14 says the same to an unknown client, a wrong secret and a disabled client', async () => {
+    test('CA-06 CA-14 answers an unknown client, a wrong secret and a disabled client the same', async () => {
       const attempts = [
         basic('web', 'wrong-secret-0123456789'),
         basic('nobody', 'wrong-secret-0123456789'),
@@ -106,7 +106,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       }
     });
 
-    test('CA-06 challenges with Basic when the credentials were in the body, too', async () => {
+    test('CA-06 challenges with Basic also if the credentials are in the body', async () => {
       const credentials = { client_id: 'web', client_secret: 'wrong-secret-0123456789' };
       const { status, headers, body } = await requestToken(
         issuer,
@@ -117,18 +117,18 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expect(headers.get('www-authenticate')).toMatch(/^Basic realm=/);
     });
 
-    test('CA-05 refuses a client_id in the body that differs from the one in Basic', async () => {
+    test('CA-05 rejects a client_id in the body that differs from the one in Basic', async () => {
       expect((await requestToken(issuer, { ...grant, client_id: 'other' })).status).toBe(400);
     });
 
-    test('CA-11 refuses a secret with something behind it', async () => {
+    test('CA-11 rejects a secret with appended characters', async () => {
       for (const suffix of ['\0', ' ', 'x']) {
         const credentials = { client_id: web.clientId, client_secret: `${web.secureKey}${suffix}` };
         expect((await requestToken(issuer, { ...grant, ...credentials }, {})).status).toBe(401);
       }
     });
 
-    test('CA-13 refuses a confidential client that brings no secret', async () => {
+    test('CA-13 rejects a confidential client without a secret', async () => {
       const { status } = await requestToken(issuer, { ...grant, client_id: web.clientId }, {});
       expect(status).toBe(401);
     });
@@ -142,13 +142,13 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expect(headers.get('access-control-allow-origin')).toBeNull();
     };
 
-    test('TE-01 carry the headers of the specification on success', async () => {
+    test('TE-01 have the headers of the specification on success', async () => {
       expectTokenHeaders(
         (await requestToken(issuer, { grant_type: 'client_credentials' })).headers,
       );
     });
 
-    test('TE-02 carry them on every error', async () => {
+    test('TE-02 have these headers on every error', async () => {
       const basicOfWeb = { authorization: basic(web.clientId, web.secureKey) };
       const errors = [
         await requestToken(issuer, {}),
@@ -172,14 +172,14 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expectTokenHeaders(get.headers);
     });
 
-    test('TE-03 refuse every method but POST', async () => {
+    test('TE-03 reject every method but POST', async () => {
       for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
         const reply = await fetch(`${issuer}/token`, { method });
         expect([method, reply.status, reply.headers.get('allow')]).toEqual([method, 405, 'POST']);
       }
     });
 
-    test('TE-13 are JSON even when the caller prefers HTML', async () => {
+    test('TE-13 are JSON even if the caller prefers HTML', async () => {
       const { headers, body } = await requestToken(
         issuer,
         { grant_type: 'nonsense' },
@@ -189,7 +189,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expect(body.error).toBe('unsupported_grant_type');
     });
 
-    test('RL-05 come from one exact path only', async () => {
+    test('RL-05 come from the exact path only', async () => {
       for (const path of ['/TOKEN', '/token/', '//token', '/%74oken']) {
         const reply = await fetch(`${issuer}${path}`, { method: 'POST' });
         expect([path, [400, 404].includes(reply.status)]).toEqual([path, true]);
@@ -210,21 +210,21 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expect(claims.sub).not.toContain('alice');
     });
 
-    test('CR-09 requires the redirect_uri and its equality', async () => {
+    test('CR-09 requires the same redirect_uri', async () => {
       const { redirect_uri: _left, ...without } = redemption(await newCode());
       expect((await requestToken(issuer, without)).body.error).toBe('invalid_request');
       const other = { ...redemption(await newCode()), redirect_uri: 'https://app.example/other' };
       expect((await requestToken(issuer, other)).body.error).toBe('invalid_grant');
     });
 
-    test('CR-06 refuses the code of another client', async () => {
+    test('CR-06 rejects the code of another client', async () => {
       const authorization = basic(odd.clientId, odd.secureKey);
       const { client_id: _own, ...form } = redemption(await newCode());
       const { status, body } = await requestToken(issuer, form, { authorization });
       expect([status, body.error]).toEqual([400, 'invalid_grant']);
     });
 
-    test('CR-01 refuses a second redemption, and kills what the first gave', async () => {
+    test('CR-01 rejects a second redemption, and revokes the tokens of the first', async () => {
       const code = await newCode();
       const first = await requestToken(issuer, redemption(code));
       expect(first.status).toBe(200);
@@ -236,7 +236,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
       expect([dead.status, dead.body.error]).toEqual([400, 'invalid_grant']);
     });
 
-    test('CR-02 lets exactly one of 50 concurrent redemptions over two processes through', async () => {
+    test('CR-02 accepts exactly one of 50 concurrent redemptions over two processes', async () => {
       const code = await newCode();
       const replies = await Promise.all(
         Array.from({ length: 50 }, (_, i) =>
@@ -251,7 +251,7 @@ describe.each(storeEngines)('the token endpoint on %s', (engine) => {
     });
   });
 
-  test('SL-01 SL-03 neither stores nor logs a token or code in a form that can be read', async () => {
+  test('SL-01 SL-03 neither stores nor logs a readable token or code', async () => {
     const code = await newCode();
     const { body } = await requestToken(issuer, redemption(code));
     const written = (await system.output()) + (await system.storedText());

@@ -14,8 +14,8 @@ import { bob, bootstrap, connectDevice, openPage, startDevice } from './page-fix
 const STRANGERS_KEY = 'attempts:user-code:strangers:all';
 const WRONG = 'CCCC-CCCC';
 
-/** RFC 8628 §5.1. That an address has twenty guesses is in device-sign-in.test.ts. */
-describe.each(storeEngines)('guesses at user codes over %s', (engine) => {
+/** RFC 8628 §5.1. device-sign-in.test.ts tests the limit of one address. */
+describe.each(storeEngines)('guesses of user codes over %s', (engine) => {
   let system: Constellation;
   let issuer: string;
   let store: Store;
@@ -34,14 +34,14 @@ describe.each(storeEngines)('guesses at user codes over %s', (engine) => {
     await system.stop();
   });
 
-  /** From an address that was never seen, as a botnet has them. */
+  /** Guesses from a new address each time, like a botnet. */
   async function guess(visitor: PageVisitor, code = WRONG, server = issuer) {
     const form = await visitor.get(`${server}/device`);
     const from = { 'x-forwarded-for': `192.0.2.${nextAddress++}` };
     return visitor.submit(form, { user_code: code }, from);
   }
 
-  test('stops strangers all together, whatever their addresses, until they sign in', async () => {
+  test('are limited for all anonymous callers together, whatever their addresses, until they sign in', async () => {
     for (let i = 0; i < 3; i += 1) {
       expect((await guess(createPageVisitor())).status).toBe(422);
     }
@@ -49,24 +49,24 @@ describe.each(storeEngines)('guesses at user codes over %s', (engine) => {
     await store.increment(STRANGERS_KEY, 600, 997);
 
     const device = await startDevice(issuer);
-    const person = createPageVisitor();
+    const visitor = createPageVisitor();
     for (const server of system.authorizationServerUrls) {
-      const page = await guess(person, device.user_code, server);
+      const page = await guess(visitor, device.user_code, server);
       expect([page.status, page.body]).toEqual([429, expect.stringContaining('Sign in first')]);
       expect(Number(page.headers.get('retry-after'))).toBeGreaterThan(500);
     }
-    await openPage(person, `${issuer}/account`);
-    const done = await connectDevice(device, { visitor: person });
+    await openPage(visitor, `${issuer}/account`);
+    const done = await connectDevice(device, { visitor });
     expect(done.body).toContain('Your device is connected');
   });
 
-  test('gives a stranger back what was a code', async () => {
+  test('do not count if the code is right', async () => {
     const device = await startDevice(issuer);
     expect((await guess(createPageVisitor(), device.user_code)).status).toBe(200);
     expect((await store.counter(STRANGERS_KEY))?.count).toBe(0);
   });
 
-  test('stops a user after twenty, whatever their addresses and sessions, and nobody else', async () => {
+  test('are limited to twenty for one user, whatever the addresses and sessions, and not for other users', async () => {
     const [one, other] = [createPageVisitor(), createPageVisitor()];
     await openPage(one, `${issuer}/account`, bob);
     await openPage(other, `${issuer}/account`, bob);
@@ -78,8 +78,8 @@ describe.each(storeEngines)('guesses at user codes over %s', (engine) => {
     expect([page.status, page.body]).toEqual([429, expect.stringContaining('Wait 10 minutes')]);
     expect(await store.counter(STRANGERS_KEY)).toBeUndefined();
 
-    const neighbour = createPageVisitor();
-    await openPage(neighbour, `${issuer}/account`, alice);
-    expect((await guess(neighbour, device.user_code)).status).toBe(200);
+    const neighbor = createPageVisitor();
+    await openPage(neighbor, `${issuer}/account`, alice);
+    expect((await guess(neighbor, device.user_code)).status).toBe(200);
   });
 });

@@ -30,7 +30,7 @@ const [light = '', dark = ''] = stylesheet.match(/:root \{[^}]*\}/g) ?? [];
 describe.each([
   ['light', light],
   ['dark', dark],
-])('the %s colours', (_scheme, block) => {
+])('the %s colors', (_scheme, block) => {
   const colors = new Map(
     [...block.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)].map(([, name = '', value = '']) => [
       name,
@@ -54,7 +54,7 @@ describe.each([
 });
 
 describe('the stylesheet', () => {
-  it('takes every colour from the checked ones', () => {
+  it('takes every color from the checked ones', () => {
     const rules = stylesheet.replaceAll(/:root \{[^}]*\}/g, '');
     expect(rules.match(/#[0-9a-f]{3,8}\b/gi) ?? []).toEqual([]);
     const used = new Set([...rules.matchAll(/var\(--([\w-]+)\)/g)].map(([, name]) => name));
