@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';
 import { send } from './http-client.ts';
+import { until } from './until.ts';
 
 const answerAtOnce: RequestListener = (_request, response) => response.end('{}');
 const silence: RequestListener = () => {};
@@ -57,14 +58,6 @@ const isOpen = () =>
 
 const changes = () =>
   [...booted.log().matchAll(/"msg":"upstream circuit (\w+)"/g)].map(([, to]) => to);
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 15_000;
-  while (!(await isSo()) && performance.now() < deadline) {
-    await sleep(20);
-  }
-  expect(await isSo()).toBe(true);
-}
 
 describe('the circuit of a service with a health path', () => {
   test('opens long before the deadline if the service stops, and ends the waiting requests', async () => {

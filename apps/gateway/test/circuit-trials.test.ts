@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createUpstream, type Upstream } from '../src/upstream/upstream.ts';
+import { until } from './until.ts';
 
 const TIMEOUTS = 5;
 const silence: RequestListener = (request) => request.resume();
@@ -66,14 +66,6 @@ const handshake = () =>
 
 function many(call: () => Promise<unknown>): Promise<unknown> {
   return Promise.allSettled(Array.from({ length: TIMEOUTS + 1 }, call));
-}
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!(await isSo()) && performance.now() < deadline) {
-    await sleep(10);
-  }
-  expect(await isSo()).toBe(true);
 }
 
 describe('the circuit stays closed', () => {

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send, sendRaw } from './http-client.ts';
+import { until } from './until.ts';
 
 let booted: BootedGateway;
 let token: string;
@@ -146,9 +146,7 @@ describe('a caller that leaves', () => {
     });
     const socket = connect(booted.port, '127.0.0.1');
     socket.write(`GET /api/device HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-    while (booted.upstream.requests.length === 0) {
-      await sleep(5);
-    }
+    await until(() => booted.upstream.requests.length > 0);
     socket.destroy();
 
     await cut;

@@ -9,6 +9,7 @@ import {
 } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 import { type SlowBody, sendSlowBody } from './slow-body.ts';
+import { until } from './until.ts';
 
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;
@@ -63,13 +64,6 @@ async function post(address: string, kibibytes = 0) {
   const body = `"${count}${'y'.repeat(kibibytes * KIBIBYTE)}"`;
   const headers = { ...booted.signed({ body }), 'X-Forwarded-For': address };
   return send(booted.port, '/device-instance', { method: 'POST', headers, body });
-}
-
-async function until(isSo: () => boolean, seconds = 10): Promise<void> {
-  for (let waited = 0; !isSo() && waited < seconds * 1000; waited += 10) {
-    await sleep(10);
-  }
-  expect(isSo()).toBe(true);
 }
 
 describe('bodies that wait for verification', () => {

@@ -10,6 +10,7 @@ import { deviceRoutes } from '../src/routes/device-routes.ts';
 import type { Route } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send, sendRaw } from './http-client.ts';
+import { until } from './until.ts';
 
 const open: Route = {
   operation: 'events',
@@ -225,8 +226,7 @@ describe('an upgrade', () => {
     const [echo] = (await once(socket as Duplex, 'data')) as [Buffer];
     expect(echo.toString()).toBe('hello');
     socket?.destroy();
-    await sleep(50);
-    expect(gateway.log()).toContain('"msg":"GET socket 101"');
+    await until(() => gateway.log().includes('"msg":"GET socket 101"'));
   });
 
   test('GW-25 accepts the token of a browser in the query and does not forward it', async () => {

@@ -3,6 +3,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ConnectionPool } from '../src/upstream/http1/connection-pool.ts';
 import type { OutgoingRequest } from '../src/upstream/http1/outgoing-request.ts';
+import { until } from './until.ts';
 
 const KIBIBYTE = 1024;
 
@@ -81,13 +82,6 @@ function inPieces(pieces: readonly string[]): Readable {
     stream.end();
   })();
   return stream;
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (let tries = 0; !isSo() && tries < 500; tries += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  expect(isSo()).toBe(true);
 }
 
 describe('a request body for a service', () => {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ApiError } from '@gatehouse/api-envelope';
 import type { Identity } from '@gatehouse/identity';
 import { isClientId } from '../authentication/client-id.ts';
+import { received } from '../http/header-names.ts';
 import { requestOrigin } from './request-origin.ts';
 
 /** Called with the error of every rejected request. The reply does not wait for it. */
@@ -19,7 +20,7 @@ export function createSignatureAudit({
   clients,
 }: Pick<Identity, 'audit' | 'clients'>): AuditFailure {
   async function findClientId({ headers }: IncomingMessage): Promise<string | undefined> {
-    const presented = headers['x-client-id'];
+    const presented = headers[received.clientId];
     return isClientId(presented) ? (await clients.find(presented))?.clientId : undefined;
   }
 

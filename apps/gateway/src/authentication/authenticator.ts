@@ -4,9 +4,11 @@
  * credential never falls through to the next authenticator. Deliberately not here: permissions
  * (pipeline/authorize).
  */
+
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import type { AccessTokenVerifier, Principal } from '@gatehouse/identity';
+import type { sent } from '../http/header-names.ts';
 import type { RequestTarget } from '../routes/request-target.ts';
 import type { CredentialKind } from '../routes/route.ts';
 import { bearerChallenge } from './challenge.ts';
@@ -45,7 +47,7 @@ export interface PresentedToken {
 /** Signs the reply with the key and the version of the request's signature. */
 export interface Signer {
   readonly clientId: string;
-  readonly header: 'X-Sign' | 'X-Sign-V2';
+  readonly header: typeof sent.signature1 | typeof sent.signature2;
   /** Lowercase hex. Undefined: a reply without a body gets no signature in version 1. */
   sign(reply: {
     readonly status: number;

@@ -1,3 +1,5 @@
+import { sent } from '../http/header-names.ts';
+
 type BearerError = 'invalid_request' | 'invalid_token' | 'insufficient_scope';
 
 /**
@@ -10,5 +12,5 @@ export function bearerChallenge(error?: BearerError, scope?: string): Record<str
     ...(error === undefined ? [] : [`error="${error}"`]),
     ...(scope === undefined ? [] : [`scope="${scope}"`]),
   ];
-  return { 'WWW-Authenticate': `Bearer ${parameters.join(', ')}` };
+  return { [sent.challenge]: `Bearer ${parameters.join(', ')}` };
 }

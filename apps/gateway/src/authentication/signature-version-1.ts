@@ -4,6 +4,7 @@ import {
   type SignatureInput,
   sign,
 } from '@gatehouse/request-signature';
+import { sent } from '../http/header-names.ts';
 import { assertNotReplyEnvelope } from './assert-not-reply-envelope.ts';
 import { nodeDigest } from './node-digest.ts';
 import type { SignatureScheme } from './signature-scheme.ts';
@@ -41,7 +42,7 @@ export function createSignatureVersion1(dependencies: {
         assertNotReplyEnvelope: () => assertNotReplyEnvelope(signedText),
         createSigner: ({ clientId, signatureAlgorithm }, secureKey) => ({
           clientId,
-          header: 'X-Sign',
+          header: sent.signature1,
           sign({ body: replied, timestamp: repliedAt }) {
             // An attacker could send it back as a request that signs an empty text (CWE-301).
             if (replied.length === 0) {

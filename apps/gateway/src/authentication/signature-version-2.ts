@@ -6,6 +6,7 @@ import {
   requestLines,
   signLines,
 } from '@gatehouse/request-signature';
+import { received, sent } from '../http/header-names.ts';
 import { hasBody } from '../http/request-body.ts';
 import { assertReadableQuery } from '../routes/request-target.ts';
 import { nodeDigest, nodeHmac } from './node-digest.ts';
@@ -30,7 +31,7 @@ export const signatureVersion2: SignatureScheme = {
         method: message.method ?? '',
         path: target.sentPath,
         query: target.query,
-        contentType: message.headers['content-type'] ?? '',
+        contentType: message.headers[received.contentType] ?? '',
         body: bytes,
         clientId,
         timestamp,
@@ -48,7 +49,7 @@ export const signatureVersion2: SignatureScheme = {
       assertNotReplyEnvelope: () => undefined,
       createSigner: (client, secureKey) => ({
         clientId: client.clientId,
-        header: 'X-Sign-V2',
+        header: sent.signature2,
         sign: (reply) =>
           signLines(replyLines({ ...reply, nonce }, nodeDigest), secureKey, nodeHmac),
       }),

@@ -8,6 +8,7 @@ import {
   type SignedPart,
   signedPart,
 } from '@gatehouse/request-signature';
+import { received } from '../http/header-names.ts';
 import { assertAnnouncedSize, hasBody } from '../http/request-body.ts';
 import type { AuthenticationRequest, VerifiedBody } from './authenticator.ts';
 import type { HeldBody } from './held-bodies.ts';
@@ -38,7 +39,7 @@ export async function readSignedText(
 ): Promise<SignedText> {
   const { message, credentials, bodyLimitBytes } = request;
   assertAnnouncedSize(message, bodyLimitBytes);
-  const part = signedPart(message.method ?? '', message.headers['content-type']);
+  const part = signedPart(message.method ?? '', message.headers[received.contentType]);
   if (part === undefined) {
     throw new ApiError('method_not_allowed');
   }

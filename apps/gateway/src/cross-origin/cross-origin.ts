@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ClientRegistry, RegisteredOrigins } from '@gatehouse/identity';
+import { sent } from '../http/header-names.ts';
 import type { Reply } from '../http/reply.ts';
 
 /**
@@ -67,10 +68,10 @@ export function createCrossOrigin(dependencies: {
             origin,
             'Access-Control-Expose-Headers',
             EXPOSED_HEADERS,
-            'Vary',
+            sent.vary,
             'Origin',
           ]
-        : ['Vary', 'Origin'];
+        : [sent.vary, 'Origin'];
     },
   };
 }

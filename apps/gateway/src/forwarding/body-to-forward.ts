@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import { ApiError } from '@gatehouse/api-envelope';
 import { sendContinue } from '@gatehouse/http-server';
+import { received } from '../http/header-names.ts';
 import type { BodyStream } from '../upstream/http1/outgoing-request.ts';
 
 /**
@@ -54,6 +55,6 @@ export async function bodyToForward(
   if (isWhole) {
     return (counted.read() as Buffer | null) ?? Buffer.alloc(0);
   }
-  const announced = request.headers['content-length'];
+  const announced = request.headers[received.contentLength];
   return { stream: counted, length: announced === undefined ? undefined : Number(announced) };
 }

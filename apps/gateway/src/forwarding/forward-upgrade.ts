@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { VerifiedRequest } from '../authentication/authenticator.ts';
+import { sent } from '../http/header-names.ts';
 import type { Route } from '../routes/route.ts';
 import type { UpgradedConnection } from '../upstream/upgrade-call.ts';
 import type { Upstream } from '../upstream/upstream.ts';
@@ -74,7 +75,7 @@ export function createUpgradeForwarder(dependencies: {
 /** The headers of the 101 reply for the caller: name, value, … */
 export function switchingHeaders({ headers }: UpgradedConnection): string[] {
   return [
-    'Connection',
+    sent.connection,
     'Upgrade',
     'Upgrade',
     'websocket',

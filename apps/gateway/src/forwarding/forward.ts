@@ -4,10 +4,12 @@
  * bounds the whole exchange. If the caller leaves, the exchange ends. Deliberately not here: any
  * trust decision.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import type { ObservedRequest } from '@gatehouse/http-server';
 import type { VerifiedRequest } from '../authentication/authenticator.ts';
+import { received, sent } from '../http/header-names.ts';
 import { protectiveHeaders, type Reply } from '../http/reply.ts';
 import { assertAnnouncedSize, hasBody } from '../http/request-body.ts';
 import type { Route } from '../routes/route.ts';
@@ -147,8 +149,8 @@ function toReply(
   const headers = repliedHeaders(reply.headers, translate);
   if (
     REDIRECTIONS.has(status) &&
-    reply.headers.includes('location') &&
-    !headers.includes('location')
+    reply.headers.includes(received.location) &&
+    !headers.includes(received.location)
   ) {
     body.cancel(new Error('The service redirected to another origin.'));
     throw new ApiError('bad_gateway', {
@@ -157,7 +159,7 @@ function toReply(
   }
   headers.push(...protectiveHeaders);
   if (isHead && body.announcedLength !== undefined) {
-    headers.push('Content-Length', body.announcedLength);
+    headers.push(sent.contentLength, body.announcedLength);
   }
   return { status, headers, body: isHead || STATUS_WITHOUT_BODY.has(status) ? undefined : body };
 }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { received } from '../http/header-names.ts';
 
 /**
  * The request headers that reach the upstream. All others are dropped: credentials, and headers
@@ -9,7 +10,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 const forwardedRequestHeaders = [
   'accept',
   'accept-language',
-  'content-type',
+  received.contentType,
   'idempotency-key',
   'if-match',
   'if-modified-since',
@@ -26,23 +27,23 @@ const forwardedRequestHeaders = [
 /** The reply headers that do not reach the caller. All others do. */
 const withheldReplyHeaders: ReadonlySet<string> = new Set([
   // Hop-by-hop headers (RFC 9110 §7.6.1) describe the connection to the upstream.
-  'connection',
-  'keep-alive',
+  received.connection,
+  received.keepAlive,
   'proxy-authenticate',
   'proxy-authentication-info',
   'proxy-connection',
   'te',
   'trailer',
-  'transfer-encoding',
+  received.transferEncoding,
   'upgrade',
   // They identify the software of the upstream (ASVS 13.4.6).
   'server',
   'via',
   'x-powered-by',
   // Only the gateway signs. An upstream must not be able to forge a signature.
-  'x-sign',
-  'x-sign-v2',
-  'x-timestamp',
+  received.signature1,
+  received.signature2,
+  received.timestamp,
   // Callers have no session with the upstream, and its challenge is for the gateway.
   'set-cookie',
   'clear-site-data',
@@ -52,14 +53,14 @@ const withheldReplyHeaders: ReadonlySet<string> = new Set([
   'link',
   'refresh',
   // Sent only as translated by public-location.
-  'content-location',
-  'location',
+  received.contentLocation,
+  received.location,
   // The gateway sets these itself.
   'cache-control',
-  'content-length',
+  received.contentLength,
   'pragma',
   'x-content-type-options',
-  'x-request-id',
+  received.requestId,
 ]);
 
 export interface ForwardedRequestContext {
@@ -79,11 +80,11 @@ export function forwardedHeaders(
   context: ForwardedRequestContext,
 ): string[] {
   const forwarded = [
-    'authorization',
+    received.authorization,
     `Bearer ${context.internalToken}`,
-    'x-request-id',
+    received.requestId,
     context.requestId,
-    'x-forwarded-for',
+    received.forwardedFor,
     context.clientAddress,
     'x-forwarded-proto',
     context.publicScheme,
@@ -92,9 +93,10 @@ export function forwardedHeaders(
   ];
   const nominated = nominatedHeaders(headers.connection);
   for (const name of forwardedRequestHeaders) {
-    const value = name === 'content-type' ? (context.contentType ?? headers[name]) : headers[name];
+    const value =
+      name === received.contentType ? (context.contentType ?? headers[name]) : headers[name];
     // Content-Type is never dropped: it may be signed, and it decides how to read the body (GW-18).
-    const isDropped = name !== 'content-type' && nominated?.has(name) === true;
+    const isDropped = name !== received.contentType && nominated?.has(name) === true;
     if (typeof value === 'string' && !isDropped) {
       forwarded.push(name, value);
     }
@@ -122,7 +124,7 @@ export function repliedHeaders(
       nominated?.has(name) === true;
     if (!isWithheld) {
       replied.push(name, headers[index + 1] ?? '');
-    } else if (name === 'location' || name === 'content-location') {
+    } else if (name === received.location || name === received.contentLocation) {
       const location = translate(headers[index + 1] ?? '');
       if (location !== undefined && isSingle(name, headers)) {
         replied.push(name, location);
@@ -140,7 +142,7 @@ function isSingle(name: string, headers: readonly string[]): boolean {
 function connectionIn(headers: readonly string[]): string | undefined {
   let found: string | undefined;
   for (let index = 0; index < headers.length; index += 2) {
-    if (headers[index] === 'connection') {
+    if (headers[index] === received.connection) {
       found = found === undefined ? headers[index + 1] : `${found},${headers[index + 1]}`;
     }
   }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { type AddressMatcher, unmappedAddress } from '@gatehouse/http-server';
+import { received } from './header-names.ts';
 
 /**
  * The address of the caller: the peer or, if the peer is a trusted proxy, the nearest address in
@@ -11,7 +12,11 @@ export function clientAddress(request: IncomingMessage, isTrustedProxy: AddressM
   if (!isTrustedProxy(address)) {
     return address;
   }
-  const chain = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').reverse();
+  const chain = [request.headers[received.forwardedFor] ?? []]
+    .flat()
+    .join(',')
+    .split(',')
+    .reverse();
   for (const entry of chain) {
     const next = unmappedAddress(entry.trim());
     if (isIP(next) === 0) {

@@ -1,4 +1,5 @@
 import { type ApiError, failureEnvelope } from '@gatehouse/api-envelope';
+import { sent } from './header-names.ts';
 import type { StreamedBody } from './streamed-body.ts';
 
 /** A reply to the caller, before it is written. */
@@ -20,16 +21,18 @@ export const protectiveHeaders: readonly string[] = [
   'nosniff',
 ];
 
+/** The headers of a reply with JSON that the gateway creates itself. */
+export const jsonHeaders: readonly string[] = [
+  sent.contentType,
+  'application/json',
+  ...protectiveHeaders,
+];
+
 /** All error replies are created here. */
 export function failureReply(error: ApiError, now: number): Reply {
   return {
     status: error.status,
-    headers: [
-      'Content-Type',
-      'application/json',
-      ...protectiveHeaders,
-      ...Object.entries(error.headers).flat(),
-    ],
+    headers: [...jsonHeaders, ...Object.entries(error.headers).flat()],
     body: Buffer.from(JSON.stringify(failureEnvelope(error, now))),
   };
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import { transferEncodingProblem } from '@gatehouse/http-server';
+import { sent } from '../http/header-names.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const served: ReadonlySet<string> = new Set(METHODS);
@@ -23,7 +24,7 @@ export function assertServable(
 ): void {
   const { method = '', url, headers } = request;
   if (!served.has(method) || url === '*') {
-    throw new ApiError('method_not_allowed', { headers: { Allow: METHODS.join(', ') } });
+    throw new ApiError('method_not_allowed', { headers: { [sent.allow]: METHODS.join(', ') } });
   }
   if (headers.upgrade !== undefined && !acceptsUpgrade) {
     throw refusal('Upgrade', 'is not accepted here');
@@ -62,6 +63,6 @@ function refusal(property: string, message: string): ApiError {
   return new ApiError('illegal_argument', {
     message: `${property}: ${message}`,
     result: [{ property, message }],
-    headers: { Connection: 'close' },
+    headers: { [sent.connection]: 'close' },
   });
 }

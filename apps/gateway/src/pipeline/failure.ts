@@ -2,6 +2,7 @@ import { ApiError, serviceUnavailable, toApiError } from '@gatehouse/api-envelop
 import type { RequestNotes } from '@gatehouse/http-server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { bearerChallenge } from '../authentication/challenge.ts';
+import { sent } from '../http/header-names.ts';
 import { CircuitOpenError } from '../upstream/circuit-open-error.ts';
 
 /** Converts any thrown value to an error of the catalogue. */
@@ -22,17 +23,17 @@ export function noteFailure(error: ApiError, notes: RequestNotes, hasCallerLeft:
  * resource metadata (RFC 9728 §5.1).
  */
 export function withChallenge(error: ApiError, metadataUrl: string): ApiError {
-  const given = error.headers['WWW-Authenticate'];
+  const given = error.headers[sent.challenge];
   if (given === undefined && error.status !== 401 && error.status !== 403) {
     return error;
   }
-  const challenge = given ?? bearerChallenge()['WWW-Authenticate'];
+  const challenge = given ?? bearerChallenge()[sent.challenge];
   return new ApiError(error.code, {
     message: error.message,
     result: error.result,
     headers: {
       ...error.headers,
-      'WWW-Authenticate': `${challenge}, resource_metadata="${metadataUrl}"`,
+      [sent.challenge]: `${challenge}, resource_metadata="${metadataUrl}"`,
     },
     cause: error.cause,
   });

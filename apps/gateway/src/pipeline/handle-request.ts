@@ -8,6 +8,7 @@
  *
  * handle-upgrade uses the same stages up to authorize.
  */
+
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import { type AddressMatcher, observedRequest } from '@gatehouse/http-server';
@@ -15,6 +16,7 @@ import { StoreUnavailableError } from '@gatehouse/store';
 import type { AuditFailure } from '../audit/signature-audit.ts';
 import type { CrossOrigin } from '../cross-origin/cross-origin.ts';
 import type { Forwarder } from '../forwarding/forward.ts';
+import { sent } from '../http/header-names.ts';
 import { failureReply, type Reply } from '../http/reply.ts';
 import type { ProtectedResource } from '../public-documents/protected-resource.ts';
 import { addLimitHeaders } from '../rate-limits/limit-headers.ts';
@@ -80,7 +82,7 @@ async function handle(
     });
   }
   const { headers } = reply;
-  headers.push('X-Request-Id', observedRequest(message).id);
+  headers.push(sent.requestId, observedRequest(message).id);
   addLimitHeaders(headers, state.appliedLimits, dependencies.now());
   const { origin } = message.headers;
   if (origin !== undefined) {
@@ -163,9 +165,9 @@ function answerUnrouted({ method }: IncomingMessage, match: RouteMatch): Reply {
   }
   const allow = [...match.allow, 'OPTIONS'].join(', ');
   if (method !== 'OPTIONS') {
-    throw new ApiError('method_not_allowed', { headers: { Allow: allow } });
+    throw new ApiError('method_not_allowed', { headers: { [sent.allow]: allow } });
   }
-  return { status: 204, headers: ['Allow', allow], body: undefined };
+  return { status: 204, headers: [sent.allow, allow], body: undefined };
 }
 
 async function refuse(

@@ -8,6 +8,7 @@ import {
   switchingHeaders,
   type UpgradeForwarder,
 } from '../forwarding/forward-upgrade.ts';
+import { sent } from '../http/header-names.ts';
 import { failureReply } from '../http/reply.ts';
 import { parseRequestTarget, type RequestTarget } from '../routes/request-target.ts';
 import type { Route } from '../routes/route.ts';
@@ -112,7 +113,13 @@ async function refuse(
   const { socket } = response;
   response.once('finish', () => socket?.end());
   const { id } = observedRequest(state.message);
-  response.writeHead(reply.status, [...reply.headers, 'X-Request-Id', id, 'Connection', 'close']);
+  response.writeHead(reply.status, [
+    ...reply.headers,
+    sent.requestId,
+    id,
+    sent.connection,
+    'close',
+  ]);
   response.end(reply.body);
 }
 

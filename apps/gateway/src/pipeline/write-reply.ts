@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { lingerBeforeClose } from '@gatehouse/http-server';
+import { sent } from '../http/header-names.ts';
 import type { Reply } from '../http/reply.ts';
 import { hasBody } from '../http/request-body.ts';
 import type { StreamedBody } from '../http/streamed-body.ts';
@@ -27,11 +28,11 @@ export function writeReply(
   // The rest of an unread body must never be parsed as the next request (CWE-444).
   const unread = hasBody(request) && !request.complete;
   if (unread) {
-    headers.push('Connection', 'close');
+    headers.push(sent.connection, 'close');
   }
   const whole = Buffer.isBuffer(body) ? body : body?.arrived();
   if (whole !== undefined) {
-    headers.push('Content-Length', String(whole.length));
+    headers.push(sent.contentLength, String(whole.length));
     response.writeHead(status, headers);
     if (unread) {
       response.write(whole);
@@ -49,7 +50,7 @@ export function writeReply(
     response.end();
   } else {
     if (body.announcedLength !== undefined) {
-      headers.push('Content-Length', body.announcedLength);
+      headers.push(sent.contentLength, body.announcedLength);
     }
     response.writeHead(status, headers);
     if (isOpenEnded === true) {

@@ -1,5 +1,5 @@
 import { deviceScopes } from '@gatehouse/identity';
-import { protectiveHeaders, type Reply } from '../http/reply.ts';
+import { jsonHeaders, type Reply } from '../http/reply.ts';
 
 /** The metadata that names the authorization server of this resource (RFC 9728). */
 export interface ProtectedResource {
@@ -35,7 +35,7 @@ export function createProtectedResource(settings: {
       }
       return {
         status: 200,
-        headers: ['Content-Type', 'application/json', ...protectiveHeaders],
+        headers: [...jsonHeaders],
         body: method === 'HEAD' ? undefined : Buffer.from(document),
       };
     },

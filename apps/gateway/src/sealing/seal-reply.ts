@@ -1,4 +1,5 @@
 import type { Signer } from '../authentication/authenticator.ts';
+import { sent } from '../http/header-names.ts';
 import type { Reply } from '../http/reply.ts';
 import type { StreamedBody } from '../http/streamed-body.ts';
 import { collectBody } from './collect-body.ts';
@@ -34,12 +35,12 @@ export function createReplySealer(dependencies: {
     if (signature === undefined) {
       return { ...reply, body };
     }
-    if (signer.header === 'X-Sign') {
+    if (signer.header === sent.signature1) {
       await claim(signature, signedAt, signer);
     }
     return {
       ...reply,
-      headers: [...reply.headers, 'X-Timestamp', timestamp, signer.header, signature],
+      headers: [...reply.headers, sent.timestamp, timestamp, signer.header, signature],
       body,
     };
   };

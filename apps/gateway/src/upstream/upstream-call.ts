@@ -1,5 +1,6 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import type { RequestDependent } from '@gatehouse/http-server';
+import { received } from '../http/header-names.ts';
 import type { WatchedCall } from './circuit-breaker.ts';
 import type { Expiring } from './deadlines.ts';
 import type { ExchangeHandler, ReplyController } from './http1/connection.ts';
@@ -143,7 +144,7 @@ export class UpstreamCall
 
 function lengthIn(headers: readonly string[]): string | undefined {
   for (let index = 0; index < headers.length; index += 2) {
-    if (headers[index] === 'content-length') {
+    if (headers[index] === received.contentLength) {
       return headers[index + 1];
     }
   }

@@ -1,7 +1,8 @@
 import { ApiError, successEnvelope } from '@gatehouse/api-envelope';
 import type { AuditTrail, XAccessTokens } from '@gatehouse/identity';
 import { requestOrigin } from '../audit/request-origin.ts';
-import { protectiveHeaders } from '../http/reply.ts';
+import { received } from '../http/header-names.ts';
+import { jsonHeaders } from '../http/reply.ts';
 import type { LocalOperation } from '../pipeline/local-operation.ts';
 import { type LifetimeLimits, readLifetime } from './read-lifetime.ts';
 
@@ -16,7 +17,7 @@ export function createXAccessTokenOperation(dependencies: {
 }): LocalOperation {
   const { xAccessTokens, audit, lifetime, now } = dependencies;
   return async ({ message, verified, clientAddress }) => {
-    if (!isJson(message.headers['content-type'])) {
+    if (!isJson(message.headers[received.contentType])) {
       throw new ApiError('unsupported_media_type', { message: 'Send application/json.' });
     }
     const text = Buffer.from(verified.body?.bytes ?? []).toString('utf8');
@@ -31,7 +32,7 @@ export function createXAccessTokenOperation(dependencies: {
     const { timestamp, ...envelope } = successEnvelope(token, now());
     return {
       status: 200,
-      headers: ['Content-Type', 'application/json', ...protectiveHeaders],
+      headers: [...jsonHeaders],
       body: Buffer.from(JSON.stringify({ ...envelope, expires, timestamp })),
     };
   };
