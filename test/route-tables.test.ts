@@ -1,5 +1,4 @@
-import { routes } from '@gatehouse/device-api';
-import { deviceScopes } from '@gatehouse/identity';
+import { deviceScopes, routes } from '@gatehouse/device-api';
 import { expect, test } from '@jest/globals';
 import { deviceRoutes } from '../apps/gateway/src/routes/device-routes.ts';
 

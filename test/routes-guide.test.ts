@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deviceScopes } from '@gatehouse/device-api';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { credentialKinds, routeMethods } from '../apps/gateway/src/routes/route.ts';
 import { loadRouting, routeEntry, routeFile } from '../apps/gateway/src/routes/route-file.ts';
-import { deviceScopes } from '../packages/identity/src/clients/scopes.ts';
 import { codeBlock, firstName, readDocument, tableRows } from './documents.ts';
 
 const guide = readDocument('docs/routes.md');

@@ -21,6 +21,7 @@ export {
   deviceTypes,
   newDeviceRequest,
 } from './device-schemas.ts';
+export { type DeviceScope, deviceScopes } from './device-scopes.ts';
 export {
   type LogRecordReply,
   type LogType,
@@ -33,7 +34,6 @@ export { type Labeled, MAXIMUM_CONFIGURATION_ENTRIES } from './members.ts';
 export {
   BATCH_BODY_LIMIT_BYTES,
   DEFAULT_BODY_LIMIT_BYTES,
-  type DeviceScope,
   type Operation,
   type OperationMethod,
 } from './operation.ts';

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
-
-export type DeviceScope = 'device:read' | 'device:write' | 'device:log' | 'device:report';
+import type { DeviceScope } from './device-scopes.ts';
 
 export type OperationMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 

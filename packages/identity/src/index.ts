@@ -33,7 +33,7 @@ export type { RemovalOptions, RotatedKey, SecureKeyDescription } from './clients
 export { MAXIMUM_ACTIVE_KEYS } from './clients/client-keys.ts';
 export type { ClientRegistry, NewClient } from './clients/clients.ts';
 export { createRegisteredOrigins, type RegisteredOrigins } from './clients/registered-origins.ts';
-export { deviceScopes, identityScopes, knownScopes, type Scope } from './clients/scopes.ts';
+export { identityScopes, knownScopes, type Scope } from './clients/scopes.ts';
 export { type ConnectedIdentity, connectIdentity } from './connect-identity.ts';
 export {
   type PasswordProblem,

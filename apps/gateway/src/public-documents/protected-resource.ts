@@ -1,4 +1,4 @@
-import { deviceScopes } from '@gatehouse/identity';
+import { deviceScopes } from '@gatehouse/device-api';
 import { jsonHeaders, type Reply } from '../http/reply.ts';
 
 /** The metadata that names the authorization server of this resource (RFC 9728). */

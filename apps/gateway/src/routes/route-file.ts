@@ -5,8 +5,7 @@ import {
   type ConfigurationProblem,
   toProblems,
 } from '@gatehouse/configuration';
-import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
-import { deviceScopes } from '@gatehouse/identity';
+import { DEFAULT_BODY_LIMIT_BYTES, deviceScopes } from '@gatehouse/device-api';
 import { z } from 'zod';
 import { DEFAULT_TIMEOUT_MILLISECONDS, deviceRoutes } from './device-routes.ts';
 import { credentialKinds, type Route, routeMethods } from './route.ts';

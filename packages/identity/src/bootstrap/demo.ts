@@ -1,13 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/configuration';
+import { deviceScopes } from '@gatehouse/device-api';
 import { z } from 'zod';
-import { deviceScopes, identityScopes } from '../clients/scopes.ts';
+import { identityScopes } from '../clients/scopes.ts';
 import { parseRecord } from '../records/parse-record.ts';
 import { generateSecureKey } from '../secrets/secure-key.ts';
 import { type BootstrapDefinition, bootstrapSchema } from './bootstrap-schema.ts';
 
-/** The secrets of the demo set: random for every installation, kept so that every start can print them. */
+/** The demo client and user. Each installation generates its secrets, stores and prints them. */
 export interface Demo {
   readonly clientId: string;
   readonly secureKey: string;
@@ -33,8 +34,8 @@ export function demoFile(dataDirectory: string): string {
 const DEFAULT_REDIRECT_URI = 'http://localhost:9010/callback';
 
 /**
- * @param redirectUri where the demo application listens; counts at the first start only
- * @throws ConfigurationError when the file was damaged; its content is never quoted
+ * @param redirectUri of the demo application. Ignored if the file exists
+ * @throws ConfigurationError if the file is damaged. The message does not quote it
  */
 export function readOrCreateDemo(
   dataDirectory: string,
@@ -52,22 +53,22 @@ export function readOrCreateDemo(
   });
   const demo = parseRecord(storedDemo, text);
   if (demo === undefined) {
-    const message = 'holds a damaged demo.json; delete it to have it made anew';
+    const message = 'contains a damaged demo.json. Delete it, and Gatehouse creates a new one';
     throw new ConfigurationError([{ name: 'DATA_DIR', message }]);
   }
   return demo;
 }
 
-/** To recognise the demo's secrets elsewhere. */
+/** Used to find the secrets of the demo in other files. */
 export function readDemoIfPresent(dataDirectory: string): Demo | undefined {
   const path = demoFile(dataDirectory);
   return existsSync(path) ? parseRecord(storedDemo, readFileSync(path, 'utf8')) : undefined;
 }
 
-/** The demo as a bootstrap definition: one organisation, one application with every ordinary grant, one user. */
+/** A definition with one organization, one application and one user. */
 export function demoDefinition(demo: Demo): BootstrapDefinition {
   return bootstrapSchema.parse({
-    organizations: [{ id: demoOrganizationId, name: 'Demo organisation' }],
+    organizations: [{ id: demoOrganizationId, name: 'Demo organization' }],
     clients: [
       {
         clientId: demo.clientId,

@@ -1,7 +1,6 @@
-/** What a credential may do with devices. Methods A and B carry all of the client's. */
-export const deviceScopes = ['device:read', 'device:write', 'device:log', 'device:report'] as const;
+import { deviceScopes } from '@gatehouse/device-api';
 
-/** What OpenID Connect adds; never part of a client_credentials token. */
+/** The scopes of OpenID Connect. A client_credentials token never has one. */
 export const identityScopes = ['openid', 'profile', 'offline_access'] as const;
 
 export const knownScopes = [...deviceScopes, ...identityScopes] as const;

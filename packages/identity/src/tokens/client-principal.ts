@@ -1,10 +1,10 @@
+import { deviceScopes } from '@gatehouse/device-api';
 import type { Client } from '../clients/client.ts';
-import { deviceScopes } from '../clients/scopes.ts';
 import type { Principal } from './access-tokens.ts';
 
 const principals = new WeakMap<Client, Principal>();
 
-/** A client that speaks for itself, with all of its device scopes: Methods A and B. */
+/** A client that authenticates by signature or X-Access-Token has all of its device scopes. */
 export function clientPrincipal(client: Client): Principal {
   let principal = principals.get(client);
   if (principal === undefined) {
