@@ -190,7 +190,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
       const refused = await ask();
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
       expect((await fetch(`${operationsUrl}/ready`)).status).toBe(503);
-      await expectLogged('signing key', `The record ${key} in the store does not open`);
+      await expectLogged('signing key', `The record ${key} in the store cannot be decrypted`);
       await expectLogged('signing key', 'Delete the record.');
 
       undamaged.delete(key);

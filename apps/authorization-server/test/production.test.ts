@@ -182,7 +182,7 @@ describe('a public address', () => {
     } = production();
     const rejected = await run(embedded);
     expect(rejected.code).toBe(1);
-    expect(rejected.words).toContain('DATA_DIR: holds the demo client and user');
+    expect(rejected.words).toContain('DATA_DIR: contains the demo client and user');
 
     const masterKey = randomBytes(32);
     const environment = {

@@ -357,7 +357,9 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
       'org-1',
     ]);
     expect(refused.code).toBe(1);
-    expect(refused.errors).toContain('MASTER_KEY_FILE: names another key');
+    expect(refused.errors).toContain(
+      'MASTER_KEY_FILE: names a key that differs from the master key of this store',
+    );
   });
 });
 

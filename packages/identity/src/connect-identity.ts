@@ -20,11 +20,13 @@ export interface ConnectedIdentity {
   close(): Promise<void>;
 }
 
-/** Opens the store and the identity records for a server process. An unavailable store is not an error. */
+/**
+ * Opens the store and the identity records for a server. Does not fail if the store is unavailable.
+ */
 export async function connectIdentity(
   settings: Pick<IdentitySettings, 'storeUrl' | 'masterKey' | 'auditRetentionDays'>,
   reports: {
-    /** Where the store reports its state, durations and room. */
+    /** Receive the state, durations and free space of the store. */
     readonly signals: (store: {
       readonly engine: string;
       readonly operations: readonly string[];
@@ -45,7 +47,7 @@ export async function connectIdentity(
     onAuditEvent,
     onDamagedRecord: (record, advice) => logger.error({ record, advice }, 'damaged record'),
   });
-  // Connected before the process listens: a load balancer sends requests as soon as it does (CF-02).
+  // Connect before the process listens, because a load balancer sends requests immediately (CF-02).
   await store.ping().catch(() => undefined);
   return {
     identity,

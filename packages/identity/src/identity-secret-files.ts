@@ -1,7 +1,7 @@
 import { type Environment, type SecretFile, secretFilesOf } from '@gatehouse/configuration';
 import { bootstrapSecretFiles } from './bootstrap/load-bootstrap.ts';
 
-/** The files with secrets that an operator names for the identity store, those that the bootstrap file names included. */
+/** The secret files of the identity store, including those that the bootstrap file names. */
 export function identitySecretFiles(environment: Environment): readonly SecretFile[] {
   const { BOOTSTRAP_FILE } = environment;
   return [

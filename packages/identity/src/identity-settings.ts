@@ -29,7 +29,7 @@ const DAY_SECONDS = 24 * 60 * 60;
 
 export interface IdentitySettings {
   readonly storeUrl: string;
-  /** No STORE_URL was given: SQLite files in the data directory, keys made at first start. */
+  /** STORE_URL is not set: SQLite files in the data directory, and generated keys. */
   readonly embedded: boolean;
   readonly masterKey: MasterKey;
   readonly bootstrapFile: string | undefined;
@@ -39,7 +39,7 @@ export interface IdentitySettings {
   readonly auditRetentionDays: number;
 }
 
-/** @throws ConfigurationError when the store is not embedded and no master key file is named */
+/** @throws ConfigurationError if STORE_URL is set without MASTER_KEY_FILE */
 export function resolveIdentitySettings(variables: {
   readonly DATA_DIR: string;
   readonly STORE_URL?: string | undefined;

@@ -4,17 +4,17 @@ import type { ClientRegistry } from './clients/clients.ts';
 import type { Sealer } from './secrets/seal.ts';
 import { signingKeyRecord } from './signing-keys/signing-keys.ts';
 
-/** A sealed text by which a master key is known to be the store's; also what it is sealed for. */
+/** A text in the store, encrypted with its master key. The key is also the encryption context. */
 const CANARY_KEY = 'master-key-canary';
 const CANARY_TEXT = 'The master key fits.';
 
 /**
- * Whether the master key is the one this store is sealed with. With another one, new records would be unreadable for
- * the servers, and a token would look unknown. The first to open a store claims it for its key, be it a server or a
- * command, so that of two that start at once with different keys one is refused.
+ * Checks that the master key belongs to this store. With another key, servers could not read each
+ * other's records and would treat tokens as unknown. The first server or command that opens a store
+ * claims it for its key, so of two that start together with different keys, one fails.
  *
- * @throws ConfigurationError when it is another one; a store that nobody has used yet fits every key
- * @throws StoreUnavailableError when it cannot be known now
+ * @throws ConfigurationError if the store belongs to another key
+ * @throws StoreUnavailableError
  */
 export async function assertMasterKeyFits(dependencies: {
   readonly store: Store;
@@ -24,11 +24,11 @@ export async function assertMasterKeyFits(dependencies: {
   const { store, sealer, clients } = dependencies;
   const canary = await store.get(CANARY_KEY);
   if (canary !== undefined) {
-    // Other records that do not open are damaged. They are reported where they are used.
+    // If other records cannot be decrypted, they are damaged. Their readers report them.
     assertOpens(sealer, canary, CANARY_KEY);
     return;
   }
-  // Of an earlier version, perhaps: not to be claimed for a key that opens nothing in it.
+  // A store of an earlier version has no canary. Claim it only if the key decrypts its records.
   if (!(await assertOpensSigningKeys(store, sealer))) {
     await assertOpensSomeClient(clients);
   }
@@ -36,7 +36,7 @@ export async function assertMasterKeyFits(dependencies: {
   assertOpens(sealer, await store.claim(CANARY_KEY, sealed), CANARY_KEY);
 }
 
-/** @returns whether there are any */
+/** @returns whether the store contains signing keys */
 async function assertOpensSigningKeys(store: Store, sealer: Sealer): Promise<boolean> {
   let found = false;
   for (const record of [
@@ -52,7 +52,7 @@ async function assertOpensSigningKeys(store: Store, sealer: Sealer): Promise<boo
   return found;
 }
 
-/** One is enough: what commands once sealed with another key must not keep out the right one. */
+/** One client suffices: commands of earlier versions could write clients with another key. */
 async function assertOpensSomeClient(clients: ClientRegistry): Promise<void> {
   const holders = (await clients.list()).filter((client) => client.sealedSecureKeys.length > 0);
   if (holders.length > 0 && !holders.some((client) => clients.secureKeys(client).length > 0)) {
@@ -67,7 +67,7 @@ function assertOpens(sealer: Sealer, sealed: string, context: string): void {
 }
 
 function refusal(): ConfigurationError {
-  const message = 'names another key than the one this store is sealed with';
+  const message = 'names a key that differs from the master key of this store';
   return new ConfigurationError([{ name: 'MASTER_KEY_FILE', message }]);
 }
 

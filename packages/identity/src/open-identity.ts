@@ -1,9 +1,9 @@
 /**
- * What the authorization server, the gateway and the command line all speak, written once over the Store:
- * who exists (organisations, clients, users), what a credential means (access tokens, replay guard), and
- * how secrets rest (master key → pepper, seal, signing keys), what was taken back (revocations) and what
- * happened (audit/). Bootstrap fills it from a file.
- * Not here: issuing tokens (the authorization server) and anything that knows HTTP.
+ * The records that the authorization server, the gateway and the CLI share in the store:
+ * organizations, clients, users, tokens, revocations, signing keys and the audit trail. It also
+ * verifies credentials and encrypts secrets.
+ *
+ * Not here: issuing OAuth tokens (the authorization server) and HTTP.
  */
 import type { Store } from '@gatehouse/store';
 import type { AuditEvent } from './audit/audit-event.ts';
@@ -31,7 +31,7 @@ export interface Identity {
   readonly clients: ClientRegistry;
   readonly users: UserRegistry;
   readonly verifyAccessToken: AccessTokenVerifier;
-  /** Whether what was issued then, to them, still counts: asked wherever a credential is verified. */
+  /** Every verifier of credentials calls this to find out whether they were revoked. */
   readonly findLiveHolder: FindLiveHolder;
   readonly revocations: Revocations;
   readonly audit: AuditTrail;
@@ -50,7 +50,7 @@ export function openIdentity(dependencies: {
   readonly auditRetentionDays?: number | undefined;
   readonly onAuditLost?: OnAuditLost;
   readonly onDamagedRecord?: OnDamagedRecord;
-  /** Hears of every event that is recorded, for metrics. Must not throw. */
+  /** Called for every recorded event, for metrics. Must not throw. */
   readonly onAuditEvent?: (event: AuditEvent) => void;
 }): Identity {
   const { store, masterKey, now = Date.now, onAuditLost, onAuditEvent } = dependencies;
@@ -77,8 +77,11 @@ export function openIdentity(dependencies: {
     findLiveHolder,
     revocations: createRevocations({ store, clients, users, notBefore, credentialHash, now }),
     audit: createAuditTrail({
-      ...{ store, now, retentionDays: auditRetentionDays },
-      ...{ onLost: onAuditLost, onEvent: onAuditEvent },
+      store,
+      now,
+      retentionDays: auditRetentionDays,
+      onLost: onAuditLost,
+      onEvent: onAuditEvent,
     }),
     replayGuard: createReplayGuard({ store, now }),
     credentialHash,

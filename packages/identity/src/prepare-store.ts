@@ -7,10 +7,10 @@ import type { Identity } from './open-identity.ts';
 import { demoProblems } from './production-problems.ts';
 
 /**
- * Prepares the store for a server: checks that the master key is the one of this store, applies the bootstrap
- * definition, and refuses to serve the demo from a public address (SL-07). Idempotent.
+ * Prepares the store for a server: checks the master key, applies the bootstrap definition, and
+ * checks that a public address does not serve the demo (SL-07). Idempotent.
  *
- * @throws ConfigurationError when the key or the definition does not fit the store, or the demo is public
+ * @throws ConfigurationError if one of the checks fails
  * @throws StoreUnavailableError
  */
 export async function prepareStore(
@@ -30,7 +30,7 @@ export async function prepareStore(
   }
 }
 
-/** Whether it is worth preparing the store again. */
+/** Whether to try `prepareStore` again. */
 export function isStoreUnavailable(error: unknown): boolean {
   return error instanceof StoreUnavailableError;
 }

@@ -7,27 +7,27 @@ import { looksMadeUp } from './secrets/made-up-secret.ts';
 export interface ProductionSubject {
   readonly publicUrl: string;
   readonly dataDirectory: string;
-  /** Undefined where it could not be read, which is a problem of its own. */
+  /** Undefined if the key cannot be read, which is reported separately. */
   readonly masterKey: Buffer | undefined;
   readonly cookieKeys?: readonly string[] | undefined;
   readonly trustedProxies: readonly string[];
   readonly bootstrap: BootstrapDefinition | undefined;
 }
 
-/** What a public address must not be served with (SL-07, CF-01). Values are never quoted. */
+/** Settings that are too weak for a public address (SL-07, CF-01). Messages never quote values. */
 export function productionProblems(subject: ProductionSubject): readonly ConfigurationProblem[] {
   if (isLoopbackUrl(subject.publicUrl)) {
     return [];
   }
   const problems: ConfigurationProblem[] = [];
   if (subject.masterKey !== undefined && looksMadeUp(subject.masterKey.toString('hex'))) {
-    problems.push({ name: 'MASTER_KEY_FILE', message: 'holds a key that is not random' });
+    problems.push({ name: 'MASTER_KEY_FILE', message: 'contains a key that is not random' });
   }
   if (subject.cookieKeys?.some(looksMadeUp) === true) {
-    problems.push({ name: 'COOKIE_KEYS_FILE', message: 'holds a key that is not random' });
+    problems.push({ name: 'COOKIE_KEYS_FILE', message: 'contains a key that is not random' });
   }
   if (subject.trustedProxies.some(isHalfTheInternet)) {
-    const message = 'trusts more addresses than anybody has proxies: name yours';
+    const message = 'trusts too many addresses. Name only your proxies';
     problems.push({ name: 'TRUSTED_PROXIES', message });
   }
   return [...problems, ...bootstrapProblems(subject)];
@@ -35,7 +35,7 @@ export function productionProblems(subject: ProductionSubject): readonly Configu
 
 function bootstrapProblems({ bootstrap, dataDirectory }: ProductionSubject) {
   const demo = readDemoIfPresent(dataDirectory);
-  const refuse = (path: string, secret: string | undefined): ConfigurationProblem[] => {
+  const problemsOf = (path: string, secret: string | undefined): ConfigurationProblem[] => {
     if (secret === undefined) {
       return [];
     }
@@ -47,21 +47,21 @@ function bootstrapProblems({ bootstrap, dataDirectory }: ProductionSubject) {
   };
   return [
     ...(bootstrap?.clients ?? []).flatMap(({ secureKey }, i) =>
-      refuse(`clients.${i}.secureKey`, secureKey),
+      problemsOf(`clients.${i}.secureKey`, secureKey),
     ),
     ...(bootstrap?.users ?? []).flatMap(({ password }, i) =>
-      refuse(`users.${i}.password`, password),
+      problemsOf(`users.${i}.password`, password),
     ),
   ];
 }
 
-/** `/0` is refused everywhere; two halves of the address space are no better. */
+/** The configuration rejects `/0`. Two halves of the address space have the same effect. */
 function isHalfTheInternet(range: string): boolean {
   const [address = '', prefix] = range.split('/');
   return prefix !== undefined && Number(prefix) < (address.includes(':') ? 16 : 8);
 }
 
-/** What the demo left in a store that a public address serves now: anybody may know its secrets. */
+/** Finds the demo in a store that a public address serves. Its secrets may be known to others. */
 export async function demoProblems({
   clients,
   users,
@@ -72,7 +72,7 @@ export async function demoProblems({
     record?.enabled === true && record.orgId === demoOrganizationId;
   const advise = (kind: string, command: string): ConfigurationProblem => ({
     name: 'STORE_URL',
-    message: `names a store with the demo ${kind}. Use another, or: npm run gatehouse -- ${command}`,
+    message: `names a store with the demo ${kind}. Use another store, or run: npm run gatehouse -- ${command}`,
   });
   return [
     ...(isLeft(client) ? [advise('client', 'clients disable demo')] : []),

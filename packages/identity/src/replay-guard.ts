@@ -1,30 +1,36 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Store } from '@gatehouse/store';
 
-/** One use of a verified request signature, or of the signature of a reply. */
+/** One use of a verified signature of a request or reply. */
 export interface SignatureUse {
   readonly clientId: string;
-  /** Hexadecimal, any case. Version 1 does not cover the client, so it is used up for every client. */
+  /**
+   * Hexadecimal. Version 1 does not sign the client, so its signatures are used for all clients.
+   */
   readonly signature: string;
-  /** Version 2: used up in the signature's place, so that no two requests of a client have the same. */
+  /** Version 2 only: claimed instead of the signature. A client can use a nonce once. */
   readonly nonce?: string | undefined;
   readonly method: string;
-  /** Path and query as they are forwarded. */
+  /** The forwarded path and query. */
   readonly target: string;
-  /** A query-signed request may come again, unchanged; a body-signed one may not. */
+  /** A request with a signed query can be repeated unchanged. One with a signed body cannot. */
   readonly repeatable: boolean;
-  /** Epoch milliseconds until which the timestamp would be accepted. */
+  /** Epoch milliseconds. The timestamp is accepted until then. */
   readonly liveUntil: number;
 }
 
 export interface ReplayGuard {
-  /** The first use binds the signature to what it was used for. A store that is away throws. */
+  /**
+   * The first use binds the signature to its method and target.
+   *
+   * @throws StoreUnavailableError
+   */
   bind(use: SignatureUse): Promise<'accepted' | 'replayed'>;
 }
 
 /**
- * The binding must not end before the timestamp does, on any gateway: their clocks may each be 30 s off,
- * in opposite directions (RD-17).
+ * The binding must outlive the timestamp on every gateway. Two clocks can each be wrong by 30 s in
+ * opposite directions (RD-17).
  */
 const MARGIN_SECONDS = 60;
 
@@ -35,7 +41,8 @@ export function createReplayGuard(dependencies: {
   const { store, now } = dependencies;
   return {
     async bind(use) {
-      // A plain hash will do: who reads the store must not learn signatures, and nobody can guess one.
+      // A hash hides the signature from readers of the store. Signatures cannot be guessed, so no
+      // key is needed.
       const once =
         use.nonce === undefined ? use.signature.toLowerCase() : `${use.clientId}\n${use.nonce}`;
       const used = hash('sha256', once, 'base64url');

@@ -8,17 +8,20 @@ import type { CredentialHash } from './secrets/credential-hash.ts';
 import { accessTokenKey } from './secrets/credential-keys.ts';
 import type { AccessTokenVerifier } from './tokens/access-tokens.ts';
 
-/** `token`: the token is deleted. `client`: its client is disabled, which verifiers see in copies of the record. */
+/**
+ * `token`: the token is deleted. `client`: the client is disabled, and verifiers cache its record.
+ */
 export const canaryKinds = ['token', 'client'] as const;
 
 export type CanaryKind = (typeof canaryKinds)[number];
 
 export interface RevocationCanary {
   /**
-   * Stores a token, has it accepted, revokes it as another process would, and measures how long it is still accepted.
+   * Stores a token, waits until it is accepted, revokes it like another process, and waits until it
+   * is rejected.
    *
-   * @returns seconds since the store acknowledged the revocation
-   * @throws Error when the token was never accepted
+   * @returns seconds from the revocation to the first rejection
+   * @throws Error if the token was never accepted
    * @throws StoreUnavailableError
    */
   measure(kind: CanaryKind): Promise<number>;
@@ -26,18 +29,18 @@ export interface RevocationCanary {
 
 const LIFETIME_SECONDS = 60;
 const POLL_MILLISECONDS = 5;
-/** A not-before of the whole installation is up to a second ahead. */
+/** The not-before of the installation can be one second in the future. */
 const ACCEPTED_WITHIN_MILLISECONDS = 3000;
-const LONGEST_MEASUREMENT_MILLISECONDS = 10_000;
+const MAXIMUM_MEASUREMENT_MILLISECONDS = 10_000;
 
 /**
- * A canary is a client without scopes, grant types or keys, and a token of it that nobody but this process knows. The
- * token is worth nothing: it gives no scope. Both expire by themselves, and no list shows them.
+ * A canary is a client without scopes, grant types or keys, and a token that only this process
+ * knows. The token has no scope, so it grants no access. Both expire and appear in no list.
  */
 export function createRevocationCanary(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
-  /** The path that calls take. */
+  /** The verifier that requests use. */
   readonly verify: AccessTokenVerifier;
   readonly now: () => number;
 }): RevocationCanary {
@@ -72,9 +75,9 @@ export function createRevocationCanary(dependencies: {
       }
       await (kind === 'token' ? store.delete([key]) : writeClient(clientId, false));
       const isEnforced = async () => !(await isAccepted(token));
-      const milliseconds = await until(isEnforced, LONGEST_MEASUREMENT_MILLISECONDS);
+      const milliseconds = await until(isEnforced, MAXIMUM_MEASUREMENT_MILLISECONDS);
       await store.delete([key, clientKey(clientId)]);
-      return (milliseconds ?? LONGEST_MEASUREMENT_MILLISECONDS) / 1000;
+      return (milliseconds ?? MAXIMUM_MEASUREMENT_MILLISECONDS) / 1000;
     },
   };
 }
@@ -82,13 +85,22 @@ export function createRevocationCanary(dependencies: {
 const powerless: Omit<Client, 'clientId' | 'name' | 'enabled'> = {
   orgId: 'revocation-canary',
   signatureAlgorithm: 'HMAC-SHA-256',
-  ...{ grantTypes: [], redirectUris: [], postLogoutRedirectUris: [], scopes: [] },
-  ...{ applicationType: 'web', public: false, firstParty: false, resourceServer: false },
-  ...{ ownOrganizationOnly: true, corsOrigins: [], ipAllowList: [], notBefore: 0 },
+  grantTypes: [],
+  redirectUris: [],
+  postLogoutRedirectUris: [],
+  scopes: [],
+  applicationType: 'web',
+  public: false,
+  firstParty: false,
+  resourceServer: false,
+  ownOrganizationOnly: true,
+  corsOrigins: [],
+  ipAllowList: [],
+  notBefore: 0,
   ...noKeys,
 };
 
-/** @returns milliseconds until the condition held; undefined when it did not in time */
+/** @returns milliseconds until the condition was true, or undefined if it never was */
 async function until(
   condition: () => Promise<boolean>,
   limitMilliseconds: number,

@@ -16,14 +16,16 @@ const ISSUED_AT = 1_700_000_000;
 const START = ISSUED_AT * 1000 + 1000;
 
 describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) => {
-  /** An identity whose clock the test moves, with a client, a user, and tokens as the provider stores them. */
+  /**
+   * An identity with a clock that the test sets, a client, a user, and tokens like the provider's.
+   */
   async function prepare() {
     let now = START;
     const identity = openIdentity(() => now);
     const client = await identity.clients.save(
       newClient({ orgId: 'org-of-client', scopes: ['openid', 'device:read', 'device:write'] }),
     );
-    // Written as it is: hashing a password for every test would take longer than the tests.
+    // Written directly, because hashing a password would take longer than the test.
     const user: User = {
       userId: randomUUID(),
       username: 'alice',
@@ -55,7 +57,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     return token;
   }
 
-  test('a scope that was taken from the client is gone from its tokens', async () => {
+  test('a scope that is removed from a client is removed from its tokens', async () => {
     const { identity, client, record, advance } = await prepare();
     const token = await store(identity, record);
     await identity.clients.save({ ...client, scopes: ['openid'] });
@@ -63,7 +65,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     expect((await identity.verifyAccessToken(token))?.scopes).toEqual(new Set(['openid']));
   });
 
-  test('a token is dead once its grant is revoked, although no index names it', async () => {
+  test('a token is rejected if its grant is revoked, even if no index contains the token', async () => {
     const { identity, record, advance } = await prepare();
     const grantId = randomUUID();
     const known = await store(identity, { ...record, grantId });
@@ -78,7 +80,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     expect(await identity.verifyAccessToken(other)).toBeDefined();
   });
 
-  test('a token whose grant is known costs one round trip: both reads go out together', async () => {
+  test('a token with a cached grant costs one round trip, because both reads run together', async () => {
     const { identity, record } = await prepare();
     const grantId = randomUUID();
     const token = await store(identity, { ...record, grantId });
@@ -102,7 +104,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     expect(reads.filter((each) => each === grantTombstoneKey(grantId))).toHaveLength(1);
   });
 
-  test('a token with a damaged grant is no token', async () => {
+  test('a token with a damaged grant is rejected', async () => {
     const { identity, record } = await prepare();
     for (const grantId of [1, null, {}]) {
       const token = await store(identity, { ...record, grantId });
@@ -110,7 +112,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     }
   });
 
-  test('a client that now signs in its own users only has no live token of another’s', async () => {
+  test('a client limited to users of its organization loses the tokens of other users', async () => {
     const { identity, client, record, advance } = await prepare();
     const token = await store(identity, record);
     expect(await identity.verifyAccessToken(token)).toBeDefined();
@@ -119,7 +121,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     expect(await identity.verifyAccessToken(token)).toBeUndefined();
   });
 
-  test('a token of a user speaks for the user and the user’s organisation', async () => {
+  test('a token of a user identifies the user and the organization of the user', async () => {
     const { identity, client, user, record } = await prepare();
     const token = await store(identity, record);
     expect(await identity.verifyAccessToken(token)).toEqual({
@@ -131,7 +133,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     });
   });
 
-  test('a token of a client speaks for the client', async () => {
+  test('a token of a client identifies the client', async () => {
     const { identity, client, record } = await prepare();
     const { accountId: _none, ...own } = { ...record, kind: 'ClientCredentials' };
     expect(await identity.verifyAccessToken(await store(identity, own))).toMatchObject({
@@ -146,14 +148,14 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     }
   });
 
-  test('a token that was never issued, is empty or is huge is unknown', async () => {
+  test('a token is rejected if it was never issued, is empty or is huge', async () => {
     const { identity } = await prepare();
     for (const token of ['', 'unknown', 'null', '__proto__', 'x'.repeat(100_000), '\0', '*']) {
       expect(await identity.verifyAccessToken(token)).toBeUndefined();
     }
   });
 
-  test('AT-03 a token ends exactly at its expiry', async () => {
+  test('AT-03 a token is rejected exactly from its expiry on', async () => {
     const { identity, record, advance } = await prepare();
     const token = await store(identity, record);
     advance(7200 * 1000 - 1001);
@@ -162,7 +164,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     expect(await identity.verifyAccessToken(token)).toBeUndefined();
   });
 
-  test('CG-14 a deleted token is unknown at once', async () => {
+  test('CG-14 a deleted token is rejected immediately', async () => {
     const { identity, record } = await prepare();
     const token = await store(identity, record);
     expect(await identity.verifyAccessToken(token)).toBeDefined();
@@ -170,7 +172,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     expect(await identity.verifyAccessToken(token)).toBeUndefined();
   });
 
-  test('CG-15 a client that another process disables loses its tokens within 50 ms', async () => {
+  test('CG-15 the tokens of a client are rejected 50 ms after another process disables it', async () => {
     const { identity, client, record, advance } = await prepare();
     const token = await store(identity, record);
     expect(await identity.verifyAccessToken(token)).toBeDefined();
@@ -179,7 +181,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     expect(await identity.verifyAccessToken(token)).toBeUndefined();
   });
 
-  test('CG-15 not-before of a client ends what was issued then and earlier', async () => {
+  test('CG-15 the not-before of a client revokes tokens that were issued at that time or earlier', async () => {
     const { identity, client, record, advance } = await prepare();
     const tokens = await Promise.all(
       [-1, 0, 1].map((later) => store(identity, { ...record, iat: ISSUED_AT + later })),
@@ -190,7 +192,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     expect(verified.map((principal) => principal !== undefined)).toEqual([false, false, true]);
   });
 
-  test('CG-15 a user who is disabled, deleted or revoked loses the tokens', async () => {
+  test('CG-15 the tokens of a user are rejected if the user is disabled, deleted or revoked', async () => {
     const { identity, user, record, advance } = await prepare();
     const token = await store(identity, record);
     const key = `user:${user.userId}`;
@@ -207,7 +209,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     expect(await identity.verifyAccessToken(token)).toBeUndefined();
   });
 
-  test('a token of a client that is gone is unknown', async () => {
+  test('a token of a deleted client is rejected', async () => {
     const { identity, record } = await prepare();
     const token = await store(identity, { ...record, clientId: randomUUID() });
     expect(await identity.verifyAccessToken(token)).toBeUndefined();
@@ -229,7 +231,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
   });
 
   test.each([['device-service'], [['a']], [null], ['']])(
-    'CG-11 a token for the audience %j is not ours',
+    'CG-11 a token for the audience %j is rejected',
     async (aud) => {
       const { identity, record } = await prepare();
       expect(await identity.verifyAccessToken(await store(identity, { ...record, aud }))).toBe(
@@ -238,7 +240,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     },
   );
 
-  test('CG-18 a damaged record is no access token', async () => {
+  test('CG-18 a damaged record is not an access token', async () => {
     const { identity, record } = await prepare();
     const text = JSON.stringify(record);
     const damaged: unknown[] = [
@@ -275,7 +277,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     }
   });
 
-  test('CG-18 a damaged client or user is none', async () => {
+  test('CG-18 a damaged client or user does not exist', async () => {
     const { identity, client, user, record, advance } = await prepare();
     const token = await store(identity, record);
     const { notBefore: _lost, ...damaged } = client;
@@ -288,7 +290,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     expect(await identity.verifyAccessToken(token)).toBeUndefined();
   });
 
-  test('RD-02 a store that is away is an error, never an answer', async () => {
+  test('RD-02 an unavailable store is an error and not a result', async () => {
     const { identity, record } = await prepare();
     const token = await store(identity, record);
     await identity.verifyAccessToken(token);

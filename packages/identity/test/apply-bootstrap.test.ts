@@ -21,7 +21,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** One organisation, client and user with names nobody else has. */
+/** An organization, a client and a user with random names. */
 function newContent() {
   const id = randomUUID();
   return {
@@ -36,7 +36,7 @@ function newContent() {
 const define = (content: unknown): BootstrapDefinition => bootstrapSchema.parse(content);
 
 describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
-  test('brings in what it names, and again changes nothing', async () => {
+  test('creates its records, and changes nothing the second time', async () => {
     const content = newContent();
     const [{ clientId, secureKey, orgId }] = content.clients as [(typeof content.clients)[0]];
     const identity = openIdentity();
@@ -53,7 +53,7 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     expect(await restarted.users.find(user?.userId ?? '')).toEqual(user);
   });
 
-  test('makes a changed secureKey the second active one', async () => {
+  test('makes a changed secure key the second active one', async () => {
     const content = newContent();
     const identity = openIdentity();
     await applyBootstrap(define(content), identity);
@@ -73,7 +73,7 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     [undefined, false],
     [true, true],
   ])(
-    'pushes out the oldest key; with keepTokens %p its tokens stay valid: %p',
+    'replaces the oldest key; with keepTokens %p, its tokens stay valid: %p',
     async (keepTokens, kept) => {
       const content = newContent();
       const identity = openIdentity();
@@ -91,7 +91,7 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     },
   );
 
-  test('leaves alone what it does not name: others, and what an operator switched off', async () => {
+  test('does not change other records, nor a record that an operator disabled', async () => {
     const [earlier, later] = [newContent(), newContent()];
     const identity = openIdentity();
     await applyBootstrap(define(earlier), identity);
@@ -110,14 +110,14 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     });
   });
 
-  test('may name an organisation that an earlier file brought in', async () => {
+  test('can name an organization that an earlier file created', async () => {
     const content = newContent();
     const identity = openIdentity();
     await applyBootstrap(define(content), identity);
     await applyBootstrap(define({ users: content.users }), identity);
   });
 
-  test('CF-07 names every client and user of an unknown organisation, and writes nothing', async () => {
+  test('CF-07 reports every client and user of an unknown organization, and writes nothing', async () => {
     const content = newContent();
     const strangers = content.clients.map((client) => ({ ...client, orgId: 'marker' }));
     const identity = openIdentity();
@@ -131,14 +131,14 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     );
     await expect(applied).rejects.toBeInstanceOf(ConfigurationError);
     await expect(applied).rejects.toThrow(
-      'BOOTSTRAP_FILE clients.0.orgId: names an organisation that does not exist\n' +
-        'BOOTSTRAP_FILE users.0.orgId: names an organisation that does not exist',
+      'BOOTSTRAP_FILE clients.0.orgId: names an organization that does not exist\n' +
+        'BOOTSTRAP_FILE users.0.orgId: names an organization that does not exist',
     );
     expect(await identity.clients.find(strangers[0]?.clientId ?? '')).toBeUndefined();
     expect(await identity.organizations.find(content.organizations[0]?.id ?? '')).toBeUndefined();
   });
 
-  test('by two processes at once comes to the same as by one', async () => {
+  test('has the same result if two processes apply it together', async () => {
     const content = newContent();
     const file = join(directory, `${randomUUID()}.json`);
     writeFileSync(file, JSON.stringify(content));
@@ -153,7 +153,7 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     ).toBeDefined();
   });
 
-  test('by three connections at once, with different secureKeys, leaves two that work', async () => {
+  test('leaves two working keys if three connections apply different ones together', async () => {
     const content = newContent();
     await Promise.all(
       Array.from({ length: 3 }, () => {
@@ -169,7 +169,7 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     expect(client && identity.clients.secureKeys(client)).toHaveLength(2);
   });
 
-  test('RD-01 says that the store is away, so that it can be tried again', async () => {
+  test('RD-01 throws StoreUnavailableError if the store is unavailable, so that it can be repeated', async () => {
     const identity = openIdentity();
     await identity.store.close();
     await expect(applyBootstrap(define(newContent()), identity)).rejects.toBeInstanceOf(

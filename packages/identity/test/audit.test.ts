@@ -16,7 +16,9 @@ const issued = (clientId: string): AuditEvent => ({
 });
 const replayed = (clientId: string): AuditEvent => ({ event: 'request_replayed', clientId });
 const refused = (clientId: string, endpoint: string): AuditEvent => ({
-  ...{ event: 'client_authentication_failed', clientId, endpoint },
+  event: 'client_authentication_failed',
+  clientId,
+  endpoint,
 });
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -31,7 +33,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 }
 
 describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl }) => {
-  test('SL-09 keeps each event once, with time, parties, address, request and outcome', async () => {
+  test('SL-09 stores each event once, with time, parties, address, request and outcome', async () => {
     const { audit } = openIdentity(() => START);
     const clientId = 'complete';
     audit.record(
@@ -55,7 +57,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     ]);
   });
 
-  test('a thousand equal events of one origin are one entry with their number and times', async () => {
+  test('a thousand equal events of one origin share an entry with their number and times', async () => {
     let now = START + 10_000;
     const { audit } = openIdentity(() => now);
     const event = refused('flooding', 'one');
@@ -67,7 +69,9 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     const [entry, ...others] = await audit.read({ clientId: 'flooding', limit: 10 });
     expect(others).toEqual([]);
     expect(entry).toMatchObject({
-      ...{ event: 'client_authentication_failed', count: 1000, requestId: 'request-0' },
+      event: 'client_authentication_failed',
+      count: 1000,
+      requestId: 'request-0',
       at: new Date(START + 10_000).toISOString(),
       lastAt: new Date(START + 10_999).toISOString(),
     });
@@ -76,7 +80,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     ]);
   });
 
-  test('the count is stored while events go on, and a new entry begins after an hour', async () => {
+  test('the count is stored while events continue, and a new entry starts after an hour', async () => {
     let now = START + 20_000;
     const { audit } = openIdentity(() => now);
     const reader = openIdentity(() => now).audit;
@@ -95,7 +99,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     ['another endpoint', { endpoint: 'revoke' }, {}],
     ['another address', {}, { address: '192.0.2.2' }],
     ['another app', {}, { actor: 'gateway' }],
-  ])('events of %s are counted in an entry of their own', async (name, difference, from) => {
+  ])('events of %s are counted in a separate entry', async (name, difference, from) => {
     const { audit } = openIdentity(() => START + 30_000);
     const event = refused(`apart from ${name}`, 'token');
     audit.record(event, origin);
@@ -108,11 +112,12 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     );
   });
 
-  test('addresses of one network are one origin', async () => {
+  test('all addresses of a network are one origin', async () => {
     const { audit } = openIdentity();
     for (const address of ['2001:db8::1', '2001:db8::2']) {
       audit.record(refused('one-network', 'token'), {
-        ...{ ...origin, address },
+        ...origin,
+        address,
         addressGroup: '2001:db8::/56',
       });
     }
@@ -123,7 +128,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     );
   });
 
-  test('an origin that varies its failures gets a share of the trail, and a summary beyond it', async () => {
+  test('an origin that varies its failures gets a share of the trail, then a summary', async () => {
     const trails = [openIdentity().audit, openIdentity().audit];
     const flooder = { ...origin, address: '198.51.100.66' };
     for (let i = 0; i < 1000; i += 1) {
@@ -136,7 +141,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
       ({ address }) => address === flooder.address,
     );
     const summaries = entries?.filter(({ isSummary }) => isSummary === true) ?? [];
-    // 20,000 entries, of which half for 90 days: 111 a day, by both processes together.
+    // Half of 20,000 entries for 90 days: 111 per day, for both processes together.
     expect(entries?.length).toBe(111 + summaries.length);
     expect(summaries.length).toBeLessThanOrEqual(2);
     expect(summaries.reduce((sum, { count = 1 }) => sum + count, 0)).toBe(1000 - 111);
@@ -148,7 +153,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     expect(await trails[0]?.read({ clientId: 'somebody-else', limit: 10 })).toHaveLength(1);
   });
 
-  test('anonymous noise does not push out failures of known users, alerts, changes or sign-ins', async () => {
+  test('anonymous noise does not displace failures of known users, alerts, changes or sign-ins', async () => {
     const { audit } = openIdentity();
     const userId = 'precious';
     await audit.write({ event: 'user_changed', userId, change: 'added' }, { actor: 'cli' });
@@ -168,7 +173,10 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     }
     const kept = await audit.read({ userId, limit: 10 });
     expect(kept.map(({ severity }) => severity).sort()).toEqual([
-      ...['alert', 'info', 'notice', 'warning'],
+      'alert',
+      'info',
+      'notice',
+      'warning',
     ]);
     const noise = await audit.read({ severities: ['noise'], limit: 10_000 });
     expect(noise.length).toBe(5000);
@@ -191,7 +199,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     expect(severityOf(event)).toBe(severity);
   });
 
-  test('entries are dropped when they are older than the retention', async () => {
+  test('entries that are older than the retention time are dropped', async () => {
     let now = START + 100_000_000;
     const store = openStore();
     const kept = (clientId: string) => audit.read({ clientId, limit: 10 });
@@ -206,14 +214,14 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     expect(await longer.read({ clientId: 'retained', limit: 10 })).toHaveLength(1);
   });
 
-  test('a lonely event is stored within a moment, without a flush', async () => {
+  test('a single event is stored soon, without a flush', async () => {
     const identity = openIdentity();
     identity.audit.record(issued('lonely'), origin);
     await sleep(200);
     expect(await openIdentity().audit.read({ clientId: 'lonely', limit: 1 })).toHaveLength(1);
   });
 
-  test('filters by event, client, user and time, newest first over all trails', async () => {
+  test('filters by event, client, user and time, with the newest of all trails first', async () => {
     let now = START + 1_000_000;
     const { audit } = openIdentity(() => now);
     const clientId = 'filtered';
@@ -237,7 +245,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     expect(await kinds({ severities: ['info', 'noise'] })).toEqual(['token_issued']);
   });
 
-  test('a damaged line hides nothing else', async () => {
+  test('a damaged line does not hide other lines', async () => {
     const { audit, store } = openIdentity();
     await audit.write(replayed('damaged'), origin);
     await store.append('audit-trail:notice', '{"id":', 10_000);
@@ -246,7 +254,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     expect(await audit.read({ clientId: 'damaged', limit: 10 })).toHaveLength(2);
   });
 
-  test('recording never fails or waits: what cannot be stored is handed on; writing says so', async () => {
+  test('record never fails or waits but reports lost entries; write throws', async () => {
     const store = createStore(storeUrl());
     await store.close();
     const lost: AuditEntry[] = [];

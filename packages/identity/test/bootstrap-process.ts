@@ -1,4 +1,4 @@
-/** A process of its own for the tests: `node bootstrap-process.ts <store URL> <master key> <bootstrap file>`. */
+/** Run by tests: `node bootstrap-process.ts <store URL> <master key> <bootstrap file>`. */
 import { createStore } from '@gatehouse/store';
 import { loadBootstrap } from '../src/bootstrap/load-bootstrap.ts';
 import { applyBootstrap, openIdentity } from '../src/index.ts';

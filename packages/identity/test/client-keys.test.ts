@@ -7,7 +7,7 @@ const START = 1_800_000_000_000;
 const first = 'firstKey0123456789';
 const second = 'secondKey0123456789';
 
-describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
+describeOnBothEngines('rotation of secure keys', ({ openIdentity, storedText }) => {
   async function prepare() {
     let now = START;
     const identity = openIdentity(() => now);
@@ -18,19 +18,23 @@ describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
     const find = async () => {
       const found = await openIdentity().clients.find(clientId);
       if (found === undefined) {
-        throw new Error('The client is gone.');
+        throw new Error('The client does not exist.');
       }
       return found;
     };
     return {
-      ...{ identity, clients, client, clientId, find },
+      identity,
+      clients,
+      client,
+      clientId,
+      find,
       advance: (milliseconds: number) => {
         now += milliseconds;
       },
     };
   }
 
-  test('a new random key becomes the newest of two, each with its age and an id that is no secret', async () => {
+  test('a new random key becomes the newest of two, each with its age and a public id', async () => {
     const { clients, clientId, find, advance } = await prepare();
     advance(60_000);
     const { secureKey, keyId } = await clients.rotateKey(clientId, { replaceOldest: false });
@@ -46,7 +50,7 @@ describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
     expect(await storedText()).not.toContain(secureKey);
   });
 
-  test('a third key pushes out the oldest only when asked to', async () => {
+  test('a third key replaces the oldest only with replaceOldest', async () => {
     const { clients, clientId, find } = await prepare();
     const two = await clients.rotateKey(clientId, { replaceOldest: false });
     await expect(clients.rotateKey(clientId, { replaceOldest: false })).rejects.toThrow(
@@ -56,7 +60,7 @@ describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
     expect(clients.secureKeys(await find())).toEqual([three.secureKey, two.secureKey]);
   });
 
-  test('a key is removed by its id; the last one and an unknown one are not', async () => {
+  test('a key is removed by its id, but not the last one', async () => {
     const { clients, clientId, find } = await prepare();
     const { keyId } = await clients.rotateKey(clientId, { replaceOldest: false });
     await clients.removeKey(clientId, keyId);
@@ -66,7 +70,7 @@ describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
     await expect(clients.removeKey(clientId, last?.keyId ?? '')).rejects.toThrow('the only key');
   });
 
-  test('a removed or replaced key does not come back with a bootstrap file that still names it', async () => {
+  test('a bootstrap file cannot add a removed or replaced key again', async () => {
     const { clients, client, clientId, find } = await prepare();
     const { secureKey } = await clients.rotateKey(clientId, { replaceOldest: false });
     const old = clients.describeKeys(await find())[1]?.keyId ?? '';
@@ -80,7 +84,7 @@ describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
     expect(clients.secureKeys(await find())).toEqual([newest.secureKey, second]);
   });
 
-  test('what a key issued is valid while the key is active, and after it only if it is kept', async () => {
+  test('a token is valid while its key is active, and later only if it is kept', async () => {
     const { clients, clientId, find } = await prepare();
     const { keyId: newId } = await clients.rotateKey(clientId, { replaceOldest: false });
     const oldId = clients.secureKeyId(first);
@@ -107,13 +111,13 @@ describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
     const firstId = clients.secureKeyId(first);
     expect(rotated.replacedKeyId).toBe(firstId);
     expect(clients.isLiveKey(await find(), firstId)).toBe(kept);
-    // The bootstrap file pushes the older one out in the same way.
+    // A bootstrap file replaces the older key in the same way.
     await clients.save(client, second, { keepTokens });
     expect(clients.isLiveKey(await find(), secondId)).toBe(kept);
     expect(clients.isLiveKey(await find(), clients.secureKeyId(second))).toBe(true);
   });
 
-  test('a client that becomes public keeps no tokens of its keys', async () => {
+  test('a client that becomes public loses the tokens of its keys', async () => {
     const { clients, client, clientId, find } = await prepare();
     const { keyId } = await clients.rotateKey(clientId, { replaceOldest: false });
     await clients.removeKey(clientId, clients.secureKeyId(first), { keepTokens: true });
@@ -125,7 +129,7 @@ describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
     ]);
   });
 
-  test('a secret is identified by its key, and only of an enabled client', async () => {
+  test('a secret is identified by the id of its key, for enabled clients only', async () => {
     const { clients, client, clientId, find } = await prepare();
     const { secureKey, keyId } = await clients.rotateKey(clientId, { replaceOldest: false });
     const known = await find();
@@ -137,7 +141,7 @@ describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
     expect(clients.identifySecret(await find(), first)).toBeUndefined();
   });
 
-  test('records of the first version, without ages and ids, keep working and rotate', async () => {
+  test('keys of the first version, without ages and ids, are valid and can be rotated', async () => {
     const { clients, clientId, find, identity } = await prepare();
     const { secureKeyCreatedAt: _c, removedKeyIds: _r, keptKeyIds: _k, ...old } = await find();
     await identity.store.set(`client:${clientId}`, JSON.stringify(old));
@@ -149,7 +153,7 @@ describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
     expect(clients.secureKeys(await find())).toEqual([secureKey, first]);
   });
 
-  test('a public client and one that does not exist have nothing to rotate', async () => {
+  test('a public client and an unknown client have no keys to rotate', async () => {
     const { clients } = openIdentity();
     const client = newClient({ public: true });
     await clients.save(client);
@@ -157,11 +161,11 @@ describeOnBothEngines('secureKey rotation', ({ openIdentity, storedText }) => {
       'public client',
     );
     await expect(clients.rotateKey('nobody', { replaceOldest: true })).rejects.toThrow(
-      'There is no client nobody',
+      'The client nobody does not exist',
     );
   });
 
-  test('of rotations at once in several processes, none is lost and two keys are left', async () => {
+  test('concurrent rotations in several processes all succeed and leave two keys', async () => {
     const { clientId, find } = await prepare();
     const processes = Array.from({ length: 5 }, () => openIdentity());
     const rotated = await Promise.all(

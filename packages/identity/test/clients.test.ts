@@ -9,7 +9,7 @@ const [first, second, third] = ['1', '2', '3'].map(
 ) as [string, string, string];
 
 describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterKey }) => {
-  test('a client is found, by others too, as it was saved, and enabled when it is new', async () => {
+  test('every process finds a saved client, which is enabled if it is new', async () => {
     const { clients } = openIdentity();
     const client = newClient({ scopes: ['device:read', 'openid'], ipAllowList: ['10.0.0.0/8'] });
     const saved = await clients.save(client, first);
@@ -21,14 +21,14 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(await clients.find(randomUUID())).toBeUndefined();
   });
 
-  test('SG-38 a name is never a pattern or a way to another record', async () => {
+  test('SG-38 a client id is never a pattern or the key of another record', async () => {
     const { clients } = openIdentity();
     for (const name of ['__proto__', 'constructor', '*', '?', 'a\nb', '', '../clients', '\0']) {
       expect(await clients.find(name)).toBeUndefined();
     }
   });
 
-  test('a second key is active beside the first, a third pushes out the oldest', async () => {
+  test('a second key is active together with the first, a third replaces the oldest', async () => {
     const { clients } = openIdentity();
     const client = newClient();
     await clients.save(client, first);
@@ -42,7 +42,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(await clients.save(client)).toEqual(three);
   });
 
-  test('CA-11 CA-14 only an active key of an enabled client is right', async () => {
+  test('CA-11 CA-14 accepts only an active key of an enabled client', async () => {
     const { clients } = openIdentity();
     const client = newClient();
     const saved = await clients.save(client, first);
@@ -56,7 +56,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(clients.verifySecret(undefined, '')).toBe(false);
   });
 
-  test('CA-14 a change by another process counts within 50 ms', async () => {
+  test('CA-14 a change by another process takes effect within 50 ms', async () => {
     let time = Date.now();
     const gateway = openIdentity(() => time);
     const client = newClient();
@@ -67,7 +67,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect((await gateway.clients.find(client.clientId))?.enabled).toBe(false);
   });
 
-  test('saving anew revives nothing: a client stays disabled and not-before moves only forward', async () => {
+  test('saving undoes no revocation: a client stays disabled and its not-before never decreases', async () => {
     const { clients } = openIdentity();
     const client = newClient();
     await clients.save({ ...client, enabled: false, notBefore: 1_700_000_000 }, first);
@@ -76,7 +76,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(await clients.save({ ...client, enabled: true })).toMatchObject({ enabled: true });
   });
 
-  test('a client that becomes public loses its keys for good', async () => {
+  test('a client that becomes public loses its keys permanently', async () => {
     const { clients } = openIdentity();
     const client = newClient();
     await clients.save(client, first);
@@ -102,7 +102,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(await clients.find(client.clientId)).toBeUndefined();
   });
 
-  test('of changes by several processes at once none is lost', async () => {
+  test('concurrent changes by several processes are all saved', async () => {
     const client = newClient();
     const [one, two, three] = [openIdentity(), openIdentity(), openIdentity()];
     await one.clients.save(client, first);
@@ -116,7 +116,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(now && one.clients.secureKeys(now)).toEqual([second, first]);
   });
 
-  test('ten processes that rotate at once leave two keys, and whatever they saved opens', async () => {
+  test('ten processes that rotate together leave two keys, which can be decrypted', async () => {
     const client = newClient();
     const keys = Array.from({ length: 10 }, () => generateSecureKey());
     const identity = openIdentity();
@@ -129,7 +129,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     );
   });
 
-  test('a lock that a dead process left behind delays a change and does not stop it for good', async () => {
+  test('the lock of a process that died delays a change, but does not prevent it', async () => {
     const store = openStore();
     const client = newClient();
     await store.claim(`lock:client:${client.clientId}`, 'a process that died', 0.3);
@@ -144,7 +144,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     ['no object', 'null'],
     ['an array', '[]'],
     ['missing members', '{"clientId":"a"}'],
-  ])('CG-18 a damaged record, %s, is no client and is not overwritten', async (_name, text) => {
+  ])('CG-18 a damaged record, %s, is not a client and is not overwritten', async (_name, text) => {
     const identity = openIdentity();
     const client = newClient();
     await identity.store.set(`client:${client.clientId}`, text);
@@ -154,7 +154,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     );
   });
 
-  test('CG-18 a record without its not-before is no client: it would revive what was revoked', async () => {
+  test('CG-18 a record without a not-before is not a client, because that would undo revocations', async () => {
     const identity = openIdentity();
     const client = newClient();
     const { notBefore: _lost, ...damaged } = await identity.clients.save(client, first);
@@ -162,7 +162,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(await openIdentity().clients.find(client.clientId)).toBeUndefined();
   });
 
-  test('SL-02 a secureKey is nowhere readable at rest', async () => {
+  test('SL-02 the store contains no readable secure key', async () => {
     const { clients } = openIdentity();
     const secureKey = generateSecureKey();
     await clients.save(newClient(), secureKey);
@@ -170,7 +170,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(await storedText()).not.toContain(masterKey.toString('hex'));
   });
 
-  test('SL-02 a sealed key copied into the record of another client does not open there', async () => {
+  test('SL-02 an encrypted key cannot be decrypted in the record of another client', async () => {
     const { clients } = openIdentity();
     const victim = await clients.save(newClient(), first);
     const thief = { ...victim, clientId: randomUUID() };
@@ -178,7 +178,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(clients.verifySecret(thief, first)).toBe(false);
   });
 
-  test('CA-06 an unknown, a disabled and a known client cost the same', async () => {
+  test('CA-06 verification takes the same time for an unknown, a disabled and a known client', async () => {
     const { clients } = openIdentity();
     const known = await clients.save(newClient(), first);
     const disabled = await clients.save(newClient({ enabled: false }), first);
@@ -190,14 +190,14 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
       kinds.forEach((client, kind) => {
         const started = performance.now();
         clients.verifySecret(client, third);
-        // The first rounds warm the compiler up.
+        // The first rounds warm up the compiler.
         if (round >= 500) {
           samples[kind]?.push(performance.now() - started);
         }
       });
     }
     const medians = samples.map((times) => times.sort((a, b) => a - b)[times.length / 2] ?? 0);
-    // Measured within 2 %; opening the decoy's key at every call made it tenfold.
+    // Measured: within 2 %. Decrypting the key of a decoy in every call increased it tenfold.
     expect(Math.max(...medians) / Math.min(...medians)).toBeLessThan(1.5);
   });
 });

@@ -34,7 +34,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Starts both at once: each imports for longer than the other runs. */
+/** Starts both processes together. Each imports modules for longer than the other runs. */
 async function runTwice(script: string): Promise<readonly string[]> {
   const arguments_ = ['--input-type=module', '--eval', script];
   const runs = [1, 2].map(() =>
@@ -44,7 +44,7 @@ async function runTwice(script: string): Promise<readonly string[]> {
 }
 
 describe('the master key file', () => {
-  test('is made at the first start of an embedded store, mode 0600, and kept', () => {
+  test('is created at the first start of an embedded store with mode 0600, and reused', () => {
     const key = loadMasterKey(keyFile, true);
     expect(key).toHaveLength(32);
     expect(loadMasterKey(keyFile, true)).toEqual(key);
@@ -53,7 +53,7 @@ describe('the master key file', () => {
     expect(readFileSync(keyFile, 'utf8')).toBe(`${key.toString('hex')}\n`);
   });
 
-  test('is taken with or without white space, in any case, with any mode', () => {
+  test('is accepted with or without white space, in either case and with any mode', () => {
     writeFileSync(keyFile, ` ${hexadecimal.toUpperCase()}\r\n`);
     chmodSync(keyFile, 0o444);
     expect(loadMasterKey(keyFile, false).toString('hex')).toBe(hexadecimal);
@@ -66,15 +66,15 @@ describe('the master key file', () => {
     ['no hexadecimal', `${hexadecimal.slice(1)}x`],
     ['two keys', `${hexadecimal}\n${hexadecimal}`],
     ['full-width digits', '０'.repeat(64)],
-  ])('CF-07 that is malformed, %s, is refused without quoting it', (_name, content) => {
+  ])('CF-07 is rejected without quoting it if it is malformed: %s', (_name, content) => {
     writeFileSync(keyFile, content);
     expect(() => loadMasterKey(keyFile, true)).toThrow(
-      /^MASTER_KEY_FILE: names a file that does not hold 64 hexadecimal digits$/,
+      /^MASTER_KEY_FILE: names a file that does not contain 64 hexadecimal digits$/,
     );
     expect(readFileSync(keyFile, 'utf8')).toBe(content);
   });
 
-  test('CF-07 that is missing is not made for an operator, and its name is not quoted', () => {
+  test('CF-07 is not created if an operator named it, and the error does not quote its name', () => {
     const mistaken = join(directory, 'folder', hexadecimal);
     expect(() => loadMasterKey(mistaken, false)).toThrow(
       /^MASTER_KEY_FILE: names a file that does not exist$/,
@@ -94,7 +94,7 @@ describe('the identity settings', () => {
       AUDIT_RETENTION_DAYS: 90,
     }) as const;
 
-  test('are an embedded store with a key of its own when nothing is said', () => {
+  test('select an embedded store with a generated key by default', () => {
     expect(resolveIdentitySettings(variables())).toMatchObject({
       storeUrl: `sqlite:${join(directory, 'data', 'gatehouse.sqlite')}`,
       embedded: true,
@@ -103,7 +103,7 @@ describe('the identity settings', () => {
     expect(existsSync(join(directory, 'data', 'master.key'))).toBe(true);
   });
 
-  test('CF-01 need a key file as soon as a store is named, and make none', () => {
+  test('CF-01 require a key file if STORE_URL is set, and do not create it', () => {
     const named = { ...variables(), STORE_URL: 'redis://localhost' };
     expect(() => resolveIdentitySettings(named)).toThrow(
       'MASTER_KEY_FILE: is required when STORE_URL is set',
@@ -122,7 +122,7 @@ describe('the identity settings', () => {
 });
 
 describe('the demo', () => {
-  test('has random secrets in a file of mode 0600, the same at every start', () => {
+  test('has random secrets in a file with mode 0600, which every start reuses', () => {
     const demo = readOrCreateDemo(directory);
     expect(readOrCreateDemo(directory, 'http://localhost:1/other')).toEqual(demo);
     expect(statSync(join(directory, 'demo.json')).mode & 0o777).toBe(0o600);
@@ -136,7 +136,7 @@ describe('the demo', () => {
     expect(demoDefinition(demo).clients[0]).toMatchObject({ redirectUris: [demo.redirectUri] });
   });
 
-  test('is the same for two processes that start at once', async () => {
+  test('is the same for two processes that start together', async () => {
     const data = JSON.stringify(join(directory, 'data'));
     const outputs = await runTwice(`
       import { readOrCreateDemo } from '../src/index.ts';
@@ -146,15 +146,15 @@ describe('the demo', () => {
   });
 
   test.each(['', '{"secureKey":"marker"', '{"secureKey":"marker"}', 'null'])(
-    'CF-07 in a damaged file, %j, is refused without quoting it',
+    'CF-07 is rejected without quoting it if the file is damaged: %j',
     (content) => {
       writeFileSync(join(directory, 'demo.json'), content);
-      expect(() => readOrCreateDemo(directory)).toThrow(/^DATA_DIR: holds a damaged demo\.json/);
+      expect(() => readOrCreateDemo(directory)).toThrow(/^DATA_DIR: contains a damaged demo\.json/);
     },
   );
 });
 
-describe('what an app starts with', () => {
+describe('the bootstrap definition of an app', () => {
   const settings = (changes: Partial<BootstrapSettings> = {}): BootstrapSettings => ({
     bootstrapFile: undefined,
     dataDirectory: directory,
@@ -163,7 +163,7 @@ describe('what an app starts with', () => {
     ...changes,
   });
 
-  test('is the demo on an embedded store at a loopback address, and nothing elsewhere', () => {
+  test('is the demo for an embedded store at a loopback address, otherwise empty', () => {
     const production = settings({ publicUrl: 'https://auth.example' });
     expect(bootstrapDefinition(production)).toBeUndefined();
     expect(bootstrapDefinition(settings({ embedded: false }))).toBeUndefined();
@@ -171,7 +171,7 @@ describe('what an app starts with', () => {
     expect(bootstrapDefinition(settings())?.clients[0]?.clientId).toBe('demo');
   });
 
-  test('is the file where one is named', () => {
+  test('is the bootstrap file if it is set', () => {
     const bootstrapFile = join(directory, 'bootstrap.json');
     writeFileSync(bootstrapFile, '{"organizations":[{"id":"a","name":"A"}]}');
     expect(bootstrapDefinition(settings({ bootstrapFile }))).toEqual({
@@ -182,13 +182,13 @@ describe('what an app starts with', () => {
     expect(existsSync(join(directory, 'demo.json'))).toBe(false);
   });
 
-  test('SL-07 is a refusal where a public address would serve the store with the demo', () => {
+  test('SL-07 is an error if a public address would serve a store with the demo', () => {
     bootstrapDefinition(settings());
     const bootstrapFile = join(directory, 'bootstrap.json');
     writeFileSync(bootstrapFile, '{}');
     for (const file of [undefined, bootstrapFile]) {
       const production = settings({ publicUrl: 'https://auth.example', bootstrapFile: file });
-      expect(() => bootstrapDefinition(production)).toThrow(/^DATA_DIR: holds the demo client/);
+      expect(() => bootstrapDefinition(production)).toThrow(/^DATA_DIR: contains the demo client/);
     }
   });
 
@@ -203,7 +203,7 @@ describe('what an app starts with', () => {
     ['http://127.0.0.1.evil.example', false],
     ['http://0.0.0.0', false],
     ['http://10.0.0.1', false],
-  ])('takes %s for a loopback address: %s', (url, expected) => {
+  ])('treats %s as a loopback address: %s', (url, expected) => {
     expect(isLoopbackUrl(url)).toBe(expected);
   });
 });

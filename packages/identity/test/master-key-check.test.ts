@@ -7,14 +7,14 @@ import { assertMasterKeyFits, loadSigningKey, openIdentity } from '../src/index.
 import { newClient } from './on-both-engines.ts';
 
 const CANARY = 'master-key-canary';
-const refusal = /MASTER_KEY_FILE.*names another key than the one this store is sealed with/s;
+const refusal = /MASTER_KEY_FILE.*names a key that differs from the master key of this store/s;
 
 describe.each(storeEngines)('the check of the master key on %s', (engineName) => {
   const [right, other] = [randomBytes(32), randomBytes(32)];
   let engine: Awaited<ReturnType<typeof startStoreEngine>>;
   let stores: Store[];
 
-  /** As another process has it: over a connection of its own. */
+  /** Opens a separate connection, like another process. */
   function open(masterKey: Buffer) {
     const store = createStore(engine.storeUrl);
     stores.push(store);
@@ -32,7 +32,7 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
     await engine.stop();
   });
 
-  test('SL-02 an empty store belongs to the first key that opens it, and to no other one', async () => {
+  test('SL-02 an empty store belongs to the first key that opens it, and rejects all others', async () => {
     await check(right);
     await check(right);
     await expect(check(other)).rejects.toThrow(refusal);
@@ -40,7 +40,7 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
     expect(await engine.storedText()).not.toContain(right.toString('hex'));
   });
 
-  test('of many that start at once with two keys those with one are let in', async () => {
+  test('if processes start together with two keys, those with one of the keys succeed', async () => {
     const keys = Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? right : other));
     const outcomes = await Promise.allSettled(keys.map(check));
     const letIn = (key: Buffer) =>
@@ -55,7 +55,7 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
     ['authorization-server', 'RS256'],
     ['gateway', 'EdDSA'],
   ] as const)(
-    'a store of an earlier version is known by the key of the %s',
+    'the signing key of the %s identifies the master key of a store of an earlier version',
     async (purpose, algorithm) => {
       await loadSigningKey(purpose, algorithm, open(right));
       await expect(check(other)).rejects.toThrow(refusal);
@@ -66,7 +66,7 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
     },
   );
 
-  test('a store of an earlier version without signing keys is known by its clients', async () => {
+  test('the clients identify the master key of a store of an earlier version without signing keys', async () => {
     const { clients } = open(right);
     await clients.save(newClient({ public: true }));
     await clients.save(newClient(), 'a-secure-key-of-a-client');
@@ -76,14 +76,14 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
     expect(await canary()).toBeDefined();
   });
 
-  test('clients that a command sealed with another key keep out neither servers nor commands', async () => {
+  test('clients that a command encrypted with another key block neither servers nor commands', async () => {
     await loadSigningKey('gateway', 'EdDSA', open(right));
     await open(other).clients.save(newClient(), 'a-secure-key-of-a-client');
     await check(right);
     await expect(check(other)).rejects.toThrow(refusal);
   });
 
-  test('signing keys that do not open are damaged, not a reason to refuse a key that fits', async () => {
+  test('damaged signing keys are no reason to reject the right master key', async () => {
     await check(right);
     await loadSigningKey('gateway', 'EdDSA', open(other));
     await check(right);
@@ -93,14 +93,14 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
     await expect(check(other)).rejects.toThrow(refusal);
   });
 
-  test('a canary that was altered or moved opens for no key', async () => {
+  test('a canary that was changed or moved matches no key', async () => {
     const { store, sealer } = open(right);
     await store.set(CANARY, sealer.seal('The master key fits.', 'elsewhere'));
     await expect(check(right)).rejects.toThrow(refusal);
   });
 });
 
-test('RD-01 a store that is away is no other master key', async () => {
+test('RD-01 an unavailable store is not reported as a different master key', async () => {
   const store = createStore(`redis://127.0.0.1:${await freePort()}`);
   const identity = openIdentity({ store, masterKey: randomBytes(32) });
   await expect(assertMasterKeyFits(identity)).rejects.toBeInstanceOf(StoreUnavailableError);

@@ -8,13 +8,15 @@ export interface EngineSubject {
   readonly masterKey: Buffer;
   storeUrl(): string;
   storedText(): Promise<string>;
-  /** A connection of its own, closed after the test. */
+  /** Opens a separate connection, which is closed after the test. */
   openStore(): Store;
-  /** Over a connection of its own, as another process has it. */
+  /** Opens a separate connection, like another process. */
   openIdentity(now?: () => number): Identity;
 }
 
-/** The suite on SQLite and on Redis, each with a store of its own; tests use fresh names. */
+/**
+ * Runs the suite on SQLite and on Redis. All tests of an engine share a store, so names are random.
+ */
 export function describeOnBothEngines(title: string, suite: (subject: EngineSubject) => void) {
   describe.each(storeEngines)(`${title} on %s`, (name) => {
     const masterKey = randomBytes(32);
@@ -55,7 +57,7 @@ export function describeOnBothEngines(title: string, suite: (subject: EngineSubj
   });
 }
 
-/** A client with a name nobody else has. */
+/** A client with a random id. */
 export function newClient(changes: Partial<NewClient> = {}): NewClient {
   return {
     clientId: randomUUID(),

@@ -9,7 +9,7 @@ const RIGHT = 'the password of before';
 const { memory, passes, parallelism } = passwordHashCost;
 const today = `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$`;
 
-/** A user whose password was hashed when hashing was cheaper. */
+/** A user whose password was hashed with a lower cost. */
 async function userOfBefore({ users, store }: Identity) {
   const username = randomUUID();
   const made = await users.ensure({ username, password: RIGHT, name: 'Alice', orgId: 'org-1' });
@@ -18,8 +18,8 @@ async function userOfBefore({ users, store }: Identity) {
   return { ...made, passwordHash };
 }
 
-describeOnBothEngines('a password hash of another cost', ({ openIdentity }) => {
-  test('is replaced when its user signs in, by every process', async () => {
+describeOnBothEngines('a password hash with another cost', ({ openIdentity }) => {
+  test('is replaced in every process when the user signs in', async () => {
     const user = await userOfBefore(openIdentity());
     const { users } = openIdentity();
     const signedIn = await users.verify(user.username, RIGHT);
@@ -29,14 +29,14 @@ describeOnBothEngines('a password hash of another cost', ({ openIdentity }) => {
     expect(await again.verify(user.username, 'another password')).toBeUndefined();
   });
 
-  test('stays when the password is wrong', async () => {
+  test('does not change if the password is wrong', async () => {
     const identity = openIdentity();
     const user = await userOfBefore(identity);
     expect(await identity.users.verify(user.username, 'another password')).toBeUndefined();
     expect((await openIdentity().users.find(user.userId))?.passwordHash).toBe(user.passwordHash);
   });
 
-  test('does not keep sign-ins at once from succeeding', async () => {
+  test('does not prevent concurrent sign-ins', async () => {
     const user = await userOfBefore(openIdentity());
     const processes = Array.from({ length: 4 }, () => openIdentity().users);
     const signedIn = await Promise.all(
@@ -45,7 +45,7 @@ describeOnBothEngines('a password hash of another cost', ({ openIdentity }) => {
     expect(signedIn.map((each) => each?.userId)).toEqual(Array(4).fill(user.userId));
   });
 
-  test('never undoes a password change or an end of sessions that comes between', async () => {
+  test('never undoes a concurrent change of the password or sign-out', async () => {
     for (let round = 0; round < 10; round += 1) {
       const user = await userOfBefore(openIdentity());
       const passwordHash = await hashPassword('the changed password');
@@ -56,9 +56,10 @@ describeOnBothEngines('a password hash of another cost', ({ openIdentity }) => {
       ]);
       expect(await openIdentity().users.find(user.userId)).toEqual({
         ...user,
-        ...{ passwordHash, notBefore },
+        passwordHash,
+        notBefore,
       });
-      // A sign-in that came first is older than the not-before, and so void.
+      // A sign-in before that is older than the not-before, and therefore invalid.
       expect(signedIn?.notBefore ?? 0).toBe(0);
     }
   });

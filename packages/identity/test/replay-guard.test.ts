@@ -20,13 +20,13 @@ function newUse(changes: Partial<SignatureUse> = {}): SignatureUse {
 describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
   const guard = () => openIdentity().replayGuard;
 
-  test('SG-17 a query-signed request may come again, unchanged, at any gateway', async () => {
+  test('SG-17 a request with a signed query can be repeated unchanged at any gateway', async () => {
     const use = newUse();
     expect(await guard().bind(use)).toBe('accepted');
     expect(await guard().bind(use)).toBe('accepted');
   });
 
-  test('SG-17 a body-signed request may not, not even at another gateway', async () => {
+  test('SG-17 a request with a signed body cannot be repeated at any gateway', async () => {
     const use = newUse({ method: 'POST', repeatable: false });
     expect(await guard().bind(use)).toBe('accepted');
     expect(await guard().bind(use)).toBe('replayed');
@@ -43,7 +43,7 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
   });
 
   test.each(['POST', 'DELETE', 'HEAD', 'OPTIONS'])(
-    'SG-20 the signature of a GET is not one of a %s',
+    'SG-20 the signature of a GET is rejected for %s',
     async (method) => {
       const use = newUse();
       const { bind } = guard();
@@ -52,21 +52,21 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     },
   );
 
-  test('SG-20 the signature of a POST with an empty body is not one of a GET', async () => {
+  test('SG-20 the signature of a POST with an empty body is rejected for GET', async () => {
     const use = newUse({ method: 'POST', repeatable: false });
     const { bind } = guard();
     expect(await bind(use)).toBe('accepted');
     expect(await bind({ ...use, method: 'GET', repeatable: true })).toBe('replayed');
   });
 
-  test('SG-12 SG-17 upper and lower case digits are one signature', async () => {
+  test('SG-12 SG-17 digits in upper and lower case are the same signature', async () => {
     const use = newUse({ signature: `abcdef${randomUUID()}`, repeatable: false });
     const { bind } = guard();
     expect(await bind(use)).toBe('accepted');
     expect(await bind({ ...use, signature: use.signature.toUpperCase() })).toBe('replayed');
   });
 
-  test('SG-19 a nonce is used up once, whatever it comes with, and in its own case', async () => {
+  test('SG-19 a nonce can be used once, for any request, and is case-sensitive', async () => {
     const use = newUse({ nonce: `Nonce-${randomUUID()}`, repeatable: false });
     const { bind } = guard();
     expect(await bind(use)).toBe('accepted');
@@ -76,7 +76,7 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     expect(await bind({ ...use, clientId: randomUUID() })).toBe('accepted');
   });
 
-  test('SG-19 a nonce is no signature: neither uses the other up', async () => {
+  test('SG-19 a nonce and an equal signature are independent', async () => {
     const text = randomUUID().replaceAll('-', '');
     const use = newUse({ signature: text, repeatable: false });
     const { bind } = guard();
@@ -84,20 +84,20 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     expect(await bind(use)).toBe('accepted');
   });
 
-  test('SG-19 SL-01 a nonce is nowhere readable at rest', async () => {
+  test('SG-19 SL-01 the store contains no readable nonce', async () => {
     const nonce = randomUUID();
     await guard().bind(newUse({ nonce }));
     expect(await storedText()).not.toContain(nonce);
   });
 
-  test('SG-33 a signature of version 1 is used up for every client: two may have the same key', async () => {
+  test('SG-33 a version 1 signature is used for all clients, because two may have the same key', async () => {
     const use = newUse({ repeatable: false });
     const { bind } = guard();
     expect(await bind(use)).toBe('accepted');
     expect(await bind({ ...use, clientId: randomUUID() })).toBe('replayed');
   });
 
-  test('SG-17 of 50 uses of a body-signed request at once exactly one is accepted', async () => {
+  test('SG-17 exactly one of 50 concurrent uses of a signed body is accepted', async () => {
     const use = newUse({ method: 'POST', repeatable: false });
     const guards = [guard(), guard()];
     const outcomes = await Promise.all(
@@ -107,7 +107,7 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     expect(outcomes.filter((outcome) => outcome === 'replayed')).toHaveLength(49);
   });
 
-  test('SG-18 of 50 uses at once for two paths one path is accepted', async () => {
+  test('SG-18 only one path is accepted in 50 concurrent uses for two paths', async () => {
     const use = newUse();
     const { bind } = guard();
     const targets = Array.from({ length: 50 }, (_, i) => `/path-${i % 2}`);
@@ -116,7 +116,7 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     expect(accepted.size).toBe(1);
   });
 
-  test('RD-17 a use is remembered longer than any gateway takes the timestamp, clocks being off', async () => {
+  test('RD-17 a use is stored longer than any gateway with a wrong clock accepts the timestamp', async () => {
     const gatewayAhead = openIdentity(() => Date.now() + 30_000).replayGuard;
     const use = newUse({ repeatable: false, liveUntil: Date.now() });
     expect(await gatewayAhead.bind(use)).toBe('accepted');
@@ -124,19 +124,19 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     expect(await gatewayBehind.bind(use)).toBe('replayed');
   });
 
-  test('a use whose time is over is remembered all the same', async () => {
+  test('a use after the end of its lifetime is also stored', async () => {
     const use = newUse({ repeatable: false, liveUntil: Date.now() - 3_600_000 });
     expect(await guard().bind(use)).toBe('accepted');
     expect(await guard().bind(use)).toBe('replayed');
   });
 
-  test('SG-41 a store that is away is an error, never accepted', async () => {
+  test('SG-41 an unavailable store is an error, and nothing is accepted', async () => {
     const identity = openIdentity();
     await identity.store.close();
     await expect(identity.replayGuard.bind(newUse())).rejects.toBeInstanceOf(StoreUnavailableError);
   });
 
-  test('SL-01 a signature is nowhere readable at rest', async () => {
+  test('SL-01 the store contains no readable signature', async () => {
     const use = newUse();
     await guard().bind(use);
     const text = await storedText();

@@ -21,7 +21,10 @@ describeOnBothEngines('revocation by operators', ({ openIdentity, openStore }) =
     await operator.store.delete(['not-before']);
     const { clientId } = await operator.clients.save(newClient());
     const { userId } = await operator.users.ensure({
-      ...{ username: randomUUID(), password: 'some password', name: 'A', orgId: 'org-1' },
+      username: randomUUID(),
+      password: 'some password',
+      name: 'A',
+      orgId: 'org-1',
     });
     const issue = async (kind: string, members: object = {}) => {
       const value = randomUUID();
@@ -38,7 +41,7 @@ describeOnBothEngines('revocation by operators', ({ openIdentity, openStore }) =
   }
 
   test.each(['client', 'user', 'everything'] as const)(
-    'RD-20 G1 what was issued before the not-before of %s is refused 50 ms later elsewhere, and what comes later is not',
+    'RD-20 G1 other processes reject credentials from before the not-before of %s after 50 ms, but accept newer ones',
     async (what) => {
       const { operator, clientId, userId, issue, isAlive, advance } = await prepare();
       const before = await issue('AccessToken', { accountId: userId });
@@ -50,7 +53,7 @@ describeOnBothEngines('revocation by operators', ({ openIdentity, openStore }) =
       }[what]();
       advance(50);
       expect(await isAlive(before)).toBe(false);
-      // A request in flight may still issue within the same second or the next.
+      // A request that is being served may still issue within the same second or the next.
       advance(500);
       expect(await isAlive(await issue('AccessToken', { accountId: userId }))).toBe(false);
       advance(1000);
@@ -59,18 +62,22 @@ describeOnBothEngines('revocation by operators', ({ openIdentity, openStore }) =
     },
   );
 
-  test('revoking one client leaves others alone', async () => {
+  test('revoking a client does not affect others', async () => {
     const { operator, issue, isAlive, advance } = await prepare();
     const token = await issue('ClientCredentials');
     const other = await operator.clients.save(newClient());
     await operator.revocations.client(other.clientId);
     advance(50);
     expect(await isAlive(token)).toBe(true);
-    await expect(operator.revocations.client('nobody')).rejects.toThrow('There is no client');
-    await expect(operator.revocations.user('nobody')).rejects.toThrow('There is no user');
+    await expect(operator.revocations.client('nobody')).rejects.toThrow(
+      'The client nobody does not exist',
+    );
+    await expect(operator.revocations.user('nobody')).rejects.toThrow(
+      'The user nobody does not exist',
+    );
   });
 
-  test('a not-before never moves back, and a damaged one opens nothing', async () => {
+  test('a not-before never decreases, and a damaged one revokes everything', async () => {
     const { operator, issue, isAlive, advance } = await prepare();
     advance(10_000_000);
     await operator.revocations.everything();
@@ -89,7 +96,7 @@ describeOnBothEngines('revocation by operators', ({ openIdentity, openStore }) =
     expect(await isAlive(await issue('ClientCredentials'))).toBe(true);
   });
 
-  test('a token is revoked by its value, with everything of its grant', async () => {
+  test('a token is revoked by its value, together with its grant', async () => {
     const { operator, server, clientId, userId, issue, isAlive } = await prepare();
     const grantId = randomUUID();
     const members = { accountId: userId, grantId };
@@ -114,7 +121,7 @@ describeOnBothEngines('revocation by operators', ({ openIdentity, openStore }) =
     expect(await operator.revocations.token(refresh)).toBeUndefined();
   });
 
-  test('a token without a grant is revoked alone; one that never was is said to be unknown', async () => {
+  test('a token without a grant is revoked alone, and an unknown token is reported as unknown', async () => {
     const { operator, issue, isAlive } = await prepare();
     const [one, two] = [await issue('ClientCredentials'), await issue('ClientCredentials')];
     expect(await operator.revocations.token(one)).toMatchObject({ kind: 'ClientCredentials' });
@@ -123,7 +130,7 @@ describeOnBothEngines('revocation by operators', ({ openIdentity, openStore }) =
     expect(await operator.revocations.token('')).toBeUndefined();
   });
 
-  test('G1 a token of Method B is revoked by its value, and by every not-before', async () => {
+  test('G1 an X-Access-Token is revoked by its value and by every not-before', async () => {
     const { operator, server, clientId, advance } = await prepare();
     await operator.clients.save(newClient({ clientId }), 'someKey0123456789');
     const now = () => START;
@@ -139,7 +146,7 @@ describeOnBothEngines('revocation by operators', ({ openIdentity, openStore }) =
     expect(await verify(two)).toBeUndefined();
   });
 
-  test('all clients, users and organisations can be listed', async () => {
+  test('all clients, users and organizations can be listed', async () => {
     const { operator, clientId, userId } = await prepare();
     await operator.organizations.save({ id: 'listed', name: 'Listed' });
     expect((await operator.clients.list()).map((each) => each.clientId)).toContain(clientId);

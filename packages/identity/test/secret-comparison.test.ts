@@ -19,18 +19,18 @@ describe('findMatchingSecret', () => {
     ['nothing', ''],
     ['another case', 'First-secret-key'],
     ['both in one', 'first-secret-keysecond-secret-key'],
-  ])('refuses %s', (_name, presented) => {
+  ])('rejects %s', (_name, presented) => {
     expect(findMatchingSecret(presented, secrets)).toBe(-1);
   });
 
-  test('takes nothing where there is no secret', () => {
+  test('rejects everything if there is no secret', () => {
     expect(findMatchingSecret('', [])).toBe(-1);
     expect(findMatchingSecret('first-secret-key', [])).toBe(-1);
   });
 });
 
-describe('generated names', () => {
-  test('a secureKey is 32 letters and digits, each as likely as the other', () => {
+describe('generated values', () => {
+  test('a secure key has 32 letters and digits of equal probability', () => {
     const keys = Array.from({ length: 500 }, () => generateSecureKey());
     expect(new Set(keys).size).toBe(500);
     expect(keys.every((key) => /^[A-Za-z0-9]{32}$/.test(key))).toBe(true);
@@ -39,13 +39,13 @@ describe('generated names', () => {
       counts.set(letter, (counts.get(letter) ?? 0) + 1);
     }
     expect(counts.size).toBe(62);
-    // 16,000 letters, 258 of each expected, standard deviation 16.
+    // 16,000 characters, 258 of each expected, with a standard deviation of 16.
     expect(Math.min(...counts.values())).toBeGreaterThan(160);
     expect(Math.max(...counts.values())).toBeLessThan(360);
     expect(keys.map((key) => secureKeyProblem(key)).filter(Boolean)).toEqual([]);
   });
 
-  test('an id is 32 hexadecimal digits', () => {
+  test('an id has 32 hexadecimal digits', () => {
     expect(generateId()).toMatch(/^[0-9a-f]{32}$/);
     expect(generateId()).not.toBe(generateId());
   });

@@ -33,7 +33,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     });
   const kids = (keys: readonly SigningKey[]) => keys.map(({ kid }) => kid);
 
-  test('a key gets a successor, which is published before it signs; it goes when its tokens are dead', async () => {
+  test('a key gets a successor, which is published before it signs, and is deleted after its tokens expire', async () => {
     const first = (await load()).current;
     now += 90 * DAY - 1;
     expect(kids((await load()).all)).toEqual([first.kid]);
@@ -57,11 +57,14 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     expect(kids((await load()).all)).toEqual([second]);
   });
 
-  test('a process that has keys stops signing when their record is damaged, and replaces nothing', async () => {
+  test('a process with cached keys stops signing if their record is damaged, and does not replace it', async () => {
     const { store, ...identity } = openIdentity();
     const reported: string[] = [];
     const kept = keepSigningKeys('gateway', 'EdDSA', {
-      ...{ ...identity, store, now: clock, policy },
+      ...identity,
+      store,
+      now: clock,
+      policy,
       onDamagedRecord: (kind) => reported.push(kind),
     });
     const { kid } = await kept.current();
@@ -71,7 +74,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     now += 2 * MINUTE;
     await expect(kept.current()).rejects.toBeInstanceOf(StoreUnavailableError);
     await expect(kept.current()).rejects.toMatchObject({
-      reason: expect.stringContaining(`${RECORD} in the store does not open`),
+      reason: expect.stringContaining(`${RECORD} in the store cannot be decrypted`),
     });
     expect(await store.get(RECORD)).toBe(damaged);
     expect(new Set(reported)).toEqual(new Set(['signing key']));
@@ -83,12 +86,12 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     expect((await kept.current()).kid).not.toBe(kid);
   });
 
-  test('a token signed in the last moment of a key verifies until it is dead, by whoever reads the set', async () => {
+  test('every verifier accepts a token that was signed in the last moment of a key until it expires', async () => {
     const kept = keepSigningKeys('gateway', 'EdDSA', { ...openIdentity(), now: clock, policy });
     await kept.load();
     now += 90 * DAY;
     await kept.load();
-    // A process reads anew once a minute: it may sign with the old key for that long.
+    // A process reads the keys once per minute, so it can sign with the old key for that long.
     now += 10 * MINUTE + MINUTE - 1;
     const seconds = Math.floor(now / 1000);
     const { kid, privateKey } = await keepSigningKeys('gateway', 'EdDSA', {
@@ -118,7 +121,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     await expect(verify()).rejects.toThrow('no applicable key');
   });
 
-  test('20 rotations at once over many connections make one new key', async () => {
+  test('20 concurrent rotations over many connections create one key', async () => {
     await load();
     now += 90 * DAY;
     const made: string[] = [];
@@ -130,7 +133,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     expect(made).toEqual([loaded[0]?.all[1]?.kid]);
   });
 
-  test('a key of the first version, stored without its age, is kept and starts to age', async () => {
+  test('a key of the first version, stored without its age, is kept, and its age starts now', async () => {
     const { sealer, store } = openIdentity();
     const { current } = await load();
     const { kid, alg: _alg, use: _use, ...jwk } = current.privateJwk as Record<string, unknown>;
@@ -140,7 +143,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     expect((await load()).all).toHaveLength(2);
   });
 
-  test('a running process notices within a minute, and lives on with its keys while the store is away', async () => {
+  test('a process loads new keys within a minute, and uses its last keys while the store is unavailable', async () => {
     const identity = openIdentity();
     let isAway = false;
     const store: Store = new Proxy(identity.store, {
@@ -176,7 +179,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     expect((await kept.current()).kid).not.toBe(kid);
   });
 
-  test('IR-09 SL-02 no rotation publishes or stores a private member', async () => {
+  test('IR-09 SL-02 a rotation never publishes or stores a readable private member', async () => {
     const { current } = await load();
     now += 90 * DAY;
     const kept = keepSigningKeys('gateway', 'EdDSA', { ...openIdentity(), now: clock, policy });

@@ -7,7 +7,7 @@ import { createSealer } from '../src/secrets/seal.ts';
 import { describeOnBothEngines } from './on-both-engines.ts';
 
 describeOnBothEngines('signing keys', ({ openIdentity, openStore, storedText }) => {
-  test('20 first starts at once over two connections make one key', async () => {
+  test('20 concurrent first starts over two connections create one key', async () => {
     const identities = [openIdentity(), openIdentity()];
     const keys = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
@@ -21,7 +21,7 @@ describeOnBothEngines('signing keys', ({ openIdentity, openStore, storedText }) 
   });
 
   test.each(['EdDSA', 'RS256'] as const)(
-    'a key for %s has the thumbprint of RFC 7638 and signs',
+    'a key for %s has the thumbprint of RFC 7638 and can sign',
     async (algorithm) => {
       const key = await loadSigningKey('authorization-server', algorithm, openIdentity());
       expect(key.kid).toBe(await calculateJwkThumbprint(key.publicJwk as JWK));
@@ -42,7 +42,7 @@ describeOnBothEngines('signing keys', ({ openIdentity, openStore, storedText }) 
     }
   });
 
-  test('every purpose and algorithm has a key of its own', async () => {
+  test('every purpose and algorithm has a separate key', async () => {
     const identity = openIdentity();
     const keys = await Promise.all([
       loadSigningKey('authorization-server', 'EdDSA', identity),
@@ -52,7 +52,7 @@ describeOnBothEngines('signing keys', ({ openIdentity, openStore, storedText }) 
     expect(new Set(keys.map((key) => key.kid)).size).toBe(3);
   });
 
-  test('SL-02 a private key is nowhere readable at rest, and opens with no other master key', async () => {
+  test('SL-02 the store contains no readable private key, and another master key cannot decrypt it', async () => {
     const { privateJwk } = await loadSigningKey('gateway', 'EdDSA', openIdentity());
     expect(await storedText()).not.toContain(String(privateJwk.d));
     const stranger = { store: openStore(), sealer: createSealer(randomBytes(32)) };
@@ -62,7 +62,7 @@ describeOnBothEngines('signing keys', ({ openIdentity, openStore, storedText }) 
     });
   });
 
-  test('a sealed key copied to another purpose does not open there', async () => {
+  test('an encrypted key cannot be decrypted for another purpose', async () => {
     const identity = openIdentity();
     await loadSigningKey('gateway', 'EdDSA', identity);
     const sealed = (await identity.store.get('signing-key:gateway:EdDSA')) ?? '';

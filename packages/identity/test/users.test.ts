@@ -9,7 +9,7 @@ function newUser(username: string = randomUUID()) {
   return { username, password: 'first password', name: 'Alice', orgId: 'org-1' };
 }
 
-/** As a page where a person changes the password will do it. */
+/** Changes the password like the account page. */
 async function changeOwnPassword(identity: Identity, username: string): Promise<void> {
   const user = await identity.users.findByUsername(username);
   const other = await identity.users.ensure({ ...newUser(), password: 'own password' });
@@ -31,14 +31,14 @@ describe('PW-09 the canonical form of a username', () => {
     expect(canonicalUsername(canonical)).toBe(canonical);
   });
 
-  test('keeps apart what does not look alike', () => {
+  test('keeps different usernames different', () => {
     const names = ['alice', 'alice.', 'alice ', 'al\u0131ce', 'аlice'];
     expect(new Set(names.map(canonicalUsername)).size).toBe(names.length);
   });
 });
 
 describeOnBothEngines('users', ({ openIdentity, storedText }) => {
-  test('PW-09 a user signs in by every spelling of the name, and only with the password', async () => {
+  test('PW-09 a user signs in with every spelling of the name, but only with the right password', async () => {
     const { users } = openIdentity();
     const tail = randomUUID();
     const user = await users.ensure(newUser(`Zoé-${tail}`));
@@ -51,7 +51,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await users.find(user.userId)).toEqual(user);
   });
 
-  test('ensuring the same user again changes nothing', async () => {
+  test('ensuring the same user twice changes nothing', async () => {
     const wanted = newUser();
     const user = await openIdentity().users.ensure(wanted);
     expect(await openIdentity().users.ensure(wanted)).toEqual(user);
@@ -62,7 +62,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     });
   });
 
-  test('a password that is changed in the file replaces the old one', async () => {
+  test('a new password in the bootstrap file replaces the old one', async () => {
     const { users } = openIdentity();
     const wanted = newUser();
     const user = await users.ensure(wanted);
@@ -72,7 +72,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await users.verify(wanted.username, 'second password')).toEqual(changed);
   });
 
-  test('a password of the person’s own survives a restart, until the file says another', async () => {
+  test('a password that the user changed survives a restart until the bootstrap file changes', async () => {
     const identity = openIdentity();
     const wanted = newUser();
     await identity.users.ensure(wanted);
@@ -88,7 +88,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await restarted.users.verify(wanted.username, 'from the file')).toBeDefined();
   });
 
-  test('a disabled user is refused, and stays disabled when the file does not say', async () => {
+  test('a disabled user is rejected, and stays disabled if the bootstrap file does not set it', async () => {
     const { users } = openIdentity();
     const wanted = newUser();
     await users.ensure({ ...wanted, enabled: false });
@@ -113,7 +113,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await signingIn).toBeUndefined();
   });
 
-  test('a not-before of a user never moves back, whoever saves an older record', async () => {
+  test('the not-before of a user never decreases, even if an older record is saved', async () => {
     const { users } = openIdentity();
     const { userId } = await users.ensure(newUser());
     await users.update(userId, (user) => ({ ...user, notBefore: 2_000 }));
@@ -121,7 +121,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await users.find(userId)).toMatchObject({ notBefore: 2_000 });
   });
 
-  test('PW-02 an unknown, a disabled and a wrong sign-in cost one hash each', async () => {
+  test('PW-02 unknown users, disabled users and wrong passwords cost one hash each', async () => {
     const { users } = openIdentity();
     const [known, disabled] = [newUser(), newUser()];
     await users.ensure(known);
@@ -139,19 +139,19 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
         samples[kind]?.push(performance.now() - started);
       }
     }
-    // The fastest of each kind: what a busy machine adds to single ones does not count.
+    // Compares the fastest of each kind, because a busy machine delays single ones.
     const fastest = samples.map((times) => Math.min(...times));
     expect(Math.min(...fastest)).toBeGreaterThan(Math.max(...fastest) / 2);
   });
 
-  test('PW-08 a password over the limit is refused without looking anybody up', async () => {
+  test('PW-08 a password that is too long is rejected without looking up the user', async () => {
     const identity = openIdentity();
     await identity.store.close();
     const tooLong = 'a'.repeat(MAXIMUM_PASSWORD_BYTES + 1);
     expect(await identity.users.verify('anybody', tooLong)).toBeUndefined();
   });
 
-  test('processes that make one user at once make one', async () => {
+  test('processes that create the same user together create one user', async () => {
     const wanted = newUser();
     const made = await Promise.all(
       Array.from({ length: 5 }, () => openIdentity().users.ensure(wanted)),
@@ -161,7 +161,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await openIdentity().users.verify(wanted.username, wanted.password)).toBeDefined();
   });
 
-  test('CG-15 a revocation by another process is not undone by a restart', async () => {
+  test('CG-15 a restart does not undo a revocation by another process', async () => {
     const identity = openIdentity();
     const wanted = newUser();
     const user = await identity.users.ensure(wanted);
@@ -173,7 +173,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await identity.users.ensure(wanted)).toMatchObject({ notBefore: 1_700_000_000 });
   });
 
-  test('CG-18 a damaged record is no user', async () => {
+  test('CG-18 a damaged record is not a user', async () => {
     const identity = openIdentity();
     const wanted = newUser();
     const user = await identity.users.ensure(wanted);
@@ -187,7 +187,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await openIdentity().users.verify(wanted.username, wanted.password)).toBeUndefined();
   });
 
-  test('SL-01 a password is nowhere readable at rest', async () => {
+  test('SL-01 the store contains no readable password', async () => {
     const wanted = { ...newUser(), password: `marker-${randomUUID()}` };
     await openIdentity().users.ensure(wanted);
     expect(await storedText()).not.toContain(wanted.password);

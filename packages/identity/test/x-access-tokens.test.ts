@@ -3,10 +3,10 @@ import { expect, test } from '@jest/globals';
 import { accessTokenKey, createXAccessTokens } from '../src/index.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
-/** Half a second past a full one. Indexes end by the store's own clock, so that it must be about now. */
+/** Half a second after a whole one. Must be near the present, because the store expires indexes. */
 const START = Math.floor(Date.now() / 1000) * 1000 + 500;
 
-describeOnBothEngines('tokens of Method B', ({ openIdentity, openStore, storedText }) => {
+describeOnBothEngines('X-Access-Tokens', ({ openIdentity, openStore, storedText }) => {
   async function prepare(maximumLiveTokens = 1000) {
     let now = START;
     const identity = openIdentity(() => now);
@@ -17,14 +17,17 @@ describeOnBothEngines('tokens of Method B', ({ openIdentity, openStore, storedTe
     );
     const tokens = createXAccessTokens({ ...identity, now: () => now, maximumLiveTokens });
     return {
-      ...{ identity, client, secureKey, tokens },
+      identity,
+      client,
+      secureKey,
+      tokens,
       advance: (milliseconds: number) => {
         now += milliseconds;
       },
     };
   }
 
-  test('a token speaks for its client, with its device scopes and no others', async () => {
+  test('a token identifies its client and has only its device scopes', async () => {
     const { client, tokens } = await prepare();
     expect(await tokens.verify(await tokens.issue(client, 60))).toEqual({
       clientId: client.clientId,
@@ -35,7 +38,7 @@ describeOnBothEngines('tokens of Method B', ({ openIdentity, openStore, storedTe
     });
   });
 
-  test('AT-03 a token lives until its last second and not longer', async () => {
+  test('AT-03 a token is valid until the end of its lifetime', async () => {
     const { client, tokens, advance } = await prepare();
     const token = await tokens.issue(client, 60);
     advance(59_000);
@@ -44,7 +47,7 @@ describeOnBothEngines('tokens of Method B', ({ openIdentity, openStore, storedTe
     expect(await tokens.verify(token)).toBeUndefined();
   });
 
-  test('AT-08 neither kind of token is found as the other one', async () => {
+  test('AT-08 neither kind of token is accepted as the other', async () => {
     const { identity, client, tokens } = await prepare();
     const token = await tokens.issue(client, 60);
     expect(await identity.verifyAccessToken(token)).toBeUndefined();
@@ -54,7 +57,7 @@ describeOnBothEngines('tokens of Method B', ({ openIdentity, openStore, storedTe
       JSON.stringify(record),
     );
     expect(await tokens.verify('bearer')).toBeUndefined();
-    // Not even where its record lies under the other one's key.
+    // Not even if its record is stored under the key of the other kind.
     await identity.store.set(
       `x-access-token:${identity.credentialHash('moved')}`,
       JSON.stringify(record),
@@ -66,7 +69,7 @@ describeOnBothEngines('tokens of Method B', ({ openIdentity, openStore, storedTe
     ['is disabled', { enabled: false }],
     ['has all credentials revoked', { notBefore: Math.floor(START / 1000) }],
     ['has no secureKey left', { public: true }],
-  ])('a token dies when its client %s', async (_name, change) => {
+  ])('a token is rejected if its client %s', async (_name, change) => {
     const { identity, client, tokens, advance } = await prepare();
     const token = await tokens.issue(client, 60);
     expect(await tokens.verify(token)).toBeDefined();
@@ -75,7 +78,7 @@ describeOnBothEngines('tokens of Method B', ({ openIdentity, openStore, storedTe
     expect(await tokens.verify(token)).toBeUndefined();
   });
 
-  test('a token that was issued on a copy of the client from before its revocation is dead, too', async () => {
+  test('a token is rejected if it was issued with a cached client from before the revocation', async () => {
     const { identity, client, tokens, advance } = await prepare();
     advance(499);
     await openIdentity(() => START + 499).clients.save({
@@ -91,20 +94,20 @@ describeOnBothEngines('tokens of Method B', ({ openIdentity, openStore, storedTe
     expect(await tokens.verify(token)).toBeUndefined();
   });
 
-  test('AT-10 one token more than a client may have ends the one that would expire first', async () => {
+  test('AT-10 a token above the maximum revokes the one that expires first', async () => {
     const { client, tokens } = await prepare(3);
     const [long, short, middle] = [
       await tokens.issue(client, 300),
       await tokens.issue(client, 100),
       await tokens.issue(client, 200),
     ];
-    // The new one is never the one that ends, however short its life.
+    // The new token is never revoked, even if its lifetime is the shortest.
     const newest = await tokens.issue(client, 10);
     const alive = await Promise.all([long, short, middle, newest].map(tokens.verify));
     expect(alive.map((principal) => principal !== undefined)).toEqual([true, false, true, true]);
   });
 
-  test('AT-10 what one client leaves in the store is bounded', async () => {
+  test('AT-10 the records of a client in the store are limited', async () => {
     const { client, tokens, identity } = await prepare(20);
     for (let round = 0; round < 10; round += 1) {
       await Promise.all(Array.from({ length: 30 }, () => tokens.issue(client, 600)));
@@ -114,7 +117,7 @@ describeOnBothEngines('tokens of Method B', ({ openIdentity, openStore, storedTe
     expect(index).toHaveLength(20);
   });
 
-  test('AT-10 a client has at most 1000 live tokens', async () => {
+  test('AT-10 a client has at most 1000 valid tokens', async () => {
     const { client, identity } = await prepare();
     const tokens = createXAccessTokens({ ...identity, now: () => START });
     const indexKey = `x-access-tokens:${client.clientId}`;
@@ -132,7 +135,7 @@ describeOnBothEngines('tokens of Method B', ({ openIdentity, openStore, storedTe
     expect(await tokens.verify(first)).toBeUndefined();
   });
 
-  test('SL-01 the token itself is nowhere in the store', async () => {
+  test('SL-01 the store does not contain the token', async () => {
     const { client, tokens } = await prepare();
     const token = await tokens.issue(client, 60);
     expect(await openStore().get(`x-access-token:${token}`)).toBeUndefined();
@@ -140,7 +143,7 @@ describeOnBothEngines('tokens of Method B', ({ openIdentity, openStore, storedTe
   });
 
   test.each(['', 'null', '[]', '{"kind":"XAccessToken"}', '{'])(
-    'CG-18 a damaged record %j is no token',
+    'CG-18 a damaged record %j is not a token',
     async (text) => {
       const { identity, tokens } = await prepare();
       await identity.store.set(`x-access-token:${identity.credentialHash('x')}`, text);

@@ -6,7 +6,10 @@ import type { OriginShare } from './origin-share.ts';
 const HOUR = 60 * 60 * 1000;
 const DAY = 24 * HOUR;
 
-/** Stores the first event of its kind and origin at once; those that follow within an hour raise its count. */
+/**
+ * Stores the first event of its kind and origin immediately. Further events within an hour increase
+ * its count.
+ */
 export type AddToAggregation = (entry: AuditEntry, originGroup: string) => void;
 
 export function createAggregation(dependencies: {
@@ -23,13 +26,15 @@ export function createAggregation(dependencies: {
     writer.storeSoon(target);
   }
 
-  /** Waits for its origin's share; events that arrive meanwhile are counted. */
+  /**
+   * Waits until the share of the origin is known. Events that arrive in the meantime are counted.
+   */
   async function storeFirst(key: string, opened: OpenEntry, originGroup: string): Promise<void> {
     let isAllowed: boolean;
     try {
       isAllowed = await mayOpen(opened.first, originGroup);
     } catch (error) {
-      // What cannot be counted is not stored: an attacker who slows the store down must not get around the share.
+      // An attacker who slows the store down must not be able to exceed the share.
       entries.close(key);
       writer.reportLost(opened, error);
       return;
@@ -59,13 +64,13 @@ export function createAggregation(dependencies: {
   };
 }
 
-/** What events have in common that one entry counts. */
+/** Events with the same key share an entry. */
 function keyOf(entry: AuditEntry, originGroup: string): string {
   const { id: _id, at: _at, requestId: _request, address: _address, ...kind } = entry;
   return JSON.stringify([originGroup, kind]);
 }
 
-/** Event and origin, without the members that an attacker can vary. */
+/** Omits the members that an attacker can vary. */
 function summaryOf(entry: AuditEntry): AuditEntry {
   const { id, at, event, severity, outcome, actor, address, requestId } = entry;
   const kept = { id, at, event, severity, outcome, actor, address, requestId, isSummary: true };

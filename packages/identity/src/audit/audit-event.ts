@@ -1,6 +1,6 @@
 /**
- * Where a user typed a password: on the sign-in page for an application, on it for a device's code, at the token
- * endpoint, or again on the account page.
+ * Where a user entered a password: the sign-in page of an application or of a device code, the
+ * token endpoint, or the account page.
  */
 export type SignInMethod = 'page' | 'device_code' | 'password_grant' | 'account_page';
 
@@ -15,13 +15,13 @@ export type ClientChange =
 
 export type UserChange = 'added' | 'enabled' | 'disabled' | 'password_changed' | 'revoked';
 
-/** Whose credential, where that is known: ids only. A name that was typed may be a password in the wrong field. */
+/** The known parties. Never a username as entered, which can be a password in the wrong field. */
 interface Parties {
   readonly clientId?: string | undefined;
   readonly userId?: string | undefined;
 }
 
-/** Everything that is audited. No member ever holds a secret, a token, a code or typed text. */
+/** All audited events. No member contains a secret, a token, a code or text that a user entered. */
 export type AuditEvent = Parties &
   (
     | {
@@ -55,7 +55,7 @@ export type AuditEvent = Parties &
         readonly event: 'client_changed';
         readonly clientId: string;
         readonly change: ClientChange;
-        /** Fingerprint of the secureKey that was added or removed. */
+        /** The id of the secure key that was added or removed. */
         readonly keyId?: string | undefined;
       }
     | { readonly event: 'user_changed'; readonly userId: string; readonly change: UserChange }
@@ -68,17 +68,22 @@ export type AuditEventName = AuditEvent['event'];
 
 export interface AuditEventKind {
   readonly severity: AuditSeverity;
-  /** The severity when neither a registered client nor an existing user is named, where that makes it another. */
+  /** Replaces `severity` if the event names neither a registered client nor an existing user. */
   readonly severityOfUnknown?: 'noise';
   readonly outcome: 'success' | 'failure';
-  /** Events that differ in nothing but time and request share one entry, which counts them. */
+  /** Events that differ only in time and request share one entry, which counts them. */
   readonly isAggregated: boolean;
 }
 
 /**
- * Each severity has a trail of its own, so that an attacker cannot push out an entry with events that are cheaper to
- * cause: `alert`, a stolen credential or a locked account; `warning`, a failure of a known client or user; `noise`, a
- * failure of nobody known; `notice`, a change; `info`, daily business.
+ * Each severity has a separate trail, so an attacker cannot displace entries with events that are
+ * cheaper to cause.
+ *
+ * - `alert`: a stolen credential or a locked account
+ * - `warning`: a failure of a known client or user
+ * - `notice`: a change
+ * - `info`: a success
+ * - `noise`: a failure without a known client or user
  */
 export const auditSeverities = ['alert', 'warning', 'notice', 'info', 'noise'] as const;
 
@@ -92,16 +97,16 @@ const failure = {
   isAggregated: true,
 } as const;
 const change = { severity: 'notice', outcome: 'success', isAggregated: false } as const;
-const business = { severity: 'info', outcome: 'success' } as const;
+const success = { severity: 'info', outcome: 'success' } as const;
 
 export const auditEvents: Readonly<Record<AuditEventName, AuditEventKind>> = {
-  sign_in_succeeded: { ...business, isAggregated: false },
+  sign_in_succeeded: { ...success, isAggregated: false },
   sign_in_failed: failure,
   account_locked: { ...alert, severityOfUnknown: 'noise' },
-  sign_out: { ...business, isAggregated: false },
+  sign_out: { ...success, isAggregated: false },
   client_authentication_failed: failure,
-  token_issued: { ...business, isAggregated: true },
-  token_revoked: { ...business, isAggregated: true },
+  token_issued: { ...success, isAggregated: true },
+  token_revoked: { ...success, isAggregated: true },
   grant_revoked: change,
   code_replayed: alert,
   code_guessed: alert,
@@ -116,7 +121,10 @@ export const auditEvents: Readonly<Record<AuditEventName, AuditEventKind>> = {
   signing_key_made: change,
 };
 
-/** `account_locked` and `sign_in_failed` concern a user: that the client is known says nothing about the account. */
+/**
+ * `account_locked` and `sign_in_failed` concern a user. They are noise if the user is unknown, even
+ * if the client is known.
+ */
 export function severityOf(event: AuditEvent): AuditSeverity {
   const { severity, severityOfUnknown } = auditEvents[event.event];
   const concernsUser = event.event === 'sign_in_failed' || event.event === 'account_locked';
@@ -124,33 +132,37 @@ export function severityOf(event: AuditEvent): AuditSeverity {
   return party === undefined ? (severityOfUnknown ?? severity) : severity;
 }
 
-/** Where an event came from. */
+/** The source of an event. */
 export interface AuditOrigin {
   /** The app, or `cli`. */
   readonly actor: string;
-  /** Of a command: the user name that the machine reports. */
+  /** The name of the operating system user who ran the command. */
   readonly operator?: string | undefined;
   readonly address?: string | undefined;
   readonly requestId?: string | undefined;
 }
 
-/** An event as it is kept. */
+/** A stored event. */
 export type AuditEntry = AuditEvent &
   AuditOrigin & {
     readonly id: string;
-    /** ISO 8601, UTC, milliseconds: sorts as text. Of the first event, where the entry counts several. */
+    /** The time of the first event: ISO 8601 in UTC with milliseconds, which sorts as text. */
     readonly at: string;
     readonly severity: AuditSeverity;
     readonly outcome: AuditEventKind['outcome'];
-    /** How many events the entry stands for, where that is more than one. Address and request are the first one's. */
+    /**
+     * The number of events if there is more than one. Address and request are those of the first.
+     */
     readonly count?: number;
-    /** Of the last of them, as `at`. */
+    /** The time of the last event if there is more than one. */
     readonly lastAt?: string;
-    /** Of several clients, users or reasons: their origin used up its share of the trail for today. */
+    /**
+     * The entry covers several clients, users or reasons, because the origin exhausted its share.
+     */
     readonly isSummary?: true;
   };
 
-/** When an entry's last event happened. */
+/** The time of the last event that an entry counts. */
 export function lastTimeOf({ at, lastAt }: Pick<AuditEntry, 'at' | 'lastAt'>): string {
   return lastAt ?? at;
 }

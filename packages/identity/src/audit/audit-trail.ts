@@ -1,11 +1,11 @@
 /**
- * The audit trail: append-only, bounded by number and age, in the store that all processes share.
+ * The audit trail: append-only, limited in number and age, in the store that all processes share.
  *
- *   record (servers: never throws, never waits) ─▶ aggregation, origin-share ─▶ entry-writer ─┐
- *   write  (operators: throws when it was not stored) ────────────────────────────────────────┴▶ trail-log ─▶ read
+ *   record (servers)   ─▶ aggregation, origin-share ─▶ entry-writer ─┐
+ *   write  (operators) ──────────────────────────────────────────────┴▶ trail-log ─▶ read
  *
- * Deliberately not here: the decision that something happened (the apps), and keeping entries for longer than the
- * bounds: ship them elsewhere for that. Why servers do not wait: docs/decisions/0020-audit.md.
+ * Not here: causing events, which the apps do. docs/decisions/0020-audit.md explains why servers do
+ * not wait.
  */
 import { randomBytes } from 'node:crypto';
 import type { Store } from '@gatehouse/store';
@@ -22,28 +22,30 @@ import { createOriginShare } from './origin-share.ts';
 import { type AuditFilter, createTrailSearch } from './search-trails.ts';
 import { createTrailLog } from './trail-log.ts';
 
-/** An origin as servers know it. */
+/** The source of an event in a server. */
 export interface RecordedOrigin extends AuditOrigin {
-  /** The network that counts as one origin, such as a /56 of IPv6. The address by default. */
+  /** The network that counts as one origin, such as an IPv6 /56. The address by default. */
   readonly addressGroup?: string | undefined;
 }
 
 export interface AuditTrail {
-  /** For servers: the reply neither fails nor waits because of it. Entries that could not be stored go to `onLost`. */
+  /**
+   * For servers. Returns immediately and never fails. `onLost` gets entries that are not stored.
+   */
   record(event: AuditEvent, origin: RecordedOrigin): void;
   /**
-   * For operators: resolves when the entry is stored. Everything that an operator does is a `notice`.
+   * For operators. Resolves when the entry is stored. Its severity is always `notice`.
    *
-   * @throws StoreUnavailableError when it was not
+   * @throws StoreUnavailableError if the entry is not stored
    */
   write(event: AuditEvent, origin: AuditOrigin): Promise<void>;
-  /** Newest first, by the last event that an entry counts. */
+  /** Newest first, by the last event of each entry. */
   read(filter: AuditFilter): Promise<readonly AuditEntry[]>;
-  /** Resolves when everything recorded so far is stored or lost; to be awaited before the store is closed. */
+  /** Resolves when all recorded entries are stored or lost. Await it before you close the store. */
   flush(): Promise<void>;
 }
 
-/** Called with entries that could not be stored: they belong in the log then. */
+/** Called with entries that could not be stored, so that they can be logged. */
 export type OnAuditLost = (entries: readonly AuditEntry[], error: unknown) => void;
 
 export function createAuditTrail(dependencies: {
@@ -76,7 +78,7 @@ export function createAuditTrail(dependencies: {
         writer.run(writer.storeAlone(entry));
       }
     },
-    // An operator revokes also while the store is full, and never without a trace.
+    // Operators can revoke while the store is full, and each revocation must be audited.
     async write(event, origin) {
       await log.append(entryOf(event, origin, 'notice'), { revokes: true });
     },

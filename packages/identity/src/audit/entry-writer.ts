@@ -2,20 +2,20 @@ import type { AuditEntry } from './audit-event.ts';
 import type { OpenEntry } from './open-entries.ts';
 import type { TrailLog } from './trail-log.ts';
 
-/** A killed process loses the counts of at most this long, never a first event. */
+/** A process that is killed loses the counts of this time, but never a first event. */
 const COUNT_DELAY_MILLISECONDS = 1000;
 
-/** Writes entries to their trails beside the requests that caused them. */
+/** Writes entries to their trails without delaying requests. */
 export interface EntryWriter {
-  /** Writes an open entry as it is now. Its later versions replace it. */
+  /** Writes an open entry with its current count. A later version replaces it. */
   store(target: OpenEntry): Promise<void>;
-  /** Writes it with its new count within a second, unless `forget` is called. */
+  /** Writes the new count within a second, unless `forget` is called. */
   storeSoon(target: OpenEntry): void;
   forget(target: OpenEntry): void;
-  /** Instead of a write: it could not even be tried. */
+  /** Reports an entry as lost instead of writing it. */
   reportLost(target: OpenEntry, error: unknown): void;
   storeAlone(entry: AuditEntry): Promise<void>;
-  /** Lets `flush` wait for work that ends with a write. */
+  /** Runs work that ends with a write. `flush` waits for it. */
   run(work: Promise<void>): void;
   flush(): Promise<void>;
 }
@@ -68,7 +68,8 @@ export function createEntryWriter(dependencies: {
   }
 
   return {
-    ...{ run, store },
+    run,
+    store,
     storeSoon(target) {
       changed.add(target);
       schedule();

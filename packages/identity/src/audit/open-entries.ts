@@ -9,14 +9,14 @@ export interface OpenEntry {
   readonly closesAt: number;
   count: number;
   lastAt: string;
-  /** The line in the store, which the next one replaces. */
+  /** The line in the store. The next version replaces it. */
   line: string | undefined;
   isBeingStored: boolean;
 }
 
 export interface OpenEntries {
   find(key: string): OpenEntry | undefined;
-  /** Without an event yet. When too many are open, the oldest closes. */
+  /** Opens an entry with a count of 0. If too many are open, the oldest closes. */
   open(key: string, first: AuditEntry, lifetimeMilliseconds: number): OpenEntry;
   close(key: string): void;
 }
@@ -37,8 +37,12 @@ export function createOpenEntries(now: () => number): OpenEntries {
         byKey.delete(oldest);
       }
       const opened: OpenEntry = {
-        ...{ first, closesAt: now() + lifetimeMilliseconds, count: 0, lastAt: first.at },
-        ...{ line: undefined, isBeingStored: false },
+        first,
+        closesAt: now() + lifetimeMilliseconds,
+        count: 0,
+        lastAt: first.at,
+        line: undefined,
+        isBeingStored: false,
       };
       byKey.set(key, opened);
       return opened;

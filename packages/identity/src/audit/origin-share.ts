@@ -7,13 +7,13 @@ const DAY_SECONDS = 24 * 60 * 60;
 const SMALLEST_SHARE = 10;
 const MAXIMUM_REMEMBERED = 10_000;
 
-/** Whether the origin of a failure may open one more entry of its own today, for all processes together. */
+/** Whether the origin may open one more entry today. All processes share the limit. */
 export type OriginShare = (entry: AuditEntry, originGroup: string) => Promise<boolean>;
 
 /**
- * An attacker who fails on purpose, each time with another name, must not use up a trail. Each address group gets so
- * many entries a day that it fills at most half of the trail within the retention. Further failures of that day are
- * counted in one entry for each event. A success needed a credential and is not limited.
+ * Prevents an attacker from filling a trail with failures under varying names. The daily share of
+ * an address group fills at most half of the trail within the retention time. After that, one entry
+ * per event counts its failures. Successes require a credential and are not limited.
  */
 export function createOriginShare(dependencies: {
   readonly store: Pick<Store, 'increment'>;
@@ -21,7 +21,9 @@ export function createOriginShare(dependencies: {
   readonly now: () => number;
 }): OriginShare {
   const { store, log, now } = dependencies;
-  /** Origins without a share left, and until when: their events cost the store no counter. */
+  /**
+   * When the share of an exhausted origin resets. Until then, its events cost no store operation.
+   */
   const usedUp = new LRUCache<string, number>({ max: MAXIMUM_REMEMBERED });
 
   return async ({ severity, outcome }, originGroup) => {

@@ -11,22 +11,22 @@ import type { TrailLog } from './trail-log.ts';
 
 export interface AuditFilter {
   readonly event?: string | undefined;
-  /** Entries of one of these; of all by default. */
+  /** All severities if undefined. */
   readonly severities?: readonly AuditSeverity[] | undefined;
   readonly clientId?: string | undefined;
   readonly userId?: string | undefined;
-  /** ISO 8601, UTC: entries with an event then or later. */
+  /** ISO 8601 in UTC. Selects entries with an event at this time or later. */
   readonly since?: string | undefined;
-  /** ISO 8601, UTC: entries with an event then or earlier. */
+  /** ISO 8601 in UTC. Selects entries with an event at this time or earlier. */
   readonly until?: string | undefined;
   readonly limit: number;
 }
 
-/** A trail is read in growing pieces: the newest entries are what is mostly asked for. */
+/** A search reads the newest lines first, then more, because most searches need only these. */
 const readSizes = [256, 2048];
 const DAY = 24 * 60 * 60 * 1000;
 
-/** Reads the newest entries of all trails that match, newest first. */
+/** Finds the matching entries of all trails, newest first. */
 export function createTrailSearch(log: TrailLog, now: () => number) {
   return async (filter: AuditFilter): Promise<readonly AuditEntry[]> => {
     const retained = new Date(now() - log.retentionDays * DAY).toISOString();
@@ -60,7 +60,7 @@ export function createTrailSearch(log: TrailLog, now: () => number) {
   }
 }
 
-/** An operator's event is a notice whatever its kind. */
+/** Every event that an operator causes is a notice. */
 function trailsOf({ event, severities }: AuditFilter): readonly AuditSeverity[] {
   const kind = Object.entries(auditEvents).find(([name]) => name === event)?.[1];
   return auditSeverities.filter(
@@ -70,7 +70,7 @@ function trailsOf({ event, severities }: AuditFilter): readonly AuditSeverity[] 
   );
 }
 
-/** A write whose reply was lost may have left a line that no later version replaced. */
+/** If the reply to a write was lost, an outdated line can remain in the store. */
 function withoutEarlierVersions(entries: readonly AuditEntry[]): readonly AuditEntry[] {
   const newest = new Map<string, AuditEntry>();
   for (const entry of entries) {
@@ -81,10 +81,14 @@ function withoutEarlierVersions(entries: readonly AuditEntry[]): readonly AuditE
   return [...newest.values()];
 }
 
-/** Entries of a later version pass as they are; a damaged line is skipped, so that it hides nothing else. */
+/** Accepts entries of later releases. A damaged line is skipped. */
 const storedEntry = z.looseObject({
-  ...{ id: z.string(), at: z.string(), event: z.string() },
-  ...{ severity: z.string(), outcome: z.string(), lastAt: z.string().optional() },
+  id: z.string(),
+  at: z.string(),
+  event: z.string(),
+  severity: z.string(),
+  outcome: z.string(),
+  lastAt: z.string().optional(),
 });
 
 function parseLine(line: string): AuditEntry | undefined {

@@ -1,7 +1,7 @@
 import type { AppendOptions, Store } from '@gatehouse/store';
 import type { AuditEntry, AuditSeverity } from './audit-event.ts';
 
-/** Entries that a trail holds at most; one is about 400 bytes, so all trails together stay below 30 MB. */
+/** Maximum number of entries. An entry has about 400 bytes, so all trails need less than 30 MB. */
 const capacities: Readonly<Record<AuditSeverity, number>> = {
   alert: 10_000,
   warning: 20_000,
@@ -13,11 +13,11 @@ const capacities: Readonly<Record<AuditSeverity, number>> = {
 export const DEFAULT_AUDIT_RETENTION_DAYS = 90;
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** The trail of one severity, as the store keeps it: one line an entry, ordered by its last event. */
+/** The stored trails. An entry is one line. Lines are ordered by their last event. */
 export interface TrailLog {
   readonly retentionDays: number;
   capacity(severity: AuditSeverity): number;
-  /** @returns the line, to be given as `replaces` when a later version of the entry replaces it */
+  /** @returns the line, which is the `replaces` of a later version of the entry */
   append(entry: AuditEntry, options?: Pick<AppendOptions, 'replaces' | 'revokes'>): Promise<string>;
   /** The newest lines, newest first. */
   read(severity: AuditSeverity, limit: number): Promise<readonly string[]>;

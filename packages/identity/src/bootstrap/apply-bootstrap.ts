@@ -4,7 +4,7 @@ import type { OrganizationRegistry } from '../organizations/organizations.ts';
 import type { UserRegistry } from '../users/user.ts';
 import type { BootstrapDefinition } from './bootstrap-schema.ts';
 
-/** The registries that a bootstrap definition fills. */
+/** The registries that a bootstrap definition changes. */
 export interface Registries {
   readonly organizations: OrganizationRegistry;
   readonly clients: ClientRegistry;
@@ -12,12 +12,11 @@ export interface Registries {
 }
 
 /**
- * Brings the store in line with the definition. Idempotent: what it does not name stays as it is, and a
- * changed secureKey becomes the client's second active key. A third one pushes the oldest out, and revokes its
- * tokens unless `keepTokens` is set. Several processes may start at once: the
- * registries let them take turns, record by record, and the second finds nothing left to change.
+ * Creates and updates the records in the definition. Other records do not change. A new secure key
+ * becomes the second active key of its client. A third key replaces the oldest and revokes its
+ * tokens, unless `keepTokens` is set. Idempotent, also if several processes start together.
  *
- * @throws ConfigurationError when a client or user names an organisation that does not exist
+ * @throws ConfigurationError if a client or user names an organization that does not exist
  */
 export async function applyBootstrap(
   definition: BootstrapDefinition,
@@ -46,7 +45,7 @@ async function assertOrganizationsExist(
       if (!named.has(orgId) && (await registries.organizations.find(orgId)) === undefined) {
         problems.push({
           name: `BOOTSTRAP_FILE ${kind}.${i}.orgId`,
-          message: 'names an organisation that does not exist',
+          message: 'names an organization that does not exist',
         });
       }
     }

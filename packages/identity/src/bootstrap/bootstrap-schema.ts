@@ -49,14 +49,14 @@ const redirectUri = z
   .string()
   .refine(
     (value) => isAllowedRedirectUri(value, 'native'),
-    'must be https, loopback http, or a native app scheme, in normal form, without fragment and without code, state or the like in its query',
+    'must be https, loopback http, or the scheme of a native app, in normal form, without fragment, and without reply parameters such as code or state',
   );
 
 export const clientSchema = z
   .strictObject({
     clientId: identifier.refine(
       (id) => !id.startsWith('gatehouse:'),
-      'must not start with gatehouse:, which is the server’s own',
+      'must not start with gatehouse:, which is reserved',
     ),
     secureKey: secureKey.optional(),
     name: text(200),
@@ -79,39 +79,39 @@ export const clientSchema = z
     const problem = (path: (string | number)[], message: string) =>
       context.addIssue({ code: 'custom', path, message });
     if (value.public && value.secureKey !== undefined) {
-      problem(['public'], 'a public client has no secureKey');
+      problem(['public'], 'a public client must not have a secureKey');
     }
     if (!value.public && value.secureKey === undefined) {
-      problem(['secureKey'], 'give secureKey or secureKeyFile');
+      problem(['secureKey'], 'set secureKey or secureKeyFile');
     }
-    // RFC 6749 §4.4: this grant is for confidential clients only.
+    // RFC 6749 §4.4: only confidential clients may use this grant.
     if (value.public && value.grantTypes.includes('client_credentials')) {
       problem(['grantTypes'], 'a public client cannot use client_credentials');
     }
     const redirects = value.grantTypes.some((type) => redirectingGrantTypes.has(type));
     if (redirects && value.redirectUris.length === 0) {
-      problem(['redirectUris'], 'authorization_code and implicit need at least one');
+      problem(['redirectUris'], 'authorization_code and implicit require at least one');
     }
     for (const member of ['redirectUris', 'postLogoutRedirectUris'] as const) {
       value[member].forEach((uri, i) => {
         const suits = isAllowedRedirectUri(uri, value.applicationType);
         if (!suits && isAllowedRedirectUri(uri, 'native')) {
-          problem([member, i], 'a scheme of its own is for a native application');
+          problem([member, i], 'only a native application can use a custom scheme');
         }
       });
     }
   });
 
 const bootstrapClientSchema = clientSchema.safeExtend({
-  /** The tokens of a key that the file pushes out stay valid until they expire. */
+  /** Tokens of a key that the file replaces stay valid until they expire. */
   keepTokens: z.boolean().default(false),
 });
 
 const userMembers = z.strictObject({
   username: text(128)
-    .refine((value) => value.trim() === value, 'must not start or end blank')
+    .refine((value) => value.trim() === value, 'must not start or end with white space')
     .refine((value) => !/\p{Cf}/u.test(value), 'must not contain invisible characters'),
-  password: z.string('give password or passwordFile'),
+  password: z.string('set password or passwordFile'),
   name: text(200),
   orgId: identifier,
   enabled: z.boolean().optional(),
@@ -124,14 +124,14 @@ export const userSchema = userMembers.superRefine(({ password, username }, conte
   }
 });
 
-/** `BOOTSTRAP_FILE`: unknown members are refused, so that a typo does not pass as a default. */
+/** `BOOTSTRAP_FILE`. Rejects unknown members, which can be misspellings of optional ones. */
 export const bootstrapSchema = z.strictObject({
   organizations: distinct(organizationSchema, 'id', (entry) => entry.id).default([]),
   clients: distinct(bootstrapClientSchema, 'clientId', (entry) => entry.clientId).default([]),
   users: distinct(userSchema, 'username', (entry) => canonicalUsername(entry.username)).default([]),
 });
 
-/** Of two entries with one name the later would silently win, and undo the earlier at every start. */
+/** If two entries had the same name, the second would undo the first at every start. */
 function distinct<Entry extends z.ZodType>(
   entry: Entry,
   member: string,
@@ -141,7 +141,7 @@ function distinct<Entry extends z.ZodType>(
     const names = values.map(nameOf);
     names.forEach((name, i) => {
       if (names.indexOf(name) < i) {
-        context.addIssue({ code: 'custom', path: [i, member], message: 'is there twice' });
+        context.addIssue({ code: 'custom', path: [i, member], message: 'is a duplicate' });
       }
     });
   });

@@ -1,10 +1,10 @@
 /**
- * What the store is filled with at a start.
+ * The definition that a server applies to the store when it starts.
  *
- *   bootstrap-source ─▶ load-bootstrap (file, secret files) ─▶ bootstrap-schema ─▶ definition
- *                    └▶ demo (random secrets, kept)         ─▶ bootstrap-schema ─▶ definition ─▶ apply-bootstrap
+ *   bootstrap-source ─▶ load-bootstrap (file, secret files) ─▶ bootstrap-schema ─┐
+ *                    └▶ demo (random secrets, stored)       ─▶ bootstrap-schema ─┴▶ apply-bootstrap
  *
- * Not here: what clients and users are (clients.ts, users.ts), and taking anything away: a file only adds and changes.
+ * Not here: deleting records. A definition only adds and changes them.
  */
 import { existsSync } from 'node:fs';
 import { ConfigurationError, isLoopbackUrl } from '@gatehouse/configuration';
@@ -12,26 +12,27 @@ import type { BootstrapDefinition } from './bootstrap-schema.ts';
 import { demoDefinition, demoFile, readOrCreateDemo } from './demo.ts';
 import { loadBootstrap } from './load-bootstrap.ts';
 
-/** What an app knows of its own deployment when it decides what to start with. */
+/** The settings that select the definition. */
 export interface BootstrapSettings {
   readonly bootstrapFile: string | undefined;
   readonly dataDirectory: string;
-  /** No STORE_URL was given. */
+  /** STORE_URL is not set. */
   readonly embedded: boolean;
   /** The public address of the app. */
   readonly publicUrl: string;
 }
 
 /**
- * The file where there is one; the demo set on an embedded store of a loopback address; else nothing.
+ * The bootstrap file if it is set. Otherwise, the demo if the store is embedded and the address is
+ * a loopback address.
  *
- * @throws ConfigurationError when the file is wrong, or a public address would serve a store with the demo
+ * @throws ConfigurationError if the file is invalid, or a public address would serve the demo
  */
 export function bootstrapDefinition(settings: BootstrapSettings): BootstrapDefinition | undefined {
   const { bootstrapFile, dataDirectory, embedded, publicUrl } = settings;
   const isProduction = !isLoopbackUrl(publicUrl);
   if (isProduction && embedded && existsSync(demoFile(dataDirectory))) {
-    const message = 'holds the demo client and user, which a public address must not serve';
+    const message = 'contains the demo client and user, which a public address must not serve';
     throw new ConfigurationError([{ name: 'DATA_DIR', message }]);
   }
   if (bootstrapFile !== undefined) {

@@ -16,7 +16,7 @@ function write(name: string, content: unknown): string {
 
 const load = (content: unknown) => loadBootstrap(write('bootstrap.json', content));
 
-/** The problems as `name: message`, in the order they are told. */
+/** The problems as `name: message`, in their order. */
 function problemsOf(content: unknown): readonly string[] {
   try {
     load(content);
@@ -41,13 +41,18 @@ const withClient = (changes: object) => ({ organizations, clients: [{ ...client,
 const withUser = (changes: object) => ({ organizations, users: [{ ...user, ...changes }] });
 
 describe('a bootstrap file', () => {
-  test('may be the one of the architecture', () => {
+  test('can set every member', () => {
     const whole = {
       ...client,
-      ...{ signatureAlgorithm: 'MD5', scopes: ['device:read'], applicationType: 'web' },
+      signatureAlgorithm: 'MD5',
+      scopes: ['device:read'],
+      applicationType: 'web',
       grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'],
       redirectUris: ['https://app.example/callback'],
-      ...{ public: false, firstParty: false, resourceServer: false, enabled: true },
+      public: false,
+      firstParty: false,
+      resourceServer: false,
+      enabled: true,
       corsOrigins: ['https://app.example', 'http://localhost:3000'],
       postLogoutRedirectUris: ['https://app.example/'],
       ipAllowList: ['10.0.0.0/8', '::1'],
@@ -60,12 +65,12 @@ describe('a bootstrap file', () => {
     });
   });
 
-  test('SG-19 may leave a client version 2 of the signature only', () => {
+  test('SG-19 can limit a client to signature version 2', () => {
     const modern = withClient({ signatureAlgorithm: 'HMAC-SHA-256' });
     expect(load(modern).clients[0]).toMatchObject({ signatureAlgorithm: 'HMAC-SHA-256' });
   });
 
-  test('may leave out nearly everything', () => {
+  test('can omit optional members', () => {
     expect(load({})).toEqual({ organizations: [], clients: [], users: [] });
     expect(load(withClient({})).clients[0]).toEqual({
       ...client,
@@ -85,7 +90,7 @@ describe('a bootstrap file', () => {
     });
   });
 
-  test('CF-07 has all of its problems told at once, by name and without a value', () => {
+  test('CF-07 reports all of its problems by name without values', () => {
     const problems = problemsOf({
       organizations: [{ id: 'marker with spaces', name: ' ' }],
       clients: [
@@ -118,32 +123,32 @@ describe('a bootstrap file', () => {
   test.each([
     ['broken', '{"clients": [{"secureKey": "marker"', 'is not valid JSON'],
     ['empty', '', 'is not valid JSON'],
-  ])('CF-07 that is %s is refused without quoting it', (_name, text, message) => {
+  ])('CF-07 is rejected without quoting it if it is %s', (_name, text, message) => {
     const problems = problemsOf(text);
     expect(problems).toEqual([`BOOTSTRAP_FILE: names a file that ${message}`]);
   });
 
   test.each([['null'], ['[]'], ['"text"'], ['{"clients": {}}'], ['{"clients": [null, 1, []]}']])(
-    'of another shape, %s, is refused',
+    'is rejected if it has another shape: %s',
     (text) => {
       expect(problemsOf(text).length).toBeGreaterThan(0);
     },
   );
 
-  test('that does not exist is refused', () => {
+  test('is rejected if it does not exist', () => {
     expect(() => loadBootstrap(join(directory, 'nowhere.json'))).toThrow(
       'BOOTSTRAP_FILE: names a file that cannot be read',
     );
   });
 
-  test.each(['organisations', 'Clients', '__proto__x'])(
-    'with the unknown member %s is refused',
+  test.each(['organization', 'Clients', '__proto__x'])(
+    'is rejected if it has the unknown member %s',
     (name) => {
       expect(problemsOf(`{"${name}": []}`).join()).toContain(`Unrecognized key: "${name}"`);
     },
   );
 
-  test('that names something twice is refused: the later would undo the earlier', () => {
+  test('is rejected if it contains duplicates, because the second would undo the first', () => {
     expect(
       problemsOf({
         organizations: [...organizations, ...organizations],
@@ -151,9 +156,9 @@ describe('a bootstrap file', () => {
         users: [user, { ...user, username: 'ＡＬＩＣＥ' }],
       }),
     ).toEqual([
-      'BOOTSTRAP_FILE organizations.1.id: is there twice',
-      'BOOTSTRAP_FILE clients.1.clientId: is there twice',
-      'BOOTSTRAP_FILE users.1.username: is there twice',
+      'BOOTSTRAP_FILE organizations.1.id: is a duplicate',
+      'BOOTSTRAP_FILE clients.1.clientId: is a duplicate',
+      'BOOTSTRAP_FILE users.1.username: is a duplicate',
     ]);
   });
 });
@@ -164,8 +169,8 @@ describe('a client in the file', () => {
     ['a secureKey with a line break', { secureKey: 'aQ3xV7mK9pT2wZ5rB8nD\n' }],
     ['a secureKey that repeats', { secureKey: 'a'.repeat(16) }],
     ['no secureKey', { secureKey: undefined }],
-    ['a secureKey although it is public', { public: true, grantTypes: [] }],
-    ['the client_credentials grant although it is public', { public: true, secureKey: undefined }],
+    ['a secureKey if it is public', { public: true, grantTypes: [] }],
+    ['the client_credentials grant if it is public', { public: true, secureKey: undefined }],
     ['the code grant without a redirect URI', { grantTypes: ['authorization_code'] }],
     ['the implicit grant without a redirect URI', { grantTypes: ['implicit'] }],
     ['an unknown grant', { grantTypes: ['magic'] }],
@@ -174,7 +179,7 @@ describe('a client in the file', () => {
     ['RU-17 a wildcard redirect URI', { redirectUris: ['https://*.example/cb'] }],
     ['RU-17 a script as logout address', { postLogoutRedirectUris: ['javascript:alert(1)'] }],
     ['a path as CORS origin', { corsOrigins: ['https://app.example/'] }],
-    ['everybody as CORS origin', { corsOrigins: ['*'] }],
+    ['a wildcard as CORS origin', { corsOrigins: ['*'] }],
     ['null as CORS origin', { corsOrigins: ['null'] }],
     ['another protocol as CORS origin', { corsOrigins: ['ftp://app.example'] }],
     ['an impossible range', { ipAllowList: ['10.0.0.0/99'] }],
@@ -184,12 +189,12 @@ describe('a client in the file', () => {
     ['a clientId with other letters', { clientId: 'ä' }],
     ['a blank name', { name: ' ' }],
     ['a name with a control character', { name: 'a\u0007' }],
-    ['a word for a truth value', { enabled: 'false' }],
+    ['a string as a boolean', { enabled: 'false' }],
   ])('may not have %s', (_name, changes) => {
     expect(problemsOf(withClient(changes)).length).toBe(1);
   });
 
-  test('may be public, with a grant that suits it', () => {
+  test('can be public with a grant for public clients', () => {
     const loaded = load(
       withClient({
         secureKey: undefined,
@@ -209,24 +214,24 @@ describe('a user in the file', () => {
     ['seven characters of many bytes', { password: '😀😀😀😀😀😀😀' }],
     ['a password over the limit', { password: 'a'.repeat(1025) }],
     ['one of the most common passwords', { password: 'Trustno1' }],
-    ['the username for a password', { username: 'alice-cooper', password: 'Alice-Cooper' }],
+    ['the username as password', { username: 'alice-cooper', password: 'Alice-Cooper' }],
     ['no password', { password: undefined }],
-    ['a name with a blank in front', { username: ' alice' }],
-    ['a name with an invisible character', { username: 'al\u200bice' }],
-    ['a name with a control character', { username: 'al\u0000ice' }],
-    ['no organisation', { orgId: undefined }],
+    ['a username with a leading space', { username: ' alice' }],
+    ['a username with an invisible character', { username: 'al\u200bice' }],
+    ['a username with a control character', { username: 'al\u0000ice' }],
+    ['no organization', { orgId: undefined }],
   ])('may not have %s', (_name, changes) => {
     expect(problemsOf(withUser(changes)).length).toBe(1);
   });
 
-  test('PW-08 keeps the password exactly as it is', () => {
+  test('PW-08 keeps the password unchanged', () => {
     const password = ' cafe\u0301 \0 ';
     expect(load(withUser({ password })).users[0]?.password).toBe(password);
   });
 });
 
 describe('a secret from a file', () => {
-  test('is read relative to the bootstrap file, without its last line break', () => {
+  test('is read from a path relative to the bootstrap file, without its last line break', () => {
     mkdirSync(join(directory, 'secrets'), { recursive: true });
     write('secrets/key', `${'kQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC'}\r\n`);
     const absolute = write('secrets/password', ' spaces stay \n\n');
@@ -240,7 +245,7 @@ describe('a secret from a file', () => {
     expect(loaded.users[0]).not.toHaveProperty('passwordFile');
   });
 
-  test('keeps to the same rules: an empty file is no secret', () => {
+  test('must conform to the same rules: an empty file is not a secret', () => {
     write('empty', '');
     expect(
       problemsOf({
@@ -250,14 +255,14 @@ describe('a secret from a file', () => {
     ).toEqual(['BOOTSTRAP_FILE clients.0.secureKey', 'BOOTSTRAP_FILE users.0.password']);
   });
 
-  test('comes only one way', () => {
+  test('is rejected if the member is set, too', () => {
     write('key', 'kQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC');
     expect(problemsOf(withClient({ secureKeyFile: 'key' }))).toEqual([
-      'BOOTSTRAP_FILE clients.0.secureKey: give either secureKey or secureKeyFile',
+      'BOOTSTRAP_FILE clients.0.secureKey: set either secureKey or secureKeyFile, not both',
     ]);
   });
 
-  test('CF-07 that cannot be read is one problem, and its name is not quoted', () => {
+  test('CF-07 is reported as one problem without quoting its name if it cannot be read', () => {
     for (const secureKeyFile of ['marker', '', 7, null, '.']) {
       expect(problemsOf(withClient({ secureKey: undefined, secureKeyFile }))).toEqual([
         'BOOTSTRAP_FILE clients.0.secureKeyFile: names a file that cannot be read',

@@ -8,16 +8,16 @@ import {
 } from '@gatehouse/configuration';
 import { type BootstrapDefinition, bootstrapSchema } from './bootstrap-schema.ts';
 
-/** The member of each list that may come from a file instead, as `secureKeyFile` and `passwordFile`. */
+/** The members that can be read from a file, as `secureKeyFile` and `passwordFile`. */
 const secretMembers = { clients: 'secureKey', users: 'password' } as const;
-/** Passes every rule, so that a file that cannot be read is one problem and not two. */
+/** Conforms to all rules, so that an unreadable file is reported as one problem, not two. */
 const unreadableSecret = '-unreadable:QxZ7wK4p9TfR2mVs';
 
 /**
- * Reads and checks a bootstrap file, and the files it names for secrets (relative to itself).
+ * Reads a bootstrap file and the secret files that it names, relative to its folder.
  *
- * @throws ConfigurationError with every problem at once (rules between members count once the members
- *   themselves are right); values are never quoted
+ * @throws ConfigurationError with all problems. If members are invalid, rules between members are
+ *   not checked. Messages never quote values
  */
 export function loadBootstrap(path: string): BootstrapDefinition {
   const problems: ConfigurationProblem[] = [];
@@ -32,7 +32,10 @@ export function loadBootstrap(path: string): BootstrapDefinition {
   return parsed.data;
 }
 
-/** The files that a bootstrap file names for secrets; none where it cannot be read, which `loadBootstrap` reports. */
+/**
+ * The secret files that a bootstrap file names. None if it is unreadable: `loadBootstrap` reports
+ * it.
+ */
 export function bootstrapSecretFiles(path: string): readonly SecretFile[] {
   let content: unknown;
   try {
@@ -60,7 +63,7 @@ function readJson(path: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text, and with it what may be a secret.
+    // The message of the parser quotes the text, which can contain a secret.
     throw refusal('names a file that is not valid JSON');
   }
 }
@@ -69,7 +72,9 @@ function refusal(message: string): ConfigurationError {
   return new ConfigurationError([{ name: 'BOOTSTRAP_FILE', message }]);
 }
 
-/** The content with every secret in place. Of another shape it passes untouched: the schema says so. */
+/**
+ * Replaces file names by secrets. Content of another shape does not change: the schema rejects it.
+ */
 function readSecretFiles(
   content: unknown,
   base: string,
@@ -103,7 +108,7 @@ function readSecretFile(
     return entry;
   }
   if (rest[member] !== undefined) {
-    report(member, `give either ${member} or ${member}File`);
+    report(member, `set either ${member} or ${member}File, not both`);
     return rest;
   }
   try {

@@ -30,9 +30,9 @@ describe('RU-17 a redirect URI that may not be registered', () => {
     ['data', 'data:text/html,x'],
     ['a file', 'file:///etc/passwd'],
     ['a blob', 'blob:https://rp.example/1'],
-    ['http elsewhere', 'http://rp.example/cb'],
-    ['http on a name like loopback', 'http://localhost.evil.example/cb'],
-    ['http on an address like loopback', 'http://127.0.0.1.evil.example/cb'],
+    ['http without loopback', 'http://rp.example/cb'],
+    ['http with a name that resembles loopback', 'http://localhost.evil.example/cb'],
+    ['http with a name that resembles a loopback address', 'http://127.0.0.1.evil.example/cb'],
     ['nothing', ''],
     ['a path', '/cb'],
     ['no scheme', '//rp.example/cb'],
@@ -67,7 +67,7 @@ describe('RU-17 a redirect URI that may not be registered', () => {
   );
 
   test.each(['code', 'state', 'iss', 'error'])(
-    'RU-16 has the parameter %s, which the answer would overwrite',
+    'RU-16 has the parameter %s, which the response would overwrite',
     (name) => {
       expect(isAllowedRedirectUri(`https://rp.example/cb?x=1&${name}=a`, 'web')).toBe(false);
     },

@@ -9,24 +9,24 @@ import type { Client } from './client.ts';
 export const MAXIMUM_ACTIVE_KEYS = 2;
 const KEY_ID_LENGTH = 12;
 
-/** A secureKey without itself: enough to tell two apart. */
+/** Identifies a secure key without revealing it. */
 export interface SecureKeyDescription {
-  /** Twelve hexadecimal digits of the key's HMAC under the installation's pepper: no secret. */
+  /** Twelve hexadecimal digits of an HMAC of the key. Not a secret. */
   readonly keyId: string;
-  /** Epoch seconds; undefined for a key from before this was kept. */
+  /** Epoch seconds. Undefined for keys of early versions. */
   readonly createdAt: number | undefined;
 }
 
 export interface RotatedKey {
   readonly client: Client;
-  /** To be shown once. */
+  /** Shown only once. */
   readonly secureKey: string;
   readonly keyId: string;
-  /** The key that was removed for it, if any. */
+  /** The id of the key that was removed, if any. */
   readonly replacedKeyId: string | undefined;
 }
 
-/** What becomes of the tokens that were issued with a key that is removed: by default they are revoked. */
+/** Removing a key revokes the tokens that were issued with it, unless `keepTokens` is set. */
 export interface RemovalOptions {
   readonly keepTokens?: boolean | undefined;
 }
@@ -35,31 +35,31 @@ export interface RotationOptions extends RemovalOptions {
   readonly replaceOldest: boolean;
 }
 
-/** What of a client's record concerns its keys. */
+/** The members of a client that describe its keys. */
 export type KeyMembers = Pick<
   Client,
   'sealedSecureKeys' | 'secureKeyCreatedAt' | 'removedKeyIds' | 'keptKeyIds'
 >;
 
-/** The secureKeys in a client's record: sealed, newest first, at most two. */
+/** The secure keys of clients: encrypted, newest first, at most two. */
 export interface ClientKeys {
-  /** In the clear. */
+  /** Decrypts the keys. */
   open(client: Client): readonly string[];
   describe(client: Client): readonly SecureKeyDescription[];
   idOf(secureKey: string): string;
-  /** The id of the key that equals what was presented. The same work for an unknown client. */
+  /** The id of the key that equals the presented secret. An unknown client takes the same time. */
   identify(client: Client | undefined, presented: string): string | undefined;
-  /** Whether tokens that were issued with the key are valid: it is active, or its tokens were kept. */
+  /** Whether the key is active or its tokens were kept. */
   isLive(client: Client, keyId: string): boolean;
-  /** With the key as the newest, where it is neither active nor one that an operator removed. */
+  /** Adds the key as the newest, unless it is active or an operator removed it. */
   withKey(client: Client, secureKey: string, options: RemovalOptions): KeyMembers;
-  /** @throws RefusedChangeError where two are active and the oldest shall stay */
+  /** @throws RefusedChangeError if two keys are active and `replaceOldest` is not set */
   rotate(client: Client, options: RotationOptions): KeyMembers & Omit<RotatedKey, 'client'>;
-  /** @throws RefusedChangeError for a key the client does not have, and for its last one */
+  /** @throws RefusedChangeError if the client does not have the key, or has no other key */
   remove(client: Client, keyId: string, options: RemovalOptions): KeyMembers;
 }
 
-/** Compared in place of the keys that a client does not have. In the clear, as opened ones are. */
+/** Replace the keys that a client does not have, so that each comparison takes the same time. */
 const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () =>
   generateSecureKey(),
 );
@@ -71,7 +71,7 @@ export const noKeys: KeyMembers = {
   keptKeyIds: [],
 };
 
-/** In the same order. A key that does not open is in none of them: it verifies nothing. */
+/** Lists in the same order. Keys that cannot be decrypted are omitted. */
 interface OpenedKeys {
   readonly sealed: readonly string[];
   readonly secureKeys: readonly string[];
@@ -79,9 +79,9 @@ interface OpenedKeys {
 }
 
 const damagedKeyAdvice =
-  'Find the client: gatehouse clients list shows fewer keys than it had. Give it a new one with gatehouse clients rotate-key.';
+  'Find the client: gatehouse clients list shows fewer keys than it had. Generate a new key with gatehouse clients rotate-key.';
 
-/** Opens the keys of a record once: a record that has not changed is the same object. */
+/** Decrypts the keys of a record once. An unchanged record is the same object. */
 function createKeyOpener(
   sealer: Sealer,
   idOf: ClientKeys['idOf'],
@@ -139,11 +139,13 @@ export function createClientKeys(dependencies: {
       return ids[found];
     },
     isLive: (client, keyId) =>
-      // Most keys are found without opening any. Those of old records have no time.
+      // Most keys have a creation time and are found without decryption.
       Object.hasOwn(client.secureKeyCreatedAt, keyId) ||
       client.keptKeyIds.includes(keyId) ||
       openKeys(client).ids.includes(keyId),
-    ...{ withKey, rotate, remove },
+    withKey,
+    rotate,
+    remove,
   };
 }
 
@@ -157,19 +159,19 @@ function createKeyChanges(dependencies: {
 }): Pick<ClientKeys, 'withKey' | 'rotate' | 'remove'> {
   const { sealer, now, idOf, openKeys } = dependencies;
 
-  /** The members with this key first and as many of the others as fit. */
+  /** Puts this key first and drops keys over the maximum. */
   function add(client: Client, secureKey: string, { keepTokens }: RemovalOptions): KeyMembers {
     const sealed = [sealer.seal(secureKey, contextOf(client)), ...openKeys(client).sealed];
     const createdAt = { ...client.secureKeyCreatedAt, [idOf(secureKey)]: now() / 1000 };
     const ids = [idOf(secureKey), ...openKeys(client).ids];
     const active = ids.slice(0, MAXIMUM_ACTIVE_KEYS);
-    const pushedOut = ids.slice(MAXIMUM_ACTIVE_KEYS);
+    const replaced = ids.slice(MAXIMUM_ACTIVE_KEYS);
     const kept = client.keptKeyIds.filter((id) => !ids.includes(id));
     return {
       sealedSecureKeys: sealed.slice(0, MAXIMUM_ACTIVE_KEYS),
       secureKeyCreatedAt: pick(createdAt, active),
       removedKeyIds: client.removedKeyIds,
-      keptKeyIds: keepTokens === true ? [...kept, ...pushedOut] : kept,
+      keptKeyIds: keepTokens === true ? [...kept, ...replaced] : kept,
     };
   }
 
@@ -184,16 +186,18 @@ function createKeyChanges(dependencies: {
       const { ids } = openKeys(client);
       if (ids.length >= MAXIMUM_ACTIVE_KEYS && !replaceOldest) {
         throw new RefusedChangeError(
-          `${client.clientId} has two active keys already (${ids.join(', ')}). Remove one, or ask for the oldest to be replaced.`,
+          `${client.clientId} already has two active keys (${ids.join(', ')}). Remove one, or replace the oldest.`,
         );
       }
       const secureKey = generateSecureKey();
       const [replacedKeyId] = ids.slice(MAXIMUM_ACTIVE_KEYS - 1);
-      const pushedOut = replacedKeyId === undefined ? [] : [replacedKeyId];
-      const removedKeyIds = union(client.removedKeyIds, pushedOut);
+      const replaced = replacedKeyId === undefined ? [] : [replacedKeyId];
+      const removedKeyIds = union(client.removedKeyIds, replaced);
       return {
         ...add({ ...client, removedKeyIds }, secureKey, options),
-        ...{ secureKey, keyId: idOf(secureKey), replacedKeyId },
+        secureKey,
+        keyId: idOf(secureKey),
+        replacedKeyId,
       };
     },
     remove(client, keyId, { keepTokens }) {

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { parseRecord } from '../records/parse-record.ts';
 
-/** How the client signs requests. With HMAC-SHA-256 it uses version 2 of the signature only; others may use both. */
+/** With HMAC-SHA-256, a client can use signature version 2 only. The others allow both versions. */
 export const signatureAlgorithms = ['MD5', 'SHA-256', 'HMAC-SHA-256'] as const;
 
 export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
 
-/** An application or machine that holds a secureKey, or a public one that holds none. */
+/** A registered OAuth client. A public client has no secure key. */
 export interface Client {
   readonly clientId: string;
   readonly name: string;
@@ -24,19 +24,19 @@ export interface Client {
   readonly corsOrigins: readonly string[];
   readonly ipAllowList: readonly string[];
   readonly enabled: boolean;
-  /** Epoch seconds: what was issued then or earlier is dead. */
+  /** Epoch seconds. Credentials that were issued at this time or earlier are revoked. */
   readonly notBefore: number;
-  /** Newest first, sealed; at most two are active at a time. */
+  /** Encrypted, newest first, at most two. */
   readonly sealedSecureKeys: readonly string[];
   /** Epoch seconds by key id. */
   readonly secureKeyCreatedAt: Readonly<Record<string, number>>;
-  /** Ids of the keys that an operator removed: a bootstrap file that still names one does not revive it. */
+  /** Keys that an operator removed. A bootstrap file cannot add them again. */
   readonly removedKeyIds: readonly string[];
-  /** Ids of keys that are no longer active, but whose tokens stay valid until they expire. */
+  /** Keys that are no longer active, but whose tokens stay valid until they expire. */
   readonly keptKeyIds: readonly string[];
 }
 
-/** A member that a later version adds needs a default here, or older records no longer count. */
+/** New members need a default. Otherwise, existing records are treated as damaged. */
 const storedClient: z.ZodType<Client> = z.object({
   clientId: z.string(),
   name: z.string(),
@@ -61,7 +61,7 @@ const storedClient: z.ZodType<Client> = z.object({
   keptKeyIds: z.array(z.string()).default([]),
 });
 
-/** The client a stored text describes, or undefined when it is damaged. */
+/** Returns undefined if the record is damaged. */
 export function parseClient(text: string): Client | undefined {
   return parseRecord(storedClient, text);
 }

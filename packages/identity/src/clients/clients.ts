@@ -20,53 +20,55 @@ import {
 } from './client-keys.ts';
 
 export interface NewClient extends Omit<Client, keyof KeyMembers | 'enabled' | 'notBefore'> {
-  /** Undefined leaves it as it is; a client that is new is enabled. */
+  /** If undefined, a new client is enabled and an existing client does not change. */
   readonly enabled?: boolean | undefined;
-  /** Epoch seconds. Only ever moves forward: saving a client never revives what was revoked. */
+  /** Epoch seconds. Never decreases, because that would undo a revocation. */
   readonly notBefore?: number | undefined;
 }
 
 export interface ClientRegistry {
-  /** A copy at most 50 ms old. */
+  /** Returns a copy that is at most 50 ms old. */
   find(clientId: string): Promise<Client | undefined>;
   list(): Promise<readonly Client[]>;
-  /** The active keys in the clear, newest first: for the request signature, which needs them. */
+  /** The decrypted active keys, newest first, to verify request signatures. */
   secureKeys(client: Client): readonly string[];
-  /** Constant time, and the same work for an unknown client, so that neither answer nor timing tells. */
+  /** Takes the same time for unknown clients and wrong secrets, so that timing reveals neither. */
   verifySecret(client: Client | undefined, presented: string): boolean;
-  /** As `verifySecret`: the id of the key that was presented, for the tokens that are issued with it. */
+  /** Like `verifySecret`, but returns the id of the key. Issued tokens contain this id. */
   identifySecret(client: Client | undefined, presented: string): string | undefined;
-  /** The id of one of the client's keys. */
+  /** The id of a secure key. */
   secureKeyId(secureKey: string): string;
-  /** Whether what was issued with the key of this id is valid. From the record alone. */
+  /** Whether credentials that were issued with the key are valid. Reads only the record. */
   isLiveKey(client: Client, keyId: string): boolean;
   /**
-   * Creates or replaces. `secureKey`, where it is not yet active, becomes the newest of two. A public
-   * client holds none: becoming one ends those it had. The tokens of a key that is pushed out are revoked, unless
-   * they are to be kept.
+   * Creates or replaces a client. A new `secureKey` becomes the newest of at most two and revokes
+   * the tokens of a key that it replaces, unless `keepTokens` is set. A public client loses its
+   * keys.
    *
-   * @throws TypeError when the secureKey is not acceptable (credential-policy/secure-key-policy.ts)
+   * @throws TypeError if the secure key violates the policy
+   *   (credential-policy/secure-key-policy.ts)
    */
   save(client: NewClient, secureKey?: string, options?: RemovalOptions): Promise<Client>;
   /**
-   * Changes an existing client under its lock. The not-before only ever moves forward.
+   * Changes an existing client under its lock. The not-before never decreases.
    *
-   * @throws RefusedChangeError when there is no such client, or `change` throws it
+   * @throws RefusedChangeError if the client does not exist, or `change` throws it
    */
   update(clientId: string, change: (client: Client) => Client): Promise<Client>;
-  /** The active keys without themselves, newest first. */
+  /** Ids and ages of the active keys, newest first. */
   describeKeys(client: Client): readonly SecureKeyDescription[];
   /**
-   * A new random key becomes the newest.
+   * Adds a random key as the newest.
    *
-   * @throws RefusedChangeError for a public client, and where two are active and the oldest shall stay
+   * @throws RefusedChangeError for a public client, or if two keys are active and `replaceOldest`
+   *   is not set
    */
   rotateKey(clientId: string, options: RotationOptions): Promise<RotatedKey>;
   /**
-   * Removes a key, and revokes the tokens that were issued with it unless they are to be kept. Removing a key whose
-   * tokens were kept revokes them.
+   * Removes a key and revokes the tokens that were issued with it, unless `keepTokens` is set. Also
+   * revokes the kept tokens of a key that was removed before.
    *
-   * @throws RefusedChangeError for a key the client does not have, and for its last one
+   * @throws RefusedChangeError if the client does not have the key, or has no other key
    */
   removeKey(clientId: string, keyId: string, options?: RemovalOptions): Promise<Client>;
 }
@@ -108,7 +110,7 @@ export function createClientRegistry(dependencies: {
   const update: ClientRegistry['update'] = (clientId, change) =>
     write(clientId, (existing) => {
       if (existing === undefined) {
-        throw new RefusedChangeError(`There is no client ${clientId}.`);
+        throw new RefusedChangeError(`The client ${clientId} does not exist.`);
       }
       return change(existing);
     });
@@ -160,14 +162,14 @@ function createKeyRotation(
     let rotated: Omit<RotatedKey, 'client'> | undefined;
     const client = await update(clientId, (existing) => {
       if (existing.public) {
-        throw new RefusedChangeError(`${clientId} is a public client: it has no secureKey.`);
+        throw new RefusedChangeError(`${clientId} is a public client and has no secure key.`);
       }
       const { secureKey, keyId, replacedKeyId, ...members } = keys.rotate(existing, options);
       rotated = { secureKey, keyId, replacedKeyId };
       return { ...existing, ...members };
     });
     if (rotated === undefined) {
-      throw new Error('The client was updated without its change.');
+      throw new Error('The update did not call the change.');
     }
     return { client, ...rotated };
   };

@@ -1,8 +1,8 @@
 import type { ClientRegistry } from './clients.ts';
 
-/** The origins of browser applications, as clients registered them (RFC 9700 §2.6). */
+/** The origins that clients registered for browser applications (RFC 9700 §2.6). */
 export interface RegisteredOrigins {
-  /** Whether an enabled client registered this origin, as of a second ago. */
+  /** Whether an enabled client registered this origin. The copy is at most one second old. */
   has(origin: string): Promise<boolean>;
 }
 
@@ -27,7 +27,7 @@ export function createRegisteredOrigins(
       const age = now() - readAt;
       if (origins === undefined || age >= REFRESH_MILLISECONDS || age < 0) {
         readAt = now();
-        // Whoever comes meanwhile waits for the same reading; one that failed is not kept.
+        // Concurrent callers share this read. A failed read is discarded.
         const reading = read().catch((error: unknown) => {
           if (origins === reading) {
             origins = undefined;

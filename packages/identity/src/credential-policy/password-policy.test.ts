@@ -39,11 +39,11 @@ describe('the password policy', () => {
     expect(problem(password)).toBeUndefined();
   });
 
-  test('takes a password without a username to compare with', () => {
+  test('accepts a password if the username is empty', () => {
     expect(problem('correct horse battery', '')).toBeUndefined();
   });
 
-  test('has a list of common passwords that are long enough to matter, in lower case', () => {
+  test('lists common passwords with at least 8 characters in lower case', () => {
     expect(commonPasswords.size).toBe(3000);
     for (const password of commonPasswords) {
       expect(password).toBe(password.toLowerCase());

@@ -1,9 +1,13 @@
-/** `abcabc…`: the text is found in two of itself before its end. */
+/**
+ * Whether the text repeats a part, as `abcabc` does. It then occurs in its double before the end.
+ */
 export function repeats(text: string): boolean {
   return `${text}${text}`.indexOf(text, 1) < text.length;
 }
 
-/** How many of the steps from character to character are the same as the one before: 1 for `0123…` and `abcd…`. */
+/**
+ * The share of differences between neighbors that equal the previous one: 1 for `0123` and `abcd`.
+ */
 export function shareOfEqualSteps(values: readonly number[]): number {
   const steps = values.slice(1).map((value, i) => value - (values[i] ?? 0));
   const equal = steps.filter((step, i) => step === steps[i - 1]).length;

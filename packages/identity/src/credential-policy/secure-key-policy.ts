@@ -1,22 +1,24 @@
 import { characterCodes, repeats, shareOfEqualSteps } from './patterns.ts';
 
-/** A random key of 16 hexadecimal digits has fewer once in 200 times, one of 16 characters of [A-Za-z0-9] never. */
+/**
+ * One of 200 random keys with 16 hexadecimal digits has fewer. Of keys with 16 characters of
+ * [A-Za-z0-9], practically none has.
+ */
 const MINIMUM_DISTINCT_CHARACTERS = 8;
 const MAXIMUM_SHARE_OF_EQUAL_STEPS = 0.75;
 
 const advice = 'let Gatehouse generate one, or use: openssl rand -hex 32';
 
-/** What is wrong with a secure key and how to fix it: the end of a sentence that begins with its name. */
+/** Each text ends a sentence that starts with "The secureKey". */
 export const secureKeyRules = {
   format: 'must be 16 to 256 printable ASCII characters',
-  weak: `is too easy to guess, because it repeats, counts or has few different characters: ${advice}`,
+  weak: `is too easy to guess, because it is a sequence or repetition, or has few different characters: ${advice}`,
 } as const;
 
 export type SecureKeyProblem = keyof typeof secureKeyRules;
 
 /**
- * The one policy for secure keys that are chosen: by a command, or in a bootstrap file. Generated ones have 32 characters
- * of [A-Za-z0-9]. Existing keys remain valid.
+ * The policy for new secure keys in commands and bootstrap files. Existing keys stay valid.
  */
 export function secureKeyProblem(secureKey: string): SecureKeyProblem | undefined {
   if (!/^[\x20-\x7e]{16,256}$/.test(secureKey)) {
@@ -29,7 +31,7 @@ export function secureKeyProblem(secureKey: string): SecureKeyProblem | undefine
   return isWeak ? 'weak' : undefined;
 }
 
-/** @throws TypeError when it is not acceptable */
+/** @throws TypeError if the secure key violates the policy */
 export function assertSecureKey(secureKey: string | undefined): void {
   const problem = secureKey === undefined ? undefined : secureKeyProblem(secureKey);
   if (problem !== undefined) {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type OnDamagedRecord, readRecord } from '../records/damaged-record.ts';
 import { parseRecord } from '../records/parse-record.ts';
 
-/** Owns clients, users and devices; nobody sees another organisation's. */
+/** Owns clients, users and devices. Other organizations cannot access them. */
 export interface Organization {
   readonly id: string;
   readonly name: string;

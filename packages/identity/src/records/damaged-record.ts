@@ -1,15 +1,17 @@
 /**
- * Told that a record cannot be read: invalid JSON, members missing, or a sealed text that does not open. Whoever reads it
- * treats it as absent, so that it opens nothing. Must not throw.
+ * Called if a record is damaged: its JSON is invalid, members are missing, or it cannot be
+ * decrypted. Readers treat the record as absent. Must not throw.
  *
- * @param kind what the record is: a client, a user, a model of the provider. Never its contents
- * @param advice what an operator should do, where it depends on the kind
+ * @param kind the kind of record, such as a client or user. Never its contents
+ * @param advice what an operator should do, if it depends on the kind
  */
 export type OnDamagedRecord = (kind: string, advice?: string) => void;
 
 const REPORT_AGAIN_MILLISECONDS = 60_000;
 
-/** Reports each kind once a minute: a record that is read with every request must not fill the log. */
+/**
+ * Reports each kind once per minute. Otherwise, a record that every request reads fills the log.
+ */
 export function limitReports(
   report: OnDamagedRecord | undefined,
   now: () => number,
@@ -24,7 +26,7 @@ export function limitReports(
   };
 }
 
-/** What a record holds, or undefined; a damaged one is reported. */
+/** Returns undefined if the record is absent or damaged, and reports a damaged one. */
 export function readRecord<Value>(
   text: string | undefined,
   parse: (text: string) => Value | undefined,

@@ -1,7 +1,7 @@
 import type { Store } from '@gatehouse/store';
 import type { z } from 'zod';
 
-/** What a stored text holds, or undefined when it is damaged: readers fail closed. */
+/** Returns undefined if the record is damaged, so that readers fail closed. */
 export function parseRecord<Value>(schema: z.ZodType<Value>, text: string): Value | undefined {
   let value: unknown;
   try {
@@ -14,9 +14,9 @@ export function parseRecord<Value>(schema: z.ZodType<Value>, text: string): Valu
 }
 
 /**
- * The record as it is now, for who is about to replace it.
+ * Reads the current record before an update.
  *
- * @throws Error when it is damaged: overwriting it would forget what was revoked
+ * @throws Error if the record is damaged. Overwriting it could undo a revocation
  */
 export async function readForUpdate<Value>(
   store: Store,
@@ -26,7 +26,7 @@ export async function readForUpdate<Value>(
   const text = await store.get(key);
   const value = text === undefined ? undefined : parse(text);
   if (text !== undefined && value === undefined) {
-    throw new Error(`The record ${key} in the store is damaged. Delete it to create it anew.`);
+    throw new Error(`The record ${key} in the store is damaged. Delete it, then create it again.`);
   }
   return value;
 }

@@ -2,7 +2,7 @@ import type { Store } from '@gatehouse/store';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createRecordCache, MAXIMUM_RECORD_AGE_MILLISECONDS } from './record-cache.ts';
 
-/** A store whose answers the test holds back; nothing else of it is used. */
+/** A store whose reads the test can delay. */
 function slowStore(values: Map<string, string>) {
   const waiting: (() => void)[] = [];
   let reads = 0;
@@ -45,7 +45,7 @@ describe('a record cache', () => {
     cache = createRecordCache(slow.store, parse, () => time);
   });
 
-  test('CG-15 gives a copy at most 50 ms old', async () => {
+  test('CG-15 returns a copy that is at most 50 ms old', async () => {
     expect(await cache.read('a')).toEqual({ text: '1' });
     values.set('a', '2');
     time += MAXIMUM_RECORD_AGE_MILLISECONDS - 1;
@@ -55,7 +55,7 @@ describe('a record cache', () => {
     expect(slow.reads()).toBe(2);
   });
 
-  test('gives the same object again for a record that has not changed', async () => {
+  test('returns the same object for an unchanged record', async () => {
     const first = await cache.read('a');
     time += MAXIMUM_RECORD_AGE_MILLISECONDS;
     expect(await cache.read('a')).toBe(first);
@@ -69,7 +69,7 @@ describe('a record cache', () => {
     expect(slow.reads()).toBe(4);
   });
 
-  test('CG-15 counts the age from when the read began', async () => {
+  test('CG-15 counts the age from the start of the read', async () => {
     slow.hold();
     const first = cache.read('a');
     values.set('a', '2');
@@ -79,14 +79,14 @@ describe('a record cache', () => {
     expect(await cache.read('a')).toEqual({ text: '2' });
   });
 
-  test('CG-15 does not live on when the clock is set back', async () => {
+  test('CG-15 discards copies if the clock is set back', async () => {
     await cache.read('a');
     values.set('a', '2');
     time -= 3_600_000;
     expect(await cache.read('a')).toEqual({ text: '2' });
   });
 
-  test('forgets at once, also what was being read meanwhile', async () => {
+  test('forgets a record immediately, even during a read', async () => {
     slow.hold();
     const stale = cache.read('a');
     values.set('a', '2');
@@ -96,7 +96,7 @@ describe('a record cache', () => {
     expect(await cache.read('a')).toEqual({ text: '2' });
   });
 
-  test('reads once for all that ask at once, and anew for those that ask too late or after a write', async () => {
+  test('shares a read between concurrent callers, but not with later ones or after a write', async () => {
     slow.hold();
     const together = [cache.read('a'), cache.read('a'), cache.read('a')];
     expect(slow.reads()).toBe(1);
@@ -114,7 +114,7 @@ describe('a record cache', () => {
     expect(await cache.read('a')).toEqual({ text: '3' });
   });
 
-  test('CA-06 looks as long for what does not exist as for what does', async () => {
+  test('CA-06 caches absent records as long as existing ones', async () => {
     for (let i = 0; i < 5; i += 1) {
       expect(await cache.read('nobody')).toBeUndefined();
     }
@@ -124,12 +124,12 @@ describe('a record cache', () => {
     expect(await cache.read('nobody')).toEqual({ text: '1' });
   });
 
-  test('CG-18 takes what is damaged as not there', async () => {
+  test('CG-18 treats a damaged record as absent', async () => {
     values.set('a', 'damaged');
     expect(await cache.read('a')).toBeUndefined();
   });
 
-  test('CG-16 is bounded, however many names are invented', async () => {
+  test('CG-16 is bounded, whatever the number of invented names', async () => {
     for (let i = 0; i < 25_000; i += 1) {
       await cache.read(`invented-${i}`);
     }
@@ -141,7 +141,7 @@ describe('a record cache', () => {
     expect(slow.reads()).toBe(25_003);
   });
 
-  test('keeps the copy of a busy record while invented names flood the cache', async () => {
+  test('keeps the copy of a record in use while invented names flood the cache', async () => {
     for (let i = 0; i < 25_000; i += 1) {
       await cache.read(`invented-${i}`);
       if (i % 1000 === 0) {
@@ -151,7 +151,7 @@ describe('a record cache', () => {
     expect(slow.reads()).toBe(25_001);
   });
 
-  test('passes on that the store is away, also for what it knew', async () => {
+  test('throws if the store is unavailable, even for cached records', async () => {
     await cache.read('a');
     const away = createRecordCache(
       { get: async () => Promise.reject(new Error('away')) } as unknown as Store,

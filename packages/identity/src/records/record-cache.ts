@@ -2,10 +2,10 @@ import type { Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
 import type { OnDamagedRecord } from './damaged-record.ts';
 
-/** A revoked client or user is refused this soon: records are read at most this old. */
+/** A revocation of a client or user takes effect within this time. */
 export const MAXIMUM_RECORD_AGE_MILLISECONDS = 50;
 const MAXIMUM_ENTRIES = 10_000;
-/** Longer than any key that was ever written: remembering those would let a caller fill the memory. */
+/** No record has a longer key. Caching longer ones would let a caller fill the memory. */
 const MAXIMUM_KEY_LENGTH = 256;
 
 interface Entry<Value> {
@@ -21,16 +21,16 @@ export interface RecordCache<Value> {
 
 interface Reading<Value> {
   readonly startedAt: number;
-  readonly answer: Promise<Value | undefined>;
+  readonly value: Promise<Value | undefined>;
 }
 
 /**
- * Reads records through a copy that is at most 50 ms old, so that a busy client costs twenty store reads a
- * second instead of one a request. What does not exist is remembered as long and no longer: otherwise the
- * time of a second look would tell who exists (CWE-203). A record that has not changed stays the same object, so that
- * what was made of it can be kept beside it.
+ * Reads records through a copy that is at most 50 ms old, so that a busy client costs twenty store
+ * reads per second. Absent records are cached for the same time. Otherwise, timing would reveal
+ * which records exist (CWE-203). An unchanged record stays the same object, so that callers can use
+ * it as a key of a `WeakMap`.
  *
- * @param parse a record, or undefined for a text that is none: what is damaged does not exist
+ * @param parse returns undefined for a damaged record
  */
 export function createRecordCache<Value>(
   store: Store,
@@ -42,15 +42,15 @@ export function createRecordCache<Value>(
   const running = new Map<string, Reading<Value>>();
   let forgotten = 0;
 
-  async function readAnew(key: string, readAt: number): Promise<Value | undefined> {
+  async function readFromStore(key: string, readAt: number): Promise<Value | undefined> {
     const forgottenBefore = forgotten;
     const text = await store.get(key);
     const known = entries.get(key);
-    const value = parseAnew(text, known, parse);
+    const value = parseChanged(text, known, parse);
     if (text !== undefined && value === undefined && known?.text !== text) {
       damage?.onDamagedRecord?.(damage.kind);
     }
-    // A write that came between must not be hidden behind the older copy.
+    // The copy must not hide a write that happened in the meantime.
     if (forgotten === forgottenBefore && key.length <= MAXIMUM_KEY_LENGTH) {
       entries.set(key, { text, value, readAt });
     }
@@ -64,15 +64,15 @@ export function createRecordCache<Value>(
       if (entry !== undefined && isFresh(readAt - entry.readAt)) {
         return entry.value;
       }
-      // Whoever asks while a copy is renewed shares the one read: it is no older than a copy may be.
+      // Concurrent callers share a read while its result is fresh.
       const joinable = running.get(key);
       if (joinable !== undefined && isFresh(readAt - joinable.startedAt)) {
-        return joinable.answer;
+        return joinable.value;
       }
-      const reading: Reading<Value> = { startedAt: readAt, answer: readAnew(key, readAt) };
+      const reading: Reading<Value> = { startedAt: readAt, value: readFromStore(key, readAt) };
       running.set(key, reading);
       try {
-        return await reading.answer;
+        return await reading.value;
       } finally {
         if (running.get(key) === reading) {
           running.delete(key);
@@ -87,7 +87,7 @@ export function createRecordCache<Value>(
   };
 }
 
-function parseAnew<Value>(
+function parseChanged<Value>(
   text: string | undefined,
   known: Entry<Value> | undefined,
   parse: (text: string) => Value | undefined,
@@ -98,7 +98,7 @@ function parseAnew<Value>(
   return known?.text === text ? known.value : parse(text);
 }
 
-/** A negative age is a clock that was set back: an old copy must not live on until it catches up. */
+/** The age is negative if the clock was set back. The copy is then not fresh. */
 function isFresh(age: number): boolean {
   return age >= 0 && age < MAXIMUM_RECORD_AGE_MILLISECONDS;
 }

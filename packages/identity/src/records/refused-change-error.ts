@@ -1,4 +1,6 @@
-/** A change that an operator asked for and that is not made, with the reason and what to do instead. */
+/**
+ * Gatehouse rejects a change that an operator requested. The message contains reason and remedy.
+ */
 export class RefusedChangeError extends Error {
   constructor(message: string) {
     super(message);

@@ -2,17 +2,17 @@ import type { Store } from '@gatehouse/store';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
 
-/** The epoch of the whole installation: what was issued then or earlier is dead, whoever holds it. */
+/** Revokes all credentials of the installation that were issued at this time or earlier. */
 export interface NotBefore {
-  /** Epoch seconds; a copy at most 50 ms old. */
+  /** Epoch seconds. The copy is at most 50 ms old. */
   read(): Promise<number>;
-  /** Moves forward, never back. */
+  /** Ignores earlier times. */
   advance(notBefore: number): Promise<void>;
 }
 
 const KEY = 'not-before';
 
-/** A damaged epoch revives nothing: until it is set anew, everything is dead. */
+/** A damaged not-before revokes everything until an operator sets it again. */
 const parse = (text: string) => (/^\d{1,12}$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY);
 
 export function createNotBefore(dependencies: {

@@ -15,15 +15,19 @@ import {
 import type { User, UserRegistry } from '../users/user.ts';
 import type { NotBefore } from './not-before.ts';
 
-/** What an operator takes back. All of it holds within 50 ms in every process that asks the store. */
+/** Revocations by operators. They take effect in all processes within 50 ms. */
 export interface Revocations {
-  /** Everything that was issued to anybody so far (RD-20: after a backup was restored, say). */
+  /** Revokes all credentials, for example after a backup was restored (RD-20). */
   everything(): Promise<void>;
-  /** @throws RefusedChangeError when there is no such client */
+  /** @throws RefusedChangeError if the client does not exist */
   client(clientId: string): Promise<Client>;
-  /** Signs the user out everywhere. @throws RefusedChangeError when there is no such user */
+  /**
+   * Signs the user out everywhere.
+   *
+   * @throws RefusedChangeError if the user does not exist
+   */
   user(userId: string): Promise<User>;
-  /** An access token, refresh token or code, and with it everything of its grant; undefined when it is unknown. */
+  /** Revokes an access token, refresh token or code with its grant. Undefined if it is unknown. */
   token(value: string): Promise<RevokedToken | undefined>;
 }
 
@@ -33,7 +37,7 @@ export interface RevokedToken {
   readonly userId: string | undefined;
 }
 
-/** Kinds whose value somebody may hold in their hands. */
+/** The kinds of credentials that an operator can revoke by value. */
 const kinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode'];
 
 const storedCredential = z.object({
@@ -85,8 +89,8 @@ export function createRevocations(dependencies: {
 }
 
 /**
- * A second ahead, because "issued then or earlier" counts in whole seconds, copies are up to 50 ms old and
- * clocks differ: what a request in flight still issues is dead too. So is what the next second issues.
+ * One second in the future. The times of issue are whole seconds, copies are up to 50 ms old, and
+ * clocks differ. Requests that are being served must not issue credentials that survive.
  */
 export function nextNotBefore(nowMilliseconds: number): number {
   return Math.floor(nowMilliseconds / 1000) + 1;

@@ -19,7 +19,7 @@ test.each([
   expect(looksMadeUp(secret)).toBe(true);
 });
 
-test('nothing random is taken for made up', () => {
+test('random secrets are not treated as made up', () => {
   for (let i = 0; i < 5000; i += 1) {
     const secrets = [
       randomBytes(32).toString('hex'),

@@ -1,7 +1,7 @@
 const MINIMUM_DISTINCT_CHARACTERS = 6;
 const placeholders = /change.?me|secret|password|passwort|example|default|placeholder|gatehouse/i;
 
-/** Whether a person or an example wrote this, and not a random generator: zeros, patterns, placeholders. */
+/** Whether a person probably wrote this secret: zeros, patterns or placeholders. */
 export function looksMadeUp(secret: string): boolean {
   return (
     new Set(secret).size < MINIMUM_DISTINCT_CHARACTERS ||
@@ -11,12 +11,14 @@ export function looksMadeUp(secret: string): boolean {
   );
 }
 
-/** `abcabc…`: the text is found in two of itself before its end. */
+/**
+ * Whether the text repeats a part, as `abcabc` does. It then occurs in its double before the end.
+ */
 function repeats(text: string): boolean {
   return `${text}${text}`.indexOf(text, 1) < text.length;
 }
 
-/** `0123…`, `abcd…`, or bytes `00 01 02 …`: the same step again and again. */
+/** Whether characters or bytes have equal differences, as in `0123`, `abcd` or `00 01 02`. */
 function counts(text: string): boolean {
   const codes = [...text].map((character) => character.charCodeAt(0));
   const bytes = /^([0-9a-f]{2})+$/i.test(text) ? [...Buffer.from(text, 'hex')] : [];

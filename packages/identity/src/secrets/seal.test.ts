@@ -7,29 +7,26 @@ import { createSealer } from './seal.ts';
 const masterKey = randomBytes(32);
 const sealer = createSealer(masterKey);
 
-describe('a sealed text', () => {
-  test.each(['', 'secret', 'ünïcödé 中 😀', 'x'.repeat(100_000)])(
-    'opens to what it was',
-    (text) => {
-      expect(sealer.open(sealer.seal(text, 'context'), 'context')).toBe(text);
-    },
-  );
+describe('an encrypted text', () => {
+  test.each(['', 'secret', 'ünïcödé 中 😀', 'x'.repeat(100_000)])('decrypts %j', (text) => {
+    expect(sealer.open(sealer.seal(text, 'context'), 'context')).toBe(text);
+  });
 
-  test('shows nothing and is another one every time', () => {
+  test('does not contain the text and is different every time', () => {
     const sealed = sealer.seal('marker-in-the-clear', 'context');
     expect(sealed).not.toContain('marker');
     expect(Buffer.from(sealed.slice(3), 'base64url').toString('latin1')).not.toContain('marker');
     expect(sealer.seal('marker-in-the-clear', 'context')).not.toBe(sealed);
   });
 
-  test('does not open for another context or with another master key', () => {
+  test('cannot be decrypted with another context or master key', () => {
     const sealed = sealer.seal('secret', 'client:a:secureKey');
-    expect(() => sealer.open(sealed, 'client:b:secureKey')).toThrow('cannot be opened');
+    expect(() => sealer.open(sealed, 'client:b:secureKey')).toThrow('cannot be decrypted');
     const other = createSealer(randomBytes(32));
-    expect(() => other.open(sealed, 'client:a:secureKey')).toThrow('the master key is another one');
+    expect(() => other.open(sealed, 'client:a:secureKey')).toThrow('master key is different');
   });
 
-  test('does not open when any one bit was turned', () => {
+  test('cannot be decrypted if one bit was changed', () => {
     const sealed = sealer.seal('secret', 'context');
     const bytes = Buffer.from(sealed.slice(3), 'base64url');
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
@@ -39,7 +36,7 @@ describe('a sealed text', () => {
     }
   });
 
-  test('has one spelling only', () => {
+  test('has only one form', () => {
     const sealed = sealer.seal('secret!!', 'context');
     for (const altered of [
       `${sealed}.more`,
@@ -59,15 +56,15 @@ describe('a sealed text', () => {
   });
 });
 
-describe('keys', () => {
-  test('of two purposes differ, and are stable', () => {
+describe('derived keys', () => {
+  test('differ for two purposes and are stable', () => {
     expect(deriveKey(masterKey, 'a')).toEqual(deriveKey(masterKey, 'a'));
     expect(deriveKey(masterKey, 'a')).not.toEqual(deriveKey(masterKey, 'b'));
     expect(deriveKey(randomBytes(32), 'a')).not.toEqual(deriveKey(masterKey, 'a'));
     expect(deriveKey(masterKey, 'a')).toHaveLength(32);
   });
 
-  test('SL-01 the hash of a credential is stable, keyed, and nothing like the credential', () => {
+  test('SL-01 the hash of a credential is stable, keyed, and does not contain the credential', () => {
     const hash = createCredentialHash(masterKey);
     expect(hash('token')).toBe(createCredentialHash(masterKey)('token'));
     expect(hash('token')).not.toBe(hash('tokem'));

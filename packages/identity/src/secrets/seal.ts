@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { deriveKey, type MasterKey } from './master-key.ts';
 
-/** Encrypts what must be recoverable at rest: secureKeys, signing keys, payloads that carry secrets. */
+/** Encrypts secure keys, signing keys and payloads with secrets for the store. */
 export interface Sealer {
-  /** @param context what the text belongs to; opening it for anything else fails */
+  /** @param context the record that the text belongs to. Decryption with another context fails */
   seal(text: string, context: string): string;
-  /** @throws Error when the text was altered, belongs elsewhere, or the master key is another one */
+  /** @throws Error if the text was changed, or the context or master key is different */
   open(sealed: string, context: string): string;
 }
 
@@ -26,10 +26,11 @@ export function createSealer(masterKey: MasterKey): Sealer {
     open(sealed, context) {
       const [version, encoded = '', ...rest] = sealed.split('.');
       const bytes = Buffer.from(encoded, 'base64url');
-      // Node skips what is not base64url, so that one sealed text would have many spellings.
+      // Node ignores characters that are not base64url. Reject them, so that each text has one
+      // form.
       const isWhole = rest.length === 0 && bytes.toString('base64url') === encoded;
       if (version !== VERSION || !isWhole || bytes.length < NONCE_BYTES + TAG_BYTES) {
-        throw new Error('This is not a sealed text.');
+        throw new Error('The text is not encrypted by Gatehouse.');
       }
       const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,
@@ -40,8 +41,8 @@ export function createSealer(masterKey: MasterKey): Sealer {
       try {
         return Buffer.concat([body, decipher.final()]).toString('utf8');
       } catch (cause) {
-        const reason = 'it was altered, belongs elsewhere, or the master key is another one';
-        throw new Error(`A sealed text cannot be opened: ${reason}.`, { cause });
+        const reason = 'it was changed, or its context or master key is different';
+        throw new Error(`An encrypted text cannot be decrypted: ${reason}.`, { cause });
       }
     },
   };

@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 
 /**
- * The position of `presented` among `secrets`, or -1, in a time that depends on neither. Digests are compared, so
- * that lengths do not show, and every candidate is looked at, so that the position of a match does not either.
+ * The index of `presented` in `secrets`, or -1. The time reveals neither the length of a secret,
+ * because digests are compared, nor the index, because all secrets are compared.
  */
 export function findMatchingSecret(presented: string, secrets: readonly string[]): number {
   const digest = hash('sha256', presented, 'buffer');

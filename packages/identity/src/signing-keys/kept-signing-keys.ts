@@ -9,9 +9,11 @@ import {
   type SigningPurpose,
 } from './signing-keys.ts';
 
-/** The signing keys of a process that runs for months: read anew every minute, rotated when they are due. */
+/** The signing keys of a running process, which reads them every minute and rotates them. */
 export interface KeptSigningKeys {
-  /** @throws StoreUnavailableError only before the first success, or because the record of the keys is damaged */
+  /**
+   * @throws StoreUnavailableError before the first success, or if the record of the keys is damaged
+   */
   load(): Promise<SigningKeys>;
   current(): Promise<SigningKey>;
   /** A JWKS document (RFC 7517 §5). */
@@ -34,7 +36,7 @@ export function keepSigningKeys(
       return last.keys;
     }
     const keys = loadSigningKeys(purpose, algorithm, dependencies).catch((error: unknown) => {
-      // A key does not go bad because the store is away: the last ones serve until it is back.
+      // The last keys stay in use while the store is unavailable.
       const isOutage =
         error instanceof StoreUnavailableError && !(error instanceof DamagedSigningKeysError);
       if (last !== undefined && isOutage) {

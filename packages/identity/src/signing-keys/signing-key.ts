@@ -8,14 +8,14 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 
-/** A private key that all processes of one role share through the store, sealed at rest. */
+/** A private key that all processes of one app share in the store, where it is encrypted. */
 export interface SigningKey {
-  /** RFC 7638 thumbprint of the public key. */
+  /** The thumbprint of the public key (RFC 7638). */
   readonly kid: string;
   readonly algorithm: SigningAlgorithm;
   readonly privateKey: KeyObject;
   readonly privateJwk: JsonWebKey;
-  /** With `kid`, `alg` and `use`, ready for a JWKS document. */
+  /** With `kid`, `alg` and `use`, as in a JWKS document. */
   readonly publicJwk: JsonWebKey;
 }
 
@@ -23,7 +23,7 @@ export type SigningAlgorithm = 'EdDSA' | 'RS256';
 
 const generate = promisify(generateKeyPair);
 
-/** Off the event loop: an RSA key takes up to a second, and requests are served meanwhile. */
+/** Asynchronous, because an RSA key takes up to a second. */
 export async function generatePrivateJwk(algorithm: SigningAlgorithm): Promise<JsonWebKey> {
   const { privateKey } =
     algorithm === 'EdDSA'
@@ -45,7 +45,7 @@ export function toSigningKey(privateJwk: JsonWebKey, algorithm: SigningAlgorithm
   };
 }
 
-/** RFC 7638 §3.2: the required members, in lexical order, without white space. */
+/** RFC 7638 §3.2: the required members in lexical order, without white space. */
 function thumbprint(jwk: JsonWebKey): string {
   const members =
     jwk.kty === 'RSA'

@@ -1,10 +1,10 @@
 /**
- * The signing keys of one purpose: one signs, the next is published before it does, the last stays published
- * until what it signed is dead.
+ * The signing keys of one purpose. A key is published before it signs, and stays published until
+ * all tokens that it signed have expired.
  *
- *   made ── publishAhead ──▶ signs ── rotateAfter ──▶ (successor made, published, signs) ── longestToken ──▶ gone
+ *   created ── publishAhead ─▶ signs ── rotateAfter ─▶ successor signs ── longestToken ─▶ deleted
  *
- * All of it lies sealed under one store key and changes under its lock, so that any number of processes agree.
+ * One encrypted record contains all keys of a purpose. Processes change it under its lock.
  */
 import type { JsonWebKey } from 'node:crypto';
 import { type Store, StoreUnavailableError } from '@gatehouse/store';
@@ -18,15 +18,15 @@ import {
   toSigningKey,
 } from './signing-key.ts';
 
-/** Who signs: the provider its ID tokens, the gateway what it tells the services behind it. */
+/** The provider signs ID tokens. The gateway signs the identity headers for upstream services. */
 export type SigningPurpose = 'authorization-server' | 'gateway';
 
 export interface SigningKeyPolicy {
-  /** Age at which a key gets a successor. */
+  /** The age at which a successor is created. */
   readonly rotateAfterSeconds: number;
-  /** How long a key is published before it signs, so that no verifier meets it unprepared. */
+  /** How long a key is published before it signs, so that verifiers can load it. */
   readonly publishAheadSeconds: number;
-  /** How long what a key signed is valid, at most. */
+  /** The maximum lifetime of a signed token. */
   readonly longestTokenSeconds: number;
 }
 
@@ -40,12 +40,12 @@ export const defaultSigningKeyPolicy: SigningKeyPolicy = {
   longestTokenSeconds: HOUR,
 };
 
-/** Processes look for changes this often; a key is kept this much longer for the last of them to notice. */
+/** How often processes read the keys. Keys are kept longer by this time. */
 export const KEY_RELOAD_SECONDS: number = MINUTE;
 
 export interface SigningKeys {
   readonly current: SigningKey;
-  /** The current one first; all of them belong in the JWKS document. */
+  /** All keys of the JWKS document, the current one first. */
   readonly all: readonly SigningKey[];
 }
 
@@ -55,24 +55,24 @@ export interface SigningKeyDependencies {
   /** Epoch milliseconds. */
   readonly now?: () => number;
   readonly policy?: SigningKeyPolicy;
-  /** Called by the one process that made a key. */
+  /** Called in the process that created a key. */
   readonly onMade?: (kid: string) => void;
   readonly onDamagedRecord?: OnDamagedRecord | undefined;
 }
 
 /**
- * The record of the keys does not open. Nothing is signed and nothing is replaced: requests are 503 until an operator
- * has deleted the record.
+ * The record of the keys cannot be decrypted. Nothing is signed, and the record is not replaced.
+ * Requests get 503 until an operator deletes the record.
  */
 export class DamagedSigningKeysError extends StoreUnavailableError {
   constructor(storeKey: string, cause: unknown) {
-    const reason = `The record ${storeKey} in the store does not open: it was damaged, or another master key sealed it.`;
-    super('signing keys', cause, `${reason} Delete the record. The server then makes a new key.`);
+    const reason = `The record ${storeKey} in the store cannot be decrypted: it was damaged, or encrypted with another master key.`;
+    super('signing keys', cause, `${reason} Delete the record. The server then creates a new key.`);
     this.name = 'DamagedSigningKeysError';
   }
 }
 
-/** Where the keys of a purpose lie; also what they are sealed for. */
+/** The store key of the keys of a purpose, which is also the context of their encryption. */
 export function signingKeyRecord(purpose: SigningPurpose, algorithm: SigningAlgorithm): string {
   return `signing-key:${purpose}:${algorithm}`;
 }
@@ -80,7 +80,7 @@ export function signingKeyRecord(purpose: SigningPurpose, algorithm: SigningAlgo
 /** Newest first. */
 type Ring = readonly { readonly jwk: JsonWebKey; readonly createdAt: number }[];
 
-/** Makes the first key, a successor that is due, and lets go of what is over; else reads what is there. */
+/** Reads the keys, creates the first key or a successor that is due, and deletes expired keys. */
 export async function loadSigningKeys(
   purpose: SigningPurpose,
   algorithm: SigningAlgorithm,
@@ -137,7 +137,7 @@ function openRing(
   }
 }
 
-/** As the first version stored it: without its age, which therefore begins now. */
+/** Whether the first version stored the key, without its age. The age then starts now. */
 function isSingleKey(stored: StoredKeys): stored is JsonWebKey {
   return 'kty' in stored;
 }
@@ -154,7 +154,7 @@ function needsSuccessor([newest]: Ring, now: number, policy: SigningKeyPolicy): 
   return newest === undefined || now - newest.createdAt >= policy.rotateAfterSeconds * 1000;
 }
 
-/** Whether everything a key can have signed is dead: its successor took over long enough ago. */
+/** Whether all tokens of the key have expired since its successor replaced it. */
 function isOver(ring: Ring, index: number, now: number, policy: SigningKeyPolicy): boolean {
   const successor = ring[index - 1];
   const seconds = policy.publishAheadSeconds + policy.longestTokenSeconds + 2 * KEY_RELOAD_SECONDS;
@@ -169,7 +169,7 @@ function select(
 ): SigningKeys {
   const publishedBefore = now - policy.publishAheadSeconds * 1000;
   const ready = ring.findIndex(({ createdAt }) => createdAt <= publishedBefore);
-  // None was published long enough: the first start, where nobody holds an older set.
+  // At the first start, no key was published long enough, but no verifier has an older set.
   const index = ready === -1 ? ring.length - 1 : ready;
   const keys = ring.map(({ jwk }) => toSigningKey(jwk, algorithm));
   const current = keys[index];

@@ -7,26 +7,30 @@ import type { FindLiveHolder } from '../revocation/live-holder.ts';
 import type { CredentialHash } from '../secrets/credential-hash.ts';
 import { accessTokenKey, accessTokenKinds, grantTombstoneKey } from '../secrets/credential-keys.ts';
 
-/** Who a verified credential speaks for, and what it may do. */
+/** The identity and the rights of a verified credential. */
 export interface Principal {
   readonly clientId: string;
-  /** The organisation of the user where there is one, else of the client. */
+  /** The organization of the user, or of the client if there is no user. */
   readonly orgId: string;
   readonly userId: string | undefined;
-  /** `sub` for those behind the gateway: the user, else the client. */
+  /** The `sub` for upstream services: the user, or the client if there is no user. */
   readonly subject: string;
   readonly scopes: ReadonlySet<string>;
 }
 
-/** Undefined: unknown, expired, revoked, or not an access token. A store that is away throws. */
+/**
+ * Returns undefined if the token is unknown, expired, revoked or not an access token.
+ *
+ * @throws StoreUnavailableError
+ */
 export type AccessTokenVerifier = (token: string) => Promise<Principal | undefined>;
 
-/** What the authorization server stores of an access token, as far as a verifier needs it. */
+/** The members of a stored access token that a verifier needs. */
 interface StoredAccessToken {
   readonly kind: string;
   readonly clientId: string;
   readonly accountId?: string;
-  /** What the user allowed, where the token comes from that. */
+  /** The consent that the token was issued under, if any. */
   readonly grantId?: string;
   readonly scope?: string;
   /** Epoch seconds. */
@@ -36,7 +40,7 @@ interface StoredAccessToken {
   readonly secureKeyId?: string;
 }
 
-/** How many tokens have their grant remembered: about 2 MB. */
+/** The number of tokens whose grant is cached, with about 2 MB. */
 const MAXIMUM_KNOWN_GRANTS = 10_000;
 
 export function createAccessTokenVerifier(dependencies: {
@@ -49,12 +53,12 @@ export function createAccessTokenVerifier(dependencies: {
   const { store, credentialHash, findLiveHolder, onDamagedRecord, now } = dependencies;
   const record = { kind: 'access token', ...(onDamagedRecord && { onDamagedRecord }) };
   const tombstones = createRecordCache(store, (text) => text, now);
-  // A token never changes its grant. Once it is known, both reads go out together: one round trip a verification.
+  // The grant of a token never changes. If it is known, both reads share one round trip.
   const knownGrants = new LRUCache<string, string>({ max: MAXIMUM_KNOWN_GRANTS });
 
   function readTombstone(grantId: string): Promise<string | undefined> {
     const tombstone = tombstones.read(grantTombstoneKey(grantId));
-    // It is awaited later, unless the token turns out to be dead before.
+    // Not awaited if the token is invalid for another reason.
     tombstone.catch(() => undefined);
     return tombstone;
   }
@@ -77,7 +81,7 @@ export function createAccessTokenVerifier(dependencies: {
     if (holder?.client === undefined) {
       return undefined;
     }
-    // A second line of defence: a revocation also deletes the token, if the index of the grant names it.
+    // Defense in depth: a revocation also deletes the token if the index of the grant contains it.
     if (tombstone !== undefined && (await tombstone) !== undefined) {
       return undefined;
     }
@@ -87,7 +91,7 @@ export function createAccessTokenVerifier(dependencies: {
       orgId: user?.orgId ?? client.orgId,
       userId: user?.userId,
       subject: user?.userId ?? client.clientId,
-      // What was taken from the client since is taken from its tokens, too.
+      // Tokens lose the scopes that were removed from the client.
       scopes: new Set(stored.scope?.split(' ').filter((scope) => isRegistered(client, scope))),
     };
   };
@@ -97,7 +101,7 @@ function isRegistered(client: Client, scope: string): boolean {
   return client.scopes.includes(scope);
 }
 
-/** A record that is damaged or of another kind is no access token: fail closed. */
+/** Fails closed: a damaged record, or a record of another kind, is not an access token. */
 function parseStoredToken(text: string): StoredAccessToken | undefined {
   try {
     const value: unknown = JSON.parse(text);

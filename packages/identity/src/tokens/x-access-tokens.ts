@@ -10,31 +10,33 @@ import { xAccessTokenKey } from '../secrets/credential-keys.ts';
 import type { AccessTokenVerifier } from './access-tokens.ts';
 import { clientPrincipal } from './client-principal.ts';
 
-/** The client that asked, and the key that its request was signed with. */
+/** The client and the key that signed its request. */
 export interface XAccessTokenIssuer {
   readonly clientId: string;
   readonly secureKeyId?: string | undefined;
 }
 
-/** The tokens of Method B: asked for by a signed request, presented in `X-Access-Token`. */
+/**
+ * The tokens of Method B. A client requests one with a signed request, and sends it in a header.
+ */
 export interface XAccessTokens {
-  /** The token is nowhere but in the answer. Its lifetime is absolute. */
+  /** Only a hash of the token is stored. Use does not extend its lifetime. */
   issue(issuer: XAccessTokenIssuer, lifetimeSeconds: number): Promise<string>;
-  /** The client with its device scopes as they are now. */
+  /** Returns the client with its current device scopes. */
   readonly verify: AccessTokenVerifier;
 }
 
 const TOKEN_BYTES = 32;
 const DEFAULT_MAXIMUM_LIVE_TOKENS = 1000;
 
-/** A kind and a key prefix of its own: such a token is never found as a bearer token, nor the other way round. */
+/** Separates these tokens from OAuth access tokens, as the key prefix does. */
 const KIND = 'XAccessToken';
 const indexKeyOf = (clientId: string) => `x-access-tokens:${clientId}`;
 
 const storedToken = z.object({
   kind: z.literal(KIND),
   clientId: z.string(),
-  /** Epoch seconds, to be compared with the client's `notBefore`. */
+  /** Epoch seconds, compared with the `notBefore` of the client. */
   issuedAt: z.int(),
   /** Epoch milliseconds. */
   expiresAt: z.int(),
@@ -42,8 +44,8 @@ const storedToken = z.object({
 });
 
 /**
- * @param dependencies.maximumLiveTokens of one client. One more ends the one that would have expired first, so
- *   that what a client can fill of the store is bounded, and only its own tokens pay for it.
+ * @param dependencies.maximumLiveTokens of one client. A further token revokes the one that expires
+ *   first. This limits the space that a client can use.
  */
 export function createXAccessTokens(dependencies: {
   readonly store: Store;
@@ -57,7 +59,7 @@ export function createXAccessTokens(dependencies: {
   const record = { kind: 'X-Access-Token', ...(onDamagedRecord && { onDamagedRecord }) };
   const maximumLiveTokens = dependencies.maximumLiveTokens ?? DEFAULT_MAXIMUM_LIVE_TOKENS;
 
-  async function endSurplus(indexKey: string, newest: string): Promise<void> {
+  async function revokeSurplus(indexKey: string, newest: string): Promise<void> {
     const others = (await store.members(indexKey)).filter((member) => member !== newest);
     const surplus = others.slice(0, Math.max(0, others.length + 1 - maximumLiveTokens));
     await store.delete(surplus.map(xAccessTokenKey));
@@ -70,8 +72,8 @@ export function createXAccessTokens(dependencies: {
       const hashed = credentialHash(token);
       const expiresAt = now() + lifetimeSeconds * 1000;
       const indexKey = indexKeyOf(clientId);
-      // As old as the copy of the client that the request was verified with may be: a `notBefore` that was
-      // written since then ends this token, too.
+      // The request was verified with a copy of the client of at most this age. A `notBefore` that
+      // was written since must also revoke this token.
       const issuedAt = Math.floor((now() - MAXIMUM_RECORD_AGE_MILLISECONDS) / 1000);
       await store.addToIndex(indexKey, hashed, expiresAt);
       await store.set(
@@ -79,7 +81,7 @@ export function createXAccessTokens(dependencies: {
         JSON.stringify({ kind: KIND, clientId, issuedAt, expiresAt, secureKeyId }),
         lifetimeSeconds,
       );
-      await endSurplus(indexKey, hashed);
+      await revokeSurplus(indexKey, hashed);
       return token;
     },
     async verify(token) {

@@ -7,7 +7,7 @@ import {
 } from './password-hash.ts';
 
 describe('a password hash', () => {
-  test('is argon2id in PHC form, salted', async () => {
+  test('is a salted argon2id hash in PHC format', async () => {
     const hash = await hashPassword('password');
     expect(hash).toMatch(
       /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/,
@@ -15,7 +15,7 @@ describe('a password hash', () => {
     expect(await hashPassword('password')).not.toBe(hash);
   });
 
-  test('PW-08 is of the exact password: spaces, NUL and Unicode form count', async () => {
+  test('PW-08 depends on the exact password, including spaces, NUL and Unicode form', async () => {
     const password = 'caf\u00e9 password\0';
     const hash = await hashPassword(password);
     expect(await verifyPassword(password, hash)).toBe(true);
@@ -32,7 +32,7 @@ describe('a password hash', () => {
     }
   });
 
-  test('PW-08 is of all of a long password, beyond 72 bytes', async () => {
+  test('PW-08 depends on all of a long password, also after 72 bytes', async () => {
     const common = 'p'.repeat(MAXIMUM_PASSWORD_BYTES - 1);
     const hash = await hashPassword(`${common}a`);
     expect(await verifyPassword(`${common}a`, hash)).toBe(true);
@@ -40,7 +40,7 @@ describe('a password hash', () => {
     expect(await verifyPassword(common, hash)).toBe(false);
   });
 
-  test('PW-08 is not computed for a password over the limit, counted in bytes', async () => {
+  test('PW-08 is not computed for a password with too many bytes', async () => {
     const tooLong = 'é'.repeat(MAXIMUM_PASSWORD_BYTES / 2 + 1);
     const hash = await hashPassword(tooLong);
     const started = performance.now();
@@ -50,7 +50,7 @@ describe('a password hash', () => {
     expect(performance.now() - started).toBeLessThan(100);
   });
 
-  test('that no password gives costs as much', async () => {
+  test('costs the same if no password has it', async () => {
     expect(await verifyPassword('password', decoyPasswordHash)).toBe(false);
     expect(decoyPasswordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   });
@@ -63,15 +63,15 @@ describe('a password hash', () => {
     ['of another version', `$argon2id$v=16$m=19456,t=2,p=1$${salt}$${tag}`],
     ['bcrypt', '$2b$12$abcdefghijklmnopqrstuv'],
     ['without a tag', `$argon2id$v=19$m=19456,t=2,p=1$${salt}$`],
-    ['with a stump of a tag', `$argon2id$v=19$m=19456,t=2,p=1$${salt}$AAAAAA`],
-    ['with a stump of a salt', `$argon2id$v=19$m=19456,t=2,p=1$c2Fs$${tag}`],
+    ['with a truncated tag', `$argon2id$v=19$m=19456,t=2,p=1$${salt}$AAAAAA`],
+    ['with a truncated salt', `$argon2id$v=19$m=19456,t=2,p=1$c2Fs$${tag}`],
     ['without memory', `$argon2id$v=19$m=0,t=2,p=1$${salt}$${tag}`],
     ['without passes', `$argon2id$v=19$m=19456,t=0,p=1$${salt}$${tag}`],
     ['without lanes', `$argon2id$v=19$m=19456,t=2,p=0$${salt}$${tag}`],
     ['asking for 4 TiB', `$argon2id$v=19$m=4294967295,t=2,p=1$${salt}$${tag}`],
     ['asking for a day', `$argon2id$v=19$m=19456,t=99999,p=1$${salt}$${tag}`],
     ['with a line break', `$argon2id$v=19$m=19456,t=2,p=1$${salt}$${tag}\n`],
-  ])('that is malformed, %s, matches nothing and does not throw', async (_name, phc) => {
+  ])('matches nothing and does not throw if it is malformed: %s', async (_name, phc) => {
     const started = performance.now();
     expect(await verifyPassword('password', phc)).toBe(false);
     expect(performance.now() - started).toBeLessThan(500);

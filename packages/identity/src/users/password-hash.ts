@@ -10,20 +10,23 @@ export interface PasswordHashCost {
 }
 
 /**
- * OWASP's second profile for argon2id: 19 MiB, two passes, one lane: about 30 ms of one core. A change takes effect for
- * new passwords, and for each older hash when its user next signs in.
+ * OWASP's second profile for argon2id: 19 MiB, two passes, one lane. It takes about 30 ms of one
+ * core. A new cost applies to new passwords, and to existing hashes when their user signs in.
  */
 export const passwordHashCost: PasswordHashCost = { memory: 19_456, passes: 2, parallelism: 1 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
-/** Longer ones are refused before any hashing: OWASP ASVS 6.2.9 asks for at least 64 characters. */
+/**
+ * Longer passwords are rejected without hashing. OWASP ASVS 6.2.9 requires at least 64 characters.
+ */
 export const MAXIMUM_PASSWORD_BYTES = 1024;
 
 /**
- * argon2id in the PHC text form, `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. The password is taken exactly as it is.
+ * Returns `$argon2id$v=19$m=…,t=…,p=…$salt$hash` (PHC string format). Does not normalize the
+ * password.
  *
- * @throws PasswordHashingBusyError when too many wait for their turn already
+ * @throws PasswordHashingBusyError if the queue is full
  */
 export async function hashPassword(
   password: string,
@@ -33,7 +36,7 @@ export async function hashPassword(
   return toPhc(cost, salt, await argon2id(password, salt, { ...cost, tagLength: TAG_BYTES }));
 }
 
-/** Whether a hash was made at another cost than passwords are hashed at now. */
+/** Whether the cost of a hash differs from the current cost. */
 export function isOutdatedHash(phc: string): boolean {
   const parsed = parsePhc(phc);
   const { memory, passes, parallelism } = passwordHashCost;
@@ -47,9 +50,9 @@ function toPhc({ memory, passes, parallelism }: PasswordHashCost, salt: Buffer, 
 }
 
 /**
- * Whether the password gives this hash. Malformed hashes match nothing.
+ * Whether the password has this hash. A malformed hash matches no password.
  *
- * @throws PasswordHashingBusyError when too many wait for their turn already
+ * @throws PasswordHashingBusyError if the queue is full
  */
 export async function verifyPassword(password: string, phc: string): Promise<boolean> {
   const parsed = parsePhc(phc);
@@ -61,7 +64,7 @@ export async function verifyPassword(password: string, phc: string): Promise<boo
   return timingSafeEqual(actual, tag);
 }
 
-/** A damaged record must neither match by a stump of a tag nor keep the process busy for minutes. */
+/** A damaged record must not match by a truncated tag or keep the process busy for minutes. */
 const MAXIMUM_MEMORY_KIBIBYTES = 1024 * 1024;
 const MAXIMUM_PASSES = 16;
 const MAXIMUM_PARALLELISM = 16;
@@ -94,7 +97,7 @@ function parsePhc(phc: string) {
     : undefined;
 }
 
-/** A hash no password gives: verifying against it costs an unknown user as much time as a known one. */
+/** No password has this hash. Verifying it takes as long for an unknown user as for a known one. */
 export const decoyPasswordHash: string = toPhc(
   passwordHashCost,
   randomBytes(SALT_BYTES),
@@ -102,15 +105,15 @@ export const decoyPasswordHash: string = toPhc(
 );
 
 const CORES = availableParallelism();
-/** A queue this long is worked off in about half a second. */
+/** A full queue takes about half a second. */
 const WAITING_PER_CORE = 16;
-/** One for the process: what it protects, cores and memory, is the process's too. */
+/** The whole process shares one queue, because it shares cores and memory. */
 const queue = createPasswordHashingQueue({ concurrency: CORES, waiting: CORES * WAITING_PER_CORE });
 
-/** How busy this process is with passwords: for metrics. */
+/** For metrics. */
 export const passwordHashingLoad: () => PasswordHashingLoad = queue.load;
 
-/** Takes as long as verifying a password does, and does no work, or only for the first time. */
+/** Takes as long as verifying a password, but hashes only if no duration is known. */
 export async function pauseLikeVerifying(): Promise<void> {
   if (!(await queue.pause())) {
     await verifyPassword('', decoyPasswordHash);

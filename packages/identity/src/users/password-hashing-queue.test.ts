@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createPasswordHashingQueue, PasswordHashingBusyError } from './password-hashing-queue.ts';
 
 describe('the password hashing queue', () => {
-  test('runs no more at a time than it may, and the rest in order', async () => {
+  test('runs at most its concurrency at a time, and the rest in order', async () => {
     const queue = createPasswordHashingQueue({ concurrency: 2, waiting: 10 });
     let running = 0;
     let most = 0;
@@ -23,7 +23,7 @@ describe('the password hashing queue', () => {
     expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('refuses at once what finds it full, and takes on again afterwards', async () => {
+  test('rejects immediately if it is full, and accepts again later', async () => {
     const queue = createPasswordHashingQueue({ concurrency: 1, waiting: 1 });
     const accepted = [queue.run(() => sleep(20, 'first')), queue.run(() => sleep(1, 'second'))];
     await expect(queue.run(() => sleep(1))).rejects.toThrow(PasswordHashingBusyError);
@@ -32,7 +32,7 @@ describe('the password hashing queue', () => {
     expect(await queue.run(() => sleep(1, 'later'))).toBe('later');
   });
 
-  test('gives the place of a run that failed to the next', async () => {
+  test('gives the place of a failed run to the next one', async () => {
     const queue = createPasswordHashingQueue({ concurrency: 1, waiting: 1 });
     const failed = queue.run(() => Promise.reject(new Error('no memory')));
     const next = queue.run(() => sleep(1, 'next'));
@@ -40,7 +40,7 @@ describe('the password hashing queue', () => {
     expect(await next).toBe('next');
   });
 
-  test('pauses as long as its runs took, once it has seen one', async () => {
+  test('pauses as long as a run took, once one has finished', async () => {
     const queue = createPasswordHashingQueue({ concurrency: 1, waiting: 1 });
     expect(await queue.pause()).toBe(false);
     await queue.run(() => sleep(40));

@@ -1,37 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Too many wait already: the request is told to come back, instead of making everybody wait longer. */
+/** The queue is full. The caller should try again later. */
 export class PasswordHashingBusyError extends Error {
   constructor() {
-    super('Too many passwords are being hashed.');
+    super('Too many passwords wait to be hashed.');
     this.name = 'PasswordHashingBusyError';
   }
 }
 
 /**
- * Hashing a password takes 30 ms of a whole core and 19 MiB, so it is what a flood of sign-ins would exhaust
- * first. At most `concurrency` run at a time, at most `waiting` wait.
+ * Hashing a password takes 30 ms of a core and 19 MiB, so a flood of sign-ins exhausts these first.
+ * At most `concurrency` hashes run and at most `waiting` wait at a time.
  */
 export interface PasswordHashingQueue {
-  /** @throws PasswordHashingBusyError at once when the queue is full */
+  /** @throws PasswordHashingBusyError immediately if the queue is full */
   run<Result>(work: () => Promise<Result>): Promise<Result>;
   /**
-   * Waits as long as a run took of late, without doing one. False when none was measured yet.
+   * Waits as long as a recent run took. Returns false if none was measured yet.
    *
-   * @throws PasswordHashingBusyError when a run would
+   * @throws PasswordHashingBusyError if the queue is full
    */
   pause(): Promise<boolean>;
   load(): PasswordHashingLoad;
 }
 
-/** What the queue does now, and how often it refused since the process started. */
+/** The current load, and the number of rejected runs since the process started. */
 export interface PasswordHashingLoad {
   readonly running: number;
   readonly waiting: number;
   readonly refused: number;
 }
 
-/** Of these many runs the durations are remembered: one of them at random has their spread, an average has not. */
+/**
+ * `pause` takes the duration of one of the last runs at random, because an average would be
+ * visible.
+ */
 const REMEMBERED_RUNS = 32;
 
 export function createPasswordHashingQueue(limits: {
@@ -56,7 +59,7 @@ export function createPasswordHashingQueue(limits: {
       running += 1;
       return;
     }
-    // Whoever ends hands its place over, so that nobody who comes between can take it.
+    // A run that ends gives its place to the next one in the queue, not to a new one.
     await new Promise<void>((resolve) => waiting.push(resolve));
   }
 

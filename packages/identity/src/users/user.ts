@@ -2,20 +2,22 @@ import { z } from 'zod';
 
 /** A person who signs in. */
 export interface User {
-  /** Random, never the username: it is the `sub` of tokens. */
+  /** The `sub` of tokens: random, and independent of the username. */
   readonly userId: string;
   readonly username: string;
   readonly name: string;
   readonly orgId: string;
   readonly enabled: boolean;
-  /** Epoch seconds: what was issued then or earlier is dead. */
+  /** Epoch seconds. Credentials that were issued at this time or earlier are revoked. */
   readonly notBefore: number;
   readonly passwordHash: string;
-  /** The password the bootstrap file last set: only another one in the file replaces the user's own. */
+  /**
+   * The last password of the bootstrap file. It replaces the user's password only if it changes.
+   */
   readonly bootstrapPasswordHash?: string | undefined;
 }
 
-/** A member that a later version adds needs a default here, or older records no longer count. */
+/** New members need a default. Otherwise, existing records are treated as damaged. */
 export const storedUser: z.ZodType<User> = z.object({
   userId: z.string(),
   username: z.string(),
@@ -28,20 +30,22 @@ export const storedUser: z.ZodType<User> = z.object({
 });
 
 export interface UserRegistry {
-  /** A copy at most 50 ms old. */
+  /** Returns a copy that is at most 50 ms old. */
   find(userId: string): Promise<User | undefined>;
   findByUsername(username: string): Promise<User | undefined>;
-  /** The user, if enabled and the password is right. Unknown, disabled and wrong cost the same hash. */
+  /**
+   * Undefined for unknown users, disabled users and wrong passwords, which all take the same time.
+   */
   verify(username: string, password: string): Promise<User | undefined>;
-  /** Takes as long as `verify` and hashes nothing: for an attempt that is refused whatever the password. */
+  /** Takes as long as `verify` without hashing, for a sign-in that the throttle rejects. */
   refuse(username: string): Promise<void>;
-  /** Creates the user, or brings name, organisation, state and a changed bootstrap password up to date. */
+  /** Creates the user, or updates name, organization, state and a changed bootstrap password. */
   ensure(user: BootstrapUser): Promise<User>;
   list(): Promise<readonly User[]>;
   /**
-   * Changes an existing user under its lock. The not-before only ever moves forward.
+   * Changes an existing user under its lock. The not-before never decreases.
    *
-   * @throws RefusedChangeError when there is no such user
+   * @throws RefusedChangeError if the user does not exist
    */
   update(userId: string, change: (user: User) => User): Promise<User>;
 }
@@ -51,11 +55,11 @@ export interface BootstrapUser {
   readonly password: string;
   readonly name: string;
   readonly orgId: string;
-  /** Undefined leaves it as it is; a user that is new is enabled. */
+  /** If undefined, a new user is enabled and an existing user does not change. */
   readonly enabled?: boolean | undefined;
 }
 
-/** One rule everywhere: Unicode NFKC, lower case. Two spellings that look alike this way are one user. */
+/** Usernames with the same canonical form (Unicode NFKC, lower case) belong to the same user. */
 export function canonicalUsername(username: string): string {
   return username.normalize('NFKC').toLowerCase();
 }

@@ -32,7 +32,7 @@ export function createUserRegistry(dependencies: {
     return withRecordLock(store, key, async (assertHeld) => {
       const existing = await readForUpdate(store, key, parseUser);
       if (existing === undefined) {
-        throw new RefusedChangeError(`There is no user ${userId}.`);
+        throw new RefusedChangeError(`The user ${userId} does not exist.`);
       }
       const changed = change(existing);
       const notBefore = Math.max(changed.notBefore, existing.notBefore);
@@ -45,7 +45,8 @@ export function createUserRegistry(dependencies: {
   };
 
   const verifyUser = createUserVerification({
-    ...{ findByUsername, update },
+    findByUsername,
+    update,
     async read(userId) {
       const text = await store.get(keyOf(userId));
       return text === undefined ? undefined : parseUser(text);
@@ -90,7 +91,7 @@ export function createUserRegistry(dependencies: {
   };
 }
 
-/** A password the person changed since survives a restart with an unchanged bootstrap file. */
+/** Keeps a password that the user changed, unless the bootstrap file contains a new one. */
 async function bootstrapPassword(
   existing: User | undefined,
   password: string,

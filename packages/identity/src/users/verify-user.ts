@@ -9,18 +9,18 @@ import {
 import { PasswordHashingBusyError } from './password-hashing-queue.ts';
 import type { User, UserRegistry } from './user.ts';
 
-/** The password of a user, verified, and hashed anew where its hash was made at another cost. */
+/** Verifies the password of a user, and hashes it again if the cost has changed. */
 export function createUserVerification(
   registry: Pick<UserRegistry, 'findByUsername' | 'update'> & {
-    /** The record as it is in the store now. */
+    /** Reads the record without the cache. */
     readonly read: (userId: string) => Promise<User | undefined>;
   },
 ): UserRegistry['verify'] {
   const { findByUsername, update, read } = registry;
 
   /**
-   * Hashing takes its time: a password that was changed, or an account that was ended meanwhile, signs nobody in.
-   * Another sign-in may have hashed the same password anew.
+   * Hashing takes time. If the password changed or the account was disabled in the meantime, the
+   * sign-in fails. A concurrent sign-in may have replaced the hash of the same password.
    */
   async function stillSignsIn(verified: User, password: string): Promise<User | undefined> {
     const user = await read(verified.userId);
@@ -34,7 +34,7 @@ export function createUserVerification(
     return isUnchanged ? user : undefined;
   }
 
-  /** Hashes a password at today's cost. A change of the record that comes between stays as it is. */
+  /** Hashes a password with the current cost. Keeps concurrent changes of the record. */
   async function renewHash(user: User, password: string): Promise<User | undefined> {
     let kept = user.passwordHash;
     try {
@@ -44,7 +44,7 @@ export function createUserVerification(
       );
       kept = renewed.passwordHash === passwordHash ? passwordHash : kept;
     } catch (error) {
-      // The sign-in is valid without it; the next one tries again.
+      // The sign-in is valid without the new hash. The next sign-in tries again.
       if (!(error instanceof StoreUnavailableError || error instanceof PasswordHashingBusyError)) {
         throw error;
       }
