@@ -139,9 +139,10 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
         samples[kind]?.push(performance.now() - started);
       }
     }
-    // Compares the fastest of each kind, because a busy machine delays single ones.
+    // Compares the fastest of each kind, because a busy machine delays single ones. A missing hash would be a
+    // thirtieth of the time.
     const fastest = samples.map((times) => Math.min(...times));
-    expect(Math.min(...fastest)).toBeGreaterThan(Math.max(...fastest) / 2);
+    expect(Math.min(...fastest)).toBeGreaterThan(Math.max(...fastest) / 5);
   });
 
   test('PW-08 a password that is too long is rejected without looking up the user', async () => {
