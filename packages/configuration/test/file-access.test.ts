@@ -30,7 +30,7 @@ function file(name: string, mode: number): string {
 }
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
-/** A process of another user than the one that owns the files of this test. */
+/** A process of a user that does not own the files of this test. */
 const foreigner = { user: statSync(import.meta.filename).uid + 4242, groups: [4242] };
 
 describe('a file with secrets that an operator names', () => {
@@ -45,7 +45,7 @@ describe('a file with secrets that an operator names', () => {
     ['0602', 'every user of this machine can change (mode 0602)'],
     ['0666', 'every user of this machine can read and change (mode 0666)'],
     ['0660', 'can read and change (mode 0660)'],
-  ])('is reported with mode %s, with the command that corrects it', (mode, exposure) => {
+  ])('is reported with mode %s, with a command that corrects it', (mode, exposure) => {
     const path = file('key', Number.parseInt(mode, 8));
     const problem = exposedFileProblem({ name: 'KEY', path });
     expect(problem?.name).toBe('KEY');
@@ -55,7 +55,7 @@ describe('a file with secrets that an operator names', () => {
     expect(exposedFileProblem({ name: 'KEY', path })).toBeUndefined();
   });
 
-  test('of another user is corrected by a change of its owner, so that it stays readable', () => {
+  test('of another user gets a command that changes its owner, so that it stays readable', () => {
     const path = file("it's a key", 0o644);
     const quoted = `'${path.replace("it's", "it'\\''s")}'`;
     expect(exposedFileProblem({ name: 'KEY', path }, foreigner)?.message).toContain(
@@ -69,7 +69,7 @@ describe('a file with secrets that an operator names', () => {
     expect(exposedFileProblem({ name: 'KEY', path: link })?.message).toContain('mode 0644');
   });
 
-  test('is not looked for in folders, pipes, and where there is none', () => {
+  test('is not reported if it is a folder, a pipe, or missing', () => {
     chmodSync(directory, 0o755);
     for (const path of [directory, join(directory, 'missing'), '/dev/null', 'x'.repeat(5000)]) {
       expect(exposedFileProblem({ name: 'KEY', path })).toBeUndefined();
@@ -103,7 +103,7 @@ describe('a read-only mount', () => {
     expect(isOnReadOnlyMount(path, '')).toBe(false);
   });
 
-  test('is no problem, whatever the mode of the file', () => {
+  test('is accepted with any mode of the file', () => {
     const secret = { name: 'KEY', path: file('key', 0o644) };
     expect(exposedFileProblem(secret, foreigner, mounts(directory, 'ro'))).toBeUndefined();
     expect(exposedFileProblem(secret, foreigner, mounts(directory, 'rw'))).toMatchObject({
@@ -111,7 +111,7 @@ describe('a read-only mount', () => {
     });
   });
 
-  test('that a writable one covers does not count, whatever its name', () => {
+  test('below a writable mount with the same path does not count', () => {
     const folder = join(directory, 'with space');
     mkdirSync(folder);
     const path = join(folder, 'key');
@@ -135,7 +135,7 @@ describe('DATA_DIR', () => {
     'gatehouse.sqlite-wal',
   ];
 
-  test('and our files in it are closed to others, and the correction is told', () => {
+  test('and files of apps in it lose the access of other users, with a warning', () => {
     const files = [...own, 'devices.sqlite', 'devices.sqlite-shm'].map((name) => file(name, 0o644));
     chmodSync(directory, 0o755);
     const { corrected, problems } = restrictDataDirectory(directory);
@@ -149,7 +149,7 @@ describe('DATA_DIR', () => {
     expect(restrictDataDirectory(directory)).toEqual({ corrected: [], problems: [] });
   });
 
-  test('keeps its mode where it holds other files, which nobody touches', () => {
+  test('keeps its mode if it contains other files, which stay unchanged', () => {
     const other = file('report.txt', 0o644);
     const key = file('master.key', 0o640);
     chmodSync(directory, 0o755);
@@ -158,7 +158,7 @@ describe('DATA_DIR', () => {
     expect([corrected.length, problems]).toEqual([1, []]);
   });
 
-  test('is a problem where others could replace the keys', () => {
+  test('is a problem if other users could replace the keys', () => {
     file('report.txt', 0o644);
     chmodSync(directory, 0o1777);
     const [problem] = restrictDataDirectory(directory).problems;
@@ -168,7 +168,7 @@ describe('DATA_DIR', () => {
     expect(modeOf(directory)).toBe(0o777);
   });
 
-  test('of another user is left alone, and its open files are problems', () => {
+  test('of another user stays unchanged, and its exposed files are problems', () => {
     const key = file('master.key', 0o644);
     chmodSync(directory, 0o755);
     const { corrected, problems } = restrictDataDirectory(directory, foreigner);
@@ -178,14 +178,14 @@ describe('DATA_DIR', () => {
     ]);
   });
 
-  test('may be missing, or no folder', () => {
+  test('can be missing or a file', () => {
     for (const path of [join(directory, 'missing'), file('file', 0o644)]) {
       expect(restrictDataDirectory(path)).toEqual({ corrected: [], problems: [] });
     }
   });
 });
 
-describe('a file that others can read', () => {
+describe('a file that other users can read', () => {
   const inspect = (publicUrl: string | undefined) =>
     inspectFileAccess({
       files: [{ name: 'KEY', path: file('key', 0o644) }],
@@ -193,7 +193,7 @@ describe('a file that others can read', () => {
       publicUrl,
     });
 
-  test('ends a start on a public address', () => {
+  test('prevents a start on a public address', () => {
     const { problems, warnings } = inspect('https://auth.example');
     expect([problems.map(({ name }) => name), warnings]).toEqual([['KEY'], []]);
   });
@@ -206,7 +206,7 @@ describe('a file that others can read', () => {
     },
   );
 
-  test('is none of the problems where a variable names our own file in DATA_DIR', () => {
+  test('is not a problem if a variable names the file that an app created in DATA_DIR', () => {
     const path = file('master.key', 0o644);
     const { problems, warnings } = inspectFileAccess({
       files: [{ name: 'MASTER_KEY_FILE', path }],

@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-test('a secret file is made once, readable by its owner only, with its folder', () => {
+test('a secret file is created once with its folder, readable only by its owner', () => {
   const path = join(directory, 'deep', 'data', 'secret');
   expect(readOrCreateSecretFile(path, () => 'first')).toBe('first');
   expect(readOrCreateSecretFile(path, () => 'second')).toBe('first');
@@ -33,14 +33,14 @@ test('a secret file is made once, readable by its owner only, with its folder', 
   expect(readdirSync(join(directory, 'deep', 'data'))).toEqual(['secret']);
 });
 
-test('an existing file is left as it is, empty or not', () => {
+test('an existing file stays unchanged, even if it is empty', () => {
   const path = join(directory, 'secret');
   writeFileSync(path, '');
   expect(readOrCreateSecretFile(path, () => 'other')).toBe('');
   expect(readFileSync(path, 'utf8')).toBe('');
 });
 
-test('eight processes at once agree on one whole content', async () => {
+test('eight concurrent processes read the same complete content', async () => {
   const path = join(directory, 'data', 'secret');
   const startAt = String(Date.now() + 600);
   const contents = Array.from({ length: 8 }, (_, i) => `${i}`.repeat(50_000));
@@ -53,7 +53,7 @@ test('eight processes at once agree on one whole content', async () => {
   expect(readdirSync(join(directory, 'data'))).toEqual(['secret']);
 });
 
-test('who refuses to make the content leaves nothing behind', () => {
+test('an error while the content is created leaves no files', () => {
   const path = join(directory, 'mistyped', 'secret');
   const refuse = () => {
     throw new Error('refused');
@@ -62,7 +62,7 @@ test('who refuses to make the content leaves nothing behind', () => {
   expect(existsSync(join(directory, 'mistyped'))).toBe(false);
 });
 
-test('what is there but cannot be read is an error and never replaced', () => {
+test('an unreadable file is an error and is never replaced', () => {
   const path = join(directory, 'folder');
   mkdirSync(path);
   expect(() => readOrCreateSecretFile(path, () => 'content')).toThrow('EISDIR');

@@ -1,4 +1,4 @@
-/** Variables that environments really hold and that are not ours, by who sets or reads them. */
+/** Real environment variables of other programs, by origin. */
 const byOrigin: Readonly<Record<string, string>> = {
   shells: `_ BASH BASHOPTS BASH_ENV CDPATH COLORTERM COLUMNS DISPLAY EDITOR EUID GPG_AGENT_INFO HISTCONTROL HISTFILE
     HISTFILESIZE HISTSIZE HOME HOST HOSTNAME HOSTTYPE IFS INPUTRC LANG LANGUAGE LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES

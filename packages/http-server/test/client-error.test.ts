@@ -12,7 +12,7 @@ const registry = createMetricsRegistry();
 let server: Server;
 let port: number;
 
-/** A server as `serve` makes it, but in a hurry. */
+/** A server like that of `serve`, with short timeouts. */
 beforeAll(async () => {
   server = createServer({
     headersTimeout: 200,
@@ -48,15 +48,20 @@ test.each([
     'headers_too_large',
   ],
   ['what is no HTTP', 'HELLO\r\n\r\n', 400, 'illegal_argument'],
-])('%s: the reply has its status and code, and is counted', async (_name, bytes, status, code) => {
-  const counted = () =>
-    Number(new RegExp(`requests_total\\{code="${code}"\\} (\\d+)`).exec(registry.text())?.[1] ?? 0);
-  const before = counted();
-  const connection = openRawConnection(port);
-  connection.send(bytes);
-  const reply = await connection.ended();
-  expect(reply).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-  expect(reply).toContain(`"code":"${code}"`);
-  expect(reply).toMatch(/\r\nConnection: close\r\n/);
-  expect(counted()).toBe(before + 1);
-});
+])(
+  '%s: the reply has the expected status and code, and is counted',
+  async (_name, bytes, status, code) => {
+    const counted = () =>
+      Number(
+        new RegExp(`requests_total\\{code="${code}"\\} (\\d+)`).exec(registry.text())?.[1] ?? 0,
+      );
+    const before = counted();
+    const connection = openRawConnection(port);
+    connection.send(bytes);
+    const reply = await connection.ended();
+    expect(reply).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(reply).toContain(`"code":"${code}"`);
+    expect(reply).toMatch(/\r\nConnection: close\r\n/);
+    expect(counted()).toBe(before + 1);
+  },
+);

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { createAddressMatcher, observedRequest, observeRequests } from '../src/index.ts';
 
@@ -40,7 +40,7 @@ async function start(trustedProxies: readonly string[]): Promise<string> {
 const warnings = () => lines.filter(({ level }) => level === 'warn');
 
 describe('X-Forwarded-For', () => {
-  it('of an untrusted peer is one warning in a process, which names TRUSTED_PROXIES', async () => {
+  test('of an untrusted peer causes one warning per process, which names TRUSTED_PROXIES', async () => {
     const url = await start(['192.0.2.0/24']);
     await fetch(url);
     expect(warnings()).toEqual([]);
@@ -53,7 +53,7 @@ describe('X-Forwarded-For', () => {
     expect(JSON.stringify(lines)).not.toContain('203.0.113');
   });
 
-  it('of a trusted proxy is no warning', async () => {
+  test('of a trusted proxy causes no warning', async () => {
     const url = await start(['127.0.0.0/8']);
     await fetch(url, { headers: { 'X-Forwarded-For': '203.0.113.1' } });
     expect(warnings()).toEqual([]);
@@ -63,13 +63,13 @@ describe('X-Forwarded-For', () => {
 describe('X-Request-Id', () => {
   const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-  it.each(['trace-01', 'A.b_C-9'.repeat(9), 'x'.repeat(64)])('of %s is kept', async (id) => {
+  test.each(['trace-01', 'A.b_C-9'.repeat(9), 'x'.repeat(64)])('%s is kept', async (id) => {
     const url = await start([]);
     const reply = await fetch(url, { headers: { 'X-Request-Id': id } });
     expect([await reply.text(), reply.headers.get('x-request-id')]).toEqual([id, id]);
   });
 
-  it.each([
+  test.each([
     '',
     'short',
     'x'.repeat(65),
@@ -77,7 +77,7 @@ describe('X-Request-Id', () => {
     '{"level":"error"}',
     'a,b-c-d-e-f',
     'ümläute-id',
-  ])('of %j is replaced by a random one', async (id) => {
+  ])('%j is replaced by a random id', async (id) => {
     const url = await start([]);
     const reply = await fetch(url, {
       headers: { 'X-Request-Id': Buffer.from(id).toString('latin1') },
@@ -86,7 +86,7 @@ describe('X-Request-Id', () => {
     expect(await reply.text()).toMatch(uuid);
   });
 
-  it('is random where none, or two, are sent', async () => {
+  test('is random if the client sends none or two', async () => {
     const url = await start([]);
     expect(await (await fetch(url)).text()).toMatch(uuid);
     const headers: [string, string][] = [

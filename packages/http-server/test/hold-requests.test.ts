@@ -34,7 +34,7 @@ function say(text: string) {
   return connection;
 }
 
-test('CF-02 requests that were held are begun once, but for those whose sender left or was refused meanwhile', async () => {
+test('CF-02 each held request starts once, unless its client disconnected or was rejected', async () => {
   const release = holdRequests(server, listener);
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
   const whole = say(get('/whole'));

@@ -39,14 +39,14 @@ describe('the number of headers', () => {
   const countHeaders: RequestListener = (request, response) =>
     response.end(`${request.rawHeaders.length / 2} headers`);
 
-  test('GW-29 may be a hundred, and the listener sees all of them', async () => {
+  test('GW-29 can be one hundred, and the listener receives all of them', async () => {
     const connection = openRawConnection((await start(countHeaders)).port);
     connection.send(requestWith(serverLimits.maxHeadersCount));
     expect(await connection.until('headers')).toMatch(/^HTTP\/1\.1 200 .*100 headers$/s);
     connection.socket.destroy();
   });
 
-  test.each([101, 102, 400])('GW-29 of %d is refused, never read in part', async (count) => {
+  test.each([101, 102, 400])('GW-29 with %d is rejected, never read in part', async (count) => {
     const connection = openRawConnection((await start(countHeaders)).port);
     connection.send(requestWith(count));
     const reply = await connection.ended();
@@ -54,7 +54,7 @@ describe('the number of headers', () => {
     expect(reply).not.toContain('100 headers');
   });
 
-  test('GW-29 is looked at before an upgrade is', async () => {
+  test('GW-29 is checked before an upgrade', async () => {
     let upgraded = false;
     const handle = () => {
       upgraded = true;
@@ -90,10 +90,12 @@ describe('the number of connections', () => {
     return count;
   }
 
-  test('GW-32 is bounded, and the log says how many were closed, once', async () => {
+  test('GW-32 is limited, and the log reports once how many were closed', async () => {
     const lines: string[] = [];
     const logger = createLogger({
-      ...{ app: 'gateway', level: 'warn', pretty: false },
+      app: 'gateway',
+      level: 'warn',
+      pretty: false,
       destination: { write: (line) => lines.push(line) },
     });
     const server = await start(ok, { maximumConnections: 10, logger });
@@ -103,7 +105,7 @@ describe('the number of connections', () => {
     ]);
   });
 
-  test('is bounded at the operations port', async () => {
+  test('is limited at the operations port', async () => {
     const server = await serveOperations({
       ...local,
       metrics: createMetricsRegistry(),
@@ -133,7 +135,7 @@ describe('GW-30 a peer that reads slowly', () => {
     }
   });
 
-  /** A server with short limits that sends each peer the same whole reply. */
+  /** A server with short limits that sends the same complete reply to each peer. */
   async function replyWith(bytes: number) {
     const server = createServer((_request, response) => response.end(Buffer.alloc(bytes)));
     cutSlowReaders(server, {
@@ -163,7 +165,7 @@ describe('GW-30 a peer that reads slowly', () => {
     return performance.now() - started;
   }
 
-  test('and takes nothing is cut when the time is over, and not before', async () => {
+  test('and reads nothing is disconnected when the time is over, and not before', async () => {
     const { connection, count } = await replyWith(32 * MEBIBYTE);
     connection.socket.pause();
     const lasted = await untilCut(count);
@@ -171,7 +173,7 @@ describe('GW-30 a peer that reads slowly', () => {
     expect(lasted).toBeLessThan(2500);
   });
 
-  test('and takes a little now and then is cut as well', async () => {
+  test('and reads a little now and then is also disconnected', async () => {
     const { connection, count } = await replyWith(32 * MEBIBYTE);
     connection.socket.pause();
     const drip = setInterval(() => connection.socket.read(100), 50);
@@ -181,7 +183,7 @@ describe('GW-30 a peer that reads slowly', () => {
     expect(lasted).toBeLessThan(2500);
   });
 
-  test('but steadily gets its reply, however long it takes', async () => {
+  test('but steadily gets its complete reply', async () => {
     const server = createServer(async (_request, response) => {
       for (let chunk = 0; chunk < 40; chunk += 1) {
         if (!response.write(Buffer.alloc(MEBIBYTE))) {
@@ -215,7 +217,7 @@ describe('GW-30 a peer that reads slowly', () => {
     socket.destroy();
   });
 
-  test('and an idle one is none', async () => {
+  test('is not an idle peer', async () => {
     const { connection, count } = await replyWith(1000);
     await connection.until(/\0$/);
     await sleep(1000);

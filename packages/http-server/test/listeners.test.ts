@@ -36,7 +36,7 @@ async function startOperations(
   return `http://127.0.0.1:${server.port}`;
 }
 
-/** Asks and closes: a kept-alive connection would hold up the end of the server. */
+/** Sends a request and closes the connection, so that it does not delay the end of the server. */
 const ask = (url: string, init: RequestInit = {}) =>
   fetch(url, { ...init, headers: { Connection: 'close', ...init.headers } });
 
@@ -46,7 +46,7 @@ describe('the id of a request', () => {
     pino({ level: 'silent' }),
   );
 
-  test.concurrent('is the caller’s where that is plain', async () => {
+  test.concurrent('is the id of the client if it is safe', async () => {
     const url = await start(echo);
     const reply = await ask(url, { headers: { 'X-Request-Id': 'trace.0123_45-AB' } });
     expect(reply.headers.get('x-request-id')).toBe('trace.0123_45-AB');
@@ -60,7 +60,7 @@ describe('the id of a request', () => {
     ['like a log line', '"},{"level":"info"'],
     ['with an escape code', '\u001b[31mred-text'],
     ['of other letters', '１２３４５６７８９'],
-  ])('is a new one where the caller’s is %s', async (_name, given) => {
+  ])('is new if the id of the client is %s', async (_name, given) => {
     const url = await start(echo);
     const port = Number(new URL(url).port);
     const connection = openRawConnection(port);
@@ -75,7 +75,7 @@ describe('the id of a request', () => {
     }
   });
 
-  test.concurrent('is a new one where there are two, and cannot bring a line break along', async () => {
+  test.concurrent('is new if the client sends two, and contains no line break', async () => {
     const url = await start(echo);
     const connection = openRawConnection(Number(new URL(url).port));
     connection.send(
@@ -87,7 +87,7 @@ describe('the id of a request', () => {
     expect(await folded.ended()).toMatch(/^HTTP\/1\.1 400/);
   });
 
-  test.concurrent('belongs to requests that came through observeRequests only', async () => {
+  test.concurrent('exists only for requests that passed through observeRequests', async () => {
     const url = await start((request, response) => {
       try {
         observedRequest(request);
@@ -105,7 +105,7 @@ describe('the operations port', () => {
     throw new Error('redis://:marker@host');
   };
 
-  test.concurrent('/live answers whatever is away', async () => {
+  test.concurrent('/live is 200 while dependencies are unavailable', async () => {
     const url = await startOperations({ checks: { store: down } });
     const reply = await ask(`${url}/live`);
     expect(reply.status).toBe(200);
@@ -123,7 +123,7 @@ describe('the operations port', () => {
     });
   });
 
-  test.concurrent('RD-01 /ready is 503 and names what is missing, but not why', async () => {
+  test.concurrent('RD-01 /ready is 503 and names the unavailable dependency without the reason', async () => {
     const thrower = () => {
       throw new Error('at once');
     };
@@ -136,7 +136,7 @@ describe('the operations port', () => {
     });
   });
 
-  test.concurrent('RD-03 /ready names what does not answer at all, and does not wait for it', async () => {
+  test.concurrent('RD-03 /ready names a dependency that does not answer, without waiting for it', async () => {
     const silent = () => new Promise(() => undefined);
     const url = await startOperations({ checks: { database: silent, store: up } });
     const started = performance.now();
@@ -145,7 +145,7 @@ describe('the operations port', () => {
     expect(await reply.json()).toMatchObject({ checks: { database: 'unavailable', store: 'ok' } });
   });
 
-  test.concurrent('/ready shows a peer that is missing, and is 200 all the same', async () => {
+  test.concurrent('/ready is 200 and shows an unavailable peer', async () => {
     const url = await startOperations({ checks: { database: up }, peers: { gateway: down } });
     const reply = await ask(`${url}/ready`);
     expect(reply.status).toBe(200);
@@ -155,7 +155,7 @@ describe('the operations port', () => {
     });
   });
 
-  test.concurrent('CF-02 /ready says no as soon as the process is to end, /live does not', async () => {
+  test.concurrent('CF-02 /ready fails as soon as a shutdown begins, and /live does not', async () => {
     const metrics = createMetricsRegistry();
     const server = await serveOperations({ ...at, metrics, checks: { store: up } });
     servers.push(server);
@@ -166,7 +166,7 @@ describe('the operations port', () => {
     expect((await ask(`http://127.0.0.1:${server.port}/live`)).status).toBe(200);
   });
 
-  test.concurrent('/metrics is what the registry holds, as Prometheus reads it', async () => {
+  test.concurrent('/metrics returns the registry in the format of Prometheus', async () => {
     const metrics = createMetricsRegistry();
     metrics.counter({ name: 'a_total', help: 'A.' }).of().value = 3;
     const server = await serveOperations({ ...at, metrics, checks: {} });
@@ -176,7 +176,7 @@ describe('the operations port', () => {
     expect(await reply.text()).toBe('# HELP a_total A.\n# TYPE a_total counter\na_total 3\n');
   });
 
-  test.concurrent('HEAD is answered without a body, other methods with 405', async () => {
+  test.concurrent('HEAD gets no body, and other methods get 405', async () => {
     const url = await startOperations({ checks: { store: down } });
     const head = await ask(`${url}/ready`, { method: 'HEAD' });
     expect(head.status).toBe(503);
@@ -186,7 +186,7 @@ describe('the operations port', () => {
     expect(post.headers.get('allow')).toBe('GET, HEAD');
   });
 
-  test.concurrent('documents are served, and 503 when they cannot be made', async () => {
+  test.concurrent('documents are served, or 503 if they cannot be created', async () => {
     const url = await startOperations({
       checks: {},
       documents: { '/.well-known/jwks.json': async () => ({ keys: [] }), '/broken': down },
@@ -210,14 +210,14 @@ describe('a deferred listener', () => {
   const isAway = (error: unknown) => error instanceof Error && error.message === 'away';
   const application: RequestListener = (_request, response) => response.end('built');
 
-  test.concurrent('is the application itself when that can be built at once', async () => {
+  test.concurrent('is the application itself if it can be built immediately', async () => {
     const deferred = await deferListener(async () => application, isAway);
     await deferred.ready();
     const url = await start(deferred.listener);
     expect(await (await ask(url)).text()).toBe('built');
   });
 
-  test.concurrent('RD-01 answers 503 until the application can be built, and then works', async () => {
+  test.concurrent('RD-01 replies with 503 until the application can be built', async () => {
     let away = true;
     let attempts = 0;
     const deferred = await deferListener(async () => {
@@ -250,7 +250,7 @@ describe('a deferred listener', () => {
     expect(attempts).toBe(attemptsUntilBuilt);
   });
 
-  test.concurrent('throws what another try does not mend', async () => {
+  test.concurrent('throws an error that is not transient', async () => {
     const failing = deferListener(async () => {
       throw new Error('wrong configuration');
     }, isAway);

@@ -5,7 +5,7 @@ import type { RequestLine } from '../src/requests/request-line.ts';
 import { createRequestMetrics } from '../src/requests/request-metrics.ts';
 
 describe('a counter', () => {
-  test('without labels is there from the beginning, with labels when it was first asked for', () => {
+  test('without labels exists from the start, and with labels from its first use', () => {
     const registry = createMetricsRegistry();
     registry.counter({ name: 'plain_total', help: 'Plain.' });
     const labelled = registry.counter({
@@ -20,7 +20,7 @@ describe('a counter', () => {
     );
   });
 
-  test('SL-08 counts what was not declared as other, however much of it comes', () => {
+  test('SL-08 counts any number of undeclared values as other', () => {
     const registry = createMetricsRegistry();
     const cells = registry.counter({
       name: 'n_total',
@@ -44,7 +44,7 @@ describe('a counter', () => {
   });
 });
 
-test('a histogram counts what is at most as long as each bound, and everything at infinity', () => {
+test('a histogram counts durations up to each bound, and all of them at infinity', () => {
   const registry = createMetricsRegistry();
   const cell = registry
     .histogram({ name: 'd_seconds', help: 'D.', labels: { op: ['x'] }, buckets: [0.5, 1] })
@@ -59,7 +59,7 @@ test('a histogram counts what is at most as long as each bound, and everything a
   );
 });
 
-test('a collected metric is read when it is asked for, and its labels are escaped', () => {
+test('a collected metric is read at a scrape, and its labels are escaped', () => {
   const registry = createMetricsRegistry();
   let value = 1;
   registry.collect({
@@ -139,11 +139,11 @@ test('a request costs less than a microsecond to count', () => {
     return (user + system) / rounds;
   };
   cost(100_000);
-  // Processor time, the best of three: what else runs on the machine does not count.
+  // Processor time, the best of three runs, excludes other programs.
   expect(Math.min(cost(300_000), cost(300_000), cost(300_000))).toBeLessThan(1);
 });
 
-test('a store is up until it says otherwise, and its failures are counted', () => {
+test('a store is up until it reports otherwise, and its failures are counted', () => {
   const registry = createMetricsRegistry();
   const store = createStoreMetrics(registry, { engine: 'redis', operations: ['get'] });
   expect(registry.text()).toContain('gatehouse_store_up 1\n');

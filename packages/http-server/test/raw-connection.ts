@@ -1,15 +1,15 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A connection on which tests say what no HTTP client would. */
+/** A connection for input that HTTP clients do not send. */
 export interface RawConnection {
   readonly socket: Socket;
   send(text: string): void;
-  /** What has come so far. */
+  /** Data received so far. */
   received(): string;
-  /** Waits until the text has come, and resolves to everything. */
+  /** Waits for a text and resolves to all received data. */
   until(text: string | RegExp): Promise<string>;
-  /** Waits until the other side has ended the connection, and resolves to everything. */
+  /** Waits until the other side ends the connection, and resolves to all received data. */
   ended(): Promise<string>;
 }
 

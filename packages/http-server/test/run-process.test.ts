@@ -26,7 +26,7 @@ interface Run {
 
 interface RunOptions {
   readonly supervised?: boolean;
-  /** Of Node. */
+  /** Options of Node. */
   readonly options?: readonly string[];
 }
 
@@ -43,7 +43,7 @@ function run(mode: string, { supervised = false, options = [] }: RunOptions = {}
   child.stderr?.on('data', (data: Buffer) => {
     errors += data.toString();
   });
-  // Not 'close': Node does not emit it after a disconnect from this side.
+  // Node does not emit 'close' after a disconnect from this side.
   const outputs = [child.stdout, child.stderr].filter((stream) => stream !== null);
   const exit = Promise.all([
     once(child, 'exit'),
@@ -73,7 +73,7 @@ function run(mode: string, { supervised = false, options = [] }: RunOptions = {}
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
 
-/** Runs, asks for a path, and waits until the request has surely arrived. */
+/** Starts a process, requests a path, and waits until the request has arrived. */
 async function runAndAsk(mode: string, path: string) {
   const process_ = run(mode);
   const connection = openRawConnection(await process_.port());
@@ -84,7 +84,7 @@ async function runAndAsk(mode: string, path: string) {
 
 describe('the end of a process', () => {
   test.concurrent.each(['SIGTERM', 'SIGINT'] as const)(
-    'CF-02 on %s it answers what is in flight and exits with 0',
+    'CF-02 after %s replies to requests in flight and exits with 0',
     async (signal) => {
       const { child, connection, exit } = await runAndAsk('serve', '/slow');
       child.kill(signal);
@@ -94,11 +94,11 @@ describe('the end of a process', () => {
   );
 
   test.concurrent.each(['patient', 'overloaded'])(
-    'CF-02 a connection that nobody has accepted yet is answered, not reset: %s',
+    'CF-02 replies on connections that were not accepted yet: %s',
     async (mode) => {
       const { child, port, exit } = run(mode);
       const address = await port();
-      // The kernel completes connections for a process that is kept from accepting them.
+      // The kernel completes connections while the process cannot accept them.
       child.kill('SIGSTOP');
       const connections = Array.from({ length: 50 }, () => openRawConnection(address));
       for (const connection of connections) {
@@ -113,22 +113,22 @@ describe('the end of a process', () => {
     },
   );
 
-  test.concurrent('CF-03 a second signal ends it at once, whatever is in flight', async () => {
+  test.concurrent('CF-03 follows a second signal immediately, with any request in flight', async () => {
     const { child, exit, errors } = await runAndAsk('serve', '/hang');
     child.kill('SIGTERM');
     await sleep(50);
     child.kill('SIGINT');
-    // The drain would have ended with 0, the deadline with words.
+    // The drain would exit with 0, and the deadline would print a message.
     expect([await exit, errors()]).toEqual([1, '']);
   });
 
-  test.concurrent('CF-03 a hung request is cut, and the process still ends in order', async () => {
+  test.concurrent('CF-03 closes a hanging request and still ends in order', async () => {
     const { child, exit } = await runAndAsk('serve', '/hang');
     child.kill('SIGTERM');
     expect(await exit).toBe(0);
   });
 
-  test.concurrent('CF-03 a close that hangs is given up at the deadline', async () => {
+  test.concurrent('CF-03 does not wait for a hanging close after the deadline', async () => {
     const process_ = run('close hangs');
     await process_.port();
     process_.child.kill('SIGTERM');
@@ -136,7 +136,7 @@ describe('the end of a process', () => {
     expect(process_.errors()).toContain('Ended without waiting any longer.');
   });
 
-  test.concurrent('a close that fails says why and exits with 1', async () => {
+  test.concurrent('reports a failed close and has the exit code 1', async () => {
     const process_ = run('close fails');
     await process_.port();
     process_.child.kill('SIGTERM');
@@ -144,7 +144,7 @@ describe('the end of a process', () => {
     expect(process_.errors()).toContain('Could not close in order: Error: stuck');
   });
 
-  test.concurrent('its supervisor hears that it is ready, and going away ends it', async () => {
+  test.concurrent('follows the end of a supervisor, which was notified of readiness', async () => {
     const process_ = run('serve', { supervised: true });
     const [message] = await once(process_.child, 'message');
     expect(message).toBe('ready');
@@ -152,7 +152,7 @@ describe('the end of a process', () => {
     expect(await process_.exit).toBe(0);
   });
 
-  test.concurrent('its supervisor going away and a signal are one Ctrl-C; a second signal ends it at once', async () => {
+  test.concurrent('treats the end of the supervisor and a signal as one Ctrl-C, and a second signal as immediate', async () => {
     const process_ = run('serve', { supervised: true });
     const connection = openRawConnection(await process_.port());
     connection.send(get('/hang'));
@@ -166,14 +166,14 @@ describe('the end of a process', () => {
     expect(await process_.exit).toBe(1);
   });
 
-  test.concurrent('its supervisor going away while it starts ends it too', async () => {
+  test.concurrent('also follows the end of the supervisor during the start', async () => {
     const process_ = run('starts slowly', { supervised: true });
     await process_.said('starting');
     process_.child.disconnect();
     expect(await process_.exit).toBe(0);
   });
 
-  test.concurrent('CF-01 a refused start prints every reason and exits with 1', async () => {
+  test.concurrent('CF-01 after an invalid configuration prints every reason and has the exit code 1', async () => {
     const process_ = run('refused');
     expect(await process_.exit).toBe(1);
     expect(process_.errors()).toBe(
@@ -182,14 +182,14 @@ describe('the end of a process', () => {
   });
 });
 
-describe('whoever may signal a process', () => {
-  test.concurrent('SL-10 opens no debugger by it', async () => {
+describe('a user that can signal a process', () => {
+  test.concurrent('SL-10 cannot open the debugger', async () => {
     const process_ = run('serve');
     const port = await process_.port();
     process_.child.kill('SIGUSR1');
     await sleep(500);
     expect(process_.errors()).not.toContain('Debugger');
-    // It runs on, too: without a listener and without an inspector, the signal would end it.
+    // The process continues. Without a listener and an inspector, the signal would end it.
     const connection = openRawConnection(port);
     connection.send(get('/'));
     await connection.until('done');
@@ -205,8 +205,8 @@ describe('whoever may signal a process', () => {
   });
 });
 
-describe('an error that nobody handles', () => {
-  test.concurrent('which is a rejection ends the process with 1 also where Node was told to warn only', async () => {
+describe('an unhandled error', () => {
+  test.concurrent('such as a rejection ends the process with 1, even if Node is set to warn', async () => {
     const process_ = run('serve', { options: ['--unhandled-rejections=warn'] });
     const connection = openRawConnection(await process_.port());
     connection.send(get('/rejection'));
@@ -216,7 +216,7 @@ describe('an error that nobody handles', () => {
   });
 
   test.concurrent.each(['/crash', '/rejection'])(
-    'SL-03 of %s is logged without its secrets and ends the process with 1',
+    'SL-03 %s is logged without secrets and ends the process with 1',
     async (path) => {
       const { exit, output } = await runAndAsk('serve', path);
       expect(await exit).toBe(1);
@@ -229,7 +229,7 @@ describe('an error that nobody handles', () => {
   test.concurrent.each([
     ['SIGTERM', 0],
     ['an accident', 1],
-  ])('%s writes the lines that were collected', async (end, code) => {
+  ])('%s writes the buffered lines', async (end, code) => {
     const { child, connection, exit, output } = await runAndAsk('buffered', '/');
     await connection.until('done');
     if (end === 'SIGTERM') {
@@ -251,7 +251,7 @@ describe('an error that nobody handles', () => {
     expect(process_.output()).toContain('wrong configuration');
   });
 
-  test.concurrent('of a deferred application while the process ends anyway does not disturb the end', async () => {
+  test.concurrent('of a deferred application does not disturb a shutdown', async () => {
     const process_ = run('fails later while closing');
     await process_.said('running');
     process_.child.kill('SIGTERM');
@@ -261,7 +261,7 @@ describe('an error that nobody handles', () => {
 });
 
 describe('the log of requests', () => {
-  test.concurrent('has one line a request, by operation, without URL, headers or body', async () => {
+  test.concurrent('has one line per request with the operation, without URL, headers or body', async () => {
     const process_ = run('serve');
     const port = await process_.port();
     const connection = openRawConnection(port);
@@ -290,7 +290,7 @@ describe('the log of requests', () => {
     connection.socket.destroy();
   });
 
-  test.concurrent('SL-03 has the error behind a failure, without its secrets', async () => {
+  test.concurrent('SL-03 contains the cause of a failure without secrets', async () => {
     const { connection, output, said } = await runAndAsk('serve', '/failing');
     await connection.until('500');
     await said('"level":"error"');
@@ -300,7 +300,7 @@ describe('the log of requests', () => {
     connection.socket.destroy();
   });
 
-  test.concurrent('says of a caller who left that no status was sent', async () => {
+  test.concurrent('reports that a disconnected client got no status', async () => {
     const { connection, said, output } = await runAndAsk('serve', '/hang');
     connection.socket.destroy();
     await said('aborted');

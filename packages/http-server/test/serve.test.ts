@@ -1,3 +1,4 @@
+// cspell:ignore begunended
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -23,17 +24,17 @@ async function timed(work: Promise<unknown>): Promise<number> {
   return performance.now() - started;
 }
 
-describe('a connection whose framing is in doubt', () => {
+describe('a connection with ambiguous framing', () => {
   test.concurrent.each([
     ['HTTP/1.0', 'chunked'],
     ['HTTP/1.1', 'gzip, chunked'],
   ])(
-    'CWE-444 of %s with Transfer-Encoding: %s, gives the listener no later request',
+    'CWE-444 of %s with Transfer-Encoding: %s, passes no later request to the listener',
     async (version, encoding) => {
       const seen: unknown[] = [];
       const server = await start((request, response) => {
         seen.push(request.url);
-        // Says nothing about the connection, and comes after everything has been parsed.
+        // Sends no Connection header, after all requests have been parsed.
         setTimeout(() => response.writeHead(400, { 'Content-Length': '0' }).end(), 50);
       });
       const connection = openRawConnection(server.port);
@@ -49,7 +50,7 @@ describe('a connection whose framing is in doubt', () => {
 });
 
 describe('closing a server', () => {
-  test.concurrent('CF-02 lets a request in flight finish, says Connection: close, and ends right after', async () => {
+  test.concurrent('CF-02 completes a request in flight, sends Connection: close, and then ends', async () => {
     const server = await start((_request, response) => {
       setTimeout(() => response.end('done'), 400);
     });
@@ -63,7 +64,7 @@ describe('closing a server', () => {
     expect(reply).toMatch(/done$/);
   });
 
-  test.concurrent('CF-02 answers every request of a pipeline that was begun, also one that came after the signal', async () => {
+  test.concurrent('CF-02 replies to every request of a started pipeline, including one after the signal', async () => {
     const server = await start((_request, response) => {
       setTimeout(() => response.end('done'), 200);
     });
@@ -82,7 +83,7 @@ describe('closing a server', () => {
     ]);
   });
 
-  test.concurrent('ends a connection whose reply had begun as keep-alive', async () => {
+  test.concurrent('ends a connection whose reply had started as keep-alive', async () => {
     const server = await start((_request, response) => {
       response.writeHead(200, { 'Content-Length': '8' });
       response.write('half');
@@ -95,7 +96,7 @@ describe('closing a server', () => {
     expect(await connection.ended()).toMatch(/halfhalf$/);
   });
 
-  test.concurrent('CF-02 answers a request that was on its way down an idle connection', async () => {
+  test.concurrent('CF-02 replies to a request in transit on an idle connection', async () => {
     const server = await start((_request, response) => response.end('done'));
     const connection = openRawConnection(server.port);
     connection.send(GET);
@@ -110,7 +111,7 @@ describe('closing a server', () => {
     expect(replies[2]).toMatch(/connection: close/i);
   });
 
-  test.concurrent('does not wait for idle connections, used, silent or half-spoken', async () => {
+  test.concurrent('does not wait for used, silent or incomplete idle connections', async () => {
     const server = await start((_request, response) => response.end('done'));
     const [used, silent, halfSpoken] = [1, 2, 3].map(() => openRawConnection(server.port));
     used?.send(GET);
@@ -121,7 +122,7 @@ describe('closing a server', () => {
     await Promise.all([used?.ended(), silent?.ended(), halfSpoken?.ended()]);
   });
 
-  test.concurrent('takes no new connections', async () => {
+  test.concurrent('accepts no new connections', async () => {
     const server = await start((_request, response) => {
       setTimeout(() => response.end('done'), 300);
     });
@@ -129,7 +130,7 @@ describe('closing a server', () => {
     first.send(GET);
     await sleep(50);
     const closed = server.close();
-    // Those of the same moment are still accepted.
+    // Connections of the same moment are still accepted.
     await sleep(50);
     const late = openRawConnection(server.port);
     late.send(GET);
@@ -138,7 +139,7 @@ describe('closing a server', () => {
     expect(await first.ended()).toMatch(/done$/);
   });
 
-  test.concurrent('CF-03 cuts a request that hangs when the time is over', async () => {
+  test.concurrent('CF-03 ends a hanging request after the deadline', async () => {
     const server = await start(() => undefined, 500);
     const connection = openRawConnection(server.port);
     connection.send(GET);
@@ -149,12 +150,12 @@ describe('closing a server', () => {
     expect(await connection.ended()).toBe('');
   });
 
-  test.concurrent('twice is once', async () => {
+  test.concurrent('can be repeated', async () => {
     const server = await start((_request, response) => response.end('done'));
     await Promise.all([server.close(), server.close()]);
   });
 
-  test.concurrent('loses no reply of twenty clients that keep asking', async () => {
+  test.concurrent('loses no reply of twenty busy clients', async () => {
     const server = await start((_request, response) => {
       setTimeout(() => response.end('done'), Math.random() * 20);
     });
@@ -183,14 +184,14 @@ describe('closing a server', () => {
   });
 });
 
-test.concurrent('a port that is taken is an error of serve, not of the process', async () => {
+test.concurrent('a port in use is an error of serve, not of the process', async () => {
   const server = await start((_request, response) => response.end());
   await expect(
     serve(() => undefined, { host: '127.0.0.1', port: server.port }),
   ).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
 
-describe('what is not HTTP', () => {
+describe('invalid HTTP', () => {
   const ok: RequestListener = (request, response) => {
     request.resume();
     request.on('end', () => response.end('reached'));
@@ -204,7 +205,7 @@ describe('what is not HTTP', () => {
       '1,001 headers with X-Sign last',
       `GET / HTTP/1.1\r\nHost: a\r\n${'a: b\r\n'.repeat(1000)}X-Sign: 1\r\n\r\n`,
     ],
-  ])('GW-28 GW-29 answers %s with 431 and closes', async (_name, text) => {
+  ])('GW-28 GW-29 is rejected with 431 for %s, and the connection closes', async (_name, text) => {
     const server = await start(ok);
     const connection = openRawConnection(server.port);
     connection.send(text);
@@ -239,7 +240,7 @@ describe('what is not HTTP', () => {
     ['GW-22', 'no Host', 'GET / HTTP/1.1\r\n\r\n'],
     ['GW-24', 'HTTP/1.9', 'GET / HTTP/1.9\r\nHost: test\r\n\r\n'],
     ['GW-26', 'a method in lower case', 'get / HTTP/1.1\r\nHost: test\r\n\r\n'],
-  ])('%s answers %s with 400 and closes', async (_id, _name, text) => {
+  ])('%s is rejected with 400 for %s, and the connection closes', async (_id, _name, text) => {
     const server = await start(ok);
     const connection = openRawConnection(server.port);
     connection.send(text + GET);
@@ -249,7 +250,7 @@ describe('what is not HTTP', () => {
     expect(reply.match(/HTTP\/1\.1 \d{3} /g)).toHaveLength(1);
   });
 
-  test.concurrent('GW-16 is not the answer to the good request before it on the connection', async () => {
+  test.concurrent('GW-16 does not get the reply to an earlier valid request', async () => {
     const server = await start((_request, response) => {
       setTimeout(() => response.end('late'), 200);
     });
@@ -266,25 +267,22 @@ describe('what is not HTTP', () => {
     'GET / HTTP/1.0\r\nHost: test\r\n\r\n',
     'GET / HTTP/1.0\r\n\r\n',
     'GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n',
-  ])(
-    'GW-24 what comes after the last request of a connection does not cost it its reply: %j',
-    async (last) => {
-      const server = await start((_request, response) => {
-        setTimeout(() => response.end('reached'), 50);
-      });
-      const connection = openRawConnection(server.port);
-      connection.send(`${last}${GET}`);
-      await sleep(20);
-      connection.send(GET);
-      const reply = await connection.ended();
-      expect(reply).toMatch(/^HTTP\/1\.1 200 /);
-      expect(reply).toMatch(/reached$/);
-      expect(reply.match(/HTTP\/1\.1 \d{3} /g)).toHaveLength(1);
-    },
-  );
+  ])('GW-24 after the last request of a connection does not affect its reply: %j', async (last) => {
+    const server = await start((_request, response) => {
+      setTimeout(() => response.end('reached'), 50);
+    });
+    const connection = openRawConnection(server.port);
+    connection.send(`${last}${GET}`);
+    await sleep(20);
+    connection.send(GET);
+    const reply = await connection.ended();
+    expect(reply).toMatch(/^HTTP\/1\.1 200 /);
+    expect(reply).toMatch(/reached$/);
+    expect(reply.match(/HTTP\/1\.1 \d{3} /g)).toHaveLength(1);
+  });
 
   test.concurrent.each(['begun', ''])(
-    'GW-16 does not cost any of the requests before it their replies, of which %j was sent',
+    'GW-16 does not affect the replies to earlier requests, of which %j was sent',
     async (begun) => {
       const server = await start((_request, response) => {
         if (begun !== '') {
@@ -301,7 +299,7 @@ describe('what is not HTTP', () => {
     },
   );
 
-  test.concurrent('GW-16 does not break into a reply that has begun', async () => {
+  test.concurrent('GW-16 does not interrupt a started reply', async () => {
     const server = await start((_request, response) => {
       response.writeHead(200, { 'Content-Length': '10' });
       response.write('begun');
@@ -327,7 +325,7 @@ describe('what is not HTTP', () => {
     clearInterval(beats);
   });
 
-  test.concurrent('leaves the server answering others', async () => {
+  test.concurrent('does not affect other clients', async () => {
     const server = await start(ok);
     const bad = openRawConnection(server.port);
     bad.send('\0\0\0');

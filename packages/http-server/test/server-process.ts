@@ -1,4 +1,7 @@
-/** A process of its own for the tests: `node server-process.ts <mode>`. Says its port on the first line of stdout. */
+/**
+ * A separate process for tests: `node server-process.ts <mode>`. Prints its port on the first line
+ * of stdout.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createLogger,
@@ -13,7 +16,9 @@ import {
 
 const mode = process.argv[2] ?? '';
 const logger = createLogger({
-  ...{ app: 'test-app', level: 'debug', pretty: false },
+  app: 'test-app',
+  level: 'debug',
+  pretty: false,
   buffered: mode === 'buffered',
 });
 exitOnUnhandledErrors(logger);
@@ -59,7 +64,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** @param busyMilliseconds how long every request keeps the processor */
+/** @param busyMilliseconds processor time of every request */
 async function startServer(drainMilliseconds = 400, busyMilliseconds = 0): Promise<RunningApp> {
   const server = await serve(
     observeRequests((request, response) => {

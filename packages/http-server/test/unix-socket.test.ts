@@ -27,7 +27,7 @@ async function start(name: string, answerAfterMilliseconds = 0): Promise<Running
   return server;
 }
 
-/** The reply's body, or the code of what went wrong. */
+/** Returns the body of the reply, or the error code. */
 function post(name: string): Promise<string> {
   return new Promise((resolve) => {
     const options = { socketPath: join(directory, name), method: 'POST', agent: false };
@@ -39,7 +39,7 @@ function post(name: string): Promise<string> {
   });
 }
 
-/** What a process leaves behind that ends without closing: a name that nobody answers to. */
+/** Creates a stale socket, as a process does that ends without closing it. */
 async function leaveBehind(name: string): Promise<void> {
   const server = createServer().listen(join(directory, 'before'));
   await rename(join(directory, 'before'), join(directory, name));
@@ -47,45 +47,45 @@ async function leaveBehind(name: string): Promise<void> {
 }
 
 describe('a server on a Unix socket', () => {
-  test('may be connected to by all who may enter the folder, and they count as this machine', async () => {
+  test('accepts every process with access to the folder, and treats it as this machine', async () => {
     const { port } = await start('one');
     expect(port).toBe(0);
     expect((await stat(join(directory, 'one'))).mode & 0o666).toBe(0o666);
     expect(await post('one')).toBe('127.0.0.1');
   });
 
-  test('takes the place of one that a dead process left behind', async () => {
+  test('replaces a stale socket', async () => {
     await leaveBehind('stale');
     expect(await post('stale')).toBe('ECONNREFUSED');
     await start('stale');
     expect(await post('stale')).toBe('127.0.0.1');
   });
 
-  test('takes the place of nobody who still serves', async () => {
+  test('does not replace a socket in use', async () => {
     await start('taken');
     await expect(start('taken')).rejects.toMatchObject({ code: 'EADDRINUSE' });
     expect(await post('taken')).toBe('127.0.0.1');
   });
 
-  test('takes the place of nothing that is no socket', async () => {
+  test('does not replace other files', async () => {
     writeFileSync(join(directory, 'file'), 'kept');
     await expect(start('file')).rejects.toMatchObject({ code: 'EADDRINUSE' });
     expect(existsSync(join(directory, 'file'))).toBe(true);
   });
 
-  test('has room for the longest path that the configuration allows', async () => {
+  test('accepts the longest path that the configuration allows', async () => {
     const name = 'x'.repeat(98 - Buffer.byteLength(directory) - 1);
     await start(name);
     expect(await post(name)).toBe('127.0.0.1');
   });
 
-  test('is told which folder is missing', async () => {
+  test('reports a missing folder', async () => {
     await expect(start('missing/one')).rejects.toThrow(
       `ENOENT: no such file or directory, access '${join(directory, 'missing')}'`,
     );
   });
 
-  test('leaves nothing but its name in the folder, and at its end nothing', async () => {
+  test('creates only its name in the folder, and removes it at the end', async () => {
     const place = join(directory, 'place');
     mkdirSync(place);
     const server = await start('place/one');
@@ -95,7 +95,7 @@ describe('a server on a Unix socket', () => {
     expect(readdirSync(place)).toEqual([]);
   });
 
-  test('CF-02 that ends leaves its name to a successor that took it meanwhile', async () => {
+  test('CF-02 keeps the name of a successor when it ends', async () => {
     const first = await start('handed-over', 200);
     const inFlight = post('handed-over');
     await sleep(50);
@@ -109,7 +109,7 @@ describe('a server on a Unix socket', () => {
     expect(await post('handed-over')).toBe('127.0.0.1');
   });
 
-  test('CF-02 whose name somebody removed leaves it to whoever serves there now', async () => {
+  test('CF-02 keeps the name of another process after its own name was removed', async () => {
     const first = await start('removed');
     rmSync(join(directory, 'removed'));
     await start('removed');
@@ -117,7 +117,7 @@ describe('a server on a Unix socket', () => {
     expect(await post('removed')).toBe('127.0.0.1');
   });
 
-  test('CF-02 answers everybody who could connect until its end, and its name is gone before', async () => {
+  test('CF-02 replies on every accepted connection and removes its name first', async () => {
     const server = await start('ending', 30);
     const outcomes: Promise<string>[] = [];
     const sending = setInterval(() => outcomes.push(post('ending'), post('ending')), 1);

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 
 /**
- * Whether the text is an IP address or a CIDR range. `/0` is everybody and refused: it is what "trust
- * whoever connects" looks like. So are zones (`%eth0`), which no forwarded address carries.
+ * Returns whether a text is an IP address or a CIDR range. Ranges of `/0` are rejected, because
+ * they trust every peer. Zones (`%eth0`) are rejected, because forwarded addresses have none.
  */
 export function isAddressOrRange(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/');

@@ -1,10 +1,13 @@
-/** One reason why a process refuses to start: the variable, file or member, never its value. */
+/**
+ * A reason why a process does not start. `name` is a variable, file or member. No value is
+ * included.
+ */
 export interface ConfigurationProblem {
   readonly name: string;
   readonly message: string;
 }
 
-/** Everything that is wrong with a configuration, so that the operator mends it in one go. */
+/** Lists every problem of a configuration, so that an operator can correct all of them at once. */
 export class ConfigurationError extends Error {
   readonly problems: readonly ConfigurationProblem[];
 

@@ -1,6 +1,6 @@
 import { ConfigurationError } from './configuration-error.ts';
 
-/** The text that an app prints when it cannot start: each problem of its configuration on one line. */
+/** The text that an app prints if it cannot start. Each configuration problem is on one line. */
 export function describeStartFailure(app: string, error: unknown): string {
   if (error instanceof ConfigurationError) {
     const lines = error.problems.map(({ name, message }) => `  ${name}: ${message}`);

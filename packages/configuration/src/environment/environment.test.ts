@@ -42,12 +42,12 @@ describe('a port', () => {
     ['80', 80],
     ['65535', 65_535],
     ['09000', 9000],
-  ])('may be %j', (text, number) => {
+  ])('accepts %j', (text, number) => {
     expect(port.parse(text)).toBe(number);
   });
 
   test.each(['65536', '-1', '1.5', '1e3', '0x10', ' ', ' 80', '80 ', 'http', '٨٠', '999999'])(
-    'cannot be %j',
+    'rejects %j',
     (text) => {
       expect(port.safeParse(text).success).toBe(false);
     },
@@ -61,7 +61,7 @@ describe('a base URL', () => {
     'https://auth.example/tenant-a',
     'http://[::1]:9000',
     'http://127.0.0.1',
-  ])('may be %s', (text) => {
+  ])('accepts %s', (text) => {
     expect(baseUrl.parse(text)).toBe(text);
   });
 
@@ -85,7 +85,7 @@ describe('a base URL', () => {
     'https://auth.example:443',
     'https://auth.example/a/../b',
     'http://127.1',
-  ])('cannot be %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(baseUrl.safeParse(text).success).toBe(false);
   });
 });
@@ -96,7 +96,7 @@ describe('a list of addresses', () => {
     ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
     ['fd00::/8,192.168.0.0/16', ['fd00::/8', '192.168.0.0/16']],
     ['::ffff:10.0.0.1/128', ['::ffff:10.0.0.1/128']],
-  ])('may be %j', (text, entries) => {
+  ])('accepts %j', (text, entries) => {
     expect(addressList.parse(text)).toEqual(entries);
   });
 
@@ -115,19 +115,19 @@ describe('a list of addresses', () => {
     '::1/129',
     'fe80::1%eth0',
     '10.0.0.1 10.0.0.2',
-  ])('cannot be %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(addressList.safeParse(text).success).toBe(false);
   });
 
   test.each(['0.0.0.0/0', '::/0', '10.0.0.1, 0.0.0.0/0'])(
-    'CF-01 cannot be everybody: %j',
+    'CF-01 rejects every address: %j',
     (text) => {
       expect(addressList.safeParse(text).success).toBe(false);
     },
   );
 });
 
-test('a log level is one of the known ones', () => {
+test('a log level is one of the known levels', () => {
   expect(logLevel.parse('debug')).toBe('debug');
   expect(logLevel.safeParse('verbose').success).toBe(false);
 });
@@ -135,7 +135,7 @@ test('a log level is one of the known ones', () => {
 describe('parseEnvironment', () => {
   const schema = z.object({ ...commonVariables, GATEWAY_PORT: port.default(8844) });
 
-  test('fills in defaults and ignores variables of others', () => {
+  test('applies defaults and ignores variables of other programs', () => {
     expect(parseEnvironment(schema, { PATH: '/bin', HOME: '/root' })).toEqual({
       HOST: '127.0.0.1',
       DATA_DIR: './data',
@@ -146,13 +146,13 @@ describe('parseEnvironment', () => {
     });
   });
 
-  test('takes empty text as not set', () => {
+  test('treats empty text as not set', () => {
     const read = parseEnvironment(schema, { GATEWAY_PORT: '', HOST: '', OPERATIONS_PORT: '' });
     expect(read).toMatchObject({ GATEWAY_PORT: 8844, HOST: '127.0.0.1' });
     expect(read.OPERATIONS_PORT).toBeUndefined();
   });
 
-  test('CF-07 names every wrong variable at once and never its value', () => {
+  test('CF-07 lists every invalid variable, and never a value', () => {
     const environment = { GATEWAY_PORT: 'marker-1', LOG_LEVEL: 'marker-2', OPERATIONS_PORT: '-7' };
     const problems = problemsOf(schema, environment);
     expect(problems.map((problem) => problem.name).sort()).toEqual([
@@ -172,17 +172,17 @@ describe('parseEnvironment', () => {
     expect(JSON.stringify(problems)).not.toContain('marker');
   });
 
-  test('CF-07 puts one line a problem into the message', () => {
+  test('CF-07 puts each problem on one line of the message', () => {
     expect(() => parseEnvironment(schema, { GATEWAY_PORT: 'x', LOG_LEVEL: 'y' })).toThrow(
       /^LOG_LEVEL: must be .*\nGATEWAY_PORT: must be a port number$/,
     );
   });
 });
 
-describe('a variable that may carry a password', () => {
+describe('a variable that can contain a password', () => {
   const schema = z.object({ STORE_URL: z.string().optional(), GATEWAY_PORT: port.default(1) });
 
-  test('may come from a file, without its last line break', () => {
+  test('is read from a file without the final line break', () => {
     const STORE_URL_FILE = file('url', 'redis://:secret@redis:6379\n');
     expect(parseEnvironment(schema, { STORE_URL_FILE })).toMatchObject({
       STORE_URL: 'redis://:secret@redis:6379',
@@ -195,22 +195,22 @@ describe('a variable that may carry a password', () => {
     });
   });
 
-  test('is refused when it comes both ways', () => {
+  test('is rejected if both the variable and the file are set', () => {
     const STORE_URL_FILE = file('both', 'redis://marker');
     const problems = problemsOf(schema, { STORE_URL_FILE, STORE_URL: 'redis://marker' });
     expect(problems).toEqual([
-      { name: 'STORE_URL', message: 'give either STORE_URL or STORE_URL_FILE' },
+      { name: 'STORE_URL', message: 'set either STORE_URL or STORE_URL_FILE, not both' },
     ]);
   });
 
-  test('is not quietly the default when its file is empty', () => {
+  test('is rejected if its file is empty', () => {
     const STORE_URL_FILE = file('empty', '\n');
     expect(problemsOf(schema, { STORE_URL_FILE })).toEqual([
       { name: 'STORE_URL_FILE', message: 'names a file that is empty' },
     ]);
   });
 
-  test('CF-07 reports a file that cannot be read with everything else, and does not quote it', () => {
+  test('CF-07 reports an unreadable file with all other problems, without its path', () => {
     const problems = problemsOf(schema, {
       STORE_URL_FILE: 'redis://:marker@redis:6379',
       GATEWAY_PORT: 'x',
@@ -219,7 +219,7 @@ describe('a variable that may carry a password', () => {
     expect(JSON.stringify(problems)).not.toContain('marker');
   });
 
-  test('only the variables that may carry one are read from files', () => {
+  test('is the only kind of variable that is read from a file', () => {
     const GATEWAY_PORT_FILE = file('port', '99');
     expect(parseEnvironment(schema, { GATEWAY_PORT_FILE })).toEqual({ GATEWAY_PORT: 1 });
   });
@@ -233,7 +233,7 @@ describe('socketPath', () => {
     [`/${'ö'.repeat(49)}`, false],
     ['gateway.sock', false],
     ['unix:/run/gateway.sock', false],
-  ])('of %s is %s', (path, accepted) => {
+  ])('for %s is accepted: %s', (path, accepted) => {
     expect(socketPath.safeParse(path).success).toBe(accepted);
   });
 });

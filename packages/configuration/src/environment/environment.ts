@@ -5,17 +5,18 @@ import { isAddressOrRange } from './address-range.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import { findMisspelledVariables } from './misspelled-variables.ts';
 
-/** The process environment as `main.ts` hands it over. */
+/** The process environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables that may carry a password: each may come as `NAME_FILE`, the path of a file that holds it. */
+/** Variables that can contain a password. `NAME_FILE` can name a file that contains the value. */
 const secretVariables = ['STORE_URL', 'DATABASE_URL'];
 
 /**
  * Reads the variables of a schema. An empty variable counts as not set, because compose files and
  * shells pass on variables without a value.
  *
- * @throws ConfigurationError that lists every invalid variable and every misspelled security variable
+ * @throws ConfigurationError that lists every invalid variable and every misspelled security
+ *   variable
  */
 export function parseEnvironment<Schema extends z.ZodObject>(
   schema: Schema,
@@ -64,9 +65,9 @@ function readSecret(
     return value;
   }
   if (value !== undefined) {
-    problems.push({ name, message: `give either ${name} or ${name}_FILE` });
+    problems.push({ name, message: `set either ${name} or ${name}_FILE, not both` });
   }
-  // The path is not quoted: it may be the secret itself, put where the name of its file belongs.
+  // The message omits the path, because an operator may have put the secret itself there.
   try {
     const content = readFileSync(file, 'utf8').trim();
     if (content === '') {
@@ -79,7 +80,7 @@ function readSecret(
   }
 }
 
-/** Zod's issues as problems: the path and what is expected there, without the offending value. */
+/** Converts the issues of zod to problems, without the invalid values. */
 export function toProblems(error: z.ZodError): ConfigurationProblem[] {
   return error.issues.map((issue) => ({
     name: issue.path.length === 0 ? '(whole)' : issue.path.map(String).join('.'),
@@ -87,21 +88,23 @@ export function toProblems(error: z.ZodError): ConfigurationProblem[] {
   }));
 }
 
-/** Decimal digits only: `Number` would also take blanks, `0x10` and `1e3`. */
+/** Only decimal digits. `Number` also accepts blanks, `0x10` and `1e3`. */
 export const port = z
   .string()
   .regex(/^\d{1,5}$/, 'must be a port number')
   .transform(Number)
   .refine((value) => value <= 65_535, 'must be a port number');
 
-/** An absolute path. An address of a Unix socket has room for 107 bytes (unix(7)), of which a server adds 9 itself. */
+/**
+ * An absolute path. Unix socket addresses have at most 107 bytes (unix(7)), and a server adds 9.
+ */
 export const socketPath = z
   .string()
   .refine((path) => isAbsolute(path) && Buffer.byteLength(path) <= 98, {
     message: 'must be an absolute path of at most 98 bytes',
   });
 
-/** An absolute http(s) address without query, fragment or trailing slash: the base that paths are added to. */
+/** An absolute http(s) URL without query, fragment or trailing slash. Paths are appended to it. */
 export const baseUrl = z.string().refine(isBaseUrl, {
   message:
     'must be an http(s) address in normal form (lower case, no default port), without query, fragment, credentials or trailing slash',
@@ -119,7 +122,7 @@ export const addressList = z
     message: 'must be IP addresses or CIDR ranges, separated by commas',
   });
 
-/** The variables every app reads. */
+/** The variables that every app reads. */
 export const commonVariables = {
   HOST: z.string().default('127.0.0.1'),
   DATA_DIR: z.string().default('./data'),
@@ -137,7 +140,7 @@ export const commonVariables = {
     .default(8192),
 };
 
-/** In normal form, because peers compare it letter by letter (RFC 8414 §3.3, RFC 9068 §4). */
+/** Requires the normal form, because peers compare it exactly (RFC 8414 §3.3, RFC 9068 §4). */
 function isBaseUrl(text: string): boolean {
   const url = URL.parse(text);
   const path = url?.pathname === '/' ? '' : url?.pathname;

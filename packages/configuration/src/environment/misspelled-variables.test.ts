@@ -1,3 +1,4 @@
+// cspell:ignore AUTHORISATION
 import { describe, expect, test } from '@jest/globals';
 import { namesOfOthers } from '../../test/names-of-others.ts';
 import {
@@ -23,7 +24,8 @@ function oneMistake(name: string): readonly string[] {
     const swapped = `${before}${after.charAt(1)}${after.charAt(0)}${after.slice(2)}`;
     return [
       ...letters.flatMap((letter) => [before + letter + after, before + letter + rest]),
-      ...[before + rest, swapped],
+      before + rest,
+      swapped,
     ];
   });
   return [...new Set(misspellings)].filter((made) => made !== name);
@@ -117,7 +119,7 @@ describe('a variable that is not misspelled', () => {
     },
   );
 
-  test.each(['STORE_HOST', 'GATEWAY_HOST', 'AUTH_SERVER_URL', 'SECURITY_PROFILEEE'])(
+  test.each(['STORE_HOST', 'GATEWAY_HOST', 'AUTH_SERVER_URL', 'SECURITY_PROFILE_2X'])(
     'can be %s, which is two mistakes away',
     (name) => {
       expect(findMisspelledVariables({ [name]: 'set' })).toEqual(nothing);

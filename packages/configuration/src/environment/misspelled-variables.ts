@@ -24,8 +24,8 @@ export interface MisspelledVariables {
 }
 
 /**
- * Finds variables whose name differs from a Gatehouse variable by one mistake. An operator who wrote
- * `SECURTY_PROFILE=strict` believes that the profile is strict.
+ * Finds variables whose name differs from a Gatehouse variable by one mistake. An operator who
+ * wrote `SECURTY_PROFILE=strict` believes that the profile is strict.
  */
 export function findMisspelledVariables(
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,16 +1,16 @@
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 
-/** Gathers what several steps of reading a configuration find wrong, so that the operator sees it all at once. */
+/** Collects the problems of several configuration steps, so that an operator sees all of them. */
 export interface ProblemCollector {
-  /** The step's result; undefined when it threw a ConfigurationError, whose problems are kept. */
+  /** Returns the result of a step, or collects the problems of its ConfigurationError. */
   attempt<Result>(step: () => Result): Result | undefined;
   add(problems: readonly ConfigurationProblem[]): void;
-  /** @throws ConfigurationError with everything so far, where there is anything */
+  /** @throws ConfigurationError with all collected problems, if there are any */
   throwIfAny(): void;
 }
 
 export function createProblemCollector(): ProblemCollector {
-  // By name and message: what two steps find is one problem.
+  // Keyed by name and message, because two steps can report the same problem.
   const found = new Map<string, ConfigurationProblem>();
   const add = (problems: readonly ConfigurationProblem[]) => {
     for (const problem of problems) {

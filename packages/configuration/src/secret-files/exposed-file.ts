@@ -4,7 +4,7 @@ import { isOnReadOnlyMount } from './read-only-mount.ts';
 
 /** A file that holds secrets. */
 export interface SecretFile {
-  /** The variable, or the member of a file, that names it. */
+  /** The variable or member that names the file. */
   readonly name: string;
   readonly path: string;
 }
@@ -28,10 +28,10 @@ export function currentReader(): Reader | undefined {
 }
 
 /**
- * Reports a file that other users can read or change. A read-only mount is accepted: it is how containers get their
- * secrets, and its modes are often not the operator's to choose. A file that does not exist is not reported here.
- *
- * The message quotes the path: a file with this name exists, so the variable does not hold the secret itself.
+ * Reports a file that other users can read or change. Files on read-only mounts are accepted,
+ * because containers get their secrets there and operators often cannot choose the modes. Missing
+ * files are not reported here. The message quotes the path: the file exists, so the path is not the
+ * secret.
  */
 export function exposedFileProblem(
   { name, path }: SecretFile,
@@ -51,8 +51,8 @@ export function exposedFileProblem(
 }
 
 /**
- * Who else can do what with the file, as part of a sentence. One group is accepted: the reader's own, where root owns
- * the file and the group cannot change it (mode 0640 or 0440, the usual way to give a service a file of root's).
+ * Describes the access of other users, as part of a sentence. One group is accepted: the group of
+ * the reader, if root owns the file and the group cannot change it (mode 0640 or 0440).
  */
 export function exposureOf(
   { mode, uid, gid }: Pick<Stats, 'mode' | 'uid' | 'gid'>,
@@ -82,13 +82,13 @@ export function modeOf({ mode }: Stats): string {
   return `0${(mode & 0o777).toString(8).padStart(3, '0')}`;
 }
 
-/** For a POSIX shell. */
+/** Quotes a path for a POSIX shell. */
 export function quotePath(path: string): string {
   const explicit = path.startsWith('-') ? `./${path}` : path;
   return /^[\w./@:+-]+$/.test(explicit) ? explicit : `'${explicit.replaceAll("'", "'\\''")}'`;
 }
 
-/** The reader must still be able to read the file afterwards. */
+/** The reader can still read the file after the command. */
 function remedy(path: string, { uid, gid }: Stats, { user, groups }: Reader): string {
   const quoted = quotePath(path);
   if (uid === user || user === 0) {

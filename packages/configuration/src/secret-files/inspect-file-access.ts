@@ -7,26 +7,27 @@ import { restrictDataDirectory } from './restrict-data-directory.ts';
 export interface FileAccessSubject {
   /** The files that an operator names. */
   readonly files: readonly SecretFile[];
-  /** `DATA_DIR`, where the app keeps files in it. */
+  /** `DATA_DIR`, if the app stores files in it. */
   readonly dataDirectory: string | undefined;
-  /** The public address; undefined for a process that serves none. */
+  /** The public address. Undefined for a process that serves no requests. */
   readonly publicUrl: string | undefined;
 }
 
 export interface FileAccess {
-  /** Why the app must not start. */
+  /** With one of these, the app must not start. */
   readonly problems: readonly ConfigurationProblem[];
   /** For the log. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Corrects the modes of our own files, and looks for files of others' that more users can reach than the process that
- * reads them. These end a start on a public address; elsewhere they are warnings.
+ * Corrects the modes of files that Gatehouse created, and finds operators' files that other users
+ * can access. Those files prevent a start on a public address. On a loopback address they are
+ * warnings.
  */
 export function inspectFileAccess(subject: FileAccessSubject): FileAccess {
   const { files, dataDirectory, publicUrl } = subject;
-  // First: a variable may name one of our own files.
+  // Runs first, because a variable can name a file that Gatehouse created.
   const restricted =
     dataDirectory === undefined
       ? { corrected: [], problems: [] }

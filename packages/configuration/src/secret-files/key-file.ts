@@ -3,16 +3,16 @@ import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'no
 import { dirname } from 'node:path';
 
 /**
- * Reads a file that holds a secret, making it first where it does not exist. Several processes may start
- * at once: the content is written whole under a temporary name and linked into place, so that exactly one
- * content wins and nobody reads half of it. Mode 0600.
+ * Reads a file that contains a secret, and creates it with mode 0600 if it does not exist. Several
+ * processes can start at once. The content is written to a temporary file and then linked, so all
+ * of them read the same complete content.
  */
 export function readOrCreateSecretFile(path: string, createContent: () => string): string {
   const existing = readIfPresent(path);
   if (existing !== undefined) {
     return existing;
   }
-  // First: who does not want the file made throws here, and then no folder may be left behind.
+  // Runs first. If it throws, no folder is created.
   const content = createContent();
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;

@@ -1,10 +1,11 @@
 import { readFileSync, realpathSync } from 'node:fs';
 
 /**
- * Whether the file is on a mount that this process cannot write to, as containers get their secrets. access(2) cannot
- * tell: it checks the file's mode first.
+ * Returns whether the file is on a read-only mount, such as a secret of a container. access(2)
+ * checks the mode of the file first, so it cannot answer this.
  *
- * @param mounts the content of `/proc/self/mountinfo` (proc_pid_mountinfo(5)); without it, no mount is read-only
+ * @param mounts content of `/proc/self/mountinfo` (proc_pid_mountinfo(5)). If empty, no mount is
+ *   read-only
  */
 export function isOnReadOnlyMount(path: string, mounts: string = readMounts()): boolean {
   const file = realpathSync(path);
@@ -39,7 +40,7 @@ function isReadOnlyOption(options = ''): boolean {
   return options.split(',').includes('ro');
 }
 
-/** Spaces and similar characters are octal there: `\040`. */
+/** Spaces and similar characters are encoded in octal: `\040`. */
 function unescapePath(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),

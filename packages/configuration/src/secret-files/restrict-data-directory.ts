@@ -12,20 +12,22 @@ import {
 } from './exposed-file.ts';
 import { isOnReadOnlyMount } from './read-only-mount.ts';
 
-/** The files that the apps make in `DATA_DIR`. SQLite and interrupted starts add files with a longer name. */
+/**
+ * Files that apps create in `DATA_DIR`. SQLite and interrupted starts add files with longer names.
+ */
 const ownFiles = ['master.key', 'cookie.keys', 'demo.json', 'gatehouse.sqlite', 'devices.sqlite'];
 
 export interface RestrictedAccess {
   /** The corrections, for the log. */
   readonly corrected: readonly string[];
-  /** Access that this process must not or cannot take away. */
+  /** Access that this process must not or cannot remove. */
   readonly problems: readonly ConfigurationProblem[];
 }
 
 /**
- * Takes the access to `DATA_DIR` and to the apps' own files in it away from group and others. The folder itself is
- * changed only if it holds nothing else: `DATA_DIR=/var/lib`, or `/tmp`, must not lose its mode. Otherwise only users
- * who could replace the keys are a problem.
+ * Removes the access of group and others to `DATA_DIR` and to the apps' files in it. The mode of
+ * the folder changes only if it contains no other files, because `DATA_DIR` can be `/var/lib` or
+ * `/tmp`. In that case, only users that could replace the keys are a problem.
  */
 export function restrictDataDirectory(
   directory: string,
@@ -54,7 +56,7 @@ export function restrictDataDirectory(
   }
   return { corrected, problems };
 
-  /** @returns whether nobody else has access now; some file systems have no modes */
+  /** @returns whether only the owner has access now. Some file systems have no modes */
   function restrict(path: string, before: Stats, allowed: number): boolean {
     if ((before.mode & 0o077) === 0) {
       return true;
@@ -81,7 +83,7 @@ function replaceableKeys(
   reader: Reader,
 ): ConfigurationProblem | undefined {
   const mode = folder.mode & 0o022;
-  // The group of a volume that root prepared for this process (Kubernetes: fsGroup).
+  // Root prepared the volume for the group of this process (Kubernetes: fsGroup).
   const isPrepared = folder.uid === 0 && reader.groups.includes(folder.gid) && mode === 0o020;
   const exposure = isPrepared ? undefined : exposureOf({ ...folder, mode }, reader);
   if (exposure === undefined || isOnReadOnlyMount(directory)) {

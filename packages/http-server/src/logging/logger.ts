@@ -8,23 +8,23 @@ const BUFFER_CHARACTERS = 32 * 1024;
 const FLUSH_MILLISECONDS = 100;
 
 export interface LoggerOptions {
-  /** The app's name, on every line. */
+  /** The name of the app, on every line. */
   readonly app: string;
   readonly level: string;
-  /** Coloured lines for a person instead of JSON for a machine. */
+  /** Colored lines for a terminal instead of JSON. */
   readonly pretty: boolean;
   /**
-   * Lines are collected for up to 100 ms, instead of a system call for each. The end of the process
-   * writes what is left; a kill -9 loses it.
+   * Buffers lines for up to 100 ms, which saves system calls. The end of the process writes the
+   * rest. A kill -9 loses it.
    */
   readonly buffered?: boolean;
-  /** Where the lines go instead of standard output. */
+  /** Destination instead of standard output. */
   readonly destination?: pino.DestinationStream;
 }
 
 /**
- * One JSON line an event. Nothing that carries a credential is ever handed to the logger: requests are
- * logged by operation name, never by URL or header. What an error's text might carry is masked here.
+ * Writes one line of JSON per event. Callers never pass credentials: requests are logged by
+ * operation name, without URL or headers. Error texts are masked.
  */
 export function createLogger(options: LoggerOptions): Logger {
   return pino(
@@ -50,8 +50,8 @@ function standardOutput({ pretty: isPretty, buffered }: LoggerOptions): pino.Des
 }
 
 /**
- * Joins lines as text. pino's destination with a minimum length measures every line by itself, and needs
- * 11 µs of CPU a line in all instead of 6 (docs/decisions/0050-joined-log-lines.md).
+ * Joins lines as text. pino's destination with a minimum length needs 11 µs of CPU per line instead
+ * of 6 (docs/decisions/0050-joined-log-lines.md).
  */
 function collectLines(destination: pino.DestinationStream): pino.DestinationStream {
   let lines = '';

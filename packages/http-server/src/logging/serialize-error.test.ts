@@ -48,26 +48,26 @@ describe('an error in the log', () => {
     expect(logged(outer)).not.toContain('marker');
   });
 
-  test('SL-03 shows nothing of what is thrown without being an error', () => {
+  test('SL-03 logs only the type of a thrown value that is not an error', () => {
     expect(serializeError('marker')).toEqual({ type: 'string' });
     expect(serializeError({ secret: 'marker' })).toEqual({ type: 'object' });
     const error = Object.assign(new Error('plain', { cause: 'marker' }), { password: 'marker' });
     expect(logged(error)).not.toContain('marker');
   });
 
-  test('ends although its causes go round in a circle', () => {
+  test('handles causes that refer to each other', () => {
     const error = new Error('first');
     error.cause = new Error('second', { cause: error });
     expect(logged(error).length).toBeLessThan(100_000);
   });
 
-  test('takes no longer for a text that is made to keep a pattern busy', () => {
+  test('masks a text that is crafted against its patterns without delay', () => {
     const hostile = ['a'.repeat(200_000), 'x://'.repeat(50_000), '?'.repeat(200_000)];
     const before = process.cpuUsage();
     for (const text of hostile) {
       serializeError(new Error(text));
     }
-    // Processor time: what else runs on the machine does not count.
+    // Processor time excludes other programs.
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 1000).toBeLessThan(1500);
   });

@@ -1,10 +1,13 @@
 import { types } from 'node:util';
 
-/** Causes may point at each other. */
+/** Causes can refer to each other. */
 const MAXIMUM_DEPTH = 5;
 const MAXIMUM_ERRORS = 5;
 
-/** An error as the log shows it. Whatever is not an error is named by its type only: it may be a secret. */
+/**
+ * Converts an error for the log. For other values, only the type is logged, because they can be
+ * secrets.
+ */
 export function serializeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error || types.isNativeError(error))) {
     return { type: typeof error };
@@ -24,8 +27,8 @@ export function serializeError(error: unknown, depth = 0): unknown {
 }
 
 /**
- * Errors like to quote the URL they failed on: with its password, which may itself hold `/` and `@`, or
- * with a token in its query. Bounded repetitions: the text may be as long as a caller likes.
+ * Error texts can quote a URL with a password, which can contain `/` and `@`, or with a token in
+ * the query. Repetitions are bounded, because a caller can choose the length of the text.
  */
 function maskUrls(text: string): string {
   return text

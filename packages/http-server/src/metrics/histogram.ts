@@ -1,8 +1,8 @@
-/** How often which duration occurred: one count a bucket, so that a request costs an addition and no memory. */
+/** Counts durations in buckets. A request costs one addition and no memory. */
 export class Histogram {
   sum = 0;
   readonly #bounds: readonly number[];
-  /** One more than bounds: what exceeds all of them. */
+  /** The last element counts durations above all bounds. */
   readonly #counts: Float64Array;
 
   constructor(bounds: readonly number[]) {
@@ -10,7 +10,7 @@ export class Histogram {
     this.#counts = new Float64Array(bounds.length + 1);
   }
 
-  /** @param seconds how long something took */
+  /** @param seconds the measured duration */
   observe(seconds: number): void {
     const bounds = this.#bounds;
     let index = 0;
@@ -25,7 +25,7 @@ export class Histogram {
     return this.#counts.reduce((total, each) => total + each, 0);
   }
 
-  /** Upper bound and how many were at most that long, ending with all of them at infinity. */
+  /** Returns each upper bound with the number of durations up to it. The last bound is infinity. */
   cumulative(): readonly (readonly [bound: number, count: number])[] {
     let total = 0;
     return [...this.#bounds, Number.POSITIVE_INFINITY].map((bound, index) => {

@@ -1,11 +1,11 @@
-/** Label → every value it may have. */
+/** Label → allowed values. */
 export type LabelValues = Readonly<Record<string, readonly string[]>>;
 
-/** What a label's value is shown as when it is none of the declared ones. */
+/** Replaces a label value that is not declared. */
 export const OTHER = 'other';
 
 export interface LabelledCells<Cell> {
-  /** The cell of these label values, in the order in which the labels were declared. */
+  /** Returns the cell of these label values, in the declared order of labels. */
   of(...values: readonly string[]): Cell;
   entries(): readonly {
     readonly labels: Readonly<Record<string, string>>;
@@ -20,8 +20,8 @@ interface Level<Cell> {
 }
 
 /**
- * Finds a cell by walking one small map a label: no text is put together on the way, which a request would pay
- * for. Cells are made when first asked for; without labels the one cell is there from the beginning.
+ * Finds a cell with one small map per label, so a request builds no text. Cells are created on
+ * first use. A metric without labels has its cell from the start.
  */
 export function labelledCells<Cell>(labels: LabelValues, make: () => Cell): LabelledCells<Cell> {
   const names = Object.keys(labels);

@@ -1,13 +1,13 @@
 /**
- * What a process counts and measures, as Prometheus reads it (text format 0.0.4).
+ * Counters and measurements of a process in the text format of Prometheus (0.0.4).
  *
  *   createMetricsRegistry ── counter, histogram (cells that the request path adds to)
- *                        └── collect (read when somebody asks: a pool, the memory, the event loop)
- *   process-metrics, request-metrics, server-metrics: what every process has; the rest is in metrics/ of each app
+ *                        └── collect (read at each scrape: a pool, the memory, the event loop)
+ *   process-metrics, request-metrics, server-metrics: shared by all apps; the rest is in metrics/ of each app
  *
- * A cell is a plain number that is found by its label values and added to; text is made when it is asked for. A
- * label takes declared values only, and `other` for everything else: no caller can make a series (SL-08).
- * Deliberately not here: a global registry, and anything that sends.
+ * A cell is a number. Text is built only for a scrape. A label accepts declared values only, and
+ * `other` for the rest, so a caller cannot create a time series (SL-08). There is no global
+ * registry, and nothing is pushed.
  */
 import { Histogram } from './histogram.ts';
 import { type LabelledCells, type LabelValues, labelledCells } from './labelled-cells.ts';
@@ -15,7 +15,7 @@ import { type LabelledCells, type LabelValues, labelledCells } from './labelled-
 export interface MetricDefinition<Labels extends LabelValues = LabelValues> {
   readonly name: string;
   readonly help: string;
-  /** Label → every value it may have. */
+  /** Label → allowed values. */
   readonly labels?: Labels;
 }
 
@@ -36,11 +36,11 @@ export interface CollectedMetric extends Omit<MetricDefinition, 'labels'> {
 
 export interface MetricsRegistry {
   counter(definition: MetricDefinition): LabelledCells<Counter>;
-  /** @param definition.buckets upper bounds in seconds, ascending */
+  /** @param definition.buckets upper bounds in seconds, in ascending order */
   histogram(
     definition: MetricDefinition & { readonly buckets: readonly number[] },
   ): LabelledCells<Histogram>;
-  /** A value that is read when metrics are asked for. Its labels must be bounded by who writes `read`. */
+  /** A value that is read at each scrape. The author of `read` must bound its labels. */
   collect(metric: CollectedMetric): void;
   text(): string;
 }

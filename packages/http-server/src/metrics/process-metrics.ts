@@ -7,7 +7,7 @@ const MICROSECONDS = 1e6;
 const MILLISECONDS = 1e3;
 const DELAY_RESOLUTION_MILLISECONDS = 20;
 
-/** What every process can say of itself. The names without `gatehouse_` are what Prometheus' own clients use. */
+/** Metrics of every process. Names without `gatehouse_` are those of the Prometheus clients. */
 export function addProcessMetrics(registry: MetricsRegistry, { app }: { readonly app: string }) {
   addBuildInfo(registry, app);
   addResources(registry);
@@ -111,7 +111,7 @@ function addEventLoop(registry: MetricsRegistry): void {
 
 function countOpenFiles() {
   try {
-    // One of them is the listing's own.
+    // The listing itself opens one of them.
     return [{ value: readdirSync('/proc/self/fd').length - 1 }];
   } catch {
     return [];

@@ -4,32 +4,32 @@ import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
 import { type ListenOptions, type RunningServer, serve } from '../server/serve.ts';
 import { serverLimits } from '../server/server-limits.ts';
 
-/** A check that knows more than whether the dependency answers. */
+/** The result of a check that reports more than availability. */
 export interface CheckResult {
   readonly ready: boolean;
-  /** What `/ready` shows for it: one of the check's own words, without secrets. */
+  /** The state that `/ready` shows, without secrets. */
   readonly state: string;
 }
 
-/** Resolves when the dependency answers, perhaps to a `CheckResult`; rejects when it does not answer. */
+/** Resolves if the dependency answers, optionally to a `CheckResult`. Rejects otherwise. */
 export type ReadinessCheck = () => Promise<unknown>;
 
 export interface OperationsOptions extends Pick<ListenOptions, 'host' | 'port'> {
-  /** What this app cannot work without, by name. `/ready` says which one is missing. */
+  /** Required dependencies by name. `/ready` reports which one is unavailable. */
   readonly checks: Readonly<Record<string, ReadinessCheck>>;
-  /** What is shown likewise, but does not make the app unready: another app that may start later. */
+  /** Shown in the same way, but not required: another app that may start later. */
   readonly peers?: Readonly<Record<string, ReadinessCheck>>;
   readonly metrics: MetricsRegistry;
-  /** Further documents that are for operators and peers, not for the public: path → JSON. */
+  /** Further documents for operators and peers: path → JSON. */
   readonly documents?: Readonly<Record<string, () => Promise<unknown>>>;
 }
 
 export interface OperationsServer extends RunningServer {
-  /** From now on `/ready` says no: the first thing to do at the end of a process. */
+  /** Makes `/ready` fail. This is the first step of a shutdown. */
   startDraining(): void;
 }
 
-/** `/live`, `/ready`, `/metrics` and the app's own documents, on a port that is not published. */
+/** Serves `/live`, `/ready`, `/metrics` and documents of the app on a private port. */
 export async function serveOperations(options: OperationsOptions): Promise<OperationsServer> {
   const { host, port, metrics } = options;
   let draining = false;
@@ -101,7 +101,7 @@ async function readiness({ checks, peers = {} }: OperationsOptions): Promise<Rep
   };
 }
 
-/** A dependency that answers nothing at all is missing, too: whoever looks at `/ready` does not wait for long. */
+/** A dependency that does not answer in time counts as unavailable, so `/ready` answers quickly. */
 const CHECK_DEADLINE_MILLISECONDS = 2000;
 
 async function refuseAfterDeadline(): Promise<never> {

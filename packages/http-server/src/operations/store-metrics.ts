@@ -2,7 +2,7 @@ import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
 
 const storeStates = ['available', 'nearly-full', 'full', 'unavailable'] as const;
 
-/** The calls that a store makes to whoever observes it. */
+/** Calls of a store to its observer. */
 export interface StoreMetrics {
   observer(operation: string, seconds: number, failed: boolean): void;
   changedTo(state: (typeof storeStates)[number]): void;
@@ -12,7 +12,7 @@ export interface StoreMetrics {
 const LATENCY_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.5] as const;
 
 /**
- * How long a store takes, and whether it is there.
+ * Metrics for the duration of store operations and the availability of the store.
  *
  * @param store.operations the operations of its port
  */

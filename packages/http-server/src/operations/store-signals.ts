@@ -2,13 +2,13 @@ import type { Logger } from '../logging/logger.ts';
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
 import { createStoreMetrics, type StoreMetrics } from './store-metrics.ts';
 
-/** What a store reports to its owner, as its options have it. */
+/** Signals of a store, in the form of its options. */
 export interface StoreSignals extends Pick<StoreMetrics, 'observer' | 'onRoom'> {
   onStateChange(state: Parameters<StoreMetrics['changedTo']>[0], reason: string | undefined): void;
   onWarning(message: string): void;
 }
 
-/** A store's signals in the metrics and, a line for each change, in the log. */
+/** Writes the signals of a store to the metrics, and each change to the log. */
 export function storeSignals(
   registry: MetricsRegistry,
   logger: Logger,

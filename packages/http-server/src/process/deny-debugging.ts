@@ -1,27 +1,28 @@
 import { writeFileSync } from 'node:fs';
 import { url as inspectorUrl } from 'node:inspector';
 
-/** What would write the memory, with every secret in it, to a file, or let somebody look at it (SL-10). */
+/** Node options that expose the memory of the process, with every secret (SL-10). */
 const DEBUGGING_OPTION =
   /(?:^|\s)--(?:inspect|heapsnapshot|heap-prof|heap-snapshot|report-|abort-on-uncaught)/;
 
 /**
- * Shuts the ways by which somebody who may signal or crash this process reads its memory (SL-10): SIGUSR1 does
- * not open the inspector, and a core dump holds no memory. That no flag asks for more: `debuggerProblem`.
+ * Prevents an attacker who can signal or crash this process from reading its memory (SL-10).
+ * SIGUSR1 does not open the inspector, and a core dump contains no memory. `debuggerProblem` checks
+ * the options.
  */
 export function denyDebugging(): void {
-  // A listener takes the signal away from Node, whose own would open port 9229 to anybody on this machine.
+  // With this listener, Node does not open port 9229 on the signal.
   process.on('SIGUSR1', () => undefined);
   try {
-    // No mapping of any kind (core(5)). Where there is no such file, the machine's own settings are what counts.
+    // Excludes every mapping (core(5)). Without this file, the settings of the machine apply.
     writeFileSync('/proc/self/coredump_filter', '0');
   } catch {}
 }
 
 /**
- * Why this process must not serve a public address: it was started to be debugged.
+ * Returns why a process with debugging options must not serve a public address.
  *
- * @param options of Node: its arguments, and NODE_OPTIONS
+ * @param options arguments of Node, and NODE_OPTIONS
  */
 export function debuggerProblem(options: readonly string[]): string | undefined {
   const asked = options.some((option) => DEBUGGING_OPTION.test(option));

@@ -3,18 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const RETRY_MILLISECONDS = 250;
 
 export interface RetriedStart {
-  /** Rejects until an attempt succeeded: a readiness check. */
+  /** A readiness check that rejects until an attempt succeeds. */
   ready(): Promise<void>;
-  /** No further attempts. */
+  /** Stops further attempts. */
   close(): void;
 }
 
 /**
- * Runs a step of the start that needs the store. When the store is unavailable, the process keeps
- * listening and the step is repeated until it succeeds.
+ * Runs a step of the start that needs the store. If the store is unavailable, the process keeps
+ * listening and repeats the step until it succeeds.
  *
- * @param isTransient whether a failed attempt is repeated. Any other error is thrown: by this function at
- *   the first attempt, as an uncaught exception, which ends the process, at a later one
+ * @param isTransient whether to repeat a failed attempt. Other errors are thrown: by this function
+ *   at the first attempt, and later as an uncaught exception, which ends the process
  */
 export async function retryStart(
   step: () => Promise<void>,
@@ -45,8 +45,8 @@ export async function retryStart(
 
   await attempt();
   keepTrying().catch((error: unknown) => {
-    // Thrown outside the promise, so that it ends the process however unhandled rejections are treated.
-    // A process that is closing has closed the store during the attempt: that is no failure.
+    // Thrown outside the promise, so that it ends the process with any setting for rejections.
+    // A closing process has already closed the store, so this error is expected.
     if (!isClosed) {
       process.nextTick(() => {
         throw error;

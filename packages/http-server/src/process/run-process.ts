@@ -2,24 +2,23 @@ import type { Logger } from '../logging/logger.ts';
 import { denyDebugging } from './deny-debugging.ts';
 
 export interface RunningApp {
-  /** Drains and releases everything, in reverse order of opening. */
+  /** Drains and releases all resources, in reverse order of opening. */
   close(): Promise<void>;
 }
 
-/** CF-02: gone within 10 s, whatever hangs. */
+/** CF-02: the process ends within 10 s in every case. */
 const EXIT_DEADLINE_MILLISECONDS = 9_500;
 
 export interface RunOptions {
-  /** How long `close` may take before the process ends without it. */
+  /** Time for `close`. After it, the process ends. */
   readonly exitDeadlineMilliseconds?: number;
 }
 
 /**
- * The life of one server process: start, tell a supervisor, wait for the end, drain, leave.
+ * Runs one server process: start, report ready, wait for the end, drain, exit.
  *
- * The end is SIGTERM, SIGINT, or the supervisor going away (its IPC channel closes), whichever comes
- * first. A second signal ends the process at once, with 1; so does a drain that
- * fails or takes too long.
+ * SIGTERM, SIGINT or the end of the supervisor (its IPC channel closes) starts the drain. A second
+ * signal, a failed drain or a drain that takes too long ends the process with exit code 1.
  */
 export async function runProcess(
   start: () => Promise<RunningApp>,
@@ -49,7 +48,7 @@ export async function runProcess(
       (error: unknown) => leave(1, `Could not close in order: ${String(error)}`),
     );
   };
-  // Only signals are counted: at Ctrl-C the supervisor's end may be noticed before the signal itself.
+  // Only signals count, because at Ctrl-C the end of the supervisor can be noticed first.
   let signals = 0;
   const endBySignal = () => {
     signals += 1;
@@ -66,7 +65,7 @@ export async function runProcess(
   }
 }
 
-/** The supervisor may have gone away during the start, before anybody listened. */
+/** The supervisor may have ended during the start. */
 function tellSupervisor(onGone: () => void): void {
   if (process.send === undefined || !process.connected) {
     onGone();
@@ -86,13 +85,16 @@ function leave(code: number, words?: string): never {
   process.exit(code);
 }
 
-/** An error nobody handled leaves the process in an unknown state: log it, end with 1, be restarted. */
+/**
+ * After an unhandled error, the state of the process is unknown. It logs the error and exits with
+ * 1.
+ */
 export function exitOnUnhandledErrors(logger: Logger): void {
   const exit = (err: unknown) => {
     logger.fatal({ err }, 'unhandled error');
     process.exit(1);
   };
   process.on('uncaughtException', exit);
-  // A rejection is one, too, whatever --unhandled-rejections says.
+  // Applies to rejections with any value of --unhandled-rejections.
   process.on('unhandledRejection', exit);
 }

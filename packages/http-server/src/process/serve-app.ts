@@ -21,13 +21,13 @@ export interface ServedApp extends Pick<OperationsOptions, 'checks' | 'peers' | 
     ListenOptions,
     'answersContinue' | 'readsAnnouncedBodiesOnly' | 'upgrades'
   >;
-  /** Called first when the app ends, while requests are still served. */
+  /** Called first at a shutdown, while requests are still served. */
   readonly stopStarting?: () => void;
   /** Called last, after both servers have closed. */
   readonly release: () => Promise<void>;
 }
 
-/** Serves an app and its operations port, and closes both in the right order. */
+/** Serves an app and its operations port, and closes both in the correct order. */
 export async function serveApp(app: ServedApp): Promise<RunningApp> {
   const { configuration, logger, metrics, checks, peers, documents } = app;
   const { host, port, socketPath, operationsPort } = configuration;

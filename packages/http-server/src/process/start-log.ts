@@ -1,7 +1,9 @@
 import { createLogger, type Logger } from '../logging/logger.ts';
 import { exitOnUnhandledErrors } from './run-process.ts';
 
-/** Creates the log of a process, reports errors that nothing handles, and writes the warnings of its configuration. */
+/**
+ * Creates the log of a process, logs unhandled errors, and logs the warnings of the configuration.
+ */
 export function startLog(
   app: string,
   configuration: { readonly logLevel: string; readonly warnings: readonly string[] },

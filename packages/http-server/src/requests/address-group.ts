@@ -3,9 +3,9 @@ import { isIPv6 } from 'node:net';
 const GROUPS = 8;
 
 /**
- * The addresses that share one limit: a single IPv4 address, or a /56 of IPv6, which is what one line commonly gets
- * (RL-02). Rotating addresses within it therefore gives nobody a new limit. An IPv4-mapped address
- * (`::ffff:192.0.2.1`) counts as its IPv4 address.
+ * Returns the group of addresses that shares one rate limit (RL-02): an IPv4 address or an IPv6
+ * /56, which providers commonly assign to one line. A client cannot get a new limit with another
+ * address of its group. An IPv4-mapped address (`::ffff:192.0.2.1`) counts as IPv4.
  */
 export function addressGroup(address: string): string {
   if (!isIPv6(address)) {
@@ -15,7 +15,7 @@ export function addressGroup(address: string): string {
   return ipv4Of(groups) ?? `${first56Bits(groups)}/56`;
 }
 
-/** The eight groups of an IPv6 address, without its zone. */
+/** Returns the eight groups of an IPv6 address, without its zone. */
 function groupsOf(address: string): readonly number[] {
   const [head = '', tail] = (address.split('%', 1)[0] ?? '').split('::');
   const left = parseGroups(head);
@@ -24,7 +24,7 @@ function groupsOf(address: string): readonly number[] {
   return [...left, ...Array.from({ length: missing }, () => 0), ...right];
 }
 
-/** Groups of 16 bits. An IPv4 tail (`64:ff9b::192.0.2.1`) stands for two of them. */
+/** Groups of 16 bits. An IPv4 tail (`64:ff9b::192.0.2.1`) becomes two groups. */
 function parseGroups(text: string): readonly number[] {
   return text.split(':').flatMap((group) => {
     if (group === '') {

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Whether an address is in a list of addresses and CIDR ranges. */
+/** Returns whether an address is in a list of addresses and CIDR ranges. */
 export type AddressMatcher = (address: string) => boolean;
 
 export function createAddressMatcher(entries: readonly string[]): AddressMatcher {

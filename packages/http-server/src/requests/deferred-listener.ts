@@ -2,19 +2,19 @@ import type { RequestListener } from 'node:http';
 import { type RetriedStart, retryStart } from '../process/retry-start.ts';
 import { observedRequest } from './observed-request.ts';
 
-/** RFC 6749 §4.1.2.1. The application answers the same while its store is unavailable. */
+/** RFC 6749 §4.1.2.1. The application sends the same reply while its store is unavailable. */
 const ERROR_CODE = 'temporarily_unavailable';
 
 export interface DeferredListener extends RetriedStart {
-  /** Answers 503 until the application is built. Belongs inside `observeRequests`. */
+  /** Replies with 503 until the application exists. Use it inside `observeRequests`. */
   readonly listener: RequestListener;
 }
 
 /**
- * Builds an application that needs its store to start. The server listens meanwhile, and answers 503 until
- * the store is available.
+ * Builds an application that needs its store to start. Until the store is available, the server
+ * listens and replies with 503.
  *
- * @param isTransient whether an error of `build` is worth another attempt, as for `retryStart`
+ * @param isTransient whether to repeat `build` after this error, as for `retryStart`
  */
 export async function deferListener(
   build: () => Promise<RequestListener>,
@@ -31,7 +31,7 @@ export async function deferListener(
         application(request, response);
         return;
       }
-      // The change of the store's state is in the log already, once.
+      // The log already contains the state change of the store.
       const { notes } = observedRequest(request);
       notes.operation = 'unmatched';
       notes.code = ERROR_CODE;

@@ -1,15 +1,15 @@
 import pino from 'pino';
 import type { Logger } from '../logging/logger.ts';
 
-/** What one line of the request log says. */
+/** Values of one line of the request log. */
 export interface RequestLine {
   readonly requestId: string;
   readonly method: string | undefined;
-  /** Undefined: the caller left before the reply began. */
+  /** Undefined if the client disconnected before the reply. */
   readonly status: number | undefined;
   readonly aborted: boolean;
   readonly durationMs: number;
-  /** Of it, until the head of the upstream's reply was here, where one was asked. */
+  /** Part of the duration until the head of the upstream's reply arrived. */
   readonly upstreamMs: number | undefined;
   readonly operation: string | undefined;
   readonly clientId: string | undefined;
@@ -18,8 +18,8 @@ export interface RequestLine {
 }
 
 /**
- * Writes request lines as pino would, member by member, but without its general machinery, which shows in the
- * profile of a busy server. Everything else goes through pino.
+ * Writes request lines in the format of pino, without its general serializer, which is visible in
+ * the profile of a busy server. All other lines use pino.
  */
 export function createRequestLineWriter(logger: Logger): (line: RequestLine) => void {
   const stream = (logger as unknown as Record<symbol, { write(text: string): unknown }>)[
@@ -52,7 +52,7 @@ function member(name: string, value: string | undefined): string {
   return value === undefined ? '' : `,"${name}":"${escaped(value)}"`;
 }
 
-/** Nothing in it that JSON would write differently. */
+/** Returns whether JSON needs no escapes for the text. */
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
 function escaped(text: string): string {
@@ -63,7 +63,7 @@ const SECOND = 1000;
 let second = -1;
 let secondText = '';
 
-/** The parts of a date are worked out once a second. */
+/** The date is formatted once per second. */
 function isoTime(now: number): string {
   const current = Math.floor(now / SECOND);
   if (current !== second) {

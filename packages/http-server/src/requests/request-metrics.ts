@@ -1,20 +1,20 @@
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
 import type { RequestLine } from './request-line.ts';
 
-/** Every value that a label of the request metrics may have; anything else is counted as `other`. */
+/** Allowed label values of the request metrics. Other values count as `other`. */
 export interface RequestLabels {
-  /** The names of the route table. */
+  /** Names of the route table. */
   readonly operations: readonly string[];
   readonly credentials: readonly string[];
-  /** The error codes of the app's catalogue. */
+  /** Error codes of the app's catalogue. */
   readonly codes: readonly string[];
 }
 
-/** Hears of every request once, when its reply is over or its caller left. */
+/** Called once for each request, after the reply or a disconnect. */
 export type RequestObserver = (request: RequestLine) => void;
 
 const OUTCOMES = ['success', 'refused', 'failed', 'aborted'] as const;
-/** What stands for a code where a reply has none. */
+/** Label value for replies without a code. */
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10] as const;
 
@@ -47,7 +47,7 @@ export function createRequestMetrics(
   };
 }
 
-/** An error that is sent back by a redirect is a refusal, too (RFC 6749 §4.1.2.1). */
+/** An error in a redirect also counts as a rejection (RFC 6749 §4.1.2.1). */
 function outcomeOf(status = 0, code: string | undefined): (typeof OUTCOMES)[number] {
   if (status < 400 && code === undefined) {
     return 'success';

@@ -3,8 +3,8 @@ import type { Logger } from '../logging/logger.ts';
 import { type AddressMatcher, unmappedAddress } from './address-matcher.ts';
 
 /**
- * Warns once in the life of a process when a peer outside `TRUSTED_PROXIES` sends `X-Forwarded-For`: a proxy that was
- * not configured makes all callers behind it one address, for limits, allow lists and the audit trail.
+ * Warns once per process if a peer outside `TRUSTED_PROXIES` sends `X-Forwarded-For`. With a proxy
+ * that is not configured, all clients share one address for limits, allow lists and audit trail.
  */
 export function createForwardingCheck(
   isTrustedProxy: AddressMatcher,

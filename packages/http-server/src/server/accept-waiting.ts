@@ -2,17 +2,17 @@ import type { Server } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * A turn that took less than this part of the time spent looking is short enough: at first only an empty turn is,
- * under a load that never pauses the shortest of many, and after a second any.
+ * A turn is short enough if it takes less than this part of the elapsed time. At first only an
+ * empty turn is short enough. Under constant load it is the shortest of many, and after a second
+ * any turn.
  */
 const SHORT_TURN = 1 / 100;
 const MOST_MILLISECONDS = 1000;
 
 /**
- * Accepts what the kernel has already connected for this process, then calls `closeListener` at once.
- * Closing resets connections that nobody accepted yet, with the requests on them, and a proxy must not send a
- * POST again (CF-02). So it comes after a turn of the event loop that looked for connections, found none, and had
- * little else to do: what connects between the look and the close is lost.
+ * Accepts the connections that the kernel has already established, and then calls `closeListener`.
+ * Closing resets connections that are not accepted, with their requests, and a proxy must not
+ * resend a POST (CF-02). So the close follows a turn of the event loop without new connections.
  */
 export async function acceptWaiting(server: Server, closeListener: () => void): Promise<void> {
   let accepted = false;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Connections } from './connections.ts';
 import { LINGER_MILLISECONDS } from './linger-before-close.ts';
 
-/** As the error catalogue of the platform API has them. */
+/** As in the error catalogue of the platform API. */
 export const CLIENT_ERROR_CODES = [
   'illegal_argument',
   'headers_too_large',
@@ -19,9 +19,9 @@ interface ClientErrorReply {
 }
 
 /**
- * What Node's parser refused never becomes a request, so the answer is written by hand, and the connection
- * ends: where the next request begins is no longer certain (RFC 9112 §6.3). Requests that were complete before
- * it get their own replies first, and nothing after them.
+ * Node creates no request for input that its parser rejects, so the reply is written directly. The
+ * connection ends, because the start of the next request is unknown (RFC 9112 §6.3). Complete
+ * requests before it get their replies first.
  */
 export function createClientErrorHandler(
   connections: Connections,
@@ -42,7 +42,7 @@ export function createClientErrorHandler(
       connections.endAfterReplies(socket);
       return;
     }
-    // A reply that has begun cannot be replaced, and a complete request must not get another one's answer.
+    // A started reply cannot be replaced, and a complete request must not get the reply of another.
     const isTaken = inFlight.length > 1 || inFlight[0]?.response.headersSent === true;
     if (!socket.writable || isTaken) {
       socket.destroy();

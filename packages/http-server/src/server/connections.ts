@@ -1,18 +1,18 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** The open connections of a server and what is in flight on each. */
+/** The open connections of a server and their requests in flight. */
 export interface Connections {
-  /** From now on a connection ends with its reply, and the peer is told so. */
+  /** From now on, each connection ends after its reply, with `Connection: close`. */
   startDraining(): void;
-  /** Cuts the connections without a request in flight, silent new ones included. */
+  /** Closes connections without a request in flight, including new connections without data. */
   cutIdle(): void;
   cutAll(): void;
-  /** The requests on this connection whose replies are not over, oldest first. */
+  /** Requests on this connection without a complete reply, oldest first. */
   inFlight(socket: Socket): readonly Exchange[];
-  /** The replies in flight on this connection are its last. */
+  /** Marks the replies in flight on this connection as its last ones. */
   endAfterReplies(socket: Socket): void;
-  /** How many connections are open, and how many requests are in flight on them. */
+  /** Numbers of open connections and of requests in flight. */
   load(): { readonly connections: number; readonly requests: number };
 }
 
@@ -21,9 +21,9 @@ export interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** Node's own closeIdleConnections spares connections on which nothing came yet: they would hold up an end. */
+/** Node's closeIdleConnections skips connections without data, which would delay a shutdown. */
 export function trackConnections(server: Server): Connections {
-  // Arrays, not Sets: they hold one exchange as a rule, and a Set leaves tables behind as they come and go.
+  // Arrays instead of Sets: they usually contain one element, and Sets leave tables behind.
   const exchanges = new Map<Socket, Exchange[]>();
   const ending = new WeakSet<Socket>();
   let draining = false;
@@ -87,8 +87,8 @@ export function trackConnections(server: Server): Connections {
 }
 
 /**
- * With the last reply, which says so: Node writes none of those that follow a reply with `Connection: close`, and
- * pipelined requests have been begun.
+ * Announces the end in the last reply. Node writes no reply after one with `Connection: close`, and
+ * pipelined requests have already started.
  */
 function announceEnd(requests: readonly Exchange[]): void {
   const [last, ...before] = requests.toReversed();

@@ -2,7 +2,10 @@ import type { Server } from 'node:http';
 
 const REPORT_INTERVAL_MILLISECONDS = 60_000;
 
-/** Says once a minute how many connections were closed because there were too many: a flood must not flood the log. */
+/**
+ * Logs once per minute how many connections were closed above the limit, so a flood does not fill
+ * the log.
+ */
 export function countDroppedConnections(server: Server, report: (dropped: number) => void): void {
   let dropped = 0;
   let timer: NodeJS.Timeout | undefined;

@@ -2,15 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { transferEncodingProblem } from './transfer-encoding.ts';
 
-/** Keeps what follows a request of doubtful framing away from the listener (CWE-444). */
+/** Keeps data after a request with ambiguous framing from the listener (CWE-444). */
 export interface FramingGuard {
-  /** Marks the connection if the end of this request is in doubt. Its reply then ends the connection. */
+  /** Marks the connection if the end of this request is ambiguous. It ends after the reply. */
   note(request: IncomingMessage, response: ServerResponse): void;
-  /** Whether an earlier request on the connection was in doubt: this one may be a part of its body. */
+  /** Returns whether an earlier request was ambiguous. This request can be part of its body. */
   isDoubtful(request: IncomingMessage): boolean;
 }
 
-/** Node parses on after a reply with `Connection: close`, and emits the requests that it finds. */
+/** Node continues to parse after a reply with `Connection: close`, and emits further requests. */
 export function createFramingGuard(): FramingGuard {
   const lastRequests = new WeakMap<Socket, IncomingMessage>();
   return {

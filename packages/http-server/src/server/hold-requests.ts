@@ -1,8 +1,8 @@
 import type { RequestListener, Server } from 'node:http';
 
 /**
- * From now on requests wait, so that the event loop has time for connections. The returned function begins those
- * whose senders are still there, and every later one.
+ * Delays new requests, so that the event loop can accept connections. The returned function starts
+ * the requests whose clients are still connected, and every later request.
  */
 export function holdRequests(server: Server, listener: RequestListener): () => void {
   const held: Parameters<RequestListener>[] = [];
@@ -15,7 +15,7 @@ export function holdRequests(server: Server, listener: RequestListener): () => v
     server.off('request', hold);
     server.on('request', listener);
     for (const [request, response] of held) {
-      // Not where the sender left, nor where it was refused already because of what came after the head.
+      // Skips requests whose client disconnected or that were already rejected.
       if (request.socket.writable) {
         listener(request, response);
       }

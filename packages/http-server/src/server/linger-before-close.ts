@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 
-/** How long a server waits before it closes a connection whose peer may still send. */
+/** Time until a server closes a connection whose peer may still send data. */
 export const LINGER_MILLISECONDS = 1000;
-/** Above the usual limit of a body: a proxy turns a reset during its upload into a 502. */
+/** Above the usual body limit, because a proxy turns a reset during its upload into a 502. */
 const LINGER_BYTES = 2 * 1024 * 1024;
 
 /**
- * Reads and discards what the caller still sends, for a short time. A server that closes at once makes its
- * system reset the connection, and the reset can overtake the reply (RFC 9112 §9.6).
+ * Reads and discards data for a short time. An immediate close makes the system reset the
+ * connection, and the reset can overtake the reply (RFC 9112 §9.6).
  */
 export function lingerBeforeClose(request: IncomingMessage): Promise<void> {
   if (request.readableEnded || request.destroyed) {

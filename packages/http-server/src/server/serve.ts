@@ -1,18 +1,18 @@
 /**
- * What every server process of Gatehouse is made of.
+ * The parts of every server process.
  *
- *   run-process (start, end) ─▶ serve (drain) ── connections (who is idle), client-error (not HTTP)
+ *   run-process (start, end) ─▶ serve (drain) ── connections (idle or busy), client-error (not HTTP)
  *                               ├ accept-waiting, hold-requests (no connection is lost at the end)
- *                               ├ unix-socket (a name that can be taken away before the end)
+ *                               ├ unix-socket (a name that can be removed before the end)
  *                               ├ server-limits ── slow-readers, dropped-connections
  *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
- *                               ├ continue (100 only for a body that is wanted)
- *                               ├ transfer-encoding (where a body ends must not be in doubt)
- *                               ├ deferred-listener (503 until the application could be built)
+ *                               ├ continue (100 only for a body that the app reads)
+ *                               ├ transfer-encoding (rejects an ambiguous end of a body)
+ *                               ├ deferred-listener (503 until the application exists)
  *                               ├ operations-server (/live, /ready, /metrics) ── metrics/
  *                               └ deny-debugging (no inspector, no memory in a core dump)
  *
- * Deliberately not here: routing, authentication, and the answers of an application.
+ * Routing, authentication and replies belong to the applications.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, Server as NetServer } from 'node:net';
@@ -32,45 +32,45 @@ import { addServerMetrics } from './server-metrics.ts';
 import { cutSlowReaders } from './slow-readers.ts';
 import { listenOnUnixSocket } from './unix-socket.ts';
 
-/** A request may be on its way down a connection that looks idle: it is answered, not cut (CF-02). */
+/** A request may already be in transit on an idle connection. It still gets a reply (CF-02). */
 const IDLE_GRACE_MILLISECONDS = 250;
 
 export interface ListenOptions {
   readonly host: string;
-  /** 0 picks a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   /** Path of a Unix socket to listen on, instead of `host` and `port`. */
   readonly socketPath?: string | undefined;
-  /** How long `close` waits for requests in flight. */
+  /** Time that `close` waits for requests in flight. */
   readonly drainMilliseconds?: number;
   /**
-   * How long `close` still accepts connections, each for one request: who spreads requests over several
-   * processes needs this long to notice that this one is no longer ready.
+   * Time during which `close` still accepts connections, each for one request. Load balancers need
+   * it to notice that this process is not ready.
    */
   readonly shutdownDelayMilliseconds?: number;
-  /** Where connections and what is no request are counted. */
+  /** Registry for the metrics of connections and invalid requests. */
   readonly metrics?: MetricsRegistry;
-  /** Further connections are closed at once. */
+  /** Further connections are closed immediately. */
   readonly maximumConnections?: number;
-  /** Where closed connections are reported. */
+  /** Log for closed connections. */
   readonly logger?: Logger;
-  /** The listener answers `Expect: 100-continue` itself, with `sendContinue`, when it wants the body. */
+  /** The listener handles `Expect: 100-continue` with `sendContinue`. */
   readonly answersContinue?: boolean;
   readonly upgrades?: UpgradeListener;
-  /** The listener reads a body only where one is announced: a request without one is no stream then. */
+  /** The listener reads a body only if it is announced. Other requests have no stream. */
   readonly readsAnnouncedBodiesOnly?: boolean;
 }
 
-/** Takes over the connections whose upgrade it accepts; every other such request is an ordinary one. */
+/** Takes over connections whose upgrade it accepts. Other requests are ordinary requests. */
 export interface UpgradeListener {
   accepts(request: IncomingMessage): boolean;
   handle(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }
 
 export interface RunningServer {
-  /** 0 where it listens on a Unix socket. */
+  /** 0 for a Unix socket. */
   readonly port: number;
-  /** Stops accepting, lets requests in flight finish for up to 8 s, then cuts what is left. */
+  /** Stops accepting, waits up to 8 s for requests in flight, and closes the rest. */
   close(): Promise<void>;
 }
 
@@ -154,7 +154,7 @@ function listen(server: Server, options: ListenOptions): Promise<undefined> {
 interface DrainOptions {
   readonly limit: number;
   readonly delay: number;
-  /** Keeps new connections away while those of before are still accepted, where the listener can do that. */
+  /** Stops new connections while it accepts the waiting ones, if the listener supports it. */
   readonly withdraw: (() => Promise<void>) | undefined;
 }
 
@@ -172,17 +172,17 @@ async function drain(
   await withdraw?.();
   const release = holdRequests(server, listener);
   const closed = Promise.withResolvers<void>();
-  // Not server.close(): it cuts idle connections at once, and with them requests on their way.
+  // server.close() would cut idle connections, with requests in transit.
   await acceptWaiting(server, () => NetServer.prototype.close.call(server, () => closed.resolve()));
   release();
   const grace = setTimeout(
-    // Turns that read what has come, however late this is called.
+    // Gives the event loop turns to read data that has arrived.
     () => setImmediate(() => setImmediate(() => connections.cutIdle())),
     Math.min(IDLE_GRACE_MILLISECONDS, limit),
   );
   await closed.promise;
   clearTimeout(grace);
   clearTimeout(cut);
-  // Ends the interval in which Node looks for overdue requests.
+  // Stops the interval in which Node checks for overdue requests.
   server.close();
 }

@@ -2,26 +2,29 @@ const SECOND = 1000;
 const KIB = 1024;
 
 /**
- * Every limit of a server, set deliberately and not left to Node's defaults. docs/operations/reference.md gives the reason
- * of each; a test compares. Times are milliseconds, sizes bytes.
+ * Every limit of a server, set explicitly. docs/operations/reference.md gives the reasons, and a
+ * test compares both. Times are in milliseconds, sizes in bytes.
  */
 export const serverLimits = {
-  /** From the first byte of a connection, or the end of the last reply, to the end of the headers. */
+  /**
+   * From the first byte of a connection, or the end of the previous reply, to the end of the
+   * headers.
+   */
   headersTimeout: 15 * SECOND,
   /** The same, to the end of the body. */
   requestTimeout: 30 * SECOND,
-  /** Longer than the 60 s after which proxies let go: who closes first loses what is on its way. */
+  /** Longer than the 60 s of proxies, because the side that closes first can lose a request. */
   keepAliveTimeout: 75 * SECOND,
-  /** How often overdue requests and replies are looked for. */
+  /** Interval of the checks for overdue requests and replies. */
   connectionsCheckingInterval: 5 * SECOND,
   maxHeaderSize: 16 * KIB,
   maxHeadersCount: 100,
-  /** 0: as many as a client likes, one after another. */
+  /** 0: no limit of requests per connection. */
   maxRequestsPerSocket: 0,
-  /** What waits for a peer to read it must be gone after this, and a second more for each so many bytes. */
+  /** A peer must read waiting data in this time, plus one second per given number of bytes. */
   replyGrace: 30 * SECOND,
   replyBytesPerSecond: 64 * KIB,
-  /** Below the 10 s in which a process is to be gone, so that stores still close in order. */
+  /** Below the 10 s limit of a shutdown, so that stores close in order. */
   drainTimeout: 8 * SECOND,
   operationsMaxConnections: 128,
 } as const;

@@ -4,9 +4,9 @@ import { CLIENT_ERROR_CODES, type ClientErrorCode } from './client-error.ts';
 import type { Connections } from './connections.ts';
 
 /**
- * What a server sees before there is a request, and how much it has to do.
+ * Metrics of events before a request exists, and of the load of a server.
  *
- * @returns to be told of bytes that never became a request
+ * @returns an observer of input that is not a request
  */
 export function addServerMetrics(
   registry: MetricsRegistry,

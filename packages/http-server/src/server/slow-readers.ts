@@ -2,24 +2,24 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 export interface SlowReaderLimits {
-  /** Milliseconds in which a peer takes what waits for it, however little it is. */
+  /** Milliseconds in which a peer must read waiting data of any size. */
   readonly replyGrace: number;
-  /** Bytes for which it gets another second. */
+  /** Bytes that add one second. */
   readonly replyBytesPerSecond: number;
-  /** Milliseconds between two looks. */
+  /** Milliseconds between two checks. */
   readonly connectionsCheckingInterval: number;
 }
 
-/** What waited at one look: it is taken when the connection has written so many bytes. */
+/** Waiting data at one check. It is read when the connection has written this many bytes. */
 interface Waiting {
   readonly until: number;
   readonly bytes: number;
 }
 
 /**
- * Cuts connections whose peer does not take its reply: Node bounds how long a request may come, but not how long
- * a reply may go, and a reply that nobody reads stays in memory (slow read, CWE-400). A peer that takes a byte
- * now and then is no better, so what counts is that everything that waited is gone in time.
+ * Closes connections whose peer does not read its reply (slow read, CWE-400). Node limits the time
+ * of a request but not of a reply, and unread replies occupy memory. A peer must read all waiting
+ * data in time, so one byte now and then is not enough.
  */
 export function cutSlowReaders(server: Server, limits: SlowReaderLimits): void {
   const connections = new Map<Socket, Waiting | undefined>();

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Why the end of this request's body is in doubt, or undefined. Node accepts `gzip, chunked`, and would hand on
- * a body that it did not decode. Node also reads chunks of an HTTP/1.0 request, which a proxy in front may have
- * taken for the start of the next request (RFC 9112 §6.1).
+ * Returns why the end of a request body is ambiguous, or undefined. Node accepts `gzip, chunked`
+ * without decoding it. Node also reads chunks in an HTTP/1.0 request, which a proxy can treat as
+ * the start of the next request (RFC 9112 §6.1).
  */
 export function transferEncodingProblem(request: IncomingMessage): string | undefined {
   const encoding = request.headers['transfer-encoding'];

@@ -4,30 +4,32 @@ import { connect, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** As many may wait to be accepted: nginx refuses what finds no room here, where a TCP connection would wait. */
+/** Backlog of connections. nginx fails if it is full, while a TCP connection would wait. */
 const BACKLOG = 4096;
-/** For whoever had found the name before it was taken away. */
+/** Time for peers that resolved the name before its removal. */
 const LATECOMERS_MILLISECONDS = 50;
 
 /**
- * Listens on a Unix socket, for a proxy on the same machine. Whoever may enter its folder may connect, and counts as
- * coming from 127.0.0.1: believed in what it says of others' addresses only where the operator names that as a proxy.
+ * Listens on a Unix socket for a proxy on the same machine. Every process with access to the folder
+ * can connect and counts as 127.0.0.1. Its forwarding headers are trusted only if TRUSTED_PROXIES
+ * contains that address.
  *
- * @returns takes the name away, and with it the way to connect, while the socket still accepts: no connection is ever
- *   in between, as at the end of a TCP listener
- * @throws Error with code EADDRINUSE when another process serves there; what a dead one left behind is replaced
+ * @returns a function that removes the name, so that no new connections arrive while the socket
+ *   still accepts the waiting ones
+ * @throws Error with code EADDRINUSE if another process serves there. A stale socket is replaced
  */
 export async function listenOnUnixSocket(
   server: Server,
   path: string,
 ): Promise<() => Promise<void>> {
-  // Before any other listener asks: a Unix socket has no address of its peer.
+  // Runs before other listeners, because a Unix socket has no peer address.
   server.prependListener('connection', (socket: Socket) => {
     Object.defineProperty(socket, 'remoteAddress', { value: '127.0.0.1' });
   });
-  // Node says EACCES also of a folder that is missing.
+  // Node also reports EACCES for a missing folder.
   await access(dirname(path), constants.W_OK);
-  // Closing removes the name that was listened on, whosever it is by then: so that is a name nobody else takes.
+  // Closing removes the name that was bound, even if another process owns it. So bind a unique
+  // name.
   const ownName = `${path}.${randomBytes(4).toString('hex')}`;
   await listen(server, ownName);
   try {
@@ -43,12 +45,12 @@ export async function listenOnUnixSocket(
 
 async function withdraw(path: string, ino: number): Promise<void> {
   try {
-    // Somebody removed it, and another process serves there now: that name is not ours.
+    // The name was removed, and it now belongs to another process.
     if ((await lstat(path)).ino === ino) {
       await unlink(path);
     }
   } catch {
-    // The socket is closed all the same, as a TCP listener is.
+    // The socket closes in any case, as a TCP listener does.
   }
   await sleep(LATECOMERS_MILLISECONDS);
 }
@@ -76,7 +78,7 @@ async function takeName(ownName: string, path: string): Promise<void> {
   }
 }
 
-/** A socket that nobody answers to. Anything else is not ours to remove. */
+/** Returns whether the path is a stale socket. Other files are never removed. */
 async function assertLeftBehind(path: string): Promise<void> {
   if (!(await lstat(path)).isSocket()) {
     throw inUse(path, 'is there and is no socket');

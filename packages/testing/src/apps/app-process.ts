@@ -7,21 +7,22 @@ const root = join(import.meta.dirname, '..', '..', '..', '..');
 
 export type AppName = 'authorization-server' | 'gateway' | 'device-service';
 
-/** One app as a process of its own, as an operator runs it. */
+/** An app in a separate process, as an operator runs it. */
 export interface AppProcess {
   readonly pid: number;
-  /** Everything it wrote so far. */
+  /** The output so far. */
   output(): string;
-  /** SIGTERM, and its exit code. */
+  /** Sends SIGTERM and resolves to the exit code. */
   stop(): Promise<number | null>;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
 }
 
 /**
- * Starts an app and waits until it listens. The environment is exactly what is given, and what every process inherits.
+ * Starts an app and waits until it listens. Its environment contains the given variables and those
+ * that every process inherits.
  *
- * @throws Error with the process's output when it ends instead
+ * @throws Error with the output of the process if it ends before it listens
  */
 export async function startApp(
   app: AppName,

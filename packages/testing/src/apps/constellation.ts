@@ -14,43 +14,48 @@ import { type AppName, type AppProcess, startApp } from './app-process.ts';
 export interface ConstellationOptions {
   /** A new store of this kind, or the given one. */
   readonly engine: StoreEngineName | StoreEngine;
-  /** The bootstrap file's content. */
+  /** Content of the bootstrap file. */
   readonly bootstrap: unknown;
-  /** Which apps to start; all of them by default. An app may be named twice: they share everything but the port. */
+  /**
+   * The apps to start, by default all. An app that is listed twice shares everything except the
+   * port.
+   */
   readonly apps?: readonly AppName[];
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** One app of a constellation: its ports stay the same when it is stopped and started again. */
+/** One app of a constellation. A restart keeps its ports. */
 export interface Member {
   readonly app: AppName;
   readonly url: string;
-  /** Where `/ready` and `/metrics` are. */
+  /** Base URL of `/ready` and `/metrics`. */
   readonly operationsUrl: string;
-  /** The one that runs now, or ran last. */
+  /** The current or last process. */
   readonly process: AppProcess;
   start(): Promise<void>;
 }
 
-/** The apps as processes on free ports, over one store, with the keys and files a deployment gives them. */
+/**
+ * Apps in separate processes on free ports, with one store and the keys and files of a deployment.
+ */
 export interface Constellation {
   readonly authorizationServerUrl: string;
-  /** Every authorization server, where more than one was asked for; all have the first one's issuer. */
+  /** All authorization servers. They share the issuer of the first one. */
   readonly authorizationServerUrls: readonly string[];
   readonly gatewayUrl: string;
   readonly deviceServiceUrl: string;
   readonly storeUrl: string;
   readonly processes: readonly AppProcess[];
-  /** Each app by itself, in the order in which they were named. */
+  /** Each app, in the requested order. */
   readonly members: readonly Member[];
-  /** Everything all of them wrote until now, lines that a process still collects included. */
+  /** The output of all apps so far, including lines that a process still buffers. */
   output(): Promise<string>;
-  /** Everything the store holds. */
+  /** All data of the store. */
   storedText(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Servers collect their log for up to 100 ms (packages/http-server). */
+/** Servers buffer their log for up to 100 ms (packages/http-server). */
 const LOG_COLLECTING_MILLISECONDS = 200;
 
 const portVariables = {

@@ -1,4 +1,4 @@
-/** What every process of a test inherits: where programs are, and code that Node compiled before. */
+/** Variables that every test process inherits: the program path and the compile cache of Node. */
 export const processEnvironment: NodeJS.ProcessEnv = {
   PATH: process.env.PATH,
   ...(process.env.NODE_COMPILE_CACHE === undefined

@@ -1,10 +1,10 @@
-/** One metric as it was exported. */
+/** One exported metric. */
 export interface MetricFamily {
   readonly name: string;
   readonly type: string;
   readonly help: string;
   readonly samples: readonly {
-    /** With `_bucket`, `_sum` or `_count`, where it is a histogram. */
+    /** Ends in `_bucket`, `_sum` or `_count` for a histogram. */
     readonly name: string;
     readonly labels: Readonly<Record<string, string>>;
     readonly value: number;
@@ -19,11 +19,11 @@ const LABELS = /^(?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*"(?:,(?!$)|$))*$/;
 /**
  * Reads the text format of Prometheus strictly: HELP, TYPE, then the samples of that metric.
  *
- * @throws Error at the first line that is none of them, or in the wrong place
+ * @throws Error at the first line that is invalid or in the wrong place
  */
 export function parseMetrics(text: string): ReadonlyMap<string, MetricFamily> {
   if (!text.endsWith('\n')) {
-    throw new Error('The last line is not ended.');
+    throw new Error('The last line has no line break.');
   }
   const families = new Map<string, MetricFamily>();
   const lines = text.slice(0, -1).split('\n');
@@ -31,7 +31,7 @@ export function parseMetrics(text: string): ReadonlyMap<string, MetricFamily> {
     const [, name = '', help = ''] = HELP.exec(lines[i] ?? '') ?? [];
     const [, typed, type = ''] = TYPE.exec(lines[i + 1] ?? '') ?? [];
     if (name === '' || typed !== name || families.has(name)) {
-      throw new Error(`Not the beginning of a metric: ${lines[i]}`);
+      throw new Error(`This line does not begin a metric: ${lines[i]}`);
     }
     i += 2;
     const samples: MetricFamily['samples'][number][] = [];
@@ -49,7 +49,7 @@ function parseSample(line: string, family: string, type: string): MetricFamily['
   const isExpected =
     type === 'histogram' ? /^_(bucket|sum|count)$/.test(suffix ?? '') : suffix === '';
   if (!isExpected || !LABELS.test(labels)) {
-    throw new Error(`Not a sample of ${family}: ${line}`);
+    throw new Error(`This line is not a sample of ${family}: ${line}`);
   }
   const pairs = [...labels.matchAll(/([a-z_]+)="((?:[^"\\]|\\.)*)"/g)].map(
     ([, label = '', text = '']) => [label, text] as const,

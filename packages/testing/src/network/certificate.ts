@@ -6,11 +6,11 @@ import { join } from 'node:path';
 export interface Certificate {
   readonly certificateFile: string;
   readonly keyFile: string;
-  /** What a client that trusts it is given. */
+  /** Certificate that clients must trust. */
   readonly authority: string;
 }
 
-/** A certificate of its own for these names or addresses, in a folder. Needs `openssl`. */
+/** Creates a self-signed certificate for names or addresses. Requires `openssl`. */
 export function makeCertificate(directory: string, names: readonly string[]): Certificate {
   const certificateFile = join(directory, 'certificate.pem');
   const keyFile = join(directory, 'certificate.key');
@@ -18,9 +18,23 @@ export function makeCertificate(directory: string, names: readonly string[]): Ce
   execFileSync(
     'openssl',
     [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
-      ...['-days', '2', '-subj', '/CN=gatehouse test', '-addext', `subjectAltName=${subjects}`],
-      ...['-keyout', keyFile, '-out', certificateFile],
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-nodes',
+      '-days',
+      '2',
+      '-subj',
+      '/CN=gatehouse test',
+      '-addext',
+      `subjectAltName=${subjects}`,
+      '-keyout',
+      keyFile,
+      '-out',
+      certificateFile,
     ],
     { stdio: 'ignore' },
   );

@@ -1,22 +1,24 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** From where a connection comes: servers of a topology bind their outgoing ones to an address of their own. */
+/**
+ * Origin of a connection. Servers of a topology bind outgoing connections to a separate address.
+ */
 export type Side = 'clients' | 'servers';
 
-/** Where the servers of a topology connect from: `bind-source-addr`. */
+/** Source address of the servers of a topology: `bind-source-addr`. */
 export const SERVER_SOURCE_ADDRESS = '127.0.0.2';
 
-/** A TCP port in front of another, which can fail the way a network does. */
+/** A TCP proxy that can simulate network failures. */
 export interface FaultProxy {
   readonly port: number;
-  /** Where it leads from now on. */
+  /** Changes the target. */
   lead(targetPort: number): void;
-  /** Connections of this side stay open and new ones are accepted, but no byte arrives any more. */
+  /** Drops all data of one side. Connections stay open, and new ones are accepted. */
   cut(side: Side): void;
-  /** Each piece of data arrives this much later, in order. */
+  /** Delays all data, in order. */
   delay(side: Side, milliseconds: number): void;
-  /** Ends the fault. What was cut starts again with new connections, as after a partition. */
+  /** Ends the fault. Clients need new connections, as after a partition. */
   heal(): void;
   stop(): Promise<void>;
 }
@@ -47,7 +49,7 @@ export async function startFaultProxy(): Promise<FaultProxy> {
       from.on('error', () => undefined);
       from.on('close', () => {
         connections.delete(from);
-        // The end of a connection does not cross a cut either.
+        // During a cut, the end of a connection is not forwarded either.
         if (!faults[side].isCut) {
           to.destroy();
         }

@@ -1,11 +1,11 @@
 import { createServer } from 'node:net';
 
-/** Below what systems give to outgoing connections, which could take the port before its process does. */
+/** Below the range for outgoing connections, which could otherwise occupy the port first. */
 const LOWEST = 12_000;
 const HIGHEST = 32_000;
 const ATTEMPTS = 20;
 
-/** A port nobody listens on at this moment, for a process that must be told its port beforehand. */
+/** Finds an unused port, for a process that needs its port before it starts. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));

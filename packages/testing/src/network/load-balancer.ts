@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Spreads requests over processes as a deployment's balancer does: over those that say they are ready. */
+/** Distributes requests over the processes that report ready, as a load balancer does. */
 export interface LoadBalancer {
   readonly url: string;
   /** Requests that got no reply from any process, with the reason. */
@@ -18,7 +18,7 @@ export interface LoadBalancer {
 
 export interface Backend {
   readonly url: string;
-  /** Where `/ready` is looked at; undefined: it is tried, and left out of a request when it refuses to connect. */
+  /** URL of `/ready`. If undefined, every process counts as ready until a connection fails. */
   readonly operationsUrl?: string;
 }
 
@@ -26,8 +26,9 @@ const LOOK_MILLISECONDS = 200;
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * Like nginx's defaults: connections to the processes are kept alive; a connection that is refused goes to the next
- * process, and so does a broken one, if nothing came back yet and the method may be repeated. All else is a failure.
+ * Follows the defaults of nginx. Connections are kept alive. If a process refuses a connection, the
+ * request goes to the next process. If a connection breaks before a reply, only idempotent requests
+ * do. Everything else is a failure.
  */
 export async function startLoadBalancer(options: {
   readonly port?: number;
@@ -63,7 +64,7 @@ export async function startLoadBalancer(options: {
 
   async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const body = Buffer.concat(await incoming.toArray());
-    // With nobody ready, everybody is tried: a look that a busy machine was late to answer is no reason to refuse.
+    // If no process is ready, try all of them, because a busy machine can delay a readiness check.
     const inTurn = ready.size === 0 ? backends : [...ready];
     const first = turn++;
     const tried: string[] = [];

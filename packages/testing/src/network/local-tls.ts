@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 
-/** A caller for whom every name is this machine, and one certificate is good. */
+/** An HTTPS client that resolves every name to this machine and trusts one certificate. */
 export interface LocalTlsOptions {
   readonly authority: string;
-  /** The address it calls from: any of 127.0.0.0/8. */
+  /** Source address in 127.0.0.0/8. */
   readonly from?: string;
 }
 
-/** As `request` of node:https: for replies that stay open. */
+/** Like `request` of node:https, for replies that stay open. */
 export function openLocalTls(
   url: string,
   headers: Readonly<Record<string, string>>,
@@ -30,7 +30,7 @@ export function openLocalTls(
   });
 }
 
-/** A `fetch` that does the same, without following redirects. */
+/** The same as `fetch`, without following redirects. */
 export function createLocalTlsFetch(options: LocalTlsOptions): typeof fetch {
   return async (target, init) => {
     const asked = new Request(target, init);

@@ -3,17 +3,17 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Also the operating system's user that Debian's package makes. */
+/** Also the operating system user that the package of Debian creates. */
 export const USER = 'postgres';
 
-/** PostgreSQL's programs on this machine, and how to run them. */
+/** The programs of PostgreSQL on this machine, and how to run them. */
 export interface PostgresPrograms {
   readonly folder: string;
-  /** What goes before a program so that it does not run as root. */
+  /** Command prefix that runs a program without root privileges. */
   readonly asUser: readonly string[];
 }
 
-/** Debian keeps them below /usr/lib/postgresql, one folder a version; others have them on the PATH. */
+/** Debian has one folder per version in /usr/lib/postgresql. Other systems use the PATH. */
 export async function findPostgresPrograms(): Promise<PostgresPrograms> {
   const root = '/usr/lib/postgresql';
   const versions = await readdir(root).catch(() => []);
@@ -25,7 +25,7 @@ export async function findPostgresPrograms(): Promise<PostgresPrograms> {
   return { folder, asUser: isRoot ? asUser : [] };
 }
 
-/** Makes the folders, and a cluster in the first: a new one, or a standby of the server on the given port. */
+/** Creates the folders and, in the first one, a new cluster or a standby of the given server. */
 export async function initializeCluster(
   programs: PostgresPrograms,
   [data = '', smallDisk = '']: readonly string[],
@@ -44,7 +44,7 @@ export async function initializeCluster(
   await run(program, [...rest, '-D', data, '-U', USER, '--no-sync', ...parameters]);
 }
 
-/** Resolves to what the statements print, unaligned and without headers. */
+/** Resolves to the output of the statements, unaligned and without headers. */
 export function runPsql(
   programs: PostgresPrograms,
   port: number,
@@ -70,7 +70,7 @@ async function run(
   child.stderr.on('data', (chunk) => {
     errors += chunk;
   });
-  // A program that ends without reading its input says why by its exit code.
+  // If a program ends without reading its input, the exit code is the reason.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
   const [code] = await once(child, 'close');

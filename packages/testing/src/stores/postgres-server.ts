@@ -19,37 +19,37 @@ export interface PostgresServerOptions {
   /** Settings as in postgresql.conf: `{ shared_buffers: '1GB' }`. */
   readonly settings?: Readonly<Record<string, string>>;
   /**
-   * Mounts a file system of this size, in memory and for this server alone, at `smallDisk.path` below its
-   * folder: for what happens when a disk is full. Needs root.
+   * Mounts a file system of this size, in memory and for this server alone, at `smallDisk.path`
+   * below its folder, to test a full disk. Requires root.
    */
   readonly smallDiskMegabytes?: number;
-  /** Makes it a hot standby that streams from this server. */
+  /** Creates a hot standby that streams from this server. */
   readonly standbyOf?: PostgresServer;
 }
 
-/** A real PostgreSQL on a free port of this machine, with its data in a temporary folder. */
+/** A real PostgreSQL server on a free port, with its data in a temporary folder. */
 export interface PostgresServer {
   readonly port: number;
-  /** Of the empty database `gatehouse`; its user may do everything. */
+  /** URL of the empty database `gatehouse`. The user has all rights. */
   readonly url: string;
-  /** Where the small disk is, as the server sees it and as this process does. */
+  /** Paths of the small disk, for the server and for this process. */
   readonly smallDisk: { readonly path: string; readonly outsidePath: () => string };
-  /** Runs statements as psql does, one transaction each, and resolves to what they print. */
+  /** Runs statements like psql, one transaction each, and resolves to the output. */
   sql(statements: string, database?: string): Promise<string>;
-  /** An empty database of its own, and its URL. */
+  /** Creates an empty database and resolves to its URL. */
   createDatabase(name: string): Promise<string>;
-  /** kill -9 of every process of it: connections break, and the next start recovers from the log. */
+  /** kill -9 of every process. Connections break, and the next start uses the log. */
   kill(): Promise<void>;
-  /** What an operator's restart does first: ends every connection and then itself (`fast`). */
+  /** A `fast` shutdown: ends every connection and then the server. */
   shutDown(): Promise<void>;
-  /** Makes a standby the primary, and resolves when it accepts writes. */
+  /** Promotes a standby, and resolves when it accepts writes. */
   promote(): Promise<void>;
-  /** Starts again on the same port and folder, and waits until it answers. */
+  /** Restarts with the same port and folder, and waits until it answers. */
   restart(): Promise<void>;
-  /** SIGSTOP: connections stay, nothing is answered. */
+  /** SIGSTOP: connections stay open without replies. */
   freeze(): void;
   thaw(): void;
-  /** Ends it and removes its folder. */
+  /** Stops the server and removes its folder. */
   stop(): Promise<void>;
 }
 
@@ -57,8 +57,8 @@ const START_DEADLINE_MILLISECONDS = 30_000;
 const DATABASE = 'gatehouse';
 
 /**
- * Needs Debian's `postgresql` (its programs are found below /usr/lib/postgresql, or on the PATH). As root it
- * runs as the user `postgres`, because PostgreSQL refuses root.
+ * Needs Debian's `postgresql` (its programs are found below /usr/lib/postgresql, or on the PATH).
+ * As root it runs as the user `postgres`, because PostgreSQL refuses root.
  */
 export async function startPostgresServer(
   options: PostgresServerOptions = {},
@@ -84,7 +84,7 @@ export async function startPostgresServer(
     signal('SIGKILL');
   }
 
-  /** Each process of the server is a group of its own, so every one gets the signal. */
+  /** Each server process is a separate process group, so each one gets the signal. */
   function signal(name: NodeJS.Signals): void {
     if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
       for (const pid of [child.pid, ...childrenOf(child.pid)]) {
@@ -149,7 +149,7 @@ interface Launch {
   readonly options: PostgresServerOptions;
 }
 
-/** The mount lives in a namespace of the server's own, so that it ends with it, however it ends. */
+/** The mount is in a namespace of the server and ends with the server in every case. */
 function spawnServer(programs: PostgresPrograms, launch: Launch): ChildProcess {
   const { data, port, smallDiskPath, options } = launch;
   const settings = {
@@ -174,7 +174,7 @@ function spawnServer(programs: PostgresPrograms, launch: Launch): ChildProcess {
           ...['sh', ...server],
         ];
   const child = spawn(program, parameters, { stdio: 'ignore' });
-  // A test that fails to stop it must not keep the test run from ending, which ends it as well.
+  // A test that does not stop the server must not block the end of the test run, which stops it.
   child.unref();
   return child;
 }
@@ -184,12 +184,12 @@ function childrenOf(pid: number): readonly number[] {
   return children.split(' ').filter(Boolean).map(Number);
 }
 
-/** One that ended meanwhile needs none. */
+/** A process that has ended needs no signal. */
 function sendSignal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    // Not instanceof Error: in Jest the errors of Node are of another realm.
+    // instanceof Error fails in Jest, because the errors of Node are from another realm.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') {
       throw error;
     }
@@ -206,7 +206,7 @@ async function answers(port: number): Promise<void> {
   }
 }
 
-/** Asks with a start-up message, as any client: while it recovers, PostgreSQL answers with an error. */
+/** Sends a start-up message. During recovery, PostgreSQL replies with an error. */
 function isReady(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const parameters = Buffer.from(`user\0${USER}\0database\0postgres\0\0`);
@@ -228,7 +228,7 @@ function isReady(port: number): Promise<boolean> {
 
 function failure(child: ChildProcess): Promise<never> {
   return new Promise((_resolve, reject) => {
-    child.once('error', (cause) => reject(new Error('postgres cannot be run.', { cause })));
+    child.once('error', (cause) => reject(new Error('postgres cannot start.', { cause })));
     child.once('close', (code) => reject(new Error(`postgres ended early (${code}).`)));
   });
 }

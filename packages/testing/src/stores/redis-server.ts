@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface RedisServerOptions {
-  /** Asked of clients, and part of `url`. */
+  /** Required password of clients, included in `url`. */
   readonly password?: string;
-  /** Whose password it is: a user of an ACL file that the arguments name. It must be allowed to send PING. */
+  /** User of the password, from an ACL file. It must have the right to send PING. */
   readonly username?: string;
-  /** Further options as on the command line: `['--appendonly', 'yes']`. */
+  /** Further command line options: `['--appendonly', 'yes']`. */
   readonly arguments?: readonly string[];
   /** Makes it a Sentinel that watches these masters: lines of a sentinel.conf. */
   readonly sentinel?: readonly string[];
@@ -21,24 +21,24 @@ export interface RedisServerOptions {
 export interface RedisServer {
   readonly port: number;
   readonly url: string;
-  /** Where it keeps its files. */
+  /** Folder of its files. */
   readonly directory: string;
   /** kill -9: connections break, nothing is saved. */
   kill(): Promise<void>;
-  /** Starts again on the same port and the same folder, and waits until it answers. */
+  /** Restarts with the same port and folder, and waits until it answers. */
   restart(): Promise<void>;
-  /** SIGSTOP: connections stay, nothing is answered. */
+  /** SIGSTOP: connections stay open without replies. */
   freeze(): void;
   thaw(): void;
-  /** Sends one command over a connection of its own; resolves to the raw reply. */
+  /** Sends one command on a separate connection and resolves to the raw reply. */
   command(...words: readonly string[]): Promise<string>;
-  /** Ends it and removes its folder. */
+  /** Stops the server and removes its folder. */
   stop(): Promise<void>;
 }
 
 const START_DEADLINE_MILLISECONDS = 10_000;
 
-/** Needs `redis-server` on the PATH. Memory only, unless the arguments say otherwise. */
+/** Requires `redis-server` on the PATH. Keeps data in memory only, unless the arguments differ. */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-redis-'));
   const port = await freePort();
@@ -88,7 +88,7 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   };
 }
 
-/** What follows AUTH. */
+/** Arguments of AUTH. */
 function login({ username, password }: RedisServerOptions): readonly string[] {
   return [username, password].filter((word) => word !== undefined);
 }
@@ -108,7 +108,7 @@ function serverArguments(
   ];
 }
 
-/** A Sentinel insists on a file, which it rewrites. */
+/** A Sentinel requires a file, which it rewrites. */
 async function sentinelArguments(
   port: number,
   directory: string,
@@ -136,12 +136,14 @@ async function answers(command: (word: string) => Promise<string>): Promise<void
 
 function failure(child: ChildProcess): Promise<never> {
   return new Promise((_resolve, reject) => {
-    child.once('error', (cause) => reject(new Error('redis-server cannot be run.', { cause })));
+    child.once('error', (cause) => reject(new Error('redis-server cannot start.', { cause })));
     child.once('close', (code) => reject(new Error(`redis-server ended early (${code}).`)));
   });
 }
 
-/** Enough of the protocol for short replies: authenticates if need be and reads what comes first. */
+/**
+ * Supports short replies only: authenticates if necessary and reads the first reply.
+ */
 function sendCommand(
   port: number,
   words: readonly string[],

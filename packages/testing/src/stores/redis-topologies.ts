@@ -4,17 +4,17 @@ import { type FaultProxy, SERVER_SOURCE_ADDRESS, startFaultProxy } from '../netw
 import { freePort } from '../network/free-port.ts';
 import { type RedisServer, startRedisServer } from './redis-server.ts';
 
-/** How clients connect: over TLS, as a user with these rights and no others. Tests command servers without either. */
+/** Clients connect over TLS with these rights. Tests control servers without either. */
 export interface TopologySecurity {
-  /** For 127.0.0.1. The client trusts it by NODE_EXTRA_CA_CERTS. */
+  /** Certificate for 127.0.0.1. The client trusts it through NODE_EXTRA_CA_CERTS. */
   readonly certificate: Certificate;
-  /** What stands after the user's name in an ACL file. */
+  /** Rights of the user, in the format of an ACL file. */
   readonly accessRule: string;
 }
 
 export interface RedisNode {
   readonly server: RedisServer;
-  /** Where clients, other servers and Sentinels find it. */
+  /** Address for clients, other servers and Sentinels. */
   readonly port: number;
   readonly proxy: FaultProxy | undefined;
 }
@@ -22,7 +22,7 @@ export interface RedisNode {
 export interface SentinelTopology {
   readonly storeUrl: string;
   readonly nodes: readonly RedisNode[];
-  /** The one that Sentinel names now. */
+  /** The current master, as reported by Sentinel. */
   master(): Promise<RedisNode>;
   /** Starts a failover by `SENTINEL FAILOVER`. */
   fail(): Promise<void>;
@@ -37,7 +37,7 @@ const MASTER_NAME = 'the-master';
 const READY_DEADLINE_MILLISECONDS = 40_000;
 const persistent = [
   ...['--appendonly', 'yes', '--repl-diskless-sync-delay', '0'],
-  // The first ping moves the offsets from 0.
+  // The first ping changes the offsets from 0.
   ...['--repl-ping-replica-period', '1'],
 ];
 
@@ -80,7 +80,7 @@ export async function startSentinelTopology(
     );
     const node = nodes.find(({ port }) => reply?.includes(`\r\n${port}\r\n`));
     if (node === undefined) {
-      throw new Error('The Sentinels name no known master.');
+      throw new Error('The Sentinels report no known master.');
     }
     return node;
   }
@@ -148,9 +148,9 @@ async function startNode(
 export interface ClusterTopology {
   readonly storeUrl: string;
   readonly nodes: readonly RedisNode[];
-  /** The node that has the slot now, by its own account. */
+  /** The node that currently reports the slot as its own. */
   masterOf(slot: number): Promise<RedisNode>;
-  /** Those that follow it. */
+  /** Replicas of the node. */
   replicasOf(node: RedisNode): Promise<readonly RedisNode[]>;
   /** Waits until every slot has a master that every replica follows. */
   settled(): Promise<void>;
@@ -159,7 +159,7 @@ export interface ClusterTopology {
   stop(): Promise<void>;
 }
 
-/** Three masters with a replica each. */
+/** Three masters, each with one replica. */
 export async function startClusterTopology(
   options: { readonly security?: TopologySecurity; readonly nodeTimeout?: number } = {},
 ): Promise<ClusterTopology> {
@@ -215,7 +215,7 @@ export async function startClusterTopology(
         return node;
       }
     }
-    throw new Error(`No node says that it has slot ${slot}.`);
+    throw new Error(`No node reports slot ${slot}.`);
   }
 
   async function reshard(from: RedisNode, to: RedisNode, slots: readonly number[]): Promise<void> {
@@ -229,7 +229,7 @@ export async function startClusterTopology(
     }
     for (const slot of slots) {
       for (const node of [to, from, ...nodes]) {
-        // Replicas refuse, and learn it from their masters.
+        // Replicas reject the command and learn the change from their masters.
         await node.server.command('CLUSTER', 'SETSLOT', String(slot), 'NODE', identityOf(to));
       }
     }
@@ -299,7 +299,7 @@ function hasSlot(line: string, slot: number): boolean {
   );
 }
 
-/** Replicas whose last acknowledgement is fresh. Before the first one, the offset is 0. */
+/** Replicas with a recent acknowledgment. Before the first one, the offset is 0. */
 function countInStep(report: string): number {
   return [...report.matchAll(/state=online,offset=[1-9]\d*,lag=[01]\b/g)].length;
 }

@@ -3,22 +3,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startRedisServer } from './redis-server.ts';
 
-/** Both engines always: `describe.each(storeEngines)`. */
+/** Both engines, for `describe.each(storeEngines)`. */
 export const storeEngines = ['sqlite', 'redis'] as const;
 
 export type StoreEngineName = (typeof storeEngines)[number];
 
 export interface StoreEngine {
   readonly storeUrl: string;
-  /** Every byte the engine holds, as text: to look for what must not be readable in it. */
+  /** All data of the engine as text, to search it for secrets. */
   storedText(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** A store of its own for one suite: a SQLite file, or a redis-server. */
+/** A separate store for one suite: a SQLite file or a redis-server. */
 export async function startStoreEngine(name: StoreEngineName): Promise<StoreEngine> {
   if (name === 'redis') {
-    // The append-only file holds every command ever sent, also those whose keys are gone.
+    // The append-only file contains every command, also for deleted keys.
     const redis = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
     return {
       storeUrl: redis.url,

@@ -4,11 +4,11 @@ import { promisify } from 'node:util';
 
 export interface StoredKey {
   readonly key: string;
-  /** What the engine spends on it: Redis as it reports it, with the expiry; SQLite the row and its indexes. */
+  /** Bytes in the engine: the report of Redis with the expiry, or the row and indexes of SQLite. */
   readonly bytes: number;
 }
 
-/** What `MEMORY USAGE` leaves out: the entry in the table of expiries, and the slots of both tables. */
+/** Bytes that `MEMORY USAGE` omits: the entry of the expiry table and the slots of both tables. */
 const REDIS_EXPIRY_BYTES = 64;
 const REDIS_KEYS = `
   local lines = {}
@@ -16,10 +16,12 @@ const REDIS_KEYS = `
     lines[#lines + 1] = redis.call('MEMORY', 'USAGE', key, 'SAMPLES', 0) .. ' ' .. key
   end
   return table.concat(lines, '\\n')`;
-/** Of a row, beside its columns and the second copy of its key: the pointers of its indexes. */
+/** Bytes of the index pointers of a row, in addition to its columns and the copy of its key. */
 const SQLITE_ROW_BYTES = 30;
 
-/** The keys that a store holds, expired ones that it has not removed yet included. Redis needs `redis-cli`. */
+/**
+ * Lists the keys of a store, including expired keys that still exist. Redis requires `redis-cli`.
+ */
 export async function listStoredKeys(storeUrl: string): Promise<readonly StoredKey[]> {
   const keys = storeUrl.startsWith('sqlite:')
     ? listSqliteKeys(storeUrl.slice('sqlite:'.length))

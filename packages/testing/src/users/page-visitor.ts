@@ -1,7 +1,7 @@
-/** A person without a browser: keeps cookies, fills in forms, and looks at every redirect. */
+/** Acts as a user without a browser: keeps cookies, fills in forms, and returns every redirect. */
 export interface PageVisitor {
   get(url: string, headers?: Readonly<Record<string, string>>): Promise<VisitedPage>;
-  /** Posts the page's first form, with what the person adds to its hidden fields. */
+  /** Posts the first form of the page with its hidden fields and the given values. */
   submit(
     page: VisitedPage,
     fields: Readonly<Record<string, string>>,
@@ -18,9 +18,9 @@ export interface VisitedPage {
   readonly body: string;
 }
 
-/** @param send what takes the place of fetch, for servers that it does not reach */
+/** @param send replaces fetch for servers that fetch cannot reach */
 export function createPageVisitor(send: typeof fetch = fetch): PageVisitor {
-  // Names are unique here because paths hold a random interaction id: path matching is by prefix.
+  // Names are unique, because paths contain a random interaction id.
   const jar = new Map<string, { readonly value: string; readonly path: string }>();
 
   async function visit(url: string, init: RequestInit): Promise<VisitedPage> {
@@ -84,7 +84,7 @@ export function createPageVisitor(send: typeof fetch = fetch): PageVisitor {
   };
 }
 
-/** Signs in, allows, and returns the address the application is sent to. */
+/** Signs in, gives consent, and returns the redirect URL of the application. */
 export async function authorizeAsUser(
   authorizationUrl: string,
   user: { readonly username: string; readonly password: string },

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import { authorizeAsUser, createPageVisitor } from './page-visitor.ts';
 
-/** Whom a virtual user is, and what it uses; the client must be registered for all of it. */
+/** Account and client of a virtual user. The client must be registered for every grant. */
 export interface VirtualUserOptions {
   readonly authorizationServerUrl: string;
   readonly gatewayUrl: string;
   readonly client: { readonly clientId: string; readonly secureKey: string };
   readonly redirectUri: string;
   readonly user: { readonly username: string; readonly password: string };
-  /** Told to the servers as X-Forwarded-For, another one each round: limits are by address. */
+  /** Value of X-Forwarded-For. It differs in each round, because limits are by address. */
   address(round: number): string;
 }
 
-/** What a virtual user may expect, and what it got instead. */
+/** An expectation of a virtual user and the actual result. */
 export interface Disappointment {
   readonly step: string;
   readonly status: number;
@@ -20,7 +20,10 @@ export interface Disappointment {
 }
 
 export interface VirtualUser {
-  /** All grants, all ways to authenticate, once. A step that disappoints is noted, and the next one goes on. */
+  /**
+   * Uses every grant and authentication method once. A failed step is recorded, and the next one
+   * runs.
+   */
   round(): Promise<void>;
   readonly requests: number;
   readonly disappointments: readonly Disappointment[];
@@ -28,7 +31,9 @@ export interface VirtualUser {
 
 type Tokens = { readonly access_token?: string; readonly refresh_token?: string };
 
-/** A person and their application, who use everything again and again: for restarts under load, and for soaking. */
+/**
+ * A user with an application that repeats all steps, for restarts under load and endurance tests.
+ */
 export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
   const { authorizationServerUrl: issuer, gatewayUrl, client, redirectUri, user } = options;
   let rounds = 0;
@@ -91,7 +96,7 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
     await useToken('code: bearer', tokens);
   }
 
-  /** One chain of refresh tokens through all rounds: where it breaks, a refresh was lost. */
+  /** One chain of refresh tokens through all rounds. A break means that a refresh was lost. */
   async function refresh(): Promise<void> {
     if (refreshToken !== undefined) {
       const parameters = { grant_type: 'refresh_token', refresh_token: refreshToken };

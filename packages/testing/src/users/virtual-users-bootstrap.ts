@@ -3,8 +3,8 @@ const secureKey = 'virtualUserKey0123456789';
 const password = 'correct horse battery';
 
 /**
- * The bootstrap file of an organisation with so many people, each with an application of their own that uses every
- * grant: limits are by client, too.
+ * The bootstrap file of an organization with the given number of users. Each user has a separate
+ * application that uses every grant, because limits are also by client.
  */
 export function manyUsers(count: number) {
   const everybody = Array.from({ length: count }, (_value, i) => userClient(i));
@@ -25,7 +25,7 @@ export function manyUsers(count: number) {
   };
 }
 
-/** One of them: with addresses of its own, as limits are by address, too. */
+/** One of these users, with separate addresses, because limits are also by address. */
 export function userClient(index: number) {
   return {
     client: { clientId: `app-${index}`, secureKey },
