@@ -169,7 +169,7 @@ describe('a public address', () => {
     expect(code).toBe(1);
     expect(words).toMatch(/MASTER_KEY_FILE: is required/);
     expect(words).toMatch(/COOKIE_KEYS_FILE: is required/);
-    expect(words).toMatch(/TRUSTED_PROXIES: trusts more/);
+    expect(words).toMatch(/TRUSTED_PROXIES: trusts too many/);
   });
 
   test('SL-07 rejects the embedded demo, and a store with the demo until it is disabled', async () => {

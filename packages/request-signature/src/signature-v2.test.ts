@@ -66,9 +66,15 @@ describe('requestLines', () => {
   test('SG-19 returns nine lines, one of which is the hash of the body', () => {
     expect(lines).toBe(
       [
-        ...['GATEHOUSE-V2', 'POST', '/device-instance', 'a=1', 'application/json'],
+        'GATEHOUSE-V2',
+        'POST',
+        '/device-instance',
+        'a=1',
+        'application/json',
         createHash('sha256').update('{"id":"1"}').digest('hex'),
-        ...['machine', '1574993804802', 'abcdefghijklmnop'],
+        'machine',
+        '1574993804802',
+        'abcdefghijklmnop',
       ].join('\n'),
     );
   });
