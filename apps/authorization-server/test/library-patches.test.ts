@@ -16,10 +16,10 @@ const joints = patches.flatMap((patch) =>
 describe('a patch of oidc-provider', () => {
   test.each(patches.map((patch) => [patch.name, patch] as const))(
     '%s gives its reason, its joints and an existing file of the library',
-    (_name, { reason, joints: needed, upstream }) => {
+    (_name, { reason, joints: needed, libraryFile }) => {
       expect(reason).not.toBe('');
       expect(needed).not.toHaveLength(0);
-      expect(existsSync(fileURLToPath(new URL(upstream, library)))).toBe(true);
+      expect(existsSync(fileURLToPath(new URL(libraryFile, library)))).toBe(true);
     },
   );
 

@@ -8,7 +8,7 @@ import { methodJoint, type Patch } from './patch.ts';
 
 const presentedClients = new WeakMap<IncomingMessage, string>();
 
-/** The client id that a request to a client endpoint authenticated with, whether it was registered or not. */
+/** The client id that a request to a client endpoint presented, whether it is registered or not. */
 export const presentedClientOf = (request: IncomingMessage) => presentedClients.get(request);
 
 export const clientLookups: Patch = {
@@ -17,15 +17,15 @@ export const clientLookups: Patch = {
     'The limit of failed secrets must apply before a client is looked up, so that known and unknown ' +
     'clients get the same reply. The library also describes and hashes a client at every lookup to find the ' +
     'object that it built before; remembering it by registry record costs one map access.',
-  upstream: 'lib/models/client.js',
+  libraryFile: 'lib/models/client.js',
   joints: [methodJoint('Client', (provider) => provider.Client, 'find', 1)],
   apply(provider, { failedSecrets, identity: { clients } }) {
-    const built = new WeakMap<RegisteredClient, InstanceType<Provider['Client']>>();
-    const build = provider.Client.find.bind(provider.Client);
+    const clientOfRecord = new WeakMap<RegisteredClient, InstanceType<Provider['Client']>>();
+    const findInLibrary = provider.Client.find.bind(provider.Client);
 
     async function assertMayAuthenticate(clientId: string): Promise<void> {
       const context = currentContext();
-      // Only the first lookup of a request is for the client that authenticates.
+      // The first lookup of a request is for the client that authenticates. Later ones are for other clients.
       if (
         context !== undefined &&
         clientEndpointPaths.includes(context.path) &&
@@ -39,13 +39,13 @@ export const clientLookups: Patch = {
     provider.Client.find = async (clientId) => {
       await assertMayAuthenticate(clientId);
       const record = await clients.find(clientId);
-      const known = record === undefined ? undefined : built.get(record);
+      const known = record === undefined ? undefined : clientOfRecord.get(record);
       if (known !== undefined) {
         return known;
       }
-      const client = await build(clientId);
+      const client = await findInLibrary(clientId);
       if (record !== undefined && client !== undefined) {
-        built.set(record, client);
+        clientOfRecord.set(record, client);
       }
       return client;
     };

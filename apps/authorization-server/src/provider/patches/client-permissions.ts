@@ -10,8 +10,9 @@ export const clientPermissions: Patch = {
   name: 'client-permissions',
   reason:
     'A response type or grant type that a client is not registered for is unauthorized_client ' +
-    '(RFC 6749 §4.1.2.1, §5.2). The library reports invalid_request.',
-  upstream: 'lib/models/client.js',
+    '(RFC 6749 §4.1.2.1, §5.2). The library reports invalid_request. The platform endpoint supports ' +
+    'fewer grant types than /token.',
+  libraryFile: 'lib/models/client.js',
   joints: [
     methodJoint('Client.prototype', prototypeOf, 'responseTypeAllowed', 1),
     methodJoint('Client.prototype', prototypeOf, 'grantTypeAllowed', 1),
@@ -27,7 +28,8 @@ export const clientPermissions: Patch = {
       return true;
     };
 
-    // Elsewhere the library calls this to decide, not to validate: only the grant type of the token request is rejected.
+    // The library also calls this method to decide which tokens to issue. Only the grant type that a token request
+    // names is rejected.
     client.grantTypeAllowed = function grantTypeAllowedOrThrow(type) {
       const allowed = grantTypeAllowed.call(this, type);
       const { oidc, req } = currentContext() ?? {};

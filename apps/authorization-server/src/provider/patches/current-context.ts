@@ -1,13 +1,13 @@
 import Provider from 'oidc-provider';
 import type { Patch } from './patch.ts';
 
-/** Applies to adapters and models, which the library calls without a context. */
+/** Used by adapters/ and by other patches. */
 export const currentContextOfLibrary: Patch = {
   name: 'current-context',
   reason:
     'Adapters and models have to know the request that they serve. The library passes no context ' +
     'to them. Its published types name Provider.ctx, but its documentation does not.',
-  upstream: 'lib/provider.js',
+  libraryFile: 'lib/provider.js',
   joints: [
     {
       name: 'Provider.ctx',

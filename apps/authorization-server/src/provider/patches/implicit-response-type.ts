@@ -4,13 +4,13 @@ import { type Patch, propertyJoint } from './patch.ts';
 const configurationOf: Parameters<typeof propertyJoint>[1] = (provider) =>
   libraryInternals(provider)?.configuration;
 
-/** Applied before the first client is looked up: the library validates clients against these sets. */
+/** Applied before the first client is looked up, because the library validates clients against these values. */
 export const implicitResponseType: Patch = {
   name: 'implicit-response-type',
   reason:
     'The specification requires response_type=token (RFC 6749 §4.2). The library rejects it in its ' +
     'configuration but still implements it (docs/decisions/0017-implicit-inside-the-library.md).',
-  upstream: 'lib/helpers/configuration.js',
+  libraryFile: 'lib/helpers/configuration.js',
   joints: [
     propertyJoint('configuration', configurationOf, 'responseTypes', Array.isArray),
     propertyJoint(

@@ -5,7 +5,7 @@ export class LibraryShapeError extends Error {
   constructor(patch: Patch, joint: Joint) {
     super(
       `oidc-provider has changed: the patch "${patch.name}" needs ${joint.name}, which is missing or different ` +
-        `in the installed version. Install the version that package.json names, or compare ${patch.upstream} of the ` +
+        `in the installed version. Install the version that package.json names, or compare ${patch.libraryFile} of the ` +
         'library and adapt the patch (docs/decisions/0048-upgrade-oidc-provider.md).',
     );
     this.name = 'LibraryShapeError';

@@ -9,10 +9,10 @@ export interface Patch {
   /** Why the library's own behavior is not enough, and why no documented setting helps. */
   readonly reason: string;
   /** The file of the library to compare when the library is upgraded. */
-  readonly upstream: string;
+  readonly libraryFile: string;
   /** What the library must have, or the patch would do nothing or the wrong thing. */
   readonly joints: readonly Joint[];
-  /** Absent where another file uses the joints later. */
+  /** Absent if another file uses the joints later. */
   readonly apply?: (provider: Provider, dependencies: PatchDependencies) => void;
 }
 

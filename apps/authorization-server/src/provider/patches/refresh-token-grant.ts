@@ -14,7 +14,7 @@ export const refreshTokenGrant: Patch = {
   reason:
     'Refresh tokens of machines have no account, which the library requires. The library allows a ' +
     'grant handler to be replaced, but not to be called from its replacement.',
-  upstream: 'lib/actions/grants/refresh_token.js',
+  libraryFile: 'lib/actions/grants/refresh_token.js',
   joints: [
     {
       name: `grantTypeHandlers.get('${GRANT_TYPE}')`,
@@ -28,7 +28,7 @@ export const refreshTokenGrant: Patch = {
   ],
 };
 
-/** Puts a step before the library's own handler of refresh tokens. */
+/** Replaces the library's handler of refresh tokens with one that can call it. */
 export function wrapRefreshTokenGrant(
   provider: Provider,
   wrap: (context: KoaContextWithOIDC, handler: GrantHandler) => Promise<void>,

@@ -16,7 +16,7 @@ export const refreshTokenValues: Patch = {
   reason:
     'Every use of a refresh token within its grace must give the same successor ' +
     '(docs/decisions/0018-refresh-rotation.md). The library generates random values only.',
-  upstream: 'lib/models/base_model.js',
+  libraryFile: 'lib/models/base_model.js',
   joints: [
     methodJoint(
       'RefreshToken.prototype',

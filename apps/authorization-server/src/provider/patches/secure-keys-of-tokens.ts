@@ -14,14 +14,14 @@ interface SavedToken extends TokenOfSecureKey {
 
 const modelNames = ['AccessToken', 'ClientCredentials', 'RefreshToken'] as const;
 
-/** The key that matched belongs to the request. Every token that the request saves gets its id. */
+/** Remembers the secure key that a request authenticated with. Every token that the request saves gets its id. */
 export const secureKeysOfTokens: Patch = {
   name: 'secure-keys-of-tokens',
   reason:
     'Removing a secure key revokes the tokens that were issued with it (docs/decisions/0041-tokens-know-their-key.md). ' +
     'The library knows one plaintext secret for a client, pads it with NUL when it compares, and stores no custom ' +
     'member in refresh tokens.',
-  upstream: 'lib/models/base_token.js',
+  libraryFile: 'lib/models/base_token.js',
   joints: [
     methodJoint(
       'Client.prototype',

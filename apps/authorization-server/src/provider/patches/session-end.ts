@@ -1,8 +1,8 @@
 import { endedSessionKey } from '../policy/sessions.ts';
 import { methodJoint, type Patch } from './patch.ts';
 
-/** No request takes longer than this. */
-const ENDED_SECONDS = 60 * 60;
+/** A request that runs while the session ends must not write it back. No request takes longer than this. */
+const ENDED_SESSION_SECONDS = 60 * 60;
 
 const prototypeOf: Parameters<typeof methodJoint>[1] = (provider) => provider.Session.prototype;
 
@@ -12,7 +12,7 @@ export const sessionEnd: Patch = {
     'A sign-out ends the grants of the session first (docs/decisions/0024-what-a-sign-out-ends.md); the ' +
     'library revokes none. An adapter cannot do it, because the library also destroys a record to rename a ' +
     'session. The library throws when an error page touches a session that was never stored.',
-  upstream: 'lib/models/session.js',
+  libraryFile: 'lib/models/session.js',
   joints: [
     methodJoint('Session.prototype', prototypeOf, 'destroy', 0),
     methodJoint('Session.prototype', prototypeOf, 'persist', 0),
@@ -24,7 +24,7 @@ export const sessionEnd: Patch = {
       // An anonymous session is not in the store. A record of its end would let any caller fill the store.
       if (this.accountId !== undefined) {
         const key = endedSessionKey(credentialHash(this.uid));
-        await store.set(key, '', ENDED_SECONDS, { revokes: true });
+        await store.set(key, '', ENDED_SESSION_SECONDS, { revokes: true });
       }
       for (const { grantId } of Object.values(this.authorizations ?? {})) {
         const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
@@ -32,7 +32,7 @@ export const sessionEnd: Patch = {
       }
       await destroy.call(this);
     };
-    session.persist = async function persistStored() {
+    session.persist = async function persistIfStored() {
       return typeof this.exp === 'number' ? persist.call(this) : this.jti;
     };
   },

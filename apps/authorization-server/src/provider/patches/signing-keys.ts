@@ -6,13 +6,13 @@ import { methodJoint, type Patch, propertyJoint } from './patch.ts';
 const keystoreOf: Parameters<typeof methodJoint>[1] = (provider) =>
   libraryInternals(provider)?.keystore;
 
-/** Used by middleware/keep-jwks-current.ts whenever a key was rotated. */
+/** Used by middleware/keep-jwks-current.ts after each rotation of the keys. */
 export const signingKeys: Patch = {
   name: 'signing-keys',
   reason:
     'The library reads its signing keys only when it is constructed, and a new provider for each ' +
     'rotation would lose state (docs/decisions/0021-signing-key-rotation.md).',
-  upstream: 'lib/helpers/initialize_keystore.js',
+  libraryFile: 'lib/helpers/initialize_keystore.js',
   joints: [
     methodJoint('keystore', keystoreOf, 'clear', 0),
     methodJoint('keystore', keystoreOf, 'add', 1),
