@@ -8,7 +8,7 @@ import {
 } from './device-schemas.ts';
 import { listOf, pageOf, queryRequest } from './list-schemas.ts';
 import { BATCH_BODY_LIMIT_BYTES, type Operation } from './operation.ts';
-import { below, collections, items } from './paths.ts';
+import { deviceCollectionPaths, devicePaths, withSuffixes } from './paths.ts';
 
 /** `_query` and `_count` come before the detail, because they would also match `{deviceId}`. */
 export const deviceOperations = [
@@ -24,7 +24,7 @@ export const deviceOperations = [
     name: 'device.query',
     scope: 'device:read',
     methods: ['POST', 'GET'],
-    paths: below(collections, '/_query'),
+    paths: withSuffixes(deviceCollectionPaths, '/_query'),
     request: queryRequest,
     reply: pageOf(deviceSummary),
   },
@@ -32,7 +32,7 @@ export const deviceOperations = [
     name: 'device.count',
     scope: 'device:read',
     methods: ['POST', 'GET'],
-    paths: below(collections, '/_count'),
+    paths: withSuffixes(deviceCollectionPaths, '/_count'),
     request: queryRequest,
     reply: z.int().min(0),
   },
@@ -40,14 +40,14 @@ export const deviceOperations = [
     name: 'device.detail',
     scope: 'device:read',
     methods: ['GET'],
-    paths: below(items, '/_detail', '/detail', ''),
+    paths: withSuffixes(devicePaths, '/_detail', '/detail', ''),
     reply: deviceRecord,
   },
   {
     name: 'device.create',
     scope: 'device:write',
     methods: ['POST'],
-    paths: collections,
+    paths: deviceCollectionPaths,
     request: newDeviceRequest,
     reply: deviceRecord,
   },
@@ -64,7 +64,7 @@ export const deviceOperations = [
     name: 'device.update',
     scope: 'device:write',
     methods: ['PATCH'],
-    paths: items,
+    paths: devicePaths,
     request: deviceChangesRequest,
     reply: deviceRecord,
   },
@@ -72,20 +72,20 @@ export const deviceOperations = [
     name: 'device.delete',
     scope: 'device:write',
     methods: ['DELETE'],
-    paths: items,
+    paths: devicePaths,
   },
   {
     name: 'device.deploy',
     scope: 'device:write',
     methods: ['POST'],
-    paths: below(items, '/_deploy', '/deploy'),
+    paths: withSuffixes(devicePaths, '/_deploy', '/deploy'),
     reply: deviceRecord,
   },
   {
     name: 'device.undeploy',
     scope: 'device:write',
     methods: ['POST'],
-    paths: below(items, '/_unDeploy', '/undeploy'),
+    paths: withSuffixes(devicePaths, '/_unDeploy', '/undeploy'),
     reply: deviceRecord,
   },
 ] as const satisfies readonly Operation[];

@@ -5,7 +5,7 @@ import {
   labeled,
   MAXIMUM_NAME_LENGTH,
   metadata,
-  modelName,
+  protocolName,
   text,
 } from './members.ts';
 import { tagRecord } from './tag-schemas.ts';
@@ -28,15 +28,15 @@ export const newDeviceRequest = z.object(
       .regex(deviceIdPattern, 'must be 1 to 64 characters of 0-9, A-Z, a-z, _ and -')
       .nullish(),
     name: text(MAXIMUM_NAME_LENGTH),
-    // The id is a path segment of the product. A path cannot contain these values.
+    // The id is a segment of the product's path, which cannot contain these values.
     productId: text(MAXIMUM_PRODUCT_ID_LENGTH).refine(
       (id) => !/[/\\]/.test(id) && id !== '.' && id !== '..',
       'must not contain / or \\, nor be . or ..',
     ),
     productName: text(MAXIMUM_NAME_LENGTH).nullish(),
     configuration: configuration.nullish(),
-    protocol: modelName.nullish(),
-    transport: modelName.nullish(),
+    protocol: protocolName.nullish(),
+    transport: protocolName.nullish(),
     metadata: metadata.nullish(),
   },
   'must be a JSON object',
@@ -48,8 +48,8 @@ export const deviceChangesRequest = z.object(
     name: text(MAXIMUM_NAME_LENGTH).optional(),
     productId: z.string('must be a string').optional(),
     configuration: configurationChanges.optional(),
-    protocol: modelName.nullable().optional(),
-    transport: modelName.nullable().optional(),
+    protocol: protocolName.nullable().optional(),
+    transport: protocolName.nullable().optional(),
     metadata: metadata.nullable().optional(),
   },
   'must be a JSON object',

@@ -2,8 +2,8 @@
  * The device API: each operation with its name, methods, paths, scope, request and reply. The
  * gateway builds its route table from it. The device service implements it.
  *
- *   operation ◀─ device-, tag-, log-, product-operations ─▶ routes
- *                     └▶ …-schemas ─▶ members
+ *   members ─▶ …-schemas ─▶ …-operations ─▶ routes
+ *                   operation, paths ─┘
  */
 export {
   type BatchItemResult,

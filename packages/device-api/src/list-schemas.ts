@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-const count = z.union([z.int().min(0), z.string().regex(/^\d{1,16}$/)]).nullish();
-const word = z.string().nullish();
-const fieldNames = z.union([z.string(), z.array(z.string())]).nullish();
+const optionalCount = z.union([z.int().min(0), z.string().regex(/^\d{1,16}$/)]).nullish();
+const optionalText = z.string().nullish();
+const optionalFieldNames = z.union([z.string(), z.array(z.string())]).nullish();
 
 const term = z.looseObject({
-  column: word,
-  termType: word,
+  column: optionalText,
+  termType: optionalText,
   value: z.unknown().optional(),
-  type: word,
+  type: optionalText,
   get terms() {
     return z.array(term).nullish();
   },
@@ -19,17 +19,17 @@ const term = z.looseObject({
  * example whether a column exists.
  */
 export const queryRequest = z.looseObject({
-  firstPageIndex: count,
-  pageIndex: count,
-  pageSize: count,
-  total: count,
+  firstPageIndex: optionalCount,
+  pageIndex: optionalCount,
+  pageSize: optionalCount,
+  total: optionalCount,
   paging: z.boolean().nullish(),
-  where: word,
-  orderBy: word,
+  where: optionalText,
+  orderBy: optionalText,
   terms: z.array(term).nullish(),
-  sorts: z.array(z.looseObject({ name: z.string(), order: word })).nullish(),
-  includes: fieldNames,
-  excludes: fieldNames,
+  sorts: z.array(z.looseObject({ name: z.string(), order: optionalText })).nullish(),
+  includes: optionalFieldNames,
+  excludes: optionalFieldNames,
 });
 
 /** A query can select fields, so every member of an item may be absent. */

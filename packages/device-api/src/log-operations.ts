@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { listOf, pageOf, queryRequest } from './list-schemas.ts';
 import { logRecord, logRecordRequest, logRecordsRequest } from './log-schemas.ts';
 import type { Operation } from './operation.ts';
-import { below, items } from './paths.ts';
+import { devicePaths, withSuffixes } from './paths.ts';
 
 export const logOperations = [
   {
     name: 'log.list',
     scope: 'device:log',
     methods: ['GET'],
-    paths: below(items, '/log/_query'),
+    paths: withSuffixes(devicePaths, '/log/_query'),
     request: queryRequest,
     reply: listOf(logRecord),
   },
@@ -17,7 +17,7 @@ export const logOperations = [
     name: 'log.query',
     scope: 'device:log',
     methods: ['POST'],
-    paths: below(items, '/log/_query'),
+    paths: withSuffixes(devicePaths, '/log/_query'),
     request: queryRequest,
     reply: pageOf(logRecord),
   },
@@ -25,7 +25,7 @@ export const logOperations = [
     name: 'log.report',
     scope: 'device:report',
     methods: ['POST'],
-    paths: below(items, '/log'),
+    paths: withSuffixes(devicePaths, '/log'),
     request: z.union([logRecordRequest, logRecordsRequest]),
     reply: z.union([logRecord, z.array(logRecord)]),
   },

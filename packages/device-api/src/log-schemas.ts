@@ -50,7 +50,7 @@ export const logRecord = z.strictObject({
   type: labeled(logTypes),
   /** Epoch milliseconds: when the service stored the record. */
   createTime: z.int(),
-  /** Epoch milliseconds: when it happened. */
+  /** Epoch milliseconds: when the event happened. */
   timestamp: z.int(),
   content: z.string(),
   messageId: z.string().optional(),
@@ -58,14 +58,20 @@ export const logRecord = z.strictObject({
 
 export type LogRecordReply = Readonly<z.infer<typeof logRecord>>;
 
-/** Text stays as it is. Every other value becomes JSON. */
 function toContent(value: unknown, context: z.RefinementCtx): string {
-  const content = typeof value === 'string' ? value : JSON.stringify(value ?? '');
-  const plain = value === undefined || value === null ? '' : content;
-  if (plain.length > MAXIMUM_CONTENT_LENGTH) {
+  const content = toText(value);
+  if (content.length > MAXIMUM_CONTENT_LENGTH) {
     context.addIssue(`must have at most ${MAXIMUM_CONTENT_LENGTH} characters`);
-  } else if (plain.includes('\0') || !plain.isWellFormed()) {
+  } else if (content.includes('\0') || !content.isWellFormed()) {
     context.addIssue('must not contain NUL or broken Unicode');
   }
-  return plain;
+  return content;
+}
+
+/** Text stays as it is, and no value becomes empty text. Every other value becomes JSON. */
+function toText(value: unknown): string {
+  if (value === undefined || value === null) {
+    return '';
+  }
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

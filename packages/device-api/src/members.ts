@@ -4,7 +4,7 @@ export const MAXIMUM_CONFIGURATION_ENTRIES = 100;
 export const MAXIMUM_NAME_LENGTH = 200;
 const MAXIMUM_CONFIGURATION_KEY_LENGTH = 64;
 const MAXIMUM_CONFIGURATION_VALUE_LENGTH = 4096;
-const MAXIMUM_MODEL_NAME_LENGTH = 64;
+const MAXIMUM_PROTOCOL_NAME_LENGTH = 64;
 const MAXIMUM_METADATA_LENGTH = 256 * 1024;
 
 /** A text of one line that is not blank. */
@@ -24,10 +24,10 @@ export function freeText(maximumLength: number) {
     .refine(isStorable, 'must not contain NUL or broken Unicode');
 }
 
-/** Protocol or transport. Empty means unknown. */
-export const modelName = z
+/** The name of a protocol or transport. Empty means unknown. */
+export const protocolName = z
   .string('must be a string')
-  .max(MAXIMUM_MODEL_NAME_LENGTH, `must have at most ${MAXIMUM_MODEL_NAME_LENGTH} characters`)
+  .max(MAXIMUM_PROTOCOL_NAME_LENGTH, `must have at most ${MAXIMUM_PROTOCOL_NAME_LENGTH} characters`)
   .refine(isLine, 'must not contain control characters or broken Unicode');
 
 /** The thing model as JSON text. The service does not read it. */
@@ -90,6 +90,7 @@ function isConfiguration(value: unknown, mayRemove: boolean): boolean {
 
 function isConfigurationKey(key: string): boolean {
   return (
+    // Assigning to this key would change the prototype of an object (CWE-1321).
     key !== '__proto__' &&
     key.trim() !== '' &&
     key.length <= MAXIMUM_CONFIGURATION_KEY_LENGTH &&

@@ -2,7 +2,7 @@ import { pageOf, queryRequest } from './list-schemas.ts';
 import type { Operation } from './operation.ts';
 import { productChangesRequest, productRecord, productSummary } from './product-schemas.ts';
 
-/** The query comes before the detail, because it would also match `{productId}`. */
+/** `_query` comes before the detail, because it would also match `{productId}`. */
 export const productOperations = [
   {
     name: 'product.query',

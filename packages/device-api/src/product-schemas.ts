@@ -1,14 +1,21 @@
 import { z } from 'zod';
 import { deviceTypes } from './device-schemas.ts';
-import { enumerated, labeled, MAXIMUM_NAME_LENGTH, metadata, modelName, text } from './members.ts';
+import {
+  enumerated,
+  labeled,
+  MAXIMUM_NAME_LENGTH,
+  metadata,
+  protocolName,
+  text,
+} from './members.ts';
 
 /** Unknown members are ignored. */
 export const productChangesRequest = z.object(
   {
     name: text(MAXIMUM_NAME_LENGTH).optional(),
     deviceType: enumerated(deviceTypes).optional(),
-    protocol: modelName.optional(),
-    transport: modelName.optional(),
+    protocol: protocolName.optional(),
+    transport: protocolName.optional(),
     metadata: metadata.optional(),
   },
   'must be a JSON object',

@@ -16,7 +16,10 @@ export interface OperationRoute {
   readonly operation: Operation<OperationName>;
 }
 
-/** If two routes match a request, the first one in this order serves it. */
+/**
+ * If two routes match a request, the device service uses the first one, and the gateway uses a path without a parameter.
+ * List such a path first, so that both use the same route.
+ */
 export const routes: readonly OperationRoute[] = operations.flatMap((operation) =>
   operation.methods.flatMap((method) =>
     operation.paths.map((path) => ({ method, path, operation })),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Operation } from './operation.ts';
-import { below, items } from './paths.ts';
+import { devicePaths, withSuffixes } from './paths.ts';
 import { tagRecord, tagRequest, tagsRequest } from './tag-schemas.ts';
 
 export const tagOperations = [
@@ -8,14 +8,14 @@ export const tagOperations = [
     name: 'tag.list',
     scope: 'device:read',
     methods: ['GET'],
-    paths: below(items, '/tags'),
+    paths: withSuffixes(devicePaths, '/tags'),
     reply: z.array(tagRecord),
   },
   {
     name: 'tag.set',
     scope: 'device:write',
     methods: ['PATCH'],
-    paths: below(items, '/tag'),
+    paths: withSuffixes(devicePaths, '/tag'),
     request: z.union([tagRequest, tagsRequest]),
     reply: z.array(tagRecord),
   },
@@ -23,6 +23,6 @@ export const tagOperations = [
     name: 'tag.remove',
     scope: 'device:write',
     methods: ['DELETE'],
-    paths: below(items, '/tag/{tagId}'),
+    paths: withSuffixes(devicePaths, '/tag/{tagId}'),
   },
 ] as const satisfies readonly Operation[];

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { freeText, text } from './members.ts';
+import { freeText, MAXIMUM_NAME_LENGTH, text } from './members.ts';
 
 export const MAXIMUM_TAGS = 100;
 
-const MAXIMUM_NAME_LENGTH = 200;
 const MAXIMUM_TYPE_LENGTH = 64;
 const MAXIMUM_VALUE_LENGTH = 4096;
 const MAXIMUM_DESCRIPTION_LENGTH = 1024;
