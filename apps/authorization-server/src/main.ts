@@ -30,6 +30,7 @@ async function start(): Promise<RunningApp> {
     logger,
     onAuditEvent: metrics.audited,
   });
+  // The app needs a signing key from the store. While the store is unavailable, the listener returns 503.
   const application = await deferListener(async () => {
     await prepareStore(identity, { bootstrap, publicUrl });
     return createApp({

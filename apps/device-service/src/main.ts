@@ -1,11 +1,11 @@
 import { describeStartFailure } from '@gatehouse/configuration';
-import { runProcess, startLog } from '@gatehouse/http-server';
+import { type RunningApp, runProcess, startLog } from '@gatehouse/http-server';
 import { readConfiguration } from './config.ts';
 import { startDeviceService } from './device-service.ts';
 
 await runProcess(start, (error) => describeStartFailure('device-service', error));
 
-async function start() {
+async function start(): Promise<RunningApp> {
   const configuration = readConfiguration(process.env);
   const logger = startLog('device-service', configuration, { buffered: false });
   return startDeviceService(configuration, logger);

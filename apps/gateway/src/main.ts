@@ -26,6 +26,7 @@ async function start(): Promise<RunningApp> {
     logger,
     onAuditEvent: metrics.audited,
   });
+  // While the store is unavailable, the gateway listens, returns 503 and repeats this step.
   const preparation = await retryStart(
     () => prepareStore(identity, configuration),
     isStoreUnavailable,
