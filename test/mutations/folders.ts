@@ -28,7 +28,7 @@ export const mutatedFolders: readonly MutatedFolder[] = [
     folder: 'apps/authorization-server/src/throttle',
     tests: authorizationServer(
       ...['sign-in-throttle', 'sign-in-attempts', 'client-limits', 'user-codes', 'platform'],
-      ...['password', 'store-faults'],
+      ...['password', 'store-faults', 'device-cookie', 'stored-requests'],
     ),
   },
   {
