@@ -56,12 +56,19 @@ function refresh() {
   });
 }
 
+/** Repeats while the authorization server still connects to a restarted store. */
 async function revoke(token: string): Promise<void> {
-  const reply = await fetch(`${tier.authorizationServerUrl}/revoke`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${users.web.clientId}:${users.web.secureKey}`)}` },
-    body: new URLSearchParams({ token }),
-  });
+  const send = () =>
+    fetch(`${tier.authorizationServerUrl}/revoke`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${users.web.clientId}:${users.web.secureKey}`)}` },
+      body: new URLSearchParams({ token }),
+    });
+  let reply = await send();
+  while (reply.status === 503) {
+    await sleep(200);
+    reply = await send();
+  }
   expect(reply.status).toBe(200);
 }
 
