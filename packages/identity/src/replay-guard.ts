@@ -15,13 +15,17 @@ export interface SignatureUse {
   readonly target: string;
   /** A request with a signed query can be repeated unchanged. One with a signed body cannot. */
   readonly repeatable: boolean;
+  /** Group of the caller's address. Without it, the signature serves a single target. */
+  readonly addressGroup?: string | undefined;
   /** Epoch milliseconds. The timestamp is accepted until then. */
   readonly liveUntil: number;
 }
 
 export interface ReplayGuard {
   /**
-   * The first use binds the signature to its method and target.
+   * The first use binds the signature to its method and target. A repeatable GET or HEAD may serve
+   * further targets of its client, each once, from the address group of the first use and within
+   * one second of it.
    *
    * @throws StoreUnavailableError
    */
@@ -34,6 +38,13 @@ export interface ReplayGuard {
  */
 const MARGIN_SECONDS = 60;
 
+/**
+ * Parallel requests of one millisecond have equal signatures if version 1 signs no parameters, so
+ * the signature must serve all of their targets (decision 53).
+ */
+const SHARED_MILLISECONDS = 1000;
+const SHARED_METHODS = ['GET', 'HEAD'];
+
 export function createReplayGuard(dependencies: {
   readonly store: Store;
   readonly now: () => number;
@@ -41,18 +52,73 @@ export function createReplayGuard(dependencies: {
   const { store, now } = dependencies;
   return {
     async bind(use) {
-      // A hash hides the signature from readers of the store. Signatures cannot be guessed, so no
-      // key is needed.
-      const once =
-        use.nonce === undefined ? use.signature.toLowerCase() : `${use.clientId}\n${use.nonce}`;
-      const used = hash('sha256', once, 'base64url');
-      const key = `replay:${used}`;
-      const owner = use.repeatable
-        ? hash('sha256', `${use.method}\n${use.target}`, 'base64url')
-        : randomBytes(16).toString('base64url');
-      const secondsToLive = Math.max(0, Math.ceil((use.liveUntil - now()) / 1000));
-      const holder = await store.claim(key, owner, secondsToLive + MARGIN_SECONDS);
-      return holder === owner ? 'accepted' : 'replayed';
+      const usedAt = now();
+      const secondsToLive =
+        Math.max(0, Math.ceil((use.liveUntil - usedAt) / 1000)) + MARGIN_SECONDS;
+      const claim = (key: string, owner: string) => store.claim(key, owner, secondsToLive);
+      const key = `replay:${digest(identityOf(use))}`;
+      const owner = use.repeatable ? ownerOf(use, usedAt) : randomOwner();
+      const holder = await claim(key, owner);
+      if (holder === owner || isRepetition(use, holder)) {
+        return 'accepted';
+      }
+      if (!isShared(use, usedAt, holder)) {
+        return 'replayed';
+      }
+      const further = randomOwner();
+      const target = `${key}:${digest(use.target)}`;
+      return (await claim(target, further)) === further ? 'accepted' : 'replayed';
     },
   };
+}
+
+function identityOf({ clientId, signature, nonce }: SignatureUse): string {
+  return nonce === undefined ? signature.toLowerCase() : `${clientId}\n${nonce}`;
+}
+
+/** The binding of the first use. A binding that may be shared ends with `.group.usedAt`. */
+function ownerOf(use: SignatureUse, usedAt: number): string {
+  const binding = bindingOf(use.method, use.target);
+  const group = sharedGroupOf(use);
+  return group === undefined ? binding : `${binding}.${group}.${usedAt}`;
+}
+
+function isRepetition({ repeatable, method, target }: SignatureUse, holder: string): boolean {
+  return repeatable && holder.split('.', 1)[0] === bindingOf(method, target);
+}
+
+/** Whether a further target is in time, and is not the first target with another method. */
+function isShared(use: SignatureUse, usedAt: number, holder: string): boolean {
+  const [binding, group, firstUsedAt] = holder.split('.');
+  return (
+    use.repeatable &&
+    group !== undefined &&
+    group === sharedGroupOf(use) &&
+    Math.abs(usedAt - Number(firstUsedAt)) <= SHARED_MILLISECONDS &&
+    !SHARED_METHODS.some((method) => binding === bindingOf(method, use.target))
+  );
+}
+
+function bindingOf(method: string, target: string): string {
+  return digest(`${method}\n${target}`);
+}
+
+/**
+ * Undefined if the signature serves no further target. The signature salts the group: without it,
+ * a reader of the store could find the address by trying all addresses.
+ */
+function sharedGroupOf(use: SignatureUse): string | undefined {
+  const { method, addressGroup, signature, clientId } = use;
+  return addressGroup !== undefined && SHARED_METHODS.includes(method)
+    ? digest([signature.toLowerCase(), clientId, addressGroup].join('\n'))
+    : undefined;
+}
+
+/** Hides signatures from readers of the store. They cannot be guessed, so no key is needed. */
+function digest(text: string): string {
+  return hash('sha256', text, 'base64url');
+}
+
+function randomOwner(): string {
+  return randomBytes(16).toString('base64url');
 }

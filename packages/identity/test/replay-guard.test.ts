@@ -1,7 +1,7 @@
 // requires: redis-server
 import { randomUUID } from 'node:crypto';
 import { StoreUnavailableError } from '@gatehouse/store';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { SignatureUse } from '../src/index.ts';
 import { describeOnBothEngines } from './on-both-engines.ts';
 
@@ -107,13 +107,151 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     expect(outcomes.filter((outcome) => outcome === 'replayed')).toHaveLength(49);
   });
 
-  test('SG-18 only one path is accepted in 50 concurrent uses for two paths', async () => {
+  test('SG-18 without an address group, 50 concurrent uses for two paths serve one path', async () => {
     const use = newUse();
     const { bind } = guard();
     const targets = Array.from({ length: 50 }, (_, i) => `/path-${i % 2}`);
     const outcomes = await Promise.all(targets.map((target) => bind({ ...use, target })));
     const accepted = new Set(targets.filter((_, i) => outcomes[i] === 'accepted'));
     expect(accepted.size).toBe(1);
+  });
+
+  describe('that is shared by parallel reads of one address group', () => {
+    const newRead = (changes: Partial<SignatureUse> = {}) =>
+      newUse({ addressGroup: '192.0.2.1', ...changes });
+
+    test('SG-18 serves each of 50 concurrent targets at two gateways', async () => {
+      const use = newRead();
+      const guards = [guard(), guard()];
+      const outcomes = await Promise.all(
+        Array.from({ length: 50 }, (_, i) => guards[i % 2]?.bind({ ...use, target: `/path-${i}` })),
+      );
+      expect(new Set(outcomes)).toEqual(new Set(['accepted']));
+    });
+
+    test('SG-18 serves a further target once, in 50 concurrent uses and with either method', async () => {
+      const use = newRead();
+      const guards = [guard(), guard()];
+      expect(await guard().bind(use)).toBe('accepted');
+      const outcomes = await Promise.all(
+        Array.from({ length: 50 }, (_, i) =>
+          guards[i % 2]?.bind({ ...use, method: i % 4 < 2 ? 'GET' : 'HEAD', target: '/further' }),
+        ),
+      );
+      expect(outcomes.filter((outcome) => outcome === 'accepted')).toHaveLength(1);
+    });
+
+    test('SG-17 still serves its first target any number of times', async () => {
+      const use = newRead();
+      const { bind } = guard();
+      expect(await bind(use)).toBe('accepted');
+      expect(await bind({ ...use, target: '/further' })).toBe('accepted');
+      expect(await bind(use)).toBe('accepted');
+      expect(await bind({ ...use, addressGroup: '198.51.100.1' })).toBe('accepted');
+    });
+
+    test('SG-20 rejects HEAD for the target of the first GET, and GET for that of a HEAD', async () => {
+      for (const [first, second] of [
+        ['GET', 'HEAD'],
+        ['HEAD', 'GET'],
+      ] as const) {
+        const use = newRead({ method: first });
+        expect(await guard().bind(use)).toBe('accepted');
+        expect(await guard().bind({ ...use, method: second })).toBe('replayed');
+      }
+    });
+
+    test.each(['DELETE', 'OPTIONS', 'POST'])(
+      'SG-20 rejects %s for a further target, and a read after it',
+      async (method) => {
+        const repeatable = method !== 'POST';
+        const use = newRead();
+        expect(await guard().bind(use)).toBe('accepted');
+        const other = { ...use, method, repeatable, target: '/further' };
+        expect(await guard().bind(other)).toBe('replayed');
+
+        const changed = newRead({ method, repeatable });
+        expect(await guard().bind(changed)).toBe('accepted');
+        expect(await guard().bind({ ...changed, method: 'GET', target: '/further' })).toBe(
+          'replayed',
+        );
+      },
+    );
+
+    test.each(['198.51.100.1', '', undefined])(
+      'SG-18 rejects a further target from the address group %p',
+      async (addressGroup) => {
+        const use = newRead();
+        expect(await guard().bind(use)).toBe('accepted');
+        expect(await guard().bind({ ...use, target: '/further', addressGroup })).toBe('replayed');
+      },
+    );
+
+    test('SG-33 rejects a further target of another client with the same key', async () => {
+      const use = newRead();
+      expect(await guard().bind(use)).toBe('accepted');
+      const other = { ...use, clientId: randomUUID(), target: '/further' };
+      expect(await guard().bind(other)).toBe('replayed');
+    });
+
+    test('SG-18 rejects a further target if the first use had no address group', async () => {
+      const use = newUse();
+      expect(await guard().bind(use)).toBe('accepted');
+      expect(await guard().bind({ ...use, target: '/further', addressGroup: '192.0.2.1' })).toBe(
+        'replayed',
+      );
+    });
+
+    test('SG-18 rejects further targets after one second, which no use extends', async () => {
+      let time = Date.now();
+      const { bind } = openIdentity(() => time).replayGuard;
+      const use = newRead();
+      expect(await bind(use)).toBe('accepted');
+      time += 600;
+      expect(await bind({ ...use, target: '/second' })).toBe('accepted');
+      time += 400;
+      expect(await bind({ ...use, target: '/third' })).toBe('accepted');
+      time += 1;
+      expect(await bind({ ...use, target: '/fourth' })).toBe('replayed');
+      expect(await bind(use)).toBe('accepted');
+    });
+
+    test('SG-18 rejects further targets at a gateway whose clock is more than a second behind', async () => {
+      const use = newRead();
+      const time = Date.now();
+      expect(await openIdentity(() => time).replayGuard.bind(use)).toBe('accepted');
+      const behind = openIdentity(() => time - 1001).replayGuard;
+      expect(await behind.bind({ ...use, target: '/further' })).toBe('replayed');
+    });
+
+    test('SG-17 a use that is not repeatable, as in strict or for a reply, shares nothing', async () => {
+      const use = newRead({ repeatable: false });
+      expect(await guard().bind(use)).toBe('accepted');
+      expect(await guard().bind({ ...use, target: '/further' })).toBe('replayed');
+      expect(await guard().bind({ ...use, target: '/further', repeatable: true })).toBe('replayed');
+
+      const read = newRead();
+      expect(await guard().bind(read)).toBe('accepted');
+      expect(await guard().bind({ ...read, target: '/further', repeatable: false })).toBe(
+        'replayed',
+      );
+    });
+
+    test('SL-01 the store contains no address', async () => {
+      const addressGroup = '203.0.113.77';
+      await guard().bind(newRead({ addressGroup }));
+      expect(await storedText()).not.toContain(addressGroup);
+    });
+
+    test('SG-41 an unavailable store serves no further target', async () => {
+      const identity = openIdentity();
+      const use = newRead();
+      expect(await identity.replayGuard.bind(use)).toBe('accepted');
+      await identity.store.close();
+      await expect(
+        identity.replayGuard.bind({ ...use, target: '/further' }),
+      ).rejects.toBeInstanceOf(StoreUnavailableError);
+    });
   });
 
   test('RD-17 a use is stored longer than any gateway with a wrong clock accepts the timestamp', async () => {

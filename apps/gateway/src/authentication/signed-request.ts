@@ -1,4 +1,5 @@
 import { ApiError } from '@gatehouse/api-envelope';
+import { addressGroup } from '@gatehouse/http-server';
 import {
   type Client,
   type ClientRegistry,
@@ -77,6 +78,7 @@ export function createSignedRequestAuthenticator(
       method: request.message.method ?? '',
       target: signed.query === '' ? request.target.path : `${request.target.path}?${signed.query}`,
       repeatable: signed.repeatable,
+      addressGroup: addressGroup(request.clientAddress),
       nonce: signed.nonce,
       liveUntil: timestamp + toleranceMilliseconds,
     });
