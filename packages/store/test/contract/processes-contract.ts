@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
@@ -7,6 +8,9 @@ import type { ContractSubject } from './contract-subject.ts';
 
 const workerFile = fileURLToPath(new URL('./store-worker.ts', import.meta.url));
 const run = promisify(execFile);
+
+/** Longer than the deadline of an operation. */
+const PAUSE_MILLISECONDS = 600;
 
 export function describeProcessesContract({ url, store, freshKey }: ContractSubject): void {
   async function work(...task: readonly string[]): Promise<string> {
@@ -38,6 +42,18 @@ export function describeProcessesContract({ url, store, freshKey }: ContractSubj
       expect(await work('get', key)).toBe('from here');
       await work('set', key, 'from there');
       expect(await store().get(key)).toBe('from there');
+    });
+
+    test('a pause of this process is not counted as silence of the engine', async () => {
+      const key = freshKey();
+      await store().set(key, 'value');
+      const replies = [store().get(key), store().claim(key, 'owner')];
+      await setImmediate();
+      const end = performance.now() + PAUSE_MILLISECONDS;
+      while (performance.now() < end) {
+        // The event loop stands still, as on a machine without a free core.
+      }
+      expect(await Promise.all(replies)).toEqual(['value', 'value']);
     });
 
     test('a second store on the same engine sees a write at once', async () => {

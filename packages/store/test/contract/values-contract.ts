@@ -48,30 +48,46 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
       await expect(store().delete([])).resolves.toBeUndefined();
     });
 
-    test('a lifetime of one second is exact: everything is there before it and gone after it', async () => {
+    /** @returns whether the machine was fast enough to read everything before it expired */
+    async function checkLifetimeOfOneSecond(): Promise<boolean> {
       const [value, claim, counter, index] = ['v', 'c', 'n', 'i'].map(freshKey) as [
         string,
         string,
         string,
         string,
       ];
-      await store().set(value, 'value', 1);
-      await store().claim(claim, 'first', 1);
-      await store().increment(counter, 1);
-      await store().addToIndex(index, 'member', Date.now() + 1000);
+      const started = performance.now();
+      await Promise.all([
+        store().set(value, 'value', 1),
+        store().claim(claim, 'first', 1),
+        store().increment(counter, 1),
+        store().addToIndex(index, 'member', Date.now() + 1000),
+      ]);
 
-      await sleep(800);
-      expect(await store().get(value)).toBe('value');
-      expect(await store().claim(claim, 'second', 1)).toBe('first');
-      expect((await store().increment(counter, 1)).count).toBe(2);
-      expect(await store().members(index)).toEqual(['member']);
+      await sleep(700);
+      const replies = await Promise.all([
+        store().get(value),
+        store().claim(claim, 'second', 1),
+        store().increment(counter, 1),
+        store().members(index),
+      ]);
+      if (performance.now() - started > 950) {
+        return false;
+      }
+      const [text, owner, { count }, members] = replies;
+      expect([text, owner, count, members]).toEqual(['value', 'first', 2, ['member']]);
 
-      await sleep(350);
+      await sleep(450);
       expect(await store().get(value)).toBeUndefined();
       expect(await store().claim(claim, 'second', 1)).toBe('second');
       expect(await store().counter(counter)).toBeUndefined();
       expect((await store().increment(counter, 1)).count).toBe(1);
       expect(await store().members(index)).toEqual([]);
+      return true;
+    }
+
+    test('a lifetime of one second is exact: everything is there before it and gone after it', async () => {
+      while (!(await checkLifetimeOfOneSecond())) {}
     });
 
     test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(

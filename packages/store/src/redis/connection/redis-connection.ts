@@ -3,6 +3,7 @@ import type { EngineSignals } from '../../observation/store-watch.ts';
 import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
 import { StoreFullError, StoreUnavailableError } from '../../port/store.ts';
 import type { RedisLocation } from '../../port/store-url.ts';
+import { withinDeadline } from './deadline.ts';
 import { createRedisClient, type RedisClient, reconnectPauseMilliseconds } from './redis-client.ts';
 import { readMemory } from './redis-memory.ts';
 import { isFull, NO_REPLY, outageReason } from './redis-outage-reason.ts';
@@ -49,13 +50,9 @@ export class RedisConnection {
     command: (client: RedisClient) => Promise<Reply>,
   ): Promise<Reply> {
     try {
-      const isReady = this.#state === 'available' && this.#client.status === 'ready';
-      // ioredis bounds a command by itself, but a cluster's redirections come on top.
-      if (isReady && this.#client instanceof Redis) {
-        this.#gather(this.#client.stream);
-        return await command(this.#client);
-      }
-      return await this.#sendWithinDeadline(command);
+      return await withinDeadline(OPERATION_DEADLINE_MILLISECONDS, (isExpired) =>
+        this.#isReady() ? this.#sendNow(command) : this.#sendOnceConnected(command, isExpired),
+      );
     } catch (error) {
       const Failure = isFull(error) ? StoreFullError : StoreUnavailableError;
       throw new Failure(operation, withoutArguments(error), outageReason(error));
@@ -75,29 +72,27 @@ export class RedisConnection {
     this.#client.disconnect();
   }
 
-  async #sendWithinDeadline<Reply>(
-    command: (client: RedisClient) => Promise<Reply>,
-  ): Promise<Reply> {
-    let timer: NodeJS.Timeout | undefined;
-    let expired = false;
-    const deadline = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        expired = true;
-        reject(new Error(NO_REPLY));
-      }, OPERATION_DEADLINE_MILLISECONDS);
-    });
-    const reply = this.#connected.promise.then(() => {
-      // A caller that was told "unavailable" must not find its command sent later.
-      if (expired) {
-        throw new Error('Too late.');
-      }
-      return command(this.#client);
-    });
-    try {
-      return await Promise.race([reply, deadline]);
-    } finally {
-      clearTimeout(timer);
+  #isReady(): boolean {
+    return this.#state === 'available' && this.#client.status === 'ready';
+  }
+
+  #sendNow<Reply>(command: (client: RedisClient) => Promise<Reply>): Promise<Reply> {
+    if (this.#client instanceof Redis) {
+      this.#gather(this.#client.stream);
     }
+    return command(this.#client);
+  }
+
+  async #sendOnceConnected<Reply>(
+    command: (client: RedisClient) => Promise<Reply>,
+    isExpired: () => boolean,
+  ): Promise<Reply> {
+    await this.#connected.promise;
+    // A command must not be sent after its caller received a timeout.
+    if (isExpired()) {
+      throw new Error(NO_REPLY);
+    }
+    return command(this.#client);
   }
 
   /** A server that answers is used only once it is known to keep what it is given. */

@@ -14,7 +14,7 @@ const advices: Readonly<Record<string, string>> = {
 
 export const NO_REPLY = 'No connection or no reply in time.';
 /** ioredis throws plain errors with texts of its own. */
-const timeout = /^(No connection or no reply in time|Command timed out|Socket timeout)/;
+const timeout = /^(No connection or no reply in time|Socket timeout)/;
 
 /** Error replies by which Redis refuses to write for lack of memory or disk; what it reads is current. */
 const fullReplies: ReadonlySet<string | undefined> = new Set(['OOM', 'MISCONF']);

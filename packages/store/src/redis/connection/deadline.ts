@@ -1,0 +1,36 @@
+import { NO_REPLY } from './redis-outage-reason.ts';
+
+/**
+ * Rejects an operation that gets no reply in time. Time in which this process did not run does not count: after a
+ * pause, the timer fires before Node reads the replies that have arrived, and a busy machine paused Redis too. So a
+ * timer that is late waits again for as long as it was late.
+ *
+ * @param run the operation; `isExpired` tells it whether its caller has received the rejection
+ */
+export function withinDeadline<Reply>(
+  milliseconds: number,
+  run: (isExpired: () => boolean) => Promise<Reply>,
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    let expired = false;
+    const due = performance.now() + milliseconds;
+    const expire = () => {
+      expired = true;
+      reject(new Error(NO_REPLY));
+    };
+    let timer = setTimeout(() => {
+      const lateness = Math.max(performance.now() - due, 0);
+      timer = setTimeout(expire, Math.min(lateness, milliseconds));
+    }, milliseconds);
+    run(() => expired).then(
+      (reply) => {
+        clearTimeout(timer);
+        resolve(reply);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}
