@@ -2,6 +2,7 @@ import type { Config } from 'jest';
 
 const config: Config = {
   testEnvironment: 'node',
+  cacheDirectory: 'node_modules/.cache/jest',
   testMatch: ['**/*.test.ts'],
   // Each of these suites has its own command in package.json.
   testPathIgnorePatterns: [

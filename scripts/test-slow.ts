@@ -3,13 +3,17 @@
  * random input and repeated kills.
  */
 import { spawnSync } from 'node:child_process';
+import { memoryFolder } from './memory-folder.ts';
 import { runSuite } from './run-suite.ts';
 import { installMissingServices } from './services.ts';
 
 const args = process.argv.slice(2);
 const services = ['redis-server', 'redis-cli', 'postgresql', 'sqlite3', 'python3', 'slowhttptest'];
 installMissingServices(services);
-const passed = runSuite({ folder: '', suffix: '.slow.test.ts' }, args, { SLOW_TESTS: '1' });
+const passed = runSuite({ folder: '', suffix: '.slow.test.ts' }, args, {
+  ...memoryFolder(),
+  SLOW_TESTS: '1',
+});
 // Fails if requests take more than twice as long while 500 slow clients are connected.
 const resistsSlowClients =
   args.length > 0 ||

@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
+import { memoryFolder } from './memory-folder.ts';
 import { installMissingServices, missingServices } from './services.ts';
 
 const jest = [
@@ -38,7 +39,8 @@ const passed =
 process.exitCode = passed ? 0 : 1;
 
 function run(...parameters: string[]): boolean {
-  return spawnSync(process.execPath, parameters, { stdio: 'inherit' }).status === 0;
+  const env = { ...process.env, ...memoryFolder() };
+  return spawnSync(process.execPath, parameters, { stdio: 'inherit', env }).status === 0;
 }
 
 /** The first line of a test file lists the programs it needs: `// requires: redis-server chromium`. */

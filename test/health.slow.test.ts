@@ -14,6 +14,7 @@ import {
   startApp,
   startPostgresServer,
   startRedisServer,
+  until,
 } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
@@ -57,14 +58,6 @@ async function metric(name: string) {
   return parseMetrics(text).get(name)?.samples[0]?.value;
 }
 
-async function untilReady(): Promise<void> {
-  const deadline = performance.now() + 15_000;
-  while ((await readiness()).status !== 200) {
-    expect(performance.now()).toBeLessThan(deadline);
-    await sleep(100);
-  }
-}
-
 describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => {
   it('RD-01 RD-02 reports that Redis is missing, from the start and later, and recovers by itself', async () => {
     const redis: RedisServer = await startRedisServer();
@@ -79,7 +72,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     // What is built on the store is missing as well.
     expect(new Set(Object.values(early.body.checks))).toEqual(new Set(['unavailable']));
     await redis.restart();
-    await untilReady();
+    await until(async () => (await readiness()).status === 200);
     expect(await metric('gatehouse_store_up')).toBe(1);
 
     await redis.kill();
@@ -89,14 +82,14 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     expect(await metric('gatehouse_store_up')).toBe(0);
     expect((await fetch(`${operationsUrl}/live`)).status).toBe(200);
     await redis.restart();
-    await untilReady();
+    await until(async () => (await readiness()).status === 200);
     await redis.stop();
   }, 60_000);
 
   it('shows that Redis refuses writes while it does, and logs it once', async () => {
     const redis = await startRedisServer();
     await start(name, { STORE_URL: redis.url });
-    await untilReady();
+    await until(async () => (await readiness()).status === 200);
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');
     const full = await readiness();
     expect([full.status, full.body.checks.store]).toEqual([503, 'full']);
@@ -105,7 +98,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     }
     expect((await readiness()).body.checks.store).toBe('full');
     await redis.command('CONFIG', 'SET', 'maxmemory', '0');
-    await untilReady();
+    await until(async () => (await readiness()).status === 200);
     expect(await metric('gatehouse_store_up')).toBe(1);
     while (!app?.output().includes('"store available"')) {
       await sleep(20);
@@ -119,7 +112,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
   it('warns of a Redis close to its maxmemory, and stays ready', async () => {
     const redis = await startRedisServer();
     await start(name, { STORE_URL: redis.url });
-    await untilReady();
+    await until(async () => (await readiness()).status === 200);
     const used = (await metric('gatehouse_store_used_bytes')) ?? 0;
     expect(await metric('gatehouse_store_maximum_bytes')).toBeUndefined();
     await redis.command('CONFIG', 'SET', 'maxmemory', String(Math.round(used / 0.88)));
@@ -166,7 +159,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
   it('reports a damaged SQLite store as missing', async () => {
     const path = join(directory, 'store.sqlite');
     await start(name, { STORE_URL: `sqlite:${path}` });
-    await untilReady();
+    await until(async () => (await readiness()).status === 200);
     for (const file of [path, `${path}-wal`, `${path}-shm`]) {
       writeFileSync(file, Buffer.alloc(64 * 1024, 'no database '), { flag: 'r+' });
     }
@@ -181,20 +174,20 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
 it('the device service reports that PostgreSQL is missing or silent, and recovers by itself', async () => {
   const postgres = await startPostgresServer();
   await start('device-service', { DATABASE_URL: postgres.url });
-  await untilReady();
+  await until(async () => (await readiness()).status === 200);
   expect(await metric('gatehouse_database_up')).toBe(1);
   await postgres.kill();
   const gone = await readiness();
   expect([gone.status, gone.body.checks.database]).toEqual([503, 'unavailable']);
   expect(await metric('gatehouse_database_up')).toBe(0);
   await postgres.restart();
-  await untilReady();
+  await until(async () => (await readiness()).status === 200);
   postgres.freeze();
   const started = performance.now();
   const silent = await readiness();
   expect([silent.status, silent.body.checks.database]).toEqual([503, 'unavailable']);
   expect(performance.now() - started).toBeLessThan(5000);
   postgres.thaw();
-  await untilReady();
+  await until(async () => (await readiness()).status === 200);
   await postgres.stop();
 }, 60_000);

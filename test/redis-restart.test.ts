@@ -9,6 +9,7 @@ import {
   createPageVisitor,
   type PageVisitor,
   startConstellation,
+  until,
 } from '@gatehouse/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type ContainerRedis, startContainerRedis } from './container-redis.ts';
@@ -24,17 +25,6 @@ function restrictedDefaultUser(aclFile: string): string {
     .split('\n')
     .filter((line) => /^user (gatehouse|health) /.test(line));
   return `user default on nopass resetchannels resetkeys -@all +ping\n${kept.join('\n')}\n`;
-}
-
-async function untilAvailable(store: Store): Promise<void> {
-  while (
-    await store.ping().then(
-      () => false,
-      () => true,
-    )
-  ) {
-    await sleep(20);
-  }
 }
 
 async function write(store: Store): Promise<void> {
@@ -75,7 +65,7 @@ describe('a restart of Redis', () => {
       await write(store);
       for (let restart = 0; restart < 2; restart += 1) {
         await redis.server.restart();
-        await untilAvailable(store);
+        await until(() => store.ping());
         expect(await contents(store)).toEqual(everything);
       }
     } finally {
@@ -91,7 +81,7 @@ describe('a restart of Redis', () => {
       await write(store);
       redis.makeSecrets();
       await redis.server.restart();
-      await untilAvailable(store);
+      await until(() => store.ping());
       expect(await contents(store)).toEqual(everything);
       // The apps go on with the password they have.
       expect(readFileSync(redis.aclFile, 'utf8')).toContain(passwords?.[0]);

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Constellation, parseMetrics, startConstellation } from '@gatehouse/testing';
+import { type Constellation, parseMetrics, startConstellation, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 const client = { clientId: 'client-1', secureKey: 'k3yForTheStoppedService' };
@@ -53,14 +52,6 @@ async function circuit() {
   return parseMetrics(text).get('gatehouse_upstream_circuit_open')?.samples[0]?.value;
 }
 
-async function until(isSo: () => Promise<boolean>, milliseconds: number): Promise<void> {
-  const deadline = performance.now() + milliseconds;
-  while (!(await isSo()) && performance.now() < deadline) {
-    await sleep(50);
-  }
-  expect(await isSo()).toBe(true);
-}
-
 it('the gateway notices a stopped device service within seconds, and recovers without a restart', async () => {
   expect((await list()).status).toBe(200);
   expect(await circuit()).toBe(0);
@@ -77,7 +68,7 @@ it('the gateway notices a stopped device service within seconds, and recovers wi
   expect(Math.max(...refused.map(({ took }) => took))).toBeLessThan(DEADLINE_MILLISECONDS / 5);
 
   signal('SIGCONT');
-  await until(async () => (await list()).status === 200, 10_000);
+  await until(async () => (await list()).status === 200);
   expect(await circuit()).toBe(0);
   const changes = (await system.output()).match(/upstream circuit \w+/g);
   expect(changes).toEqual(['upstream circuit open', 'upstream circuit closed']);

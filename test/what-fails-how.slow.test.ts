@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AppName, startApp } from '@gatehouse/testing';
+import { type AppName, startApp, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readDocument, tableRows } from './documents.ts';
 import { apps, type Platform, startPlatform } from './platform.ts';
@@ -150,18 +150,10 @@ it('the table has every failure that is tested, and no other', () => {
 });
 
 async function untilWhole(): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  for (;;) {
+  await until(async () => {
     const states = [await describeReply(askForToken()), await describeReply(withToken())];
-    const ready = await describeReadiness();
-    if (states.every((state) => state === 'works') && ready === 'none') {
-      return;
-    }
-    if (Date.now() > deadline) {
-      throw new Error(`Not whole again: ${[...states, ready].join(', ')}`);
-    }
-    await sleep(100);
-  }
+    expect([...states, await describeReadiness()]).toEqual(['works', 'works', 'none']);
+  });
 }
 
 describe.each(rows.filter(({ what }) => what in failures))('$what', ({ what, ...stated }) => {

@@ -12,6 +12,7 @@ import {
   createPageVisitor,
   startConstellation,
   storeEngines,
+  until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { accountLimit } from '../src/throttle/limits.ts';
@@ -19,16 +20,6 @@ import { alice, authorizationUrl, basic, bootstrap, requestToken, web } from './
 import { connectDevice, DEVICE_GRANT, pollDevice, startDevice, tv } from './page-fixtures.ts';
 
 const typedByMistake = 'hunter2-typed-as-the-username';
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) {
-      throw new Error('This did not become so in time.');
-    }
-    await sleep(20);
-  }
-}
 
 describe.each(storeEngines)('the audit of the authorization server on %s', (engine) => {
   let directory: string;

@@ -1,6 +1,5 @@
 // requires: redis-server
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   authorizeAsUser,
   type Constellation,
@@ -8,6 +7,7 @@ import {
   type RedisServer,
   startConstellation,
   startRedisServer,
+  until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
@@ -57,15 +57,10 @@ const codeOf = (landing: URL) => landing.searchParams.get('code') ?? '';
 const keys = async (pattern: string) =>
   redis.command('EVAL', `return #redis.call('KEYS', '${pattern}')`, '0');
 /** After a cut, the process needs a moment to connect again. */
-const untilServed = async (server: string) => {
-  for (let i = 0; i < 50; i += 1) {
-    const { status } = await requestToken(server, { grant_type: 'client_credentials' });
-    if (status === 200) {
-      return;
-    }
-    await sleep(50);
-  }
-};
+const untilServed = (server: string) =>
+  until(
+    async () => (await requestToken(server, { grant_type: 'client_credentials' })).status === 200,
+  );
 
 describe('a lost reply of Redis', () => {
   test('CR-11 to the claim of a code is 503 and not a replay, and revokes nothing', async () => {

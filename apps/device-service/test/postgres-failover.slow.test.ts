@@ -1,7 +1,6 @@
 // requires: postgresql
 /** The service keeps running while PostgreSQL restarts, fails over, stops answering or rejects writes. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type PostgresServer, parseMetrics, startPostgresServer } from '@gatehouse/testing';
+import { type PostgresServer, parseMetrics, startPostgresServer, until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { camera, createDeviceClient, type DeviceClient } from './device-client.ts';
 import { type GatewayDouble, startGatewayDouble } from './gateway-double.ts';
@@ -64,14 +63,6 @@ async function startService(databaseUrl: string): Promise<void> {
 function urlOf(servers: readonly { readonly port: number }[]): string {
   const hosts = servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
   return `postgres://postgres@${hosts}/gatehouse?target_session_attrs=read-write`;
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!(await isSo())) {
-    expect(performance.now()).toBeLessThan(deadline);
-    await sleep(50);
-  }
 }
 
 async function readiness() {

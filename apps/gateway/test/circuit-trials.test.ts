@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { PassThrough } from 'node:stream';
+import { until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createUpstream, type Upstream } from '../src/upstream/upstream.ts';
-import { until } from './until.ts';
 
 const TIMEOUTS = 5;
 const silence: RequestListener = (request) => request.resume();

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
+import { until } from '@gatehouse/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send, sendRaw } from './http-client.ts';
-import { until } from './until.ts';
 
 let booted: BootedGateway;
 let token: string;

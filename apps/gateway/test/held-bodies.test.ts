@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { HeldBodiesLimits } from '../src/authentication/held-bodies.ts';
 import {
@@ -9,7 +10,6 @@ import {
 } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 import { type SlowBody, sendSlowBody } from './slow-body.ts';
-import { until } from './until.ts';
 
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
+import { until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ConnectionPool } from '../src/upstream/http1/connection-pool.ts';
 import type { OutgoingRequest } from '../src/upstream/http1/outgoing-request.ts';
-import { until } from './until.ts';
 
 const KIBIBYTE = 1024;
 

@@ -1,6 +1,6 @@
 // requires: redis-server
 
-import { type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { type RedisServer, startRedisServer, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send } from './http-client.ts';
@@ -103,23 +103,10 @@ describe('a store that becomes unavailable', () => {
       } else {
         own.thaw();
       }
-      await untilServed(booted);
+      await until(async () => (await attempt(booted)) === 200);
     },
   );
 });
-
-/** The gateway recovers within two seconds after the store returns. The test allows more. */
-async function untilServed(booted: BootedGateway): Promise<void> {
-  const deadline = Date.now() + 4000;
-  for (;;) {
-    const status = await attempt(booted).catch(() => 0);
-    if (status === 200) {
-      return;
-    }
-    expect(Date.now()).toBeLessThan(deadline);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 async function attempt(booted: BootedGateway): Promise<number> {
   await booted.saveClient({}, booted.secureKey);

@@ -1,6 +1,8 @@
 // requires: redis-server
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createStore, StoreUnavailableError } from '@gatehouse/store';
+import { until } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
 import { severityOf } from '../src/audit/audit-event.ts';
 import { createAuditTrail } from '../src/audit/audit-trail.ts';
@@ -21,16 +23,6 @@ const refused = (clientId: string, endpoint: string): AuditEvent => ({
   endpoint,
 });
 const DAY = 24 * 60 * 60 * 1000;
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) {
-      throw new Error('This did not become so in time.');
-    }
-    await sleep(20);
-  }
-}
 
 describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl }) => {
   test('SL-09 stores each event once, with time, parties, address, request and outcome', async () => {

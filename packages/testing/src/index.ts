@@ -12,24 +12,19 @@ export { type FaultProxy, startFaultProxy } from './network/fault-proxy.ts';
 export { freePort } from './network/free-port.ts';
 export { type Backend, type LoadBalancer, startLoadBalancer } from './network/load-balancer.ts';
 export { createLocalTlsFetch, type LocalTlsOptions, openLocalTls } from './network/local-tls.ts';
+export { type ClusterTopology, startClusterTopology } from './stores/cluster-topology.ts';
 export {
   type PostgresServer,
   type PostgresServerOptions,
   startPostgresServer,
 } from './stores/postgres-server.ts';
+export type { RedisNode, TopologySecurity } from './stores/redis-node.ts';
 export {
   type RedisServer,
   type RedisServerOptions,
   startRedisServer,
 } from './stores/redis-server.ts';
-export {
-  type ClusterTopology,
-  type RedisNode,
-  type SentinelTopology,
-  startClusterTopology,
-  startSentinelTopology,
-  type TopologySecurity,
-} from './stores/redis-topologies.ts';
+export { type SentinelTopology, startSentinelTopology } from './stores/sentinel-topology.ts';
 export {
   type StoreEngine,
   type StoreEngineName,
@@ -37,6 +32,7 @@ export {
   storeEngines,
 } from './stores/store-engine.ts';
 export { listStoredKeys, type StoredKey } from './stores/stored-keys.ts';
+export { until } from './until.ts';
 export {
   authorizeAsUser,
   createPageVisitor,

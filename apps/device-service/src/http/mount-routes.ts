@@ -1,5 +1,5 @@
 /**
- * Owns HTTP: who calls, what a request contains, and how a reply is written.
+ * The HTTP interface: it authenticates requests, parses them, and writes replies.
  *
  *   reply-headers ─▶ authenticate (internal-token, cached) ─▶ mount-routes: scope ─▶ …-handlers ─▶ envelope
  *                                                        any failure ─▶ reply-failures ─▶ envelope

@@ -91,7 +91,7 @@ function replaceableKeys(
   }
   const command = `chmod go-w ${quotePath(directory)}`;
   const isOwner = folder.uid === reader.user || reader.user === 0;
-  const advice = `Whoever changes it can replace the keys. Use a folder of its own, or run: ${isOwner ? '' : 'sudo '}${command}`;
+  const advice = `Users who can write to it can replace the keys. Use a folder for Gatehouse only, or run: ${isOwner ? '' : 'sudo '}${command}`;
   return {
     name: 'DATA_DIR',
     message: `names a folder that ${exposure} (mode ${modeOf(folder)}). ${advice}`,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A person who signs in. */
+/** An account that a person signs in with. */
 export interface User {
   /** The `sub` of tokens: random, and independent of the username. */
   readonly userId: string;

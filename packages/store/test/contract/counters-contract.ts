@@ -19,13 +19,13 @@ export function describeCountersContract({ store, freshKey }: ContractSubject): 
 
     test('the window starts with the first increment and does not slide', async () => {
       const key = freshKey();
-      const first = await store().increment(key, 1);
+      const first = await store().increment(key, 2);
       await sleep(300);
-      const second = await store().increment(key, 1);
+      const second = await store().increment(key, 2);
       expect(Math.abs(second.resetsAt - first.resetsAt)).toBeLessThan(TOLERANCE_MILLISECONDS);
-      await sleep(900);
+      await sleep(1900);
       expect(await store().counter(key)).toBeUndefined();
-      expect((await store().increment(key, 1)).count).toBe(1);
+      expect((await store().increment(key, 2)).count).toBe(1);
     });
 
     test('RL-06 concurrent increments are all counted, and each sees its own count', async () => {

@@ -1,12 +1,11 @@
 // requires: redis-server
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { type RedisServer, startRedisServer, until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
 
 /** The port promises 500 ms. Far more would be a wait without a deadline, also on a loaded machine. */
 const ANSWER_MILLISECONDS = 2000;
-const DEADLINE_MILLISECONDS = 20_000;
 
 /** Replicas need not wait for others that might come, too. */
 const atOnce = ['--repl-diskless-sync-delay', '0'];
@@ -181,19 +180,4 @@ async function inStep(count: number, server = master): Promise<void> {
     const report = await server.command('INFO', 'replication');
     expect(report.match(/state=online,offset=[1-9]\d*,lag=[01]\b/g)).toHaveLength(count);
   });
-}
-
-async function until(attempt: () => Promise<unknown>): Promise<void> {
-  const deadline = performance.now() + DEADLINE_MILLISECONDS;
-  for (;;) {
-    try {
-      await attempt();
-      return;
-    } catch (error) {
-      if (performance.now() > deadline) {
-        throw error;
-      }
-      await sleep(50);
-    }
-  }
 }

@@ -1,6 +1,6 @@
 // requires: redis-server
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { type RedisServer, startRedisServer, until } from '@gatehouse/testing';
 import { afterEach, expect, test } from '@jest/globals';
 import { createStore, type Store } from '../../src/index.ts';
 
@@ -43,7 +43,7 @@ async function expectNothingTwice(server: RedisServer, subject: Store): Promise<
     acknowledged.push(number);
   };
   for (let round = 0; round < 15; round += 1) {
-    await untilAvailable(subject);
+    await until(() => subject.ping());
     const attempts: Promise<unknown>[] = [];
     let isCut = false;
     const cut = server.command('CLIENT', 'KILL', 'TYPE', 'normal').then(() => {
@@ -55,7 +55,7 @@ async function expectNothingTwice(server: RedisServer, subject: Store): Promise<
     }
     await Promise.allSettled([cut, ...attempts]);
   }
-  await untilAvailable(subject);
+  await until(() => subject.ping());
   const counts: number[] = [];
   for (let number = 1; number <= sent; number += 1) {
     counts[number] = (await subject.counter(`once:${number}`))?.count ?? 0;
@@ -63,19 +63,4 @@ async function expectNothingTwice(server: RedisServer, subject: Store): Promise<
   expect(acknowledged.length).toBeLessThan(sent);
   expect(counts.filter((count) => count > 1)).toEqual([]);
   expect(acknowledged.filter((number) => counts[number] !== 1)).toEqual([]);
-}
-
-async function untilAvailable(subject: Store): Promise<void> {
-  const deadline = Date.now() + 2000;
-  for (;;) {
-    const available = await subject.ping().then(
-      () => true,
-      () => false,
-    );
-    if (available) {
-      return;
-    }
-    expect(Date.now()).toBeLessThan(deadline);
-    await sleep(10);
-  }
 }

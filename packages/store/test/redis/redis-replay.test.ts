@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { type RedisServer, startRedisServer, until } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createStore, NEVER_EXPIRES, type Store, StoreUnavailableError } from '../../src/index.ts';
 import { redisAccessRule } from '../../src/redis/redis-access.ts';
@@ -49,17 +49,6 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-async function untilAvailable(): Promise<void> {
-  while (
-    await store.ping().then(
-      () => false,
-      () => true,
-    )
-  ) {
-    await sleep(20);
-  }
-}
-
 /** Everything the store may do to a key, so that each kind of write is in the file. */
 const writes: readonly string[] = [
   ...['set', 'del', 'unlink', 'incrby', 'decr', 'pexpireat', 'persist'],
@@ -91,7 +80,7 @@ describe('a Redis that would drop writes when it loads its append-only file', ()
     await start({ default: 'off' });
     await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailableError);
     await redis.command('ACL', 'SETUSER', 'default', '~*', '+@all');
-    await untilAvailable();
+    await until(() => store.ping());
     expect(changes.at(-1)).toEqual(['available', undefined]);
     expect(warnings).toEqual([]);
   });
@@ -126,7 +115,7 @@ describe('a Redis that loses nothing', () => {
       }
       await store.increment('short', 600);
       await redis.restart();
-      await untilAvailable();
+      await until(() => store.ping());
       const counter = await store.counter('counter');
       expect(counter).toMatchObject({ count: 2 });
       expect((counter?.resetsAt ?? 0) - Date.now()).toBeGreaterThan(500_000);
@@ -152,6 +141,6 @@ test('a Redis that refuses to answer is used, with one warning that says what to
   await start({ default: 'off', store: mute });
   await store.ping();
   await redis.restart();
-  await untilAvailable();
+  await until(() => store.ping());
   expect(warnings).toEqual([expect.stringContaining('+acl|dryrun')]);
 });

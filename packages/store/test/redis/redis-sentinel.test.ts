@@ -1,6 +1,6 @@
 // requires: redis-server
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { type RedisServer, startRedisServer, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
 
@@ -79,13 +79,3 @@ const works = () =>
     () => true,
     () => false,
   );
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + ELECTION_DEADLINE_MILLISECONDS;
-  while (!(await condition())) {
-    if (Date.now() > deadline) {
-      throw new Error('The servers did not get ready.');
-    }
-    await sleep(50);
-  }
-}

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createStore, type StoreState, StoreUnavailableError } from '../../src/index.ts';
 import { describeStoreContract } from '../contract/store-contract.ts';
@@ -170,13 +171,6 @@ describe('a SQLite store', () => {
     await store.close();
   });
 });
-
-/** The test's own limit ends it. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) {
-    await sleep(20);
-  }
-}
 
 /** Another process that has taken the write lock and keeps it. */
 async function holdLock(path: string): Promise<ChildProcess> {

@@ -1,0 +1,17 @@
+import { existsSync, statfsSync } from 'node:fs';
+
+const FOLDER = '/dev/shm';
+/** Many containers have 64 MiB there. */
+const REQUIRED_BYTES = 2 * 1024 ** 3;
+
+/**
+ * Keeps the temporary files of tests in memory. While a slow disk is busy, Redis, SQLite and PostgreSQL
+ * stand still for seconds, and tests fail for no reason of their own.
+ */
+export function memoryFolder(): Readonly<Record<string, string>> {
+  if (!existsSync(FOLDER)) {
+    return {};
+  }
+  const { bavail, bsize } = statfsSync(FOLDER);
+  return bavail * bsize < REQUIRED_BYTES ? {} : { TMPDIR: FOLDER };
+}
