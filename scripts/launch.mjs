@@ -31,7 +31,11 @@ function isNewEnough(version) {
 }
 
 async function ensureInstalled() {
-  if (process.env.NODE_ENV === 'production' || isInstalled()) {
+  if (process.env.NODE_ENV === 'production') {
+    assertInstalledForProduction();
+    return;
+  }
+  if (isInstalled()) {
     return;
   }
   console.error('Installing dependencies (once) …');
@@ -54,11 +58,31 @@ async function ensureInstalled() {
   const [status] = await once(install, 'close').catch(() => [1]);
   clearInterval(progress);
   if (status !== 0) {
-    console.error(
+    exit(
       'Cannot install the dependencies: npm ci failed. Correct the errors above, then try again.',
     );
-    process.exit(1);
   }
+}
+
+/** In production, a start changes no files, so an operator installs first. */
+function assertInstalledForProduction() {
+  if (!existsSync(join(nodeModules, '.package-lock.json'))) {
+    exit(
+      'Cannot start: the dependencies are not installed, and with NODE_ENV=production a start does not install them. ' +
+        'Run: npm ci --omit=dev',
+    );
+  }
+  if (needsPinnedNode && !existsSync(pinnedNode)) {
+    exit(
+      `Cannot start: Node ${process.versions.node} is too old. Use Node ${MINIMUM_NODE.join('.')} or later, ` +
+        'or install the pinned one. Run: npm ci --omit=dev',
+    );
+  }
+}
+
+function exit(reason) {
+  console.error(reason);
+  process.exit(1);
 }
 
 /** Compares what npm installed with package-lock.json. Binaries for other platforms are optional, so they may be missing. */

@@ -1,10 +1,14 @@
 import type { Demo } from '@gatehouse/identity';
 
 export interface StartMessageInput {
+  /** The first line. By default, that Gatehouse is running. */
+  readonly heading?: string;
   readonly authorizationServerUrl: string;
   readonly gatewayUrl: string;
   /** The address of the device service, or a description. */
   readonly deviceService: string;
+  /** The address of the demo application, or a description. Only with a demo. */
+  readonly demoApplication?: string;
   readonly demo: Demo | undefined;
   /** How to stop, and which data remains. */
   readonly closing: string;
@@ -12,27 +16,27 @@ export interface StartMessageInput {
 
 /** The addresses and, with the demo, commands to paste. */
 export function startMessage(input: StartMessageInput): string {
+  const { demo, demoApplication, heading = 'Gatehouse is running.' } = input;
+  const ofDemo = demo && (demoApplication ?? addressOf(demo));
   const addresses = `
-Gatehouse is running.
+${heading}
 
   Authorization server  ${input.authorizationServerUrl}
   Gateway               ${input.gatewayUrl}
   Device service        ${input.deviceService}
-`;
-  const commands = input.demo === undefined ? '' : demoCommands(input, input.demo);
+${ofDemo === undefined ? '' : `  Demo application      ${ofDemo}\n`}`;
+  const commands = demo === undefined ? '' : demoCommands(input, demo);
   return `${addresses}${commands}\n${input.closing}\n`;
+}
+
+function addressOf({ redirectUri }: Demo): string {
+  return new URL(redirectUri).origin;
 }
 
 function demoCommands(input: StartMessageInput, demo: Demo): string {
   const { clientId, secureKey } = demo;
   const token = `curl -s -u ${clientId}:${secureKey} -d grant_type=client_credentials ${input.authorizationServerUrl}/token`;
   const query = 'pageIndex=0&pageSize=20';
-  const signIn = new URLSearchParams({
-    response_type: 'code',
-    client_id: clientId,
-    redirect_uri: demo.redirectUri,
-    state: 'demo',
-  });
   return `
 1. Get an access token for a machine (client_credentials):
 
@@ -46,8 +50,8 @@ curl -s ${input.gatewayUrl}/api/device -w '\\n' -H "Authorization: Bearer $(${to
 
 TIMESTAMP=$(date +%s)000; curl -s '${input.gatewayUrl}/api/device?${query}' -w '\\n' -H 'X-Client-Id: ${clientId}' -H "X-Timestamp: $TIMESTAMP" -H "X-Sign: $(printf %s "${query}\${TIMESTAMP}${secureKey}" | openssl dgst -sha256 -r | cut -d ' ' -f 1)"
 
-4. Open this address in a browser, and sign in as ${demo.username} with the password ${demo.password}:
+4. Open this address in a browser, press "Sign in", and sign in as ${demo.username} with the password ${demo.password}:
 
-${input.authorizationServerUrl}/authorize?${signIn}
+${addressOf(demo)}
 `;
 }

@@ -1,5 +1,6 @@
 /**
  * `npm start`: runs the three apps on embedded stores, and the demo application, until Ctrl-C.
+ * `npm start -- --show` prints the addresses and commands again, and starts nothing.
  *
  * The apps are in this process group, so Ctrl-C reaches them directly. If this process ends in another
  * way, their IPC channels close and they stop. It never sends them signals.
@@ -7,9 +8,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { findMisspelledVariables, isLoopbackUrl } from '@gatehouse/configuration';
-import { type RunningServer, serve } from '@gatehouse/http-server';
-import { type Demo, readOrCreateDemo } from '@gatehouse/identity';
+import {
+  describeStartFailure,
+  findMisspelledVariables,
+  isLoopbackUrl,
+} from '@gatehouse/configuration';
+import { explainPortInUse, type RunningServer, serve } from '@gatehouse/http-server';
+import { type Demo, readDemoIfPresent, readOrCreateDemo } from '@gatehouse/identity';
 import { createApp as createDemoApplication } from '../apps/demo-application/src/app.ts';
 import { startMessage } from './start-message.ts';
 
@@ -17,6 +22,9 @@ const root = join(import.meta.dirname, '..');
 const apps = ['authorization-server', 'gateway', 'device-service'] as const;
 
 const settings = readSettings();
+if (process.argv.length > 2) {
+  showAgain(process.argv.slice(2));
+}
 const demo = prepareDemo();
 let isRunning = false;
 let stopping = false;
@@ -45,12 +53,13 @@ if (started.every(Boolean)) {
   isRunning = true;
   demoApplication = demo === undefined ? undefined : await startDemoApplication(demo);
   const data = demo === undefined ? '' : ` The data remains in ${settings.dataDirectory}.`;
+  const demoState = demoApplication === undefined ? { demoApplication: 'not running' } : {};
   console.log(
     startMessage({
       ...settings,
-      deviceService: `${settings.deviceServiceUrl} (behind the gateway)`,
+      ...demoState,
       demo,
-      closing: `Press Ctrl-C to stop.${data}`,
+      closing: `Press Ctrl-C to stop.${data} To print this again: npm start -- --show`,
     }),
   );
 } else {
@@ -62,6 +71,7 @@ function readSettings() {
   const port = (name: string, fallback: number) => Number(process.env[name] || fallback);
   const url = (name: string, portNumber: number) =>
     process.env[name] || `http://localhost:${portNumber}`;
+  const deviceServiceUrl = url('DEVICE_SERVICE_URL', port('DEVICE_SERVICE_PORT', 8850));
   return {
     embedded: !process.env.STORE_URL && !process.env.STORE_URL_FILE && !process.env.BOOTSTRAP_FILE,
     dataDirectory: process.env.DATA_DIR || './data',
@@ -70,9 +80,28 @@ function readSettings() {
       port('AUTHORIZATION_SERVER_PORT', 9000),
     ),
     gatewayUrl: url('GATEWAY_URL', port('GATEWAY_PORT', 8844)),
-    deviceServiceUrl: url('DEVICE_SERVICE_URL', port('DEVICE_SERVICE_PORT', 8850)),
+    deviceServiceUrl,
+    deviceService: `${deviceServiceUrl} (behind the gateway)`,
     redirectUri: `http://localhost:${port('DEMO_APPLICATION_PORT', 9010)}/callback`,
   };
+}
+
+/** Prints the message of the last start, also in a second terminal while Gatehouse runs. */
+function showAgain(parameters: readonly string[]): never {
+  if (parameters.join(' ') !== '--show') {
+    console.error(`Unknown option: ${parameters.join(' ')}. Usage: npm start [-- --show]`);
+    process.exit(2);
+  }
+  const { embedded, dataDirectory } = settings;
+  const demo = embedded ? readDemoIfPresent(dataDirectory) : undefined;
+  if (embedded && demo === undefined) {
+    console.error(`There is no demo in ${dataDirectory}. Run npm start first.`);
+    process.exit(1);
+  }
+  const heading = 'npm start runs Gatehouse at these addresses:';
+  const closing = demo === undefined ? '' : `The data is in ${dataDirectory}.`;
+  console.log(startMessage({ ...settings, heading, demo, closing }));
+  process.exit(0);
 }
 
 /** With an invalid setting there is no demo. The apps report the setting. */
@@ -117,14 +146,17 @@ async function becomesReady(child: ChildProcess): Promise<boolean> {
 
 /** Gatehouse also works without the demo application, so a port in use is not an error. */
 async function startDemoApplication(values: Demo): Promise<RunningServer | undefined> {
-  const listener = createDemoApplication({ ...settings, ...values });
+  const listener = createDemoApplication({
+    ...settings,
+    ...values,
+    issuer: settings.authorizationServerUrl,
+  });
   const port = Number(new URL(values.redirectUri).port);
   try {
-    return await serve(listener, { host: '127.0.0.1', port });
-  } catch {
-    console.error(
-      `The demo application is not running, because port ${port} is in use. Set DEMO_APPLICATION_PORT.`,
-    );
+    const demoServer = serve(listener, { host: '127.0.0.1', port });
+    return await demoServer.catch(explainPortInUse('DEMO_APPLICATION_PORT'));
+  } catch (error) {
+    console.error(describeStartFailure('demo-application', error));
     return undefined;
   }
 }

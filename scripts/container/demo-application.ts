@@ -4,13 +4,15 @@ import { readDemoIfPresent } from '@gatehouse/identity';
 import { createApp } from '../../apps/demo-application/src/app.ts';
 import { proxied } from './demo-device.ts';
 
+const issuer = process.env.AUTHORIZATION_SERVER_URL ?? '';
+
 await runProcess(
   async () => {
     const demo = readDemoIfPresent('/data');
     if (demo === undefined) {
       throw new Error('the demo does not exist. Create it first: docker compose run --rm demo');
     }
-    return serve(createApp({ ...proxied, ...demo }), { host: '0.0.0.0', port: 9010 });
+    return serve(createApp({ ...proxied, ...demo, issuer }), { host: '0.0.0.0', port: 9010 });
   },
   (error) =>
     `The demo application did not start: ${error instanceof Error ? error.message : String(error)}`,

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chromium } from 'playwright-core';
 import { type Container, createTier, docker, serviceOf, type Tier } from './tier.ts';
 
 const START_LIMIT_MILLISECONDS = 20_000;
@@ -93,22 +93,21 @@ describe('the demo', () => {
     expect(JSON.parse(paste(command))).toMatchObject(reply);
   });
 
-  it('prints the address of a browser sign-in that ends with the devices of the user', async () => {
+  it('prints the address of the demo application, whose sign-in ends with the devices of the user', async () => {
     await tier.compose('up', '--detach', '--no-build', '--wait', 'demo-application');
     const [, username = '', password = ''] =
       /as (\w+) with the password (\w+):/.exec(message) ?? [];
-    const browser = await chromium.launch({
-      executablePath: '/usr/bin/chromium',
-      args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-    });
+    const browser = await launchBrowser();
     try {
       const page = await browser.newPage();
-      await page.goto(/http\S+\/authorize\?\S+/.exec(message)?.[0] ?? '');
+      await page.goto(/:\n\n(http\S+)\n/.exec(message)?.[1] ?? '');
+      await page.getByRole('link', { name: 'Sign in' }).click();
       await page.getByLabel('Username').fill(username);
       await page.getByLabel('Password').fill(password);
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByRole('button', { name: 'Allow' }).click();
       await page.getByRole('button', { name: 'Redeem it' }).click();
+      await page.getByText('You are signed in.').waitFor();
       expect(await page.locator('pre').textContent()).toContain('demo-device-1');
     } finally {
       await browser.close();

@@ -32,10 +32,10 @@ import { refuseCrossSite } from './http/refuse-cross-site.ts';
 import { withSealedCookies } from './http/sealed-cookies.ts';
 import type { ThrottledLimit } from './metrics/authorization-server-metrics.ts';
 import { openProvider } from './open-provider.ts';
-import { serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
+import { serveIcon, serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
 import { createCsrfTokens } from './pages/csrf-token.ts';
 import { handlePageError, sendErrorPage } from './pages/error-page.ts';
-import { STYLESHEET_PATH } from './pages/layout.ts';
+import { ICON_PATH, STYLESHEET_PATH } from './pages/layout.ts';
 import {
   fromPlatform,
   PLATFORM_TOKEN_PATH,
@@ -162,6 +162,7 @@ function addPages(
   app.use(pageHeaders);
   app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
   app.get(SIGN_IN_LINK_SCRIPT_PATH, operation('script'), serveSignInLinkScript);
+  app.get(ICON_PATH, operation('icon'), serveIcon);
   app.use(noStore, withSealedCookies);
   const rejectForeignForm = refuseCrossSite((request, response) =>
     sendErrorPage(request, response, 403, 'formRefused'),

@@ -48,6 +48,7 @@ async function start(): Promise<RunningApp> {
       isTrustedProxy: createAddressMatcher(configuration.trustedProxies),
     }),
     configuration,
+    portVariable: 'AUTHORIZATION_SERVER_PORT',
     logger,
     metrics: registry,
     checks: { store: checkStore, application: application.ready },

@@ -93,6 +93,7 @@ describe('every page', () => {
         name,
         name === 'welcome' ? ['<script src="/assets/sign-in-link.js" defer>'] : [],
       ]);
+      expect([name, body]).toEqual([name, expect.stringContaining('href="/assets/favicon.svg"')]);
       expect([name, status < 500]).toEqual([name, true]);
     }
   });
@@ -336,6 +337,14 @@ describe('the addresses', () => {
       }
     }
     expect((await fetch(`${issuer}/`)).status).toBe(200);
+  });
+
+  test('serve their icon to any browser, for caching', async () => {
+    const { status, headers } = await fetch(`${issuer}/assets/favicon.svg`);
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('image/svg+xml');
+    expect(headers.get('cache-control')).toBe('public, max-age=3600');
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
   });
 
   test('serve the script of the sign-in link from the same origin', async () => {

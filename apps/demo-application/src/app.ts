@@ -1,56 +1,124 @@
 /**
- * A minimal third-party application. It receives the redirect of the browser sign-in, redeems the code and
- * lists the devices of the user through the gateway.
+ * A minimal third-party application. Its home page starts the browser sign-in. It receives the redirect, redeems the
+ * code, and lists the devices of the user through the gateway.
  *
- * It is a demonstration on loopback. A real application also needs PKCE, sessions, and a `state` per browser.
+ * It is a demonstration on loopback. A real application also needs PKCE and a `state` per browser.
  */
-import type { RequestListener } from 'node:http';
-import { renderPage } from './page.ts';
-import { redeemAndList, type SignInSettings } from './redeem-and-list.ts';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import { createBrowserSessions } from './browser-sessions.ts';
+import { listDevices } from './list-devices.ts';
+import { type PageContent, renderPage } from './page.ts';
+import { type RedemptionSettings, redeemCode } from './redeem-code.ts';
+import { RejectedError } from './rejected-error.ts';
+
+export interface DemoApplicationSettings extends RedemptionSettings {
+  readonly gatewayUrl: string;
+  /** The authorization server's address for browsers. */
+  readonly issuer: string;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
 
 const MAXIMUM_FORM_BYTES = 4096;
 
-export function createApp(settings: SignInSettings): RequestListener {
+export function createApp(settings: DemoApplicationSettings): RequestListener {
+  const answer = createAnswer(settings);
   return (request, response) => {
-    void answer(request.method ?? '', request.url ?? '', () => readForm(request), settings).then(
-      (page) => {
-        response.writeHead(page.status, {
-          'Content-Type': 'text/html; charset=utf-8',
-          'Cache-Control': 'no-store',
-          'Referrer-Policy': 'no-referrer',
-          'Content-Security-Policy':
-            "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'",
-        });
-        response.end(page.body);
-      },
-      () => response.writeHead(500).end('The demo application failed.'),
-    );
+    void answer(request).then(({ status, headers, body }) => {
+      response.writeHead(status, {
+        'Content-Type': 'text/html; charset=utf-8',
+        'Cache-Control': 'no-store',
+        'Referrer-Policy': 'no-referrer',
+        'Content-Security-Policy':
+          "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; frame-ancestors 'none'",
+        ...headers,
+      });
+      response.end(body);
+    });
   };
 }
 
-async function answer(
-  method: string,
-  target: string,
-  form: () => Promise<URLSearchParams>,
-  settings: SignInSettings,
-): Promise<{ status: number; body: string }> {
-  const url = new URL(target, settings.redirectUri);
-  const isCallback = url.pathname === new URL(settings.redirectUri).pathname;
-  if (method === 'GET' && isCallback) {
-    const error = url.searchParams.get('error');
-    return error === null
-      ? page(200, { code: url.searchParams.get('code') ?? '' })
-      : page(200, { failure: `${error}: ${url.searchParams.get('error_description') ?? ''}` });
+function createAnswer(settings: DemoApplicationSettings) {
+  const callback = new URL(settings.redirectUri);
+  const sessions = createBrowserSessions();
+  const signInAddress = signInAddressOf(settings);
+
+  function page(status: number, content: Omit<PageContent, 'signInAddress'>): Reply {
+    return { status, body: renderPage({ signInAddress, ...content }) };
   }
-  if (method === 'POST' && isCallback) {
-    const code = (await form()).get('code') ?? '';
-    return page(200, { result: await redeemAndList(code, settings) });
+
+  async function home(request: IncomingMessage): Promise<Reply> {
+    const session = sessions.find(request.headers.cookie);
+    return session === undefined
+      ? page(200, {})
+      : page(200, { devices: await listDevices(session.accessToken, settings.gatewayUrl) });
   }
-  return page(404, { failure: 'This page does not exist.' });
+
+  function receiveCode(request: IncomingMessage, parameters: URLSearchParams): Reply {
+    const error = parameters.get('error');
+    const code = parameters.get('code');
+    if (error !== null) {
+      const failure = `The sign-in failed: ${error}: ${parameters.get('error_description') ?? ''}`;
+      return page(200, { failure });
+    }
+    if (code === null || code === '') {
+      return page(400, { failure: 'There is no authorization code in this address.' });
+    }
+    return code === sessions.find(request.headers.cookie)?.code ? toHome() : page(200, { code });
+  }
+
+  async function redeem(request: IncomingMessage): Promise<Reply> {
+    const code = (await readForm(request)).get('code') ?? '';
+    // A second redemption would revoke the access token (RFC 6749 §4.1.2).
+    if (code === sessions.find(request.headers.cookie)?.code) {
+      return toHome();
+    }
+    const accessToken = await redeemCode(code, settings);
+    return toHome({ 'Set-Cookie': sessions.start({ code, accessToken }) });
+  }
+
+  async function route(request: IncomingMessage): Promise<Reply> {
+    const { pathname, searchParams } = new URL(request.url ?? '', callback);
+    const route = `${request.method} ${pathname}`;
+    if (route === 'GET /') {
+      return home(request);
+    }
+    if (route === `GET ${callback.pathname}`) {
+      return receiveCode(request, searchParams);
+    }
+    return route === `POST ${callback.pathname}`
+      ? redeem(request)
+      : page(404, { failure: 'This page does not exist.' });
+  }
+
+  return async (request: IncomingMessage): Promise<Reply> => {
+    try {
+      return await route(request);
+    } catch (error) {
+      return error instanceof RejectedError
+        ? page(400, { failure: error.message })
+        : page(502, { failure: 'Gatehouse does not reply. Check that it is running.' });
+    }
+  };
 }
 
-function page(status: number, content: Parameters<typeof renderPage>[0]) {
-  return { status, body: renderPage(content) };
+/** A reload of the page behind this redirect repeats nothing. */
+function toHome(headers: Readonly<Record<string, string>> = {}): Reply {
+  return { status: 303, headers: { Location: '/', ...headers } };
+}
+
+function signInAddressOf({ issuer, clientId, redirectUri }: DemoApplicationSettings): string {
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    state: 'demo',
+  });
+  return `${issuer}/authorize?${query}`;
 }
 
 async function readForm(request: AsyncIterable<Buffer>): Promise<URLSearchParams> {

@@ -58,6 +58,7 @@ export async function startDeviceService(
   return serveApp({
     listener: app,
     configuration,
+    portVariable: 'DEVICE_SERVICE_PORT',
     logger,
     metrics: registry,
     checks: { database: database.ping, 'database-writes': database.assertWritable },

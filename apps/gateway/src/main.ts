@@ -43,6 +43,7 @@ async function start(): Promise<RunningApp> {
   return serveApp({
     listener: gateway.listener,
     configuration,
+    portVariable: 'GATEWAY_PORT',
     logger,
     metrics: registry,
     listen: { answersContinue: true, readsAnnouncedBodiesOnly: true, upgrades: gateway.upgrades },

@@ -42,6 +42,7 @@ export {
 export { createRequestMetrics, type RequestObserver } from './requests/request-metrics.ts';
 export { sendContinue } from './server/continue.ts';
 export { lingerBeforeClose } from './server/linger-before-close.ts';
+export { explainPortInUse } from './server/port-in-use.ts';
 export {
   type ListenOptions,
   type RunningServer,

@@ -122,9 +122,12 @@ describe('the identity settings', () => {
 });
 
 describe('the demo', () => {
-  test('has random secrets in a file with mode 0600, which every start reuses', () => {
+  test('has random secrets in a file with mode 0600, which every start reuses with its own port', () => {
     const demo = readOrCreateDemo(directory);
-    expect(readOrCreateDemo(directory, 'http://localhost:1/other')).toEqual(demo);
+    expect(readOrCreateDemo(directory)).toEqual(demo);
+    const moved = { ...demo, redirectUri: 'http://localhost:1/other' };
+    expect(readOrCreateDemo(directory, moved.redirectUri)).toEqual(moved);
+    expect(readOrCreateDemo(directory)).toEqual(moved);
     expect(statSync(join(directory, 'demo.json')).mode & 0o777).toBe(0o600);
     expect(demo).toMatchObject({
       clientId: 'demo',

@@ -11,6 +11,7 @@ export const operationNames = [
   'userinfo',
   'stylesheet',
   'script',
+  'icon',
   'welcome',
   'authorize',
   'authorize-resume',

@@ -13,6 +13,8 @@ export const serveSignInLinkScript: RequestHandler = serve(
   'text/javascript; charset=utf-8',
 );
 
+export const serveIcon: RequestHandler = serve(readAsset('favicon.svg'), 'image/svg+xml');
+
 function readAsset(name: string): string {
   return readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8');
 }

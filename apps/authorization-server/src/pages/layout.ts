@@ -1,6 +1,7 @@
 import { type Html, html } from './html.ts';
 
 export const STYLESHEET_PATH = '/assets/pages.css';
+export const ICON_PATH = '/assets/favicon.svg';
 export const PRODUCT_NAME = 'Gatehouse';
 
 export interface Page {
@@ -23,6 +24,7 @@ export function renderPage(page: Page): string {
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${page.title} · ${PRODUCT_NAME}</title>
+<link rel="icon" type="image/svg+xml" href="${ICON_PATH}">
 <link rel="stylesheet" href="${STYLESHEET_PATH}">
 ${page.script === undefined ? undefined : html`<script src="${page.script}" defer></script>`}
 </head>

@@ -1,6 +1,6 @@
 import pino from 'pino';
-import pretty from 'pino-pretty';
 import { serializeError } from './serialize-error.ts';
+import { terminalStream } from './terminal-stream.ts';
 
 export type Logger = pino.Logger;
 
@@ -41,7 +41,7 @@ export function createLogger(options: LoggerOptions): Logger {
 
 function standardOutput({ pretty: isPretty, buffered }: LoggerOptions): pino.DestinationStream {
   if (isPretty) {
-    return pretty({ sync: true, ignore: 'pid,hostname,app', messageFormat: '{app}: {msg}' });
+    return terminalStream();
   }
   if (buffered !== true) {
     return pino.destination({ dest: 1, sync: true });

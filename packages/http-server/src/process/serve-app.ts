@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Logger } from '../logging/logger.ts';
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
 import { type OperationsOptions, serveOperations } from '../operations/operations-server.ts';
+import { explainPortInUse } from '../server/port-in-use.ts';
 import { type ListenOptions, serve } from '../server/serve.ts';
 import type { RunningApp } from './run-process.ts';
 
@@ -15,6 +16,8 @@ export interface ServedApp extends Pick<OperationsOptions, 'checks' | 'peers' | 
     readonly shutdownDelayMilliseconds: number;
     readonly maximumConnections: number;
   };
+  /** Name of the variable that sets `port`. */
+  readonly portVariable: string;
   readonly logger: Logger;
   readonly metrics: MetricsRegistry;
   readonly listen?: Pick<
@@ -29,7 +32,7 @@ export interface ServedApp extends Pick<OperationsOptions, 'checks' | 'peers' | 
 
 /** Serves an app and its operations port, and closes both in the correct order. */
 export async function serveApp(app: ServedApp): Promise<RunningApp> {
-  const { configuration, logger, metrics, checks, peers, documents } = app;
+  const { configuration, portVariable, logger, metrics, checks, peers, documents } = app;
   const { host, port, socketPath, operationsPort } = configuration;
   const server = await serve(app.listener, {
     host,
@@ -40,7 +43,7 @@ export async function serveApp(app: ServedApp): Promise<RunningApp> {
     shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
     maximumConnections: configuration.maximumConnections,
     ...app.listen,
-  });
+  }).catch(explainPortInUse(portVariable));
   const operations = await serveOperations({
     host,
     port: operationsPort,
@@ -48,7 +51,7 @@ export async function serveApp(app: ServedApp): Promise<RunningApp> {
     checks,
     ...(peers && { peers }),
     ...(documents && { documents }),
-  });
+  }).catch(explainPortInUse(`OPERATIONS_PORT (with npm start: ${portVariable})`));
   logger.info({ port: server.port || socketPath, operationsPort: operations.port }, 'listening');
   return {
     // The operations port closes after the drain, so that a liveness probe does not interrupt it.

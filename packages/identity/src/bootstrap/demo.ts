@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/configuration';
 import { deviceScopes } from '@gatehouse/device-api';
@@ -34,29 +35,41 @@ export function demoFile(dataDirectory: string): string {
 const DEFAULT_REDIRECT_URI = 'http://localhost:9010/callback';
 
 /**
- * @param redirectUri of the demo application. Ignored if the file exists
+ * @param redirectUri of the demo application. By default, the one in the file
  * @throws ConfigurationError if the file is damaged. The message does not quote it
  */
-export function readOrCreateDemo(
-  dataDirectory: string,
-  redirectUri: string = DEFAULT_REDIRECT_URI,
-): Demo {
+export function readOrCreateDemo(dataDirectory: string, redirectUri?: string): Demo {
   const text = readOrCreateSecretFile(demoFile(dataDirectory), () => {
     const demo: Demo = {
       clientId: 'demo',
       secureKey: generateSecureKey(),
-      redirectUri,
+      redirectUri: redirectUri ?? DEFAULT_REDIRECT_URI,
       username: 'alice',
       password: generateSecureKey(16),
     };
-    return `${JSON.stringify(demo, null, 2)}\n`;
+    return demoText(demo);
   });
   const demo = parseRecord(storedDemo, text);
   if (demo === undefined) {
     const message = 'contains a damaged demo.json. Delete it, and Gatehouse creates a new one';
     throw new ConfigurationError([{ name: 'DATA_DIR', message }]);
   }
+  return redirectUri === undefined || redirectUri === demo.redirectUri
+    ? demo
+    : replaceDemo(dataDirectory, { ...demo, redirectUri });
+}
+
+/** The rename is atomic, so that other processes never read half a file. */
+function replaceDemo(dataDirectory: string, demo: Demo): Demo {
+  const path = demoFile(dataDirectory);
+  const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
+  writeFileSync(temporary, demoText(demo), { mode: 0o600, flag: 'wx', flush: true });
+  renameSync(temporary, path);
   return demo;
+}
+
+function demoText(demo: Demo): string {
+  return `${JSON.stringify(demo, null, 2)}\n`;
 }
 
 /** Used to find the secrets of the demo in other files. */

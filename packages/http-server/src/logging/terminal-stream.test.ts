@@ -1,0 +1,48 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from '@jest/globals';
+import { createRequestLineWriter } from '../requests/request-line.ts';
+import { createLogger } from './logger.ts';
+import { terminalStream } from './terminal-stream.ts';
+
+const request = {
+  requestId: '0b7c1111',
+  method: 'GET',
+  status: 200,
+  aborted: false,
+  durationMs: 3.1,
+  upstreamMs: 1.9,
+  operation: 'device.list',
+  clientId: 'demo',
+  credential: 'bearer',
+  code: undefined,
+};
+
+function printed(log: (logger: ReturnType<typeof createLogger>) => void): readonly string[] {
+  const stream = new PassThrough();
+  const destination = terminalStream(stream);
+  log(createLogger({ app: 'gateway', level: 'info', pretty: true, destination }));
+  return String(stream.read()).trimEnd().split('\n');
+}
+
+test('a terminal shows a request as one short line', () => {
+  const [line = '', ...rest] = printed((logger) => createRequestLineWriter(logger)(request));
+  expect(rest).toEqual([]);
+  expect(line).toMatch(/^\[[\d:.]+\] INFO: gateway: GET device\.list 200 · 3\.1 ms · demo$/);
+});
+
+test('a terminal shows the code and the id of a rejected request', () => {
+  const rejected = { ...request, status: 401, code: 'expired_token' };
+  expect(printed((logger) => createRequestLineWriter(logger)(rejected))).toEqual([
+    expect.stringMatching(/: GET device\.list 401 · 3\.1 ms · demo · expired_token · 0b7c1111$/),
+  ]);
+});
+
+test('a terminal shows other values on the same line, and the stack of an error below it', () => {
+  expect(printed((logger) => logger.info({ port: 9000 }, 'listening'))).toEqual([
+    expect.stringMatching(/INFO: gateway: listening \{"port":9000\}$/),
+  ]);
+  const failed = { ...request, status: 500, err: new Error('broken') };
+  const [first, ...stack] = printed((logger) => logger.error(failed, 'GET device.list 500'));
+  expect(first).toMatch(/ERROR: gateway: GET device\.list 500 · 3\.1 ms · demo · 0b7c1111 ?$/);
+  expect(stack.join('\n')).toContain('"message": "broken"');
+});

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+  }[];
+}
+
+/**
+ * Checks the open page with every rule of axe-core, in light and in dark.
+ *
+ * @returns each problem with its rule, colors and elements. None on an accessible page
+ */
+export async function accessibilityProblems(page: Page): Promise<readonly string[]> {
+  const problems: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    // The driver evaluates it, so the Content-Security-Policy of the page does not apply.
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate<AxeResults>('axe.run()');
+    problems.push(
+      ...violations.map(({ id, nodes }) => {
+        const elements = nodes.map(({ html, failureSummary }) => `${html}: ${failureSummary}`);
+        return `${id} (${colorScheme}): ${elements.join('; ')}`;
+      }),
+    );
+  }
+  return problems;
+}

@@ -1,0 +1,2 @@
+export { accessibilityProblems } from './accessibility-problems.ts';
+export { launchBrowser } from './launch-browser.ts';

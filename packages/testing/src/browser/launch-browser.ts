@@ -1,0 +1,9 @@
+import { type Browser, chromium } from 'playwright-core';
+
+/** Starts Chromium. A test file needs one, because each context has its own cookies. */
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  });
+}
