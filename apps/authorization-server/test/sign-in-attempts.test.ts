@@ -15,6 +15,8 @@ const user: User = {
   username: 'alice',
   name: 'Alice',
   orgId: 'org-1',
+  emailVerified: false,
+  roles: [],
   enabled: true,
   notBefore: 0,
   passwordHash: '',

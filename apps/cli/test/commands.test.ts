@@ -267,6 +267,43 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
       expect(await gatehouse('users password nobody', 'a password')).toMatchObject({ code: 1 });
     });
 
+    test('have an address and roles, which a command changes', async () => {
+      const added = await gatehouse(
+        'users add erin --org org-1 --email erin@example.com --role admin --role viewer --generate --json',
+      );
+      const profile = {
+        email: 'erin@example.com',
+        emailVerified: false,
+        roles: ['admin', 'viewer'],
+      };
+      expect(added.json.user).toMatchObject({ ...profile, name: 'erin' });
+      const changed = async (options: string) =>
+        (await gatehouse(`users change erin ${options} --json`)).json.user;
+      expect(await changed('--email-verified --name Erin')).toMatchObject({
+        ...profile,
+        emailVerified: true,
+        name: 'Erin',
+      });
+      expect(await changed('--add-role ops --remove-role viewer')).toMatchObject({
+        email: profile.email,
+        emailVerified: true,
+        roles: ['admin', 'ops'],
+      });
+      expect(await changed('--email e@example.com')).toMatchObject({ emailVerified: false });
+      const { email, ...others } = await changed('--email= --role=');
+      expect(email).toBeUndefined();
+      expect(others).toMatchObject({ emailVerified: false, roles: [] });
+      for (const [options, code] of [
+        ['', 2],
+        ['--email nobody', 2],
+        ['--email-verified', 1],
+        ['--remove-role ops', 1],
+      ] as const) {
+        const rejected = await gatehouse(`users change erin ${options}`.trim());
+        expect(rejected).toMatchObject({ code });
+      }
+    });
+
     test('can be disabled, enabled and signed out, by name or id', async () => {
       const { json } = await gatehouse('users add carol --org org-1 --generate --json');
       const { userId } = json.user;

@@ -16,6 +16,7 @@ export {
   type BootstrapDefinition,
   clientSchema,
   organizationSchema,
+  userProfileSchema,
   userSchema,
 } from './bootstrap/bootstrap-schema.ts';
 export {
@@ -98,4 +99,4 @@ export {
   passwordHashingLoad,
 } from './users/password-hash.ts';
 export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
-export { canonicalUsername, type User, type UserRegistry } from './users/user.ts';
+export { canonicalUsername, changedEmail, type User, type UserRegistry } from './users/user.ts';

@@ -31,6 +31,8 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
       username: 'alice',
       name: 'Alice',
       orgId: 'org-of-user',
+      emailVerified: false,
+      roles: [],
       enabled: true,
       notBefore: 0,
       passwordHash: 'none',

@@ -25,6 +25,7 @@ export function accountView(view: AccountView, texts: Texts, language: string): 
 <div><dt>${texts.accountName}</dt><dd>${foreignName(user.name)}</dd></div>
 <div><dt>${texts.username}</dt><dd translate="no">${foreignName(user.username)}</dd></div>
 <div><dt>${texts.accountOrganization}</dt><dd>${foreignName(view.organizationName)}</dd></div>
+${emailFact(user, texts)}${rolesFact(user, texts)}
 <div><dt>${texts.accountId}</dt><dd class="mono" translate="no">${user.userId}</dd></div>
 </dl>
 <p class="actions"><a class="button" href="${providerRoutes.end_session}">${texts.signOutHere}</a> <a class="button" href="${providerRoutes.code_verification}">${texts.connectDevice}</a></p>
@@ -45,6 +46,20 @@ ${list.length === 0 ? html`<p class="quiet">${texts.applicationsNone}</p>` : htm
 <button class="danger" type="submit">${texts.signOutEverywhere}</button>
 </form>
 </section>`;
+}
+
+function emailFact({ email, emailVerified }: User, texts: Texts): Html | undefined {
+  if (email === undefined) {
+    return undefined;
+  }
+  const mark = emailVerified ? undefined : html` (${texts.accountEmailUnverified})`;
+  return html`<div><dt>${texts.accountEmail}</dt><dd><span translate="no">${foreignName(email)}</span>${mark}</dd></div>`;
+}
+
+function rolesFact({ roles }: User, texts: Texts): Html | undefined {
+  return roles.length === 0
+    ? undefined
+    : html`<div><dt>${texts.accountRoles}</dt><dd translate="no">${foreignName(roles.join(', '))}</dd></div>`;
 }
 
 function application(

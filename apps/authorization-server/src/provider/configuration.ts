@@ -3,6 +3,7 @@ import type { Configuration, JWKS } from 'oidc-provider';
 import { providerRoutes } from '../http/provider-routes.ts';
 import { renderErrorPage } from '../pages/error-page.ts';
 import { type CreateAdapterDependencies, createAdapter } from './adapters/create-adapter.ts';
+import { claimsOfScopes } from './policy/claims-of-user.ts';
 import { cookieSettings } from './policy/cookies.ts';
 import { createFindAccount } from './policy/find-account.ts';
 import { createInteractionPolicy } from './policy/interaction-policy.ts';
@@ -44,7 +45,9 @@ export function providerConfiguration(
     enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
     responseTypes: ['code'],
     scopes: [...knownScopes],
-    claims: { openid: ['sub'], profile: ['name', 'preferred_username'] },
+    claims: claimsOfScopes,
+    // Most libraries of Node read only the ID token (docs/decisions/0054-claims-of-users.md).
+    conformIdTokenClaims: strict,
     features: {
       clientCredentials: { enabled: true },
       deviceFlow: extensions.deviceFlow,

@@ -2,7 +2,7 @@ import { RefusedChangeError } from '@gatehouse/identity';
 import type { Command } from '../command-line/command.ts';
 import { assertConfirmed, yesOption } from './assert-confirmed.ts';
 import { describeClient } from './clients.ts';
-import { findUser } from './users.ts';
+import { findUser } from './find-user.ts';
 
 const nextSecond = 'This also revokes tokens that are issued within the next second.';
 

@@ -1,105 +1,16 @@
 import {
-  generateSecureKey,
-  hashPassword,
-  type Identity,
+  changedEmail,
   nextNotBefore,
-  passwordProblem,
-  passwordRules,
   RefusedChangeError,
-  type User,
-  userSchema,
+  userProfileSchema,
 } from '@gatehouse/identity';
-import {
-  type Command,
-  type CommandInput,
-  flag,
-  type Option,
-  text,
-  UsageError,
-} from '../command-line/command.ts';
+import { type Command, texts, UsageError } from '../command-line/command.ts';
 import { formatTable } from '../command-line/table.ts';
-import type { Terminal } from '../command-line/terminal.ts';
-import { assertOrganizationExists, validate } from '../command-line/validate.ts';
-
-const passwordOptions: Readonly<Record<string, Option>> = {
-  generate: { type: 'boolean', description: 'Generate a password and print it once.' },
-};
-const passwordNote = 'Enter the password at the prompt or on standard input.';
-
-function describeUser({ userId, username, name, orgId, enabled, notBefore }: User) {
-  return { userId, username, name, orgId, enabled, notBefore };
-}
-
-/** @param name a username or user id */
-export async function findUser(name: string, { users }: Identity): Promise<User> {
-  const user = (await users.findByUsername(name)) ?? (await users.find(name));
-  if (user === undefined) {
-    throw new RefusedChangeError('The user does not exist. Run gatehouse users list.');
-  }
-  return user;
-}
-
-async function readPassword(
-  input: CommandInput,
-  terminal: Terminal,
-): Promise<{ readonly password: string; readonly generated: boolean }> {
-  if (flag(input.options.generate) === true) {
-    return { password: generateSecureKey(20), generated: true };
-  }
-  const password = await terminal.readSecret('Password');
-  if (terminal.isInteractive && (await terminal.readSecret('Password again')) !== password) {
-    throw new UsageError('The two passwords differ.');
-  }
-  return { password, generated: false };
-}
-
-/** @throws UsageError that explains the rule that the password breaks */
-function assertPassword(password: string, username: string): void {
-  const problem = passwordProblem(password, { username });
-  if (problem !== undefined) {
-    throw new UsageError('Invalid input:', [`password: ${passwordRules[problem]}`]);
-  }
-}
-
-/** Only a generated password is printed. */
-function shownPassword({ password, generated }: { password: string; generated: boolean }) {
-  return generated
-    ? { json: { password }, lines: [`Password (shown once): ${password}`] }
-    : { json: {}, lines: [] };
-}
-
-const add: Command = {
-  name: 'users add',
-  summary: 'Add a user.',
-  positionals: ['username'],
-  options: {
-    name: { type: 'string', description: 'Display name. Default: the username.' },
-    org: { type: 'string', description: 'Organization of the user.' },
-    ...passwordOptions,
-  },
-  notes: [passwordNote],
-  async run(input, { identity, terminal, audit }) {
-    const { username = '' } = input.positionals;
-    if ((await identity.users.findByUsername(username)) !== undefined) {
-      throw new RefusedChangeError('A user with this username already exists.');
-    }
-    const secret = await readPassword(input, terminal);
-    const definition = validate(userSchema, {
-      username,
-      password: secret.password,
-      name: text(input.options.name) ?? username,
-      orgId: text(input.options.org),
-    });
-    await assertOrganizationExists(definition.orgId, identity);
-    const user = await identity.users.ensure(definition);
-    await audit({ event: 'user_changed', userId: user.userId, change: 'added' });
-    const shown = shownPassword(secret);
-    return {
-      json: { user: describeUser(user), ...shown.json },
-      text: [`Added the user ${username} with the id ${user.userId}.`, ...shown.lines].join('\n'),
-    };
-  },
-};
+import { validate } from '../command-line/validate.ts';
+import { changedList } from './changed-list.ts';
+import { describeUser, findUser } from './find-user.ts';
+import { profileFromOptions, userOptions } from './user-options.ts';
+import { userPasswordCommands } from './user-passwords.ts';
 
 const list: Command = {
   name: 'users list',
@@ -120,29 +31,47 @@ const list: Command = {
   },
 };
 
-const password: Command = {
-  name: 'users password',
-  summary: 'Set the password of a user and sign the user out everywhere.',
+const change: Command = {
+  name: 'users change',
+  summary: 'Change the name, the email address or the roles of a user.',
   positionals: ['username'],
-  options: passwordOptions,
-  notes: [passwordNote],
-  async run(input, { identity, terminal, audit, now }) {
-    const { userId, ...existing } = await findUser(input.positionals.username ?? '', identity);
-    const secret = await readPassword(input, terminal);
-    assertPassword(secret.password, existing.username);
-    const passwordHash = await hashPassword(secret.password);
-    const notBefore = nextNotBefore(now());
-    const user = await identity.users.update(userId, (current) => ({
-      ...current,
-      passwordHash,
-      notBefore,
-    }));
-    await audit({ event: 'user_changed', userId, change: 'password_changed' });
-    const shown = shownPassword(secret);
-    return {
-      json: { user: describeUser(user), ...shown.json },
-      text: [`Changed the password of ${existing.username}.`, ...shown.lines].join('\n'),
-    };
+  options: userOptions,
+  notes: [
+    'A new address is unverified unless you add --email-verified.',
+    'If BOOTSTRAP_FILE defines the user, the next start of a server restores the members in the file.',
+  ],
+  async run(input, { identity, audit }) {
+    const { email, ...wanted } = profileFromOptions(input);
+    const isRemoved = email === '';
+    const profile = validate(userProfileSchema, {
+      ...wanted,
+      ...(email === undefined || isRemoved ? {} : { email }),
+    });
+    const [added, removed] = [
+      texts(input.options['add-role']),
+      texts(input.options['remove-role']),
+    ];
+    if ([email, added, removed, ...Object.values(wanted)].every((each) => each === undefined)) {
+      throw new UsageError('Set at least one option.', ['users change --help']);
+    }
+    const { userId } = await findUser(input.positionals.username ?? '', identity);
+    const user = await identity.users.update(userId, (current) => {
+      const roles = changedList(profile.roles ?? current.roles, added, removed);
+      validate(userProfileSchema, { roles });
+      if (profile.emailVerified === true && (isRemoved || !(profile.email ?? current.email))) {
+        throw new RefusedChangeError('Nothing was changed. The user has no email address.');
+      }
+      return {
+        ...current,
+        name: profile.name ?? current.name,
+        ...(isRemoved
+          ? { email: undefined, emailVerified: false }
+          : changedEmail(current, profile)),
+        roles,
+      };
+    });
+    await audit({ event: 'user_changed', userId, change: 'changed' });
+    return { json: { user: describeUser(user) }, text: `Changed the user ${user.username}.` };
   },
 };
 
@@ -182,10 +111,10 @@ function toggle(verb: 'enable' | 'disable', summary: string): Command {
 }
 
 export const userCommands: readonly Command[] = [
-  add,
+  ...userPasswordCommands,
   list,
+  change,
   toggle('disable', 'Reject a user immediately and sign the user out everywhere.'),
   toggle('enable', 'Enable a disabled user.'),
-  password,
   signOut,
 ];

@@ -13,7 +13,13 @@ export type ClientChange =
   | 'key_removed'
   | 'revoked';
 
-export type UserChange = 'added' | 'enabled' | 'disabled' | 'password_changed' | 'revoked';
+export type UserChange =
+  | 'added'
+  | 'changed'
+  | 'enabled'
+  | 'disabled'
+  | 'password_changed'
+  | 'revoked';
 
 /** The known parties. Never a username as entered, which can be a password in the wrong field. */
 interface Parties {

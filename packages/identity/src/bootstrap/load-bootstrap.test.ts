@@ -224,6 +224,25 @@ describe('a user in the file', () => {
     expect(problemsOf(withUser(changes)).length).toBe(1);
   });
 
+  test('can have an address and roles', () => {
+    const profile = { email: 'alice@example.com', emailVerified: true, roles: ['admin', '运维'] };
+    expect(load(withUser(profile)).users[0]).toMatchObject(profile);
+  });
+
+  test.each([
+    [{ email: 'alice' }, 'email: must be an email address'],
+    [{ email: '' }, 'email: must be an email address'],
+    [{ emailVerified: true }, 'emailVerified: requires an email'],
+    [{ roles: ['a', 'a'] }, 'roles: must not contain duplicates'],
+    [{ roles: [' admin'] }, 'roles.0: must not start or end with white space'],
+    [{ roles: [''] }, 'roles.0: must not be blank'],
+    [{ roles: ['a\u0000'] }, 'roles.0: must not contain control characters'],
+    [{ roles: ['a'.repeat(101)] }, 'roles.0: must not be longer than 100 characters'],
+    [{ roles: Array.from({ length: 51 }, String) }, 'roles: must not have more than 50 entries'],
+  ])('is rejected with %j', (changes, problem) => {
+    expect(problemsOf(withUser(changes))).toContain(`BOOTSTRAP_FILE users.0.${problem}`);
+  });
+
   test('PW-08 keeps the password unchanged', () => {
     const password = ' cafe\u0301 \0 ';
     expect(load(withUser({ password })).users[0]?.password).toBe(password);

@@ -7,6 +7,11 @@ export interface User {
   readonly username: string;
   readonly name: string;
   readonly orgId: string;
+  readonly email?: string | undefined;
+  /** Whether an operator confirmed that the address belongs to the user. */
+  readonly emailVerified: boolean;
+  /** Free text. Applications decide what a role allows; Gatehouse gives it no rights. */
+  readonly roles: readonly string[];
   readonly enabled: boolean;
   /** Epoch seconds. Credentials that were issued at this time or earlier are revoked. */
   readonly notBefore: number;
@@ -23,6 +28,9 @@ export const storedUser: z.ZodType<User> = z.object({
   username: z.string(),
   name: z.string(),
   orgId: z.string(),
+  email: z.string().optional(),
+  emailVerified: z.boolean().default(false),
+  roles: z.array(z.string()).default([]),
   enabled: z.boolean(),
   notBefore: z.number(),
   passwordHash: z.string(),
@@ -55,8 +63,26 @@ export interface BootstrapUser {
   readonly password: string;
   readonly name: string;
   readonly orgId: string;
-  /** If undefined, a new user is enabled and an existing user does not change. */
+  /** If a member below is undefined, an existing user keeps its value. */
+  readonly email?: string | undefined;
+  /** If undefined, a new address is unverified. */
+  readonly emailVerified?: boolean | undefined;
+  readonly roles?: readonly string[] | undefined;
+  /** If undefined, a new user is enabled. */
   readonly enabled?: boolean | undefined;
+}
+
+/** The address of a user after a change. A new address is unverified unless the change confirms it. */
+export function changedEmail(
+  existing: Pick<User, 'email' | 'emailVerified'> | undefined,
+  wanted: Pick<BootstrapUser, 'email' | 'emailVerified'>,
+): Pick<User, 'email' | 'emailVerified'> {
+  const email = wanted.email ?? existing?.email;
+  const isKept = email !== undefined && email === existing?.email;
+  return {
+    email,
+    emailVerified: wanted.emailVerified ?? (isKept && existing?.emailVerified === true),
+  };
 }
 
 /** Usernames with the same canonical form (Unicode NFKC, lower case) belong to the same user. */

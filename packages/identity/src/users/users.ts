@@ -6,7 +6,13 @@ import { withRecordLock } from '../records/record-lock.ts';
 import { RefusedChangeError } from '../records/refused-change-error.ts';
 import { generateId } from '../secrets/secure-key.ts';
 import { hashPassword, pauseLikeVerifying, verifyPassword } from './password-hash.ts';
-import { canonicalUsername, storedUser, type User, type UserRegistry } from './user.ts';
+import {
+  canonicalUsername,
+  changedEmail,
+  storedUser,
+  type User,
+  type UserRegistry,
+} from './user.ts';
 import { createUserVerification } from './verify-user.ts';
 
 const INDEX_KEY = 'users';
@@ -71,6 +77,8 @@ export function createUserRegistry(dependencies: {
           username: wanted.username,
           name: wanted.name,
           orgId: wanted.orgId,
+          ...changedEmail(existing, wanted),
+          roles: wanted.roles ?? existing?.roles ?? [],
           enabled: wanted.enabled ?? existing?.enabled ?? true,
           notBefore: existing?.notBefore ?? 0,
           ...(await bootstrapPassword(existing, wanted.password)),

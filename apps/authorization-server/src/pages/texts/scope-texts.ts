@@ -7,6 +7,8 @@ export const scopeTexts = {
     'device:report': 'Report data for your devices',
     openid: 'Confirm who you are',
     profile: 'See your name and username',
+    email: 'See your email address',
+    groups: 'See your organization and your roles',
     offline_access: 'Keep this access when you are not signed in',
   },
   zh: {
@@ -16,6 +18,8 @@ export const scopeTexts = {
     'device:report': '为您的设备上报数据',
     openid: '确认您的身份',
     profile: '查看您的姓名和用户名',
+    email: '查看您的电子邮箱地址',
+    groups: '查看您的组织和角色',
     offline_access: '在您离开时保持此访问权限',
   },
 } as const;

@@ -1,5 +1,6 @@
 import type { Identity } from '@gatehouse/identity';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { claimsOfUser } from './claims-of-user.ts';
 
 /** The credential that the library validates: a code or token has both members, a session has neither. */
 interface Credential {
@@ -22,11 +23,7 @@ export function createFindAccount({ users, clients }: Identity) {
     }
     return {
       accountId: user.userId,
-      claims: async () => ({
-        sub: user.userId,
-        name: user.name,
-        preferred_username: user.username,
-      }),
+      claims: async () => claimsOfUser(user),
     };
   };
 }

@@ -1,0 +1,23 @@
+import type { User } from '@gatehouse/identity';
+
+/** The claims of each scope. docs/decisions/0054-claims-of-users.md explains the choice. */
+export const claimsOfScopes = {
+  openid: ['sub'],
+  profile: ['name', 'preferred_username'],
+  email: ['email', 'email_verified'],
+  groups: ['groups', 'roles', 'org'],
+};
+
+/** All claims of a user. The library selects those of the granted scopes. */
+export function claimsOfUser(user: User) {
+  const { userId, name, username, email, emailVerified, roles, orgId } = user;
+  return {
+    sub: userId,
+    name,
+    preferred_username: username,
+    ...(email === undefined ? {} : { email, email_verified: emailVerified }),
+    groups: roles,
+    roles,
+    org: orgId,
+  };
+}

@@ -1,0 +1,16 @@
+import { type Identity, RefusedChangeError, type User } from '@gatehouse/identity';
+
+/** @param name a username or user id */
+export async function findUser(name: string, { users }: Identity): Promise<User> {
+  const user = (await users.findByUsername(name)) ?? (await users.find(name));
+  if (user === undefined) {
+    throw new RefusedChangeError('The user does not exist. Run gatehouse users list.');
+  }
+  return user;
+}
+
+/** The JSON form of a user, without password hashes. */
+export function describeUser(user: User) {
+  const { userId, username, name, orgId, email, emailVerified, roles, enabled, notBefore } = user;
+  return { userId, username, name, orgId, email, emailVerified, roles, enabled, notBefore };
+}
