@@ -269,7 +269,8 @@ describe('an upgrade', () => {
     ['with a bad credential', '/socket', { Authorization: 'Bearer unknown' }, 401],
     ['on a route that does not allow it', '/events', { Authorization: 'good' }, 400],
     ['on an unknown route', '/none', { Authorization: 'good' }, 400],
-    ['to another protocol', '/socket', { Authorization: 'good', Upgrade: 'h2c' }, 400],
+    ['to HTTP/2', '/socket', { Authorization: 'good', Upgrade: 'h2c' }, 404],
+    ['to another protocol', '/socket', { Authorization: 'good', Upgrade: 'h2' }, 400],
     ['with a body encoding', '/socket', { Authorization: 'good', 'Content-Encoding': 'gzip' }, 415],
     ['that the service rejects', '/socket?refuse', { Authorization: 'good' }, 403],
   ])('GW-25 %s is rejected', async (_name, path, headers: Record<string, string>, status) => {

@@ -37,8 +37,11 @@ async function expectRefused(reply: string, status = 400): Promise<void> {
 
 describe('the request target', () => {
   test.each([
-    ['GW-01', 'http://evil.example/api/device'],
-    ['GW-01', 'HTTP://127.0.0.1/api/device'],
+    ['GW-01', 'http://user@127.0.0.1/api/device'],
+    ['GW-01', 'ftp://127.0.0.1/api/device'],
+    ['GW-02', 'http://127.0.0.1//evil.example/api/device'],
+    ['GW-03', 'http://127.0.0.1/public/../api/device'],
+    ['GW-10', 'http://127.0.0.1/api/device#x'],
     ['GW-02', '//evil.example/api/device'],
     ['GW-02', '//api/device'],
     ['GW-03', '/public/../api/device'],
@@ -69,6 +72,38 @@ describe('the request target', () => {
   ])('%s rejects %p', async (_id, target) => {
     await expectRefused(await get(target));
   });
+
+  test.each(['http://evil.example/api/device?a=1', 'HTTPS://gateway:8844/api/device?a=1'])(
+    'GW-01 takes only path and query from %p',
+    async (target) => {
+      expect(await get(target)).toMatch(/^HTTP\/1.1 200 /);
+      const { url, headers } = booted.upstream.last();
+      expect(url).toBe('/api/device?a=1');
+      expect(new URL(booted.upstream.url).host).toBe(headers.host);
+      expect(JSON.stringify(headers)).not.toContain('evil.example');
+    },
+  );
+
+  test.each([
+    ['version 1', () => booted.signed({ query: 'a=1' })],
+    ['version 2', () => booted.signedV2({ query: 'a=1' })],
+  ] as const)(
+    'GW-01 verifies a signature of %s by the path, not by the URL',
+    async (_name, sign) => {
+      const lines = Object.entries(sign()).map(([name, value]) => `${name}: ${value}\r\n`);
+      const signed = (target: string) =>
+        sendRaw(
+          booted.port,
+          `GET ${target} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n${lines.join('')}\r\n`,
+        );
+      expect(await signed('http://g/api/device?a=2')).toMatch(
+        /^HTTP\/1.1 401 .*invalid_signature/s,
+      );
+      expect(await signed('http://g/api/device?a=1')).toMatch(/^HTTP\/1.1 200 /);
+      expect(booted.upstream.requests.map(({ url }) => url)).toEqual(['/api/device?a=1']);
+      expect(await signed('http://g/api/v1/device/b/_detail?a=2')).toMatch(/^HTTP\/1.1 401 /);
+    },
+  );
 
   test('GW-07 decodes a segment only once and forwards a doubly encoded one unchanged', async () => {
     const reply = await get('/api/v1/device/%252e%252e%252f/_detail');
@@ -130,13 +165,51 @@ describe('the request line and framing', () => {
     expect(reply).not.toMatch(/^HTTP\/1.1 2/);
   });
 
-  test.each(['websocket', 'h2c'])('GW-25 rejects an upgrade to %s', async (protocol) => {
-    const reply = await sendRaw(
+  function offer(protocol: string, connection = 'Upgrade', more = ''): Promise<string> {
+    return sendRaw(
       booted.port,
       `GET /api/device HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${token}\r\n` +
-        `Connection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`,
+        `Connection: ${connection}\r\nUpgrade: ${protocol}\r\n${more}\r\n`,
     );
-    await expectRefused(reply);
+  }
+
+  test.each(['websocket', 'h2c, websocket', 'WebSocket', 'TLS/1.0', 'h2'])(
+    'GW-25 rejects an upgrade to %s',
+    async (protocol) => {
+      await expectRefused(await offer(protocol));
+    },
+  );
+
+  test.each([
+    ['h2c', 'Upgrade, HTTP2-Settings', 'HTTP2-Settings: AA\r\n'],
+    ['H2C', 'keep-alive, upgrade', ''],
+    ['h2c', 'HTTP2-Settings', 'HTTP2-Settings: AA\r\n'],
+    ['h2c', 'close', ''],
+    ['h2c', 'X-Client-Id, Authorization, Upgrade', ''],
+  ])('GW-25 ignores an upgrade to %s with Connection: %s', async (protocol, connection, more) => {
+    const reply = await offer(protocol, connection, more);
+    expect(reply).toMatch(/^HTTP\/1.1 200 /);
+    expect(reply).toMatch(/\r\nConnection: close\r\n/i);
+    expect(reply).not.toMatch(/\r\nUpgrade:/i);
+    const { headers } = booted.upstream.last();
+    expect(headers).not.toHaveProperty('upgrade');
+    expect(headers).not.toHaveProperty('http2-settings');
+    expect(headers.connection ?? '').not.toMatch(/upgrade|settings/i);
+    expect(headers.authorization).toMatch(/^Bearer ey/);
+  });
+
+  test('GW-25 CWE-444 serves a body after an upgrade to h2c, and no request behind it', async () => {
+    const reply = await sendRaw(
+      booted.port,
+      `POST /device-instance HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n` +
+        'Content-Type: application/json\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n' +
+        'Content-Length: 2\r\n\r\n{}' +
+        `GET /api/device HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    );
+    expect(reply.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+    expect(booted.upstream.requests.map(({ method, body }) => `${method} ${body}`)).toEqual([
+      'POST {}',
+    ]);
   });
 
   test.each([

@@ -41,6 +41,7 @@ export {
 } from './requests/observed-request.ts';
 export { createRequestMetrics, type RequestObserver } from './requests/request-metrics.ts';
 export { sendContinue } from './server/continue.ts';
+export { isHost } from './server/host.ts';
 export { lingerBeforeClose } from './server/linger-before-close.ts';
 export { explainPortInUse } from './server/port-in-use.ts';
 export {

@@ -1,16 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
-import { transferEncodingProblem } from '@gatehouse/http-server';
+import { isHost, transferEncodingProblem } from '@gatehouse/http-server';
 import { sent } from '../http/header-names.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const served: ReadonlySet<string> = new Set(METHODS);
-
-/**
- * The gateway does not use Host, but an upstream might trust it: no user information, no empty
- * name.
- */
-const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
 /**
  * Rejects requests that no route can serve, before any other check. This needs no credential,
@@ -26,7 +20,7 @@ export function assertServable(
   if (!served.has(method) || url === '*') {
     throw new ApiError('method_not_allowed', { headers: { [sent.allow]: METHODS.join(', ') } });
   }
-  if (headers.upgrade !== undefined && !acceptsUpgrade) {
+  if (headers.upgrade !== undefined && !acceptsUpgrade && !isIgnoredUpgrade(headers.upgrade)) {
     throw refusal('Upgrade', 'is not accepted here');
   }
   const encodingProblem = transferEncodingProblem(request);
@@ -39,12 +33,18 @@ export function assertServable(
   if (hasTwoHosts(request.rawHeaders)) {
     throw refusal('Host', 'was sent twice');
   }
-  if (headers.host !== undefined && !HOST.test(headers.host)) {
+  // The gateway does not use Host, but an upstream might trust it.
+  if (headers.host !== undefined && !isHost(headers.host)) {
     throw refusal('Host', 'must be a name or an address, with or without a port');
   }
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
     throw refusal('HTTP version', 'must be 1.1 or 1.0');
   }
+}
+
+/** Clients that offer HTTP/2 continue with HTTP/1.1 if the server ignores this (RFC 9110 §7.8). */
+function isIgnoredUpgrade(protocol: string): boolean {
+  return protocol.trim().toLowerCase() === 'h2c';
 }
 
 /** Node would silently keep the first one (RFC 9112 §3.2). */

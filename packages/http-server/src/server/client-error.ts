@@ -1,7 +1,7 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connections } from './connections.ts';
-import { LINGER_MILLISECONDS } from './linger-before-close.ts';
+import { LINGER_MILLISECONDS, lingerBeforeClose } from './linger-before-close.ts';
 
 /** As in the error catalogue of the platform API. */
 export const CLIENT_ERROR_CODES = [
@@ -56,13 +56,32 @@ export function createClientErrorHandler(
   };
 }
 
-function replyText({ status, code, message }: ClientErrorReply): string {
+/** Rejects a request whose target no application may interpret, and ends its connection. */
+export function refuseTarget(request: IncomingMessage, response: ServerResponse): ClientErrorCode {
+  const code = 'illegal_argument';
+  const message = 'The request target must be a path, or an http URL without user information.';
+  const { headers, body } = envelopeOf({ status: 400, code, message });
+  response.writeHead(400, headers).write(body);
+  void lingerBeforeClose(request).then(() => response.end());
+  return code;
+}
+
+function replyText(reply: ClientErrorReply): string {
+  const { headers, body } = envelopeOf(reply);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${lines.join('')}\r\n${body}`;
+}
+
+function envelopeOf({ status, code, message }: ClientErrorReply) {
   const body = JSON.stringify({ status, code, message, timestamp: Date.now() });
-  return (
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\n` +
-    `Content-Length: ${Buffer.byteLength(body)}\r\nCache-Control: no-store\r\n` +
-    `X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`
-  );
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    Connection: 'close',
+  };
+  return { headers, body };
 }
 
 function clientErrorReply(cause: string | undefined): ClientErrorReply {

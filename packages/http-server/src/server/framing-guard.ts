@@ -15,7 +15,7 @@ export function createFramingGuard(): FramingGuard {
   const lastRequests = new WeakMap<Socket, IncomingMessage>();
   return {
     note(request, response) {
-      if (transferEncodingProblem(request) !== undefined && !lastRequests.has(request.socket)) {
+      if (isAmbiguous(request) && !lastRequests.has(request.socket)) {
         lastRequests.set(request.socket, request);
         response.shouldKeepAlive = false;
       }
@@ -25,4 +25,12 @@ export function createFramingGuard(): FramingGuard {
       return last !== undefined && last !== request;
     },
   };
+}
+
+/**
+ * With an ignored `Upgrade`, Node drops bytes that arrive together with the end of the request. The
+ * next request could then begin in the middle of another one.
+ */
+function isAmbiguous(request: IncomingMessage): boolean {
+  return request.headers.upgrade !== undefined || transferEncodingProblem(request) !== undefined;
 }

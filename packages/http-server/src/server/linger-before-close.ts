@@ -10,7 +10,7 @@ const LINGER_BYTES = 2 * 1024 * 1024;
  * connection, and the reset can overtake the reply (RFC 9112 §9.6).
  */
 export function lingerBeforeClose(request: IncomingMessage): Promise<void> {
-  if (request.readableEnded || request.destroyed) {
+  if (request.readableEnded || request.destroyed || !announcesBody(request)) {
     return Promise.resolve();
   }
   return new Promise((resolve) => {
@@ -30,4 +30,8 @@ export function lingerBeforeClose(request: IncomingMessage): Promise<void> {
     request.once('end', finish);
     request.resume();
   });
+}
+
+function announcesBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

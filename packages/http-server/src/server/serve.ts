@@ -7,7 +7,8 @@
  *                               ├ server-limits ── slow-readers, dropped-connections
  *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
  *                               ├ continue (100 only for a body that the app reads)
- *                               ├ transfer-encoding (rejects an ambiguous end of a body)
+ *                               ├ absolute-form (one form of the request target)
+ *                               ├ framing-guard, transfer-encoding (reject an ambiguous end of a body)
  *                               ├ deferred-listener (503 until the application exists)
  *                               ├ operations-server (/live, /ready, /metrics) ── metrics/
  *                               └ deny-debugging (no inspector, no memory in a core dump)
@@ -20,8 +21,9 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../logging/logger.ts';
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
+import { toOriginForm } from './absolute-form.ts';
 import { acceptWaiting } from './accept-waiting.ts';
-import { createClientErrorHandler } from './client-error.ts';
+import { createClientErrorHandler, refuseTarget } from './client-error.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { deferContinue } from './continue.ts';
 import { countDroppedConnections } from './dropped-connections.ts';
@@ -81,8 +83,14 @@ export async function serve(
   const { upgrades, logger } = options;
   const framing = createFramingGuard();
   const listener: RequestListener = (request, response) => {
-    if (!framing.isDoubtful(request)) {
+    if (framing.isDoubtful(request)) {
+      return;
+    }
+    if (toOriginForm(request)) {
       application(request, response);
+    } else {
+      const code = refuseTarget(request, response);
+      countMalformed?.(code);
     }
   };
   const server = createServer({
@@ -94,7 +102,7 @@ export async function serve(
     optimizeEmptyRequests: options.readsAnnouncedBodiesOnly === true,
     ...(upgrades && {
       shouldUpgradeCallback: (request: IncomingMessage) =>
-        !framing.isDoubtful(request) && upgrades.accepts(request),
+        !framing.isDoubtful(request) && toOriginForm(request) && upgrades.accepts(request),
     }),
   });
   const connections = trackConnections(server);
