@@ -14,8 +14,9 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
 import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-page.ts';
 import { createSignInAudit } from './audit/sign-in-audit.ts';
-import { defaultParameters } from './authorize/default-parameters.ts';
+import { defaultRedirectUri } from './authorize/default-redirect-uri.ts';
 import { redirectPostedRequest } from './authorize/form-post.ts';
+import { SUBMIT_FORM_SCRIPT_PATH } from './authorize/form-post-page.ts';
 import { auditedEndpoint } from './client-endpoints/audited-endpoint.ts';
 import { handleClientEndpointErrors } from './client-endpoints/handle-errors.ts';
 import { serveMachineTokens } from './client-endpoints/serve-machine-tokens.ts';
@@ -32,7 +33,12 @@ import { refuseCrossSite } from './http/refuse-cross-site.ts';
 import { withSealedCookies } from './http/sealed-cookies.ts';
 import type { ThrottledLimit } from './metrics/authorization-server-metrics.ts';
 import { openProvider } from './open-provider.ts';
-import { serveIcon, serveSignInLinkScript, serveStylesheet } from './pages/assets.ts';
+import {
+  serveIcon,
+  serveSignInLinkScript,
+  serveStylesheet,
+  serveSubmitFormScript,
+} from './pages/assets.ts';
 import { createCsrfTokens } from './pages/csrf-token.ts';
 import { handlePageError, sendErrorPage } from './pages/error-page.ts';
 import { ICON_PATH, STYLESHEET_PATH } from './pages/layout.ts';
@@ -96,7 +102,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const app = createExactRouting(dependencies.trustedProxies ?? []);
   app.use(fixOrigin(issuer), noSniff);
   const serve = serveWith(provider);
-  addClientEndpoints(app, serve, { provider, identity, limits, failedSecrets });
+  addClientEndpoints(app, serve, { ...services, provider, limits });
   addPages(app, serve, {
     limit: limits.pages,
     provider,
@@ -116,6 +122,7 @@ interface ClientEndpointDependencies {
   readonly identity: Identity;
   readonly limits: EndpointLimits;
   readonly failedSecrets: FailedSecrets;
+  readonly securityProfile: SecurityProfile;
 }
 
 /** The endpoints that clients call. Their replies are JSON. */
@@ -124,14 +131,14 @@ function addClientEndpoints(
   serve: RequestHandler,
   dependencies: ClientEndpointDependencies,
 ): void {
-  const { provider, identity, limits, failedSecrets } = dependencies;
+  const { provider, identity, limits, failedSecrets, securityProfile } = dependencies;
   const { audit, clients } = identity;
   const origins = createRegisteredOrigins(clients);
   const postFromBrowser = allowRegisteredOrigins(origins, 'POST');
   const readFromBrowser = allowRegisteredOrigins(origins, 'GET, POST');
   const limit = limits.clientEndpoints;
   const endpoint = auditedEndpoint(audit, clientEndpoint);
-  const issue = createMachineTokenIssuer(provider, { failedSecrets, clients });
+  const issue = createMachineTokenIssuer(provider, { failedSecrets, clients, securityProfile });
   const machineTokens = serveMachineTokens(issue, audit);
 
   app.get('/.well-known/openid-configuration', operation('discovery'), serve);
@@ -163,6 +170,7 @@ function addPages(
   app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
   app.get(SIGN_IN_LINK_SCRIPT_PATH, operation('script'), serveSignInLinkScript);
   app.get(ICON_PATH, operation('icon'), serveIcon);
+  app.get(SUBMIT_FORM_SCRIPT_PATH, operation('script'), serveSubmitFormScript);
   app.use(noStore, withSealedCookies);
   const rejectForeignForm = refuseCrossSite((request, response) =>
     sendErrorPage(request, response, 403, 'formRefused'),
@@ -175,7 +183,7 @@ function addPages(
     routes.authorization,
     limited('authorize'),
     asPage,
-    defaultParameters(pages.identity.clients),
+    defaultRedirectUri(pages.identity.clients),
     serve,
   );
   app.get(`${routes.authorization}/:interaction`, limited('authorize-resume'), asPage, serve);

@@ -7,6 +7,7 @@ import {
   type SigningKeyPolicy,
 } from '@gatehouse/identity';
 import { thisServer } from './audit/request-origin.ts';
+import { formPostPage } from './authorize/form-post-page.ts';
 import { redirectReply } from './authorize/redirect-reply.ts';
 import { clientEndpointReply } from './client-endpoints/reply.ts';
 import { forgetForeignOrigin, removeForeignOrigins } from './cors/registered-origins.ts';
@@ -75,6 +76,7 @@ function extensionsOf(identity: Identity): ProviderExtensions {
       clientBasedCORS: (context, origin, client) =>
         forgetForeignOrigin(context, origin, client.corsOrigins),
     },
+    formPostPage,
     replySteps: [
       redirectReply,
       removeForeignOrigins,
@@ -89,7 +91,7 @@ function registerGrants(
   provider: Provider,
   { identity, securityProfile, signIn }: OpenProviderDependencies,
 ): void {
-  registerClientCredentials(provider);
+  registerClientCredentials(provider, securityProfile);
   registerMachineRefresh(provider, identity);
   if (securityProfile === 'compatible') {
     registerPassword(provider, signIn);

@@ -113,7 +113,7 @@ describe('the authorization endpoint', () => {
     expect(reply.location?.searchParams.get('error')).toBe('invalid_request');
   });
 
-  test.each(['device:read nonsense', 'a"b', 'x'.repeat(8192)])(
+  test.each(['nonsense', 'a"b', 'device:read a"b', 'x'.repeat(8192)])(
     'AZ-09 AZ-11 rejects a scope that is unknown or malformed (%#)',
     async (scope) => {
       const reply = await visit(`${good}&scope=${encodeURIComponent(scope)}`);
@@ -154,7 +154,7 @@ describe('the authorization endpoint', () => {
     expect(decodeURIComponent(raw)).toBe(state);
   });
 
-  test.each(['form_post', 'web_message', 'jwt', 'nonsense'])(
+  test.each(['web_message', 'jwt', 'nonsense'])(
     'AZ-15 rejects response_mode=%s, and does not advertise it',
     async (mode) => {
       const reply = await visit(`${good}&response_mode=${mode}`);
@@ -162,7 +162,9 @@ describe('the authorization endpoint', () => {
         reply.location?.searchParams.get('error') ?? 'page',
       );
       const discovery = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
-      expect(discovery).toMatchObject({ response_modes_supported: ['query', 'fragment'] });
+      expect(discovery).toMatchObject({
+        response_modes_supported: ['form_post', 'fragment', 'query'],
+      });
     },
   );
 

@@ -42,6 +42,23 @@ export const grantsBootstrap = {
       scopes: ['device:read', 'device:write'],
     },
     {
+      clientId: 'no-refresh',
+      secureKey: 'noRefreshKey012345678',
+      name: 'Without refresh tokens',
+      orgId: 'org-1',
+      grantTypes: ['authorization_code'],
+      redirectUris: [web.redirectUri],
+      scopes: [...scopes, 'offline_access'],
+    },
+    {
+      clientId: 'tv',
+      name: 'Television',
+      orgId: 'org-1',
+      public: true,
+      grantTypes: ['urn:ietf:params:oauth:grant-type:device_code'],
+      scopes: ['device:read', 'openid'],
+    },
+    {
       clientId: 'app',
       name: 'Public application',
       orgId: 'org-1',
@@ -91,8 +108,9 @@ export async function startGrantsSystem(
 }
 
 /** Redeems a code that alice allowed. */
-export async function signInAsAlice(issuer: string): Promise<TokenReply['body']> {
-  const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
+export async function signInAsAlice(issuer: string, scope?: string): Promise<TokenReply['body']> {
+  const url = authorizationUrl(issuer, scope === undefined ? {} : { scope });
+  const landing = await authorizeAsUser(url, alice);
   const reply = await requestToken(issuer, {
     grant_type: 'authorization_code',
     code: landing.searchParams.get('code') ?? '',

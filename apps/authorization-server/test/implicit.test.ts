@@ -87,7 +87,7 @@ describe('the implicit flow', () => {
     expect(landing?.searchParams.get('error')).toBe('unauthorized_client');
   });
 
-  test.each(['query', 'form_post', 'web_message', 'jwt', 'fragment.jwt'])(
+  test.each(['query', 'web_message', 'jwt', 'fragment.jwt'])(
     'IM-03 rejects response_mode=%s',
     async (mode) => {
       const { status, landing, body } = await visit(implicitUrl(issuer, { response_mode: mode }));
@@ -97,11 +97,6 @@ describe('the implicit flow', () => {
       expect(body).not.toContain('<form');
     },
   );
-
-  test('AZ-15 also rejects form_post for a code', async () => {
-    const { landing } = await visit(authorizationUrl(issuer, { response_mode: 'form_post' }));
-    expect(landing?.searchParams.get('error')).toBe('unsupported_response_mode');
-  });
 
   test('IM-04 rejects a redirect URI that is not https', async () => {
     const parameters = {

@@ -2,6 +2,7 @@ import { identityScopes } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import type { Client, ClientCredentials, KoaContextWithOIDC } from 'oidc-provider';
 import { isPlatformRequest } from '../http/platform-requests.ts';
+import type { SecurityProfile } from '../provider/policy/grant-types.ts';
 import { resolveScope } from '../provider/policy/resolve-scope.ts';
 import { issueMachineTokens } from './machine-tokens.ts';
 
@@ -13,14 +14,17 @@ export interface ClientCredentialsReply {
 }
 
 /**
- * RFC 6749 §4.4. The library's handler grants nothing when a machine names no scope, and drops unknown scopes silently.
- * This handler grants the registered scopes and returns the granted scope. At the platform endpoint, a client that may
+ * RFC 6749 §4.4. The library's handler grants nothing when a machine names no scope, and grants scopes that need a user.
+ * This handler grants the registered device scopes and returns the granted scope. At the platform endpoint, a client that may
  * refresh also gets a refresh token.
  */
-export function registerClientCredentials(provider: Provider): void {
+export function registerClientCredentials(
+  provider: Provider,
+  securityProfile: SecurityProfile,
+): void {
   provider.registerGrantType(
     'client_credentials',
-    (context) => issueClientCredentials(provider, context),
+    (context) => issueClientCredentials(provider, context, securityProfile),
     ['scope'],
   );
 }
@@ -28,12 +32,13 @@ export function registerClientCredentials(provider: Provider): void {
 async function issueClientCredentials(
   provider: Provider,
   context: KoaContextWithOIDC,
+  securityProfile: SecurityProfile,
 ): Promise<void> {
   const { client, params } = context.oidc;
   if (client === undefined) {
     throw new Error('The grant runs after client authentication.');
   }
-  const scope = machineScope(client, params?.scope);
+  const scope = machineScope(client, params?.scope, securityProfile);
   if (isPlatformRequest(context.req) && client.grantTypeAllowed('refresh_token')) {
     await issueMachineTokens(provider, context, { client, scope });
     return;
@@ -46,10 +51,15 @@ async function issueClientCredentials(
 /**
  * The scope a machine gets.
  *
- * @throws InvalidScope for a scope that is unknown, not registered for the client, or about a user
+ * @throws InvalidScope when no requested scope is registered for the client, or all of them need a user
  */
-export function machineScope(client: Client, requested: unknown): string {
-  return resolveScope({ requested, registered: client.scope, excluded: identityScopes });
+export function machineScope(
+  client: Client,
+  requested: unknown,
+  securityProfile: SecurityProfile,
+): string {
+  const registered = client.scope;
+  return resolveScope({ requested, registered, excluded: identityScopes, securityProfile });
 }
 
 /** Stores the token and returns the reply with it. */

@@ -3,6 +3,7 @@ import type Provider from 'oidc-provider';
 import { type Client, errors } from 'oidc-provider';
 import { TemporarilyUnavailableError } from '../provider/adapters/temporarily-unavailable-error.ts';
 import type { TokenOfSecureKey } from '../provider/patches/secure-keys-of-tokens.ts';
+import type { SecurityProfile } from '../provider/policy/grant-types.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import { type ClientCredentialsReply, machineScope, saveToken } from './client-credentials.ts';
 
@@ -30,11 +31,12 @@ interface AuthenticatedClient extends TokenOfSecureKey {
 export interface MachineTokenIssuerDependencies {
   readonly failedSecrets: FailedSecrets;
   readonly clients: ClientRegistry;
+  readonly securityProfile: SecurityProfile;
 }
 
 export function createMachineTokenIssuer(
   provider: Provider,
-  { failedSecrets, clients }: MachineTokenIssuerDependencies,
+  { failedSecrets, clients, securityProfile }: MachineTokenIssuerDependencies,
 ): MachineTokenIssuer {
   async function authenticate(
     { clientId, clientSecret }: MachineTokenRequest,
@@ -58,7 +60,7 @@ export function createMachineTokenIssuer(
         return undefined;
       }
       const { client, secureKeyId } = authenticated;
-      const scope = machineScope(client, request.scope);
+      const scope = machineScope(client, request.scope, securityProfile);
       const token = new provider.ClientCredentials({ client, scope });
       return await saveToken(Object.assign(token, { secureKeyId }), scope);
     } catch (error) {

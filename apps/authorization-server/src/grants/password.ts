@@ -37,7 +37,9 @@ async function signInByPassword(
   const scope = resolveScope({
     requested: params?.scope,
     registered: client.scope,
-    excluded: [],
+    excluded: client.grantTypeAllowed('refresh_token') ? [] : ['offline_access'],
+    // The `strict` profile has no password grant.
+    securityProfile: 'compatible',
   });
   const user = await signIn({
     method: 'password_grant',

@@ -15,6 +15,11 @@ export const serveSignInLinkScript: RequestHandler = serve(
 
 export const serveIcon: RequestHandler = serve(readAsset('favicon.svg'), 'image/svg+xml');
 
+export const serveSubmitFormScript: RequestHandler = serve(
+  readAsset('submit-form.js'),
+  'text/javascript; charset=utf-8',
+);
+
 function readAsset(name: string): string {
   return readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8');
 }

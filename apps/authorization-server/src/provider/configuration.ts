@@ -9,7 +9,9 @@ import { createFindAccount } from './policy/find-account.ts';
 import { createInteractionPolicy } from './policy/interaction-policy.ts';
 import { interactionLifetime, timesToLive } from './policy/lifetimes.ts';
 import { createLoadExistingGrant } from './policy/load-existing-grant.ts';
+import { OMITTED, rememberOmittedRedirectUri } from './policy/omitted-redirect-uri.ts';
 import { sessionLifetime } from './policy/sessions.ts';
+import { keepOfflineAccess } from './policy/settle-scope.ts';
 import { mayIntrospect, mayRevoke } from './policy/token-policies.ts';
 
 export interface ProviderSettings extends CreateAdapterDependencies {
@@ -62,6 +64,7 @@ export function providerConfiguration(
     },
     routes: providerRoutes,
     allowOmittingSingleRegisteredRedirectUri: false,
+    extraParams: { [OMITTED]: rememberOmittedRedirectUri, scope: keepOfflineAccess },
     pkce: { required: (_context, client) => strict || client.clientAuthMethod === 'none' },
     issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,

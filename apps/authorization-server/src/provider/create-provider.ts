@@ -30,9 +30,9 @@ import { countFailedSecrets } from './middleware/count-failed-secrets.ts';
 import { handleUnexpectedErrors } from './middleware/handle-unexpected-errors.ts';
 import { keepJwksCurrent } from './middleware/keep-jwks-current.ts';
 import { logOutcomes } from './middleware/log-outcomes.ts';
-import { nameServedResponseModes } from './middleware/name-served-response-modes.ts';
 import type { ProviderMiddleware } from './middleware/provider-middleware.ts';
 import { watchChallenges } from './middleware/watch-challenges.ts';
+import type { FormPostPage } from './patches/form-post-mode.ts';
 import { applyPatches } from './patches/index.ts';
 import { createRefreshSuccessor, type RefreshSuccessor } from './patches/refresh-token-values.ts';
 
@@ -47,6 +47,7 @@ export interface ProviderDependencies extends Omit<ProviderSettings, 'singleUseO
 /** The parts of the provider that other folders own. */
 export interface ProviderExtensions {
   readonly configuration: ConfigurationExtensions;
+  readonly formPostPage: FormPostPage;
   /** The outermost steps: they change replies, errors included. */
   readonly replySteps: readonly ProviderMiddleware[];
   /** The steps before and after an endpoint. Their errors are handled. */
@@ -67,12 +68,11 @@ export function createProvider(
     issuer,
     providerConfiguration({ ...dependencies, singleUseOf }, extensions.configuration),
   );
-  applyPatches(provider, { ...dependencies, successorOf });
+  applyPatches(provider, { ...dependencies, ...extensions, successorOf });
   // fixOrigin alone sets the proxy headers, so that every URL starts with the issuer.
   provider.proxy = true;
   const steps = [
     ...extensions.replySteps,
-    nameServedResponseModes,
     addPollingInterval,
     handleUnexpectedErrors,
     countFailedSecrets(failedSecrets),

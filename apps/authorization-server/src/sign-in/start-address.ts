@@ -1,5 +1,6 @@
 import type { AdapterPayload } from 'oidc-provider';
 import { providerRoutes } from '../http/provider-routes.ts';
+import { OMITTED } from '../provider/policy/omitted-redirect-uri.ts';
 
 /**
  * The address of the request that created this interaction. A pushed request is used up: only the application can
@@ -10,8 +11,11 @@ export function startAddress(interaction: AdapterPayload): string | undefined {
     return providerRoutes.code_verification;
   }
   const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(interaction.params ?? {})) {
-    parameters.set(name, String(value));
+  const { [OMITTED]: omitted, ...params } = interaction.params ?? {};
+  for (const [name, value] of Object.entries(params)) {
+    if (name !== 'redirect_uri' || omitted === undefined) {
+      parameters.set(name, String(value));
+    }
   }
   return interaction.parJti === undefined
     ? `${providerRoutes.authorization}?${parameters}`

@@ -1,6 +1,5 @@
 import type { Client, ClientRegistry } from '@gatehouse/identity';
 import type { Adapter, AdapterPayload, ResponseType } from 'oidc-provider';
-import { responseModes } from '../policy/response-modes.ts';
 
 /** Reads clients from the registry; the provider never writes them. */
 export class ClientAdapter implements Adapter {
@@ -56,7 +55,6 @@ function toMetadata(client: Client, supported: ReadonlySet<string>): AdapterPayl
     application_type: client.applicationType,
     grant_types: grantTypes,
     response_types: responseTypes(grantTypes),
-    response_modes: [...responseModes],
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
     ...(client.scopes.length === 0 ? {} : { scope: client.scopes.join(' ') }),

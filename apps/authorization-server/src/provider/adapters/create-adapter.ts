@@ -9,6 +9,7 @@ import { failClosed } from './fail-closed.ts';
 import { keepAnonymousSessionsInBrowser } from './keep-anonymous-sessions-in-browser.ts';
 import { keepInteractionsInBrowser } from './keep-interactions-in-browser.ts';
 import { OidcAdapter } from './oidc-adapter.ts';
+import { requireRedirectUri } from './omitted-redirect-uris.ts';
 import type { SingleUse } from './single-use.ts';
 import { limitPushedRequests } from './stored-request-budget.ts';
 
@@ -41,6 +42,7 @@ function selectAdapter(model: string, dependencies: CreateAdapterDependencies): 
     case 'DeviceCode':
       return rememberHolders(completeDeviceCodes(stored, identity));
     case 'AuthorizationCode':
+      return rememberHolders(requireRedirectUri(stored));
     case 'RefreshToken':
       return rememberHolders(stored);
     default:

@@ -1,13 +1,12 @@
 /**
- * The parts of RFC 8628 that the library leaves to its adapter: a request without a scope, the bytes that a request
- * may store, a device that polls too fast, and two browsers that decide about one code at the same moment.
+ * The parts of RFC 8628 that the library leaves to its adapter: the bytes that a request may store,
+ * a device that polls too fast, and two browsers that decide about one code at the same moment.
  */
 import { randomBytes } from 'node:crypto';
 import type { Identity } from '@gatehouse/identity';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { currentContext } from '../patches/current-context.ts';
 import { lifetimes } from '../policy/lifetimes.ts';
-import { resolveScope } from '../policy/resolve-scope.ts';
 import { chargeStoredRequest } from './stored-request-budget.ts';
 import { wrapAdapter } from './wrap-adapter.ts';
 
@@ -36,9 +35,8 @@ export function completeDeviceCodes(
         await claimStage(id, stage);
         return stored.upsert(id, payload, expiresIn);
       }
-      const params = withScope(payload.params);
-      await chargeStoredRequest(store, 'device', params);
-      return stored.upsert(id, { ...payload, params }, expiresIn);
+      await chargeStoredRequest(store, 'device', payload.params ?? {});
+      return stored.upsert(id, payload, expiresIn);
     },
     async find(id) {
       const code = await stored.find(id);
@@ -52,12 +50,6 @@ export function completeDeviceCodes(
       return code;
     },
   });
-}
-
-function withScope(params: AdapterPayload['params']): NonNullable<AdapterPayload['params']> {
-  const registered = currentContext()?.oidc.client?.scope;
-  const scope = resolveScope({ requested: params?.scope, registered, excluded: [] });
-  return { ...params, scope };
 }
 
 function isPolled({ clientId, exp = 0 }: AdapterPayload): boolean {

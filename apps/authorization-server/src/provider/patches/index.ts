@@ -7,6 +7,7 @@ import type Provider from 'oidc-provider';
 import { clientLookups } from './client-lookups.ts';
 import { clientPermissions } from './client-permissions.ts';
 import { currentContextOfLibrary } from './current-context.ts';
+import { formPostMode } from './form-post-mode.ts';
 import { implicitResponseType } from './implicit-response-type.ts';
 import { LibraryShapeError } from './library-shape-error.ts';
 import type { Patch, PatchDependencies } from './patch.ts';
@@ -19,6 +20,7 @@ import { signingKeys } from './signing-keys.ts';
 export const patches: readonly Patch[] = [
   currentContextOfLibrary,
   implicitResponseType,
+  formPostMode,
   signingKeys,
   refreshTokenGrant,
   refreshTokenValues,

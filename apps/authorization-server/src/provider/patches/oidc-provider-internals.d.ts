@@ -11,6 +11,14 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
         };
         readonly keystore: { clear(): void; add(key: object): void };
         jwks: { readonly keys: readonly object[] };
+        readonly responseModes: Map<
+          string,
+          (
+            context: KoaContextWithOIDC,
+            redirectUri: string,
+            parameters: Readonly<Record<string, unknown>>,
+          ) => void
+        >;
         readonly grantTypeHandlers: Map<string, (context: KoaContextWithOIDC) => Promise<void>>;
       }
     | undefined;

@@ -2,6 +2,7 @@ import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import type { FailedSecrets } from '../../throttle/failed-secrets.ts';
 import type { SecurityProfile } from '../policy/grant-types.ts';
+import type { FormPostPage } from './form-post-mode.ts';
 
 /** Something in the library that Gatehouse replaces, or uses although it is not documented. */
 export interface Patch {
@@ -28,6 +29,7 @@ export interface PatchDependencies {
   readonly identity: Identity;
   readonly securityProfile: SecurityProfile;
   readonly failedSecrets: Pick<FailedSecrets, 'assertMayTry'>;
+  readonly formPostPage: FormPostPage;
   /** The token that follows a refresh token. */
   readonly successorOf: (refreshToken: string) => string;
 }

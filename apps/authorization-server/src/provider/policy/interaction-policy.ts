@@ -20,7 +20,7 @@ export function createInteractionPolicy(identity: Identity) {
   );
   checks?.add(
     new Check('foreign_scope', 'a scope was requested that is not registered', (context) =>
-      settleScope(context, identity),
+      assertScopeRegistered(context, identity),
     ),
   );
   checks?.add(
@@ -41,27 +41,16 @@ function dropLoginDetails(policy: ReturnType<typeof interactionPolicy.base>): vo
   }
 }
 
-/**
- * The library drops unknown scopes silently, and treats a client without scopes as a client with all of them. RFC 6749
- * §3.3: an unregistered scope is an error, and an omitted scope means all registered ones, also in a pushed request
- * (RFC 9126).
- */
-async function settleScope(context: KoaContextWithOIDC, { clients }: Identity): Promise<false> {
-  const { client, params, requestParamScopes } = context.oidc;
+/** A client can lose a scope while the user signs in. settle-scope.ts checked the request when it arrived. */
+async function assertScopeRegistered(
+  context: KoaContextWithOIDC,
+  { clients }: Identity,
+): Promise<false> {
+  const { client, requestParamScopes } = context.oidc;
   const registered = (await clients.find(client?.clientId ?? ''))?.scopes ?? [];
-  // The library has already dropped unknown scopes from its parameters. The URL still has them.
-  const { scope: inUrl } = context.query;
-  const asked = typeof inUrl === 'string' ? inUrl.split(' ') : [];
-  const requested = [...requestParamScopes, ...asked].filter((scope) => scope !== '');
-  const refused = requested.find((scope) => !registered.includes(scope));
-  if (refused !== undefined) {
-    throw new errors.InvalidScope('requested scope is not allowed', refused);
-  }
-  if (registered.length === 0) {
-    throw new errors.InvalidScope('this client is registered for no scope', '');
-  }
-  if (requestParamScopes.size === 0 && params !== undefined) {
-    params.scope = registered.join(' ');
+  const refused = [...requestParamScopes].find((scope) => !registered.includes(scope));
+  if (refused !== undefined || requestParamScopes.size === 0) {
+    throw new errors.InvalidScope('requested scope is not allowed', refused ?? '');
   }
   return false;
 }

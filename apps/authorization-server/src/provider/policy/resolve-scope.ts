@@ -1,30 +1,45 @@
 import { errors } from 'oidc-provider';
+import type { SecurityProfile } from './grant-types.ts';
 
 export interface ScopeRequest {
   readonly requested: unknown;
   /** The registered scopes of the client, separated by spaces. */
   readonly registered: string | undefined;
-  /** Scopes that this grant type never gives: OpenID Connect scopes need a user. */
+  /** Scopes that this request never grants: OpenID Connect scopes need a user. */
   readonly excluded: readonly string[];
+  readonly securityProfile: SecurityProfile;
 }
 
+/** RFC 6749 §3.3. */
+const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
+
 /**
- * The granted scope: the requested scopes, all of which must be allowed, or all allowed scopes if the request names none
- * (RFC 6749 §3.3).
+ * The granted scope: the requested scopes that are allowed, or all allowed scopes if the request names none (RFC 6749
+ * §3.3). Other scopes are ignored (OpenID Connect Core §3.1.2.1). The `strict` profile rejects them.
  *
- * @throws InvalidScope naming the first scope that is unknown or not allowed
+ * @throws InvalidScope for a malformed scope, or with the first scope that is unknown or not allowed
  */
 export function resolveScope(request: ScopeRequest): string {
-  const allowed = (request.registered ?? '')
-    .split(' ')
-    .filter((scope) => scope !== '' && !request.excluded.includes(scope));
-  if (request.requested === undefined) {
+  const { requested, excluded, securityProfile } = request;
+  const allowed = splitScope(request.registered).filter((scope) => !excluded.includes(scope));
+  if (requested === undefined) {
     return allowed.join(' ');
   }
-  const requested = [...new Set(String(request.requested).split(' '))];
-  const refused = requested.find((scope) => !allowed.includes(scope));
-  if (refused !== undefined) {
+  const isStrict = securityProfile === 'strict';
+  const asked = [...new Set(isStrict ? String(requested).split(' ') : splitScope(requested))];
+  if (asked.some((scope) => scope !== '' && !SCOPE_TOKEN.test(scope))) {
+    throw new errors.InvalidScope('scope contains invalid characters', '');
+  }
+  const granted = asked.filter((scope) => allowed.includes(scope));
+  if (granted.length === 0 || (isStrict && granted.length < asked.length)) {
+    const refused = asked.find((scope) => !allowed.includes(scope)) ?? '';
     throw new errors.InvalidScope('requested scope is not allowed', refused);
   }
-  return requested.join(' ');
+  return granted.join(' ');
+}
+
+function splitScope(scope: unknown): readonly string[] {
+  return String(scope ?? '')
+    .split(' ')
+    .filter((each) => each !== '');
 }

@@ -1,0 +1,2 @@
+// The page of response_mode=form_post has one form, with nothing to fill in.
+document.forms[0].submit();
