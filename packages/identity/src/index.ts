@@ -77,10 +77,13 @@ export {
   grantKey,
   grantMembersKey,
   grantTombstoneKey,
+  userGrantsKey,
+  userSessionsKey,
 } from './secrets/credential-keys.ts';
 export { deriveKey, loadMasterKey, type MasterKey } from './secrets/master-key.ts';
 export { createSealer, type Sealer } from './secrets/seal.ts';
 export { generateId, generateSecureKey } from './secrets/secure-key.ts';
+export type { UserGrant, UserSession, UserSessions } from './sessions/user-sessions.ts';
 export { type KeptSigningKeys, keepSigningKeys } from './signing-keys/kept-signing-keys.ts';
 export type { SigningAlgorithm, SigningKey } from './signing-keys/signing-key.ts';
 export {
@@ -99,4 +102,10 @@ export {
   passwordHashingLoad,
 } from './users/password-hash.ts';
 export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
+export {
+  accountLimit,
+  createSignInLocks,
+  type SignInLock,
+  type SignInLocks,
+} from './users/sign-in-locks.ts';
 export { canonicalUsername, changedEmail, type User, type UserRegistry } from './users/user.ts';

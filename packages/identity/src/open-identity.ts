@@ -21,7 +21,9 @@ import { createRevocations, type Revocations } from './revocation/revocations.ts
 import { type CredentialHash, createCredentialHash } from './secrets/credential-hash.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { createSealer, type Sealer } from './secrets/seal.ts';
+import { createUserSessions, type UserSessions } from './sessions/user-sessions.ts';
 import { type AccessTokenVerifier, createAccessTokenVerifier } from './tokens/access-tokens.ts';
+import { createSignInLocks, type SignInLocks } from './users/sign-in-locks.ts';
 import type { UserRegistry } from './users/user.ts';
 import { createUserRegistry } from './users/users.ts';
 
@@ -30,6 +32,8 @@ export interface Identity {
   readonly organizations: OrganizationRegistry;
   readonly clients: ClientRegistry;
   readonly users: UserRegistry;
+  readonly signInLocks: SignInLocks;
+  readonly userSessions: UserSessions;
   readonly verifyAccessToken: AccessTokenVerifier;
   /** Every verifier of credentials calls this to find out whether they were revoked. */
   readonly findLiveHolder: FindLiveHolder;
@@ -67,6 +71,8 @@ export function openIdentity(dependencies: {
     organizations: createOrganizationRegistry(store, onDamagedRecord),
     clients,
     users,
+    signInLocks: createSignInLocks({ store, credentialHash }),
+    userSessions: createUserSessions({ store, sealer, findLiveHolder }),
     verifyAccessToken: createAccessTokenVerifier({
       store,
       credentialHash,

@@ -1,7 +1,6 @@
-import type { Identity } from '@gatehouse/identity';
+import { type Identity, userGrantsKey } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import type { Grant } from 'oidc-provider';
-import { userGrantsKey } from '../provider/adapters/oidc-adapter.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
 
 /** An application with grants of a user: one for each browser in which the user allowed it, and one for each device. */

@@ -1,5 +1,6 @@
 import {
   hashPassword,
+  type Identity,
   type PasswordProblem as PolicyProblem,
   passwordProblem,
   type User,
@@ -39,7 +40,11 @@ export type PasswordOutcome =
  *
  * @throws TooManyAttemptsError, PasswordHashingBusyError as a sign-in does
  */
-export function createChangePassword(signIn: SignIn, endEverything: EndEverything) {
+export function createChangePassword(
+  signIn: SignIn,
+  endEverything: EndEverything,
+  { signInLocks }: Pick<Identity, 'signInLocks'>,
+) {
   return async (
     user: User,
     change: PasswordChange,
@@ -60,6 +65,7 @@ export function createChangePassword(signIn: SignIn, endEverything: EndEverythin
     }
     const passwordHash = await hashPassword(change.wanted);
     const changed = await endEverything(user.userId, { passwordHash });
+    await signInLocks.unlock(user);
     return { kind: 'changed', user: changed };
   };
 }

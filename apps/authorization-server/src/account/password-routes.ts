@@ -31,7 +31,7 @@ export function addPasswordRoutes(
 ): void {
   const { identity, csrfTokens, sessions, signIn, deviceCookies, endEverything, pages } =
     dependencies;
-  const changePassword = createChangePassword(signIn, endEverything);
+  const changePassword = createChangePassword(signIn, endEverything, identity);
 
   function show(
     request: Request,

@@ -6,8 +6,7 @@ export interface Limit {
 
 const MINUTE = 60;
 
-/** Wrong passwords for one account, or from one known device. An attempt counts until it succeeds. */
-export const accountLimit: Limit = { attempts: 10, windowSeconds: 15 * MINUTE };
+export { accountLimit } from '@gatehouse/identity';
 
 /** Sign-in attempts from one address for all accounts. Successes count as well, against password spraying. */
 export const addressLimit: Limit = { attempts: 300, windowSeconds: 15 * MINUTE };

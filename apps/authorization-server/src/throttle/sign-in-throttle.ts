@@ -15,7 +15,7 @@
 import type { IncomingMessage } from 'node:http';
 import {
   type CredentialHash,
-  canonicalUsername,
+  createSignInLocks,
   MAXIMUM_PASSWORD_BYTES,
   type SignInMethod,
   type User,
@@ -75,10 +75,7 @@ export interface SignInDependencies {
 
 export function createSignIn(dependencies: SignInDependencies): SignIn {
   const { store, users, credentialHash, isAllowed, observer, now = Date.now } = dependencies;
-  // Users type passwords into the wrong field, so a username must not be readable in a key.
-  const accountKey = (name: string) =>
-    `sign-ins:account:${credentialHash(canonicalUsername(name))}`;
-  const deviceKey = ({ deviceId }: KnownDevice) => `sign-ins:device:${credentialHash(deviceId)}`;
+  const locks = createSignInLocks({ store, credentialHash });
   const clientKey = (clientId: string) => `sign-ins:client:${clientId}`;
 
   /** @throws TooManyAttemptsError */
@@ -102,7 +99,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
 
   /** Guesses from other devices do not count for a known device, and its guesses count only for itself. */
   const partyKey = ({ username, device }: SignInAttempt) =>
-    device === undefined ? accountKey(username) : deviceKey(device);
+    device === undefined ? locks.accountKey(username) : locks.browserKey(device.deviceId);
 
   async function giveBack(key: string, attempt: SignInAttempt): Promise<void> {
     const clientId = limitedClient(attempt);
@@ -142,6 +139,9 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
       isGuess = user === undefined;
       if (isGuess && count === accountLimit.attempts) {
         observer?.locked(attempt);
+        if (attempt.device !== undefined) {
+          await locks.recordLockedBrowser(attempt.device.userId, key);
+        }
       }
       if (user !== undefined) {
         observer?.succeeded(attempt, user.userId);

@@ -93,7 +93,7 @@ const add: Command = {
 
 const password: Command = {
   name: 'users password',
-  summary: 'Set the password of a user and sign the user out everywhere.',
+  summary: 'Set the password of a user. Unlocks the user and signs the user out everywhere.',
   positionals: ['username'],
   options: passwordOptions,
   notes: [passwordNote],
@@ -108,6 +108,7 @@ const password: Command = {
       passwordHash,
       notBefore,
     }));
+    await identity.signInLocks.unlock(user);
     await audit({ event: 'user_changed', userId, change: 'password_changed' });
     const shown = shownPassword(secret);
     return {

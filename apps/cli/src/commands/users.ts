@@ -9,6 +9,7 @@ import { formatTable } from '../command-line/table.ts';
 import { validate } from '../command-line/validate.ts';
 import { changedList } from './changed-list.ts';
 import { describeUser, findUser } from './find-user.ts';
+import { userAccessCommands } from './user-access.ts';
 import { profileFromOptions, userOptions } from './user-options.ts';
 import { userPasswordCommands } from './user-passwords.ts';
 
@@ -113,6 +114,7 @@ function toggle(verb: 'enable' | 'disable', summary: string): Command {
 export const userCommands: readonly Command[] = [
   ...userPasswordCommands,
   list,
+  ...userAccessCommands,
   change,
   toggle('disable', 'Reject a user immediately and sign the user out everywhere.'),
   toggle('enable', 'Enable a disabled user.'),

@@ -19,6 +19,7 @@ export type UserChange =
   | 'enabled'
   | 'disabled'
   | 'password_changed'
+  | 'unlocked'
   | 'revoked';
 
 /** The known parties. Never a username as entered, which can be a password in the wrong field. */

@@ -15,6 +15,11 @@ export function accessTokenKey(hashedToken: string): string {
 
 export const xAccessTokenKey = (hashedToken: string): string => `x-access-token:${hashedToken}`;
 
+/** The ids of a user's grants. Revoked grants stay in the index until they are looked up. */
+export const userGrantsKey = (userId: string): string => `user-grants:${userId}`;
+/** The keys of a user's sessions. Ended sessions stay in the index until they would have expired. */
+export const userSessionsKey = (userId: string): string => `user-sessions:${userId}`;
+
 export const grantKey = (grantId: string): string => `grant:${grantId}`;
 /** The index of the credentials that were issued under a grant. */
 export const grantMembersKey = (grantId: string): string => `grant-members:${grantId}`;

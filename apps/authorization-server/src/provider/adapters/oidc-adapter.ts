@@ -8,6 +8,8 @@ import {
   type LiveHolder,
   type OnDamagedRecord,
   type Sealer,
+  userGrantsKey,
+  userSessionsKey,
 } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
@@ -57,9 +59,6 @@ export const EXPIRED_DEVICE_CODE_SECONDS = 600;
 
 const expiryOf = (expiresIn: number) => Date.now() + expiresIn * 1000;
 
-/** The ids of a user's grants. Revoked grants stay in the index until they are looked up. */
-export const userGrantsKey = (userId: string) => `user-grants:${userId}`;
-
 export class OidcAdapter implements Adapter {
   readonly #model: string;
   readonly #store: Store;
@@ -87,6 +86,9 @@ export class OidcAdapter implements Adapter {
     }
     if (this.#model === GRANT && payload.accountId !== undefined) {
       await this.#store.addToIndex(userGrantsKey(payload.accountId), id, expiryOf(expiresIn));
+    }
+    if (this.#model === 'Session' && payload.accountId !== undefined) {
+      await this.#store.addToIndex(userSessionsKey(payload.accountId), key, expiryOf(expiresIn));
     }
     const kept = this.#model === 'DeviceCode' ? expiresIn + EXPIRED_DEVICE_CODE_SECONDS : expiresIn;
     await this.#store.set(key, this.#encode(key, payload), kept);

@@ -1,0 +1,165 @@
+// requires: redis-server
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { accountLimit } from '@gatehouse/identity';
+import {
+  authorizeAsUser,
+  type Constellation,
+  createPageVisitor,
+  type PageVisitor,
+  startConstellation,
+  storeEngines,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runGatehouse } from './run-gatehouse.ts';
+
+const password = 'correct horse battery';
+const redirectUri = 'https://app.example/callback';
+const names = ['unlocked', 'reset', 'browser', 'changed', 'sessions'];
+
+describe.each(storeEngines)('commands for locked users on %s', (engine) => {
+  let directory: string;
+  let system: Constellation;
+  let environment: Record<string, string>;
+  const gatehouse = (args: string, stdin?: string) =>
+    runGatehouse(environment, args.split(' '), stdin);
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'gatehouse-locked-'));
+    const MASTER_KEY_FILE = join(directory, 'master.key');
+    writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
+    system = await startConstellation({
+      engine,
+      apps: ['authorization-server'],
+      bootstrap: {
+        organizations: [{ id: 'org-1', name: 'Example' }],
+        clients: [
+          {
+            clientId: 'web',
+            name: 'Web',
+            orgId: 'org-1',
+            public: true,
+            redirectUris: [redirectUri],
+            grantTypes: ['authorization_code'],
+            scopes: ['openid', 'profile'],
+          },
+        ],
+        users: names.map((username) => ({ username, password, name: username, orgId: 'org-1' })),
+      },
+      environment: { MASTER_KEY_FILE },
+    });
+    environment = { STORE_URL: system.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
+  });
+  afterAll(async () => {
+    await system.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  /** Signs in at the account page in a browser that has only this device cookie. */
+  async function signIn(username: string, entered = password, device?: string) {
+    const visitor = createPageVisitor((url, init = {}) => {
+      const headers = new Headers(init.headers);
+      const cookies = [headers.get('cookie'), device && `device=${device}`].filter(Boolean);
+      headers.set('cookie', cookies.join('; '));
+      return fetch(url, { ...init, headers });
+    });
+    let page = await visitor.get(`${system.authorizationServerUrl}/account`);
+    while (page.location !== undefined) {
+      page = await visitor.get(page.location);
+    }
+    const { status } = await visitor.submit(page, { username, password: entered });
+    return { status, device: visitor.cookies.get('device|/') };
+  }
+
+  async function lock(username: string, device?: string): Promise<void> {
+    for (let i = 0; i < accountLimit.attempts; i += 1) {
+      await signIn(username, 'a wrong password', device);
+    }
+    expect((await signIn(username, password, device)).status).toBe(422);
+  }
+
+  /** A browser in which the user is signed in to the application. */
+  async function openSession(username: string): Promise<PageVisitor> {
+    const visitor = createPageVisitor();
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id: 'web',
+      redirect_uri: redirectUri,
+      scope: 'openid profile',
+      code_challenge: 'c'.repeat(43),
+      code_challenge_method: 'S256',
+    });
+    const url = `${system.authorizationServerUrl}/authorize?${query}`;
+    await authorizeAsUser(url, { username, password }, visitor);
+    return visitor;
+  }
+
+  test('users show names the lock, and users unlock ends it', async () => {
+    expect((await gatehouse('users show unlocked --json')).json.locks).toEqual([]);
+    await lock('unlocked');
+    const { locks } = (await gatehouse('users show unlocked --json')).json;
+    expect(locks).toEqual([{ kind: 'account', until: expect.any(Number) }]);
+    const shown = await gatehouse('users show unlocked');
+    expect(shown.output).toMatch(/locked +until .*Z: browsers in which the user never signed in/);
+    expect(shown.output).not.toContain('argon2');
+    expect((await gatehouse('users unlock unlocked')).output).toContain('can sign in again');
+    expect((await gatehouse('users show unlocked --json')).json.locks).toEqual([]);
+    expect((await signIn('unlocked')).status).toBe(303);
+    const { entries } = (await gatehouse('audit list --event user_changed --json')).json;
+    expect(entries[0]).toMatchObject({ change: 'unlocked', actor: 'cli' });
+  });
+
+  test('a password reset unlocks the account', async () => {
+    await lock('reset');
+    expect(await gatehouse('users password reset', 'another good password')).toMatchObject({
+      code: 0,
+    });
+    expect((await signIn('reset', 'another good password')).status).toBe(303);
+  });
+
+  test('a new password on the account page unlocks the account', async () => {
+    const visitor = await openSession('changed');
+    await lock('changed');
+    const form = await visitor.get(`${system.authorizationServerUrl}/account/password`);
+    const wanted = 'another good password';
+    const entered = { current: password, wanted, repeated: wanted };
+    expect((await visitor.submit(form, entered)).status).toBe(303);
+    expect((await signIn('changed', wanted)).status).toBe(303);
+  });
+
+  test('users unlock also ends the lock of a browser with an earlier sign-in', async () => {
+    const { device } = await signIn('browser');
+    await lock('browser', device);
+    expect((await signIn('browser')).status).toBe(303);
+    expect((await gatehouse('users show browser --json')).json.locks).toMatchObject([
+      { kind: 'browser' },
+    ]);
+    await gatehouse('users unlock browser');
+    expect((await signIn('browser', password, device)).status).toBe(303);
+  });
+
+  test('users sessions lists browsers and applications until the user is signed out', async () => {
+    expect((await gatehouse('users sessions sessions --json')).json).toEqual({
+      sessions: [],
+      applications: [],
+    });
+    await openSession('sessions');
+    await openSession('sessions');
+    const { json } = await gatehouse('users sessions sessions --json');
+    const time = expect.any(Number);
+    const times = { signedInAt: time, expiresAt: time };
+    const session = { ...times, clientIds: ['web'] };
+    expect(json.sessions).toEqual([session, session]);
+    const application = { clientId: 'web', since: time, expiresAt: time, scope: 'openid profile' };
+    expect(json.applications).toEqual([application, application]);
+    expect((await gatehouse('users sessions sessions')).output).toMatch(/web .*openid profile/);
+    expect((await gatehouse('users show sessions --json')).json.sessions).toBe(2);
+    await gatehouse('users sign-out sessions');
+    expect((await gatehouse('users sessions sessions --json')).json).toEqual({
+      sessions: [],
+      applications: [],
+    });
+  });
+});

@@ -1,0 +1,64 @@
+import type { Store } from '@gatehouse/store';
+import type { CredentialHash } from '../secrets/credential-hash.ts';
+import { canonicalUsername, type User } from './user.ts';
+
+/** Wrong passwords for one account, or from one known browser. An attempt counts until it succeeds. */
+export const accountLimit = { attempts: 10, windowSeconds: 15 * 60 } as const;
+
+/** Why a user with the right password cannot sign in at the moment. */
+export interface SignInLock {
+  /** Browsers without an earlier sign-in, or one browser with its own count. */
+  readonly kind: 'account' | 'browser';
+  /** Epoch milliseconds. */
+  readonly until: number;
+}
+
+/** The counts of wrong passwords (docs/decisions/0019-sign-in-throttle.md), and their removal. */
+export interface SignInLocks {
+  accountKey(username: string): string;
+  browserKey(deviceId: string): string;
+  /** Called with the wrong password that locks a browser, so that `unlock` finds its count. */
+  recordLockedBrowser(userId: string, browserKey: string): Promise<void>;
+  list(user: Pick<User, 'userId' | 'username'>): Promise<readonly SignInLock[]>;
+  /** Forgets the wrong passwords of the account and of its locked browsers. */
+  unlock(user: Pick<User, 'userId' | 'username'>): Promise<void>;
+}
+
+export function createSignInLocks({
+  store,
+  credentialHash,
+}: {
+  readonly store: Store;
+  readonly credentialHash: CredentialHash;
+}): SignInLocks {
+  // Users type passwords into the wrong field, so a username must not be readable in a key.
+  const accountKey = (username: string) =>
+    `sign-ins:account:${credentialHash(canonicalUsername(username))}`;
+  const indexKey = (userId: string) => `locked-browsers:${userId}`;
+
+  async function lockOf(kind: SignInLock['kind'], key: string): Promise<readonly SignInLock[]> {
+    const counter = await store.counter(key);
+    return counter !== undefined && counter.count >= accountLimit.attempts
+      ? [{ kind, until: counter.resetsAt }]
+      : [];
+  }
+
+  return {
+    accountKey,
+    browserKey: (deviceId) => `sign-ins:device:${credentialHash(deviceId)}`,
+    recordLockedBrowser: (userId, key) =>
+      store.addToIndex(indexKey(userId), key, Date.now() + accountLimit.windowSeconds * 1000),
+    async list({ userId, username }) {
+      const browsers = await store.members(indexKey(userId));
+      const locks = await Promise.all([
+        lockOf('account', accountKey(username)),
+        ...browsers.map((key) => lockOf('browser', key)),
+      ]);
+      return locks.flat();
+    },
+    async unlock({ userId, username }) {
+      const browsers = await store.members(indexKey(userId));
+      await store.delete([accountKey(username), ...browsers, indexKey(userId)]);
+    },
+  };
+}
