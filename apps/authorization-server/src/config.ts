@@ -6,6 +6,7 @@ import {
   ConfigurationError,
   commonVariables,
   createProblemCollector,
+  debuggingProblems,
   type Environment,
   findMisspelledVariables,
   inspectFileAccess,
@@ -18,7 +19,6 @@ import {
   secretFilesOf,
   socketPath,
 } from '@gatehouse/configuration';
-import { debuggerProblem } from '@gatehouse/http-server';
 import {
   type BootstrapDefinition,
   bootstrapDefinition,
@@ -149,14 +149,6 @@ export function loadConfiguration(environment: Environment): Configuration {
     pageRequestsPerMinute: read.PAGE_REQUESTS_PER_MINUTE,
     warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
   };
-}
-
-/** A debugger on a public address would show every secret (SL-10). */
-function debuggingProblems(issuer: string, { NODE_OPTIONS = '' }: Environment) {
-  const message = isLoopbackUrl(issuer)
-    ? undefined
-    : debuggerProblem([...process.execArgv, NODE_OPTIONS]);
-  return message === undefined ? [] : [{ name: 'NODE_OPTIONS', message }];
 }
 
 /** One key a line, newest first, so that a rotation signs out no user. */

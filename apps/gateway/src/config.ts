@@ -3,6 +3,7 @@ import {
   baseUrl,
   commonVariables,
   createProblemCollector,
+  debuggingProblems,
   type Environment,
   findMisspelledVariables,
   inspectFileAccess,
@@ -13,7 +14,6 @@ import {
   readValidVariables,
   socketPath,
 } from '@gatehouse/configuration';
-import { debuggerProblem } from '@gatehouse/http-server';
 import {
   type BootstrapDefinition,
   bootstrapDefinition,
@@ -140,14 +140,6 @@ export function loadConfiguration(environment: Environment): GatewayConfiguratio
     bootstrap,
     warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
   };
-}
-
-/** A debugger on a public address would show every secret (SL-10). */
-function debuggingProblems(publicUrl: string, { NODE_OPTIONS = '' }: Environment) {
-  const message = isLoopbackUrl(publicUrl)
-    ? undefined
-    : debuggerProblem([...process.execArgv, NODE_OPTIONS]);
-  return message === undefined ? [] : [{ name: 'NODE_OPTIONS', message }];
 }
 
 /** Credentials must not cross a network without encryption. */

@@ -3,6 +3,7 @@ export {
   ConfigurationError,
   type ConfigurationProblem,
 } from './environment/configuration-error.ts';
+export { debuggingProblems } from './environment/debugging-problems.ts';
 export { describeStartFailure } from './environment/describe-start-failure.ts';
 export {
   addressList,

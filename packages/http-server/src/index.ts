@@ -15,7 +15,6 @@ export {
   serveOperations,
 } from './operations/operations-server.ts';
 export { type StoreSignals, storeSignals } from './operations/store-signals.ts';
-export { debuggerProblem } from './process/deny-debugging.ts';
 export { type RetriedStart, retryStart } from './process/retry-start.ts';
 export {
   exitOnUnhandledErrors,
