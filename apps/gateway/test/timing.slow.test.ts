@@ -88,27 +88,37 @@ describe('the time to reject a signature', () => {
     test.each([1, 2])(
       'SG-36 SG-19 of version %d is the same for an unknown client and a wrong signature, with both algorithms',
       async (version) => {
-        const body = Buffer.alloc(512 * 1024, 'a');
-        const classes = ['demo', 'nobd', 'md5-'];
-        const samples = classes.map((): number[] => []);
-        for (let round = 0; round < 250; round += 1) {
-          for (const offset of classes.keys()) {
-            // The order changes each round.
-            const index = (round + offset) % classes.length;
-            const clientId = classes[index] ?? '';
-            const headers = {
-              ...(version === 1
-                ? booted.signed({ body: 'x', secureKey: 'wrong' })
-                : booted.signedV2({ body: 'x', secureKey: 'wrong' })),
-              'X-Client-Id': clientId,
-            };
-            samples[index]?.push(await timed(headers, body));
-          }
+        // A difference in the code shows in each measurement, and a busy machine only in some.
+        let difference = Number.POSITIVE_INFINITY;
+        for (let attempt = 0; attempt < 4 && difference >= TOLERANCE; attempt += 1) {
+          difference = await measureDifference(version);
         }
-        const [known = 0, unknown = 0, md5 = 0] = samples.map((each) => median(each.slice(20)));
-        expect(Math.abs(known / unknown - 1)).toBeLessThan(TOLERANCE);
-        expect(Math.abs(md5 / unknown - 1)).toBeLessThan(TOLERANCE);
+        expect(difference).toBeLessThan(TOLERANCE);
       },
+      300_000,
     );
+
+    /** Returns by how much the median for an unknown client differs from the others. */
+    async function measureDifference(version: number): Promise<number> {
+      const body = Buffer.alloc(512 * 1024, 'a');
+      const classes = ['demo', 'nobd', 'md5-'];
+      const samples = classes.map((): number[] => []);
+      for (let round = 0; round < 250; round += 1) {
+        for (const offset of classes.keys()) {
+          // The order changes each round.
+          const index = (round + offset) % classes.length;
+          const clientId = classes[index] ?? '';
+          const headers = {
+            ...(version === 1
+              ? booted.signed({ body: 'x', secureKey: 'wrong' })
+              : booted.signedV2({ body: 'x', secureKey: 'wrong' })),
+            'X-Client-Id': clientId,
+          };
+          samples[index]?.push(await timed(headers, body));
+        }
+      }
+      const [known = 0, unknown = 0, md5 = 0] = samples.map((each) => median(each.slice(20)));
+      return Math.max(Math.abs(known / unknown - 1), Math.abs(md5 / unknown - 1));
+    }
   });
 });

@@ -134,7 +134,7 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
   }
 
   function sign(text: string): Record<string, string> {
-    const timestamp = String(Date.now());
+    const timestamp = String(nextTimestamp());
     const digest = createHash('sha256')
       .update(text + timestamp + client.secureKey)
       .digest('hex');
@@ -210,4 +210,12 @@ function parse(text: string): Tokens {
   } catch {
     return {};
   }
+}
+
+let latestTimestamp = 0;
+
+/** Users share a client. Equal requests of one millisecond would have equal signatures. */
+function nextTimestamp(): number {
+  latestTimestamp = Math.max(Date.now(), latestTimestamp + 1);
+  return latestTimestamp;
 }

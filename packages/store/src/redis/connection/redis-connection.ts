@@ -26,6 +26,7 @@ export class RedisConnection {
   #gathering: Redis['stream'] | undefined;
   #state: 'connecting' | 'available' | 'unavailable' | 'closed' = 'connecting';
   #connected = deferred();
+  #connectionError: unknown;
   #reconnecting: NodeJS.Timeout | undefined;
   #examining: NodeJS.Timeout | undefined;
 
@@ -35,7 +36,10 @@ export class RedisConnection {
     this.#client = createRedisClient(location);
     this.#client.on('ready', () => this.#examine());
     // Without a listener ioredis prints errors; their text and properties may hold credentials.
-    this.#client.on('error', (error: unknown) => this.#fail(error));
+    this.#client.on('error', (error: unknown) => {
+      this.#connectionError = error;
+      this.#fail(error);
+    });
     this.#client.on('close', () => this.#lose());
     this.#client.on('end', () => this.#connectAnew());
   }
@@ -55,7 +59,9 @@ export class RedisConnection {
       );
     } catch (error) {
       const Failure = isFull(error) ? StoreFullError : StoreUnavailableError;
-      throw new Failure(operation, withoutArguments(error), outageReason(error));
+      // When a connection closes, ioredis rejects what is in flight with an error of its own.
+      const reason = outageReason(error) ?? outageReason(this.#connectionError);
+      throw new Failure(operation, withoutArguments(error), reason);
     }
   }
 
@@ -133,6 +139,7 @@ export class RedisConnection {
       this.#connected = deferred();
     }
     this.#state = 'available';
+    this.#connectionError = undefined;
     this.#connected.resolve();
     this.#signals.recheck();
   }
