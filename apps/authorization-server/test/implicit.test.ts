@@ -98,14 +98,6 @@ describe('the implicit flow', () => {
     },
   );
 
-  test('IM-04 rejects a redirect URI that is not https', async () => {
-    const parameters = {
-      client_id: 'pages-implicit-http',
-      redirect_uri: 'http://localhost:9999/callback',
-    };
-    expectPage(await visit(implicitUrl(issuer, parameters)));
-  });
-
   test('IM-06 requires a sign-in and the consent of this user for this application', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(implicitUrl(issuer));

@@ -81,14 +81,6 @@ export const bootstrap = {
     },
     {
       ...ordinary,
-      clientId: 'pages-implicit-http',
-      secureKey: 'implicitKey0123456789',
-      name: 'Implicit over http',
-      grantTypes: ['implicit'],
-      redirectUris: ['http://localhost:9999/callback'],
-    },
-    {
-      ...ordinary,
       ...deceiver,
       secureKey: 'deceiverKey0123456789',
       grantTypes: ['authorization_code'],

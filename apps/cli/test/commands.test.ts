@@ -139,6 +139,21 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
       expect(changed.code).toBe(2);
     });
 
+    test('IM-04 cannot have an http redirect URI with the implicit grant', async () => {
+      const implicit = '--grant-type implicit --grant-type authorization_code';
+      const refused = await gatehouse(
+        `clients add bad --org org-1 ${implicit} --redirect-uri http://localhost:9999/callback`,
+      );
+      expect(refused.code).toBe(2);
+      expect(refused.errors).toContain(
+        'redirectUris.0: must be https with a host other than local',
+      );
+      await gatehouse(
+        'clients add codes --org org-1 --grant-type authorization_code --redirect-uri http://localhost:1/cb',
+      );
+      expect(await gatehouse(`clients change codes ${implicit}`)).toMatchObject({ code: 2 });
+    });
+
     test('lose their keys by becoming public only after confirmation', async () => {
       await gatehouse(
         'clients add secretive --org org-1 --grant-type authorization_code --redirect-uri https://rp.example/cb',

@@ -29,6 +29,7 @@ export {
   readDemoIfPresent,
   readOrCreateDemo,
 } from './bootstrap/demo.ts';
+export { redirectUriProblem } from './bootstrap/redirect-uri-rule.ts';
 export type { Client, SignatureAlgorithm } from './clients/client.ts';
 export type { RemovalOptions, RotatedKey, SecureKeyDescription } from './clients/client-keys.ts';
 export { MAXIMUM_ACTIVE_KEYS } from './clients/client-keys.ts';

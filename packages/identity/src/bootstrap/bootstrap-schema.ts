@@ -5,7 +5,7 @@ import { knownScopes } from '../clients/scopes.ts';
 import { passwordProblem, passwordRules } from '../credential-policy/password-policy.ts';
 import { secureKeyProblem, secureKeyRules } from '../credential-policy/secure-key-policy.ts';
 import { canonicalUsername } from '../users/user.ts';
-import { isAllowedRedirectUri } from './redirect-uri-rule.ts';
+import { isAllowedRedirectUri, redirectUriProblem } from './redirect-uri-rule.ts';
 
 export const grantTypes = [
   'authorization_code',
@@ -94,9 +94,9 @@ export const clientSchema = z
     }
     for (const member of ['redirectUris', 'postLogoutRedirectUris'] as const) {
       value[member].forEach((uri, i) => {
-        const suits = isAllowedRedirectUri(uri, value.applicationType);
-        if (!suits && isAllowedRedirectUri(uri, 'native')) {
-          problem([member, i], 'only a native application can use a custom scheme');
+        const reason = redirectUriProblem(uri, value);
+        if (reason !== undefined) {
+          problem([member, i], reason);
         }
       });
     }

@@ -177,6 +177,10 @@ describe('a client in the file', () => {
     ['an unknown scope', { scopes: ['device:all'] }],
     ['an unknown algorithm', { signatureAlgorithm: 'SHA-1' }],
     ['RU-17 a wildcard redirect URI', { redirectUris: ['https://*.example/cb'] }],
+    [
+      'IM-04 the implicit grant with an http redirect URI',
+      { grantTypes: ['implicit'], redirectUris: ['http://localhost:9999/callback'] },
+    ],
     ['RU-17 a script as logout address', { postLogoutRedirectUris: ['javascript:alert(1)'] }],
     ['a path as CORS origin', { corsOrigins: ['https://app.example/'] }],
     ['a wildcard as CORS origin', { corsOrigins: ['*'] }],

@@ -3,6 +3,38 @@ const SCRIPT_SCHEMES = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'b
 /** The authorization response adds these parameters to the query and would overwrite them. */
 const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description', 'access_token'];
 
+/** Redirect URIs that are allowed, but not for every client. */
+const problems = {
+  implicit:
+    'must be https with a host other than localhost, because the client is a web application with the implicit grant',
+  native: 'must not be https on loopback, because the client is a native application: use http',
+  scheme: 'only a native application can use a custom scheme',
+} as const;
+
+/**
+ * Why the authorization server rejects a redirect URI of this client. The schema of clients, the
+ * commands and the server use this function, so that all of them name the same reason.
+ */
+export function redirectUriProblem(
+  uri: string,
+  client: {
+    readonly applicationType: 'web' | 'native';
+    readonly grantTypes: readonly string[];
+  },
+): string | undefined {
+  const { protocol = '', hostname = '' } = URL.parse(uri) ?? {};
+  if (client.applicationType === 'native') {
+    return protocol === 'https:' && LOOPBACK_HOSTS.has(hostname) ? problems.native : undefined;
+  }
+  if (!isAllowedRedirectUri(uri, 'web') && isAllowedRedirectUri(uri, 'native')) {
+    return problems.scheme;
+  }
+  // A token in a fragment must not cross the network in clear text, nor reach a program on the
+  // user's machine that happens to listen (OpenID Connect Dynamic Client Registration §2).
+  const isExposed = protocol === 'http:' || hostname === 'localhost';
+  return client.grantTypes.includes('implicit') && isExposed ? problems.implicit : undefined;
+}
+
 /**
  * Allows https, http on loopback, and the private-use scheme of a native application. Redirect URIs
  * are compared exactly, so wildcards and fragments are not allowed. RFC 9700 §2.1, RFC 8252 §7.

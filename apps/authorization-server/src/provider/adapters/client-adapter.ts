@@ -1,5 +1,5 @@
-import type { Client, ClientRegistry } from '@gatehouse/identity';
-import type { Adapter, AdapterPayload, ResponseType } from 'oidc-provider';
+import { type Client, type ClientRegistry, redirectUriProblem } from '@gatehouse/identity';
+import { type Adapter, type AdapterPayload, errors, type ResponseType } from 'oidc-provider';
 
 /** Reads clients from the registry; the provider never writes them. */
 export class ClientAdapter implements Adapter {
@@ -19,7 +19,12 @@ export class ClientAdapter implements Adapter {
       this.#clients.verifySecret(undefined, clientId);
       return undefined;
     }
-    return client.enabled ? toMetadata(client, this.#supportedGrantTypes) : undefined;
+    if (!client.enabled) {
+      return undefined;
+    }
+    const metadata = toMetadata(client, this.#supportedGrantTypes);
+    assertRedirectUris(client, metadata);
+    return metadata;
   }
 
   upsert(): Promise<never> {
@@ -39,6 +44,24 @@ export class ClientAdapter implements Adapter {
   }
   revokeByGrantId(): Promise<never> {
     return rejectWrite();
+  }
+}
+
+/**
+ * Clients of earlier releases can have redirect URIs that are no longer accepted.
+ *
+ * @throws InvalidClientMetadata with the reason that the commands and the bootstrap file report
+ */
+function assertRedirectUris(
+  client: Client,
+  { grant_types: grantTypes = [] }: AdapterPayload,
+): void {
+  const { applicationType } = client;
+  for (const uri of [...client.redirectUris, ...client.postLogoutRedirectUris]) {
+    const problem = redirectUriProblem(uri, { applicationType, grantTypes });
+    if (problem !== undefined) {
+      throw new errors.InvalidClientMetadata(`a registered redirect URI ${problem}`);
+    }
   }
 }
 

@@ -1,0 +1,87 @@
+// requires: redis-server
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { clientSchema, type Identity, openIdentity } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizationUrl } from './fixtures.ts';
+
+const uris = [
+  'https://app.example/callback',
+  'https://localhost/callback',
+  'https://127.0.0.1/callback',
+  'http://localhost:9999/callback',
+  'http://127.0.0.1:9999/callback',
+  'http://[::1]/callback',
+  'com.example.app:/callback',
+];
+const cases = uris.flatMap((uri) =>
+  (['web', 'native'] as const).flatMap((applicationType) =>
+    (['authorization_code', 'implicit'] as const).map(
+      (grantType) => [uri, applicationType, grantType] as const,
+    ),
+  ),
+);
+
+/** A client is stored without the checks of the schema, as if an earlier release had accepted it. */
+describe.each(storeEngines)('redirect URIs of stored clients on %s', (engine) => {
+  let directory: string;
+  let system: Constellation;
+  let identity: Identity;
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'gatehouse-uris-'));
+    const MASTER_KEY_FILE = join(directory, 'master.key');
+    const masterKey = randomBytes(32);
+    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
+    system = await startConstellation({
+      engine,
+      bootstrap: { organizations: [{ id: 'org-1', name: 'Example' }] },
+      apps: ['authorization-server'],
+      environment: { MASTER_KEY_FILE },
+    });
+    identity = openIdentity({ store: createStore(system.storeUrl), masterKey });
+  });
+  afterAll(async () => {
+    await identity.store.close();
+    await system.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  /** What the server shows in the browser: a redirect to the application or to the sign-in, or a page. */
+  async function requestWith(client_id: string, redirect_uri: string, grantType: string) {
+    const response_type = grantType === 'implicit' ? 'token' : 'code';
+    const url = authorizationUrl(system.authorizationServerUrl, {
+      client_id,
+      redirect_uri,
+      response_type,
+    });
+    const reply = await fetch(url, { redirect: 'manual' });
+    return { isPage: reply.status === 400, body: await reply.text() };
+  }
+
+  test.each(cases)(
+    'IM-04 RU-17 the schema rejects %s of a %s application with %s exactly if the server does, with the same reason',
+    async (uri, applicationType, grantType) => {
+      const clientId = [uri, applicationType, grantType].join('-').replace(/[^\w]+/g, '-');
+      const secureKey = randomBytes(32).toString('hex');
+      const definition = {
+        ...{ clientId, name: clientId, orgId: 'org-1', applicationType, secureKey },
+        ...{ redirectUris: [uri], grantTypes: [grantType], scopes: ['device:read' as const] },
+      };
+      const { success, error } = clientSchema.safeParse(definition);
+      const accepted = clientSchema.parse({ ...definition, redirectUris: [uris[0]] });
+      const { secureKey: _key, ...client } = { ...accepted, redirectUris: [uri] };
+      await identity.clients.save(client, secureKey);
+      const { isPage, body } = await requestWith(clientId, uri, grantType);
+      expect(isPage).toBe(!success);
+      for (const { path, message } of error?.issues ?? []) {
+        expect(path).toEqual(['redirectUris', 0]);
+        expect(body).toContain(message);
+      }
+    },
+  );
+});
