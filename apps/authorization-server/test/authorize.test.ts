@@ -85,7 +85,7 @@ describe('the authorization endpoint', () => {
         `response_type=${encodeURIComponent(type)}&client_id=web&${redirectUri}&nonce=n`,
       );
       expect(reply.status).toBe(302);
-      const refusal = type === 'token' ? 'unauthorized_client' : 'unsupported_response_type';
+      const refusal = type.includes('code') ? 'unsupported_response_type' : 'unauthorized_client';
       expect(reply.location?.href).toContain(`error=${refusal}`);
       expect(reply.location?.href).not.toContain('access_token');
     },

@@ -17,6 +17,7 @@ export const oauthErrorCodes = [
   'expired_token',
   'login_required',
   'consent_required',
+  'unmet_authentication_requirements',
   'request_not_supported',
   'request_uri_not_supported',
   'registration_not_supported',

@@ -10,6 +10,7 @@ import { createInteractionPolicy } from './policy/interaction-policy.ts';
 import { interactionLifetime, timesToLive } from './policy/lifetimes.ts';
 import { createLoadExistingGrant } from './policy/load-existing-grant.ts';
 import { OMITTED, rememberOmittedRedirectUri } from './policy/omitted-redirect-uri.ts';
+import { limitRequestedClaims } from './policy/requested-claims.ts';
 import { sessionLifetime } from './policy/sessions.ts';
 import { keepOfflineAccess } from './policy/settle-scope.ts';
 import { mayIntrospect, mayRevoke } from './policy/token-policies.ts';
@@ -45,12 +46,14 @@ export function providerConfiguration(
     cookies: cookieSettings(settings),
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
-    responseTypes: ['code'],
+    // patches/implicit-response-type.ts adds `token`, which the library rejects here.
+    responseTypes: strict ? ['code'] : ['code', 'id_token', 'id_token token'],
     scopes: [...knownScopes],
     claims: claimsOfScopes,
     // Most libraries of Node read only the ID token (docs/decisions/0054-claims-of-users.md).
     conformIdTokenClaims: strict,
     features: {
+      claimsParameter: { enabled: true, assertClaimsParameter: limitRequestedClaims },
       clientCredentials: { enabled: true },
       deviceFlow: extensions.deviceFlow,
       devInteractions: { enabled: false },

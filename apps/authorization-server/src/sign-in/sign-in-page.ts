@@ -14,7 +14,9 @@ import { renderPage } from '../pages/layout.ts';
 import { fill } from '../pages/texts.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
 import type { BrowserState } from '../provider/policy/cookies.ts';
+import { scopesOfClaims } from '../provider/policy/requested-claims.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
+import { chooseAccountView } from './choose-account-view.ts';
 import { consentView } from './consent-view.ts';
 import type { DeviceCookies } from './device-cookie.ts';
 import { signInView } from './sign-in-view.ts';
@@ -74,6 +76,33 @@ export async function showSignIn(
   send(response, interaction, { language, title: texts.signInTitle, content });
 }
 
+/** Whether the page lets the user choose: the application asks for it, and a user is signed in. */
+export function isAccountChoice({ prompt, session }: Interaction): boolean {
+  return prompt.name === 'select_account' && session?.accountId !== undefined;
+}
+
+export async function showAccountChoice(
+  request: Request,
+  response: Response,
+  interaction: Interaction,
+  { identity, csrfTokens }: SignInDependencies,
+): Promise<void> {
+  const { language, texts } = pageLanguage(request, interaction.params.ui_locales);
+  const client = await identity.clients.find(String(interaction.params.client_id));
+  const user = await identity.users.find(interaction.session?.accountId ?? '');
+  const content = chooseAccountView(
+    {
+      clientName: client?.name ?? '',
+      userName: user?.name ?? '',
+      action: `/sign-in/${interaction.uid}/choice`,
+      switchAddress: `/sign-in/${interaction.uid}/account`,
+      csrfToken: csrfTokens.issue(interaction.uid),
+    },
+    texts,
+  );
+  send(response, interaction, { language, title: texts.chooseAccountTitle, content });
+}
+
 export async function showConsent(
   request: Request,
   response: Response,
@@ -90,7 +119,7 @@ export async function showConsent(
       clientId: client?.clientId ?? '',
       userName: user?.name ?? '',
       returnsTo: URL.parse(String(interaction.params.redirect_uri))?.host || undefined,
-      scopes: String(interaction.params.scope ?? '').split(' '),
+      scopes: requestedScopes(interaction),
       action: `/sign-in/${interaction.uid}/decision`,
       switchAddress: `/sign-in/${interaction.uid}/account`,
       csrfToken: csrfTokens.issue(interaction.uid),
@@ -99,6 +128,12 @@ export async function showConsent(
   );
   const title = fill(texts.consentTitle, { client: plainName(clientName) });
   send(response, interaction, { language, title, content });
+}
+
+/** Claims that the application requests one by one are shown as the scope that contains them. */
+function requestedScopes({ params }: Interaction): readonly string[] {
+  const scopes = String(params.scope ?? '').split(' ');
+  return [...new Set([...scopes, ...scopesOfClaims(params.claims)])];
 }
 
 function send(

@@ -14,7 +14,9 @@ import { leaveFormerAccount } from './leave-former-account.ts';
 import {
   findInteraction,
   type Interaction,
+  isAccountChoice,
   type SignInDependencies,
+  showAccountChoice,
   showConsent,
   showSignIn,
 } from './sign-in-page.ts';
@@ -27,7 +29,11 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
 
   router.get('/:interaction', async (request, response) => {
     const interaction = await findInteraction(request, response, dependencies);
-    if (interaction.prompt.name === 'login') {
+    if (isAccountChoice(interaction)) {
+      await showAccountChoice(request, response, interaction, dependencies);
+      return;
+    }
+    if (interaction.prompt.name !== 'consent') {
       const suggested = interaction.params.login_hint;
       const username = typeof suggested === 'string' ? suggested : '';
       await showSignIn(request, response, interaction, dependencies, { username, failed: false });
@@ -66,7 +72,8 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
     await leaveFormerAccount(user.userId, interaction, dependencies.provider);
     // Right after a sign-out everywhere, this sign-in must count as the later of the two.
     const ts = Math.max(Math.floor(Date.now() / 1000), user.notBefore + 1);
-    await finish(request, response, dependencies, { login: { accountId: user.userId, ts } });
+    const login = { accountId: user.userId, ts };
+    await finish(request, response, dependencies, { login, select_account: {} });
   });
 
   router.post('/:interaction/decision', parseForm, async (request, response) => {
@@ -85,7 +92,23 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
     await finish(request, response, dependencies, result);
   });
 
+  addAccountChoice(router, dependencies);
   return router;
+}
+
+/** "Continue as …" on the page for `prompt=select_account`. */
+function addAccountChoice(router: Router, dependencies: SignInDependencies): void {
+  router.post('/:interaction/choice', parseForm, async (request, response) => {
+    const interaction = await findInteraction(request, response, dependencies);
+    if (
+      !isAccountChoice(interaction) ||
+      !dependencies.csrfTokens.verify(interaction.uid, field(request, 'csrf'))
+    ) {
+      sendErrorPage(request, response, 403, 'formRefused');
+      return;
+    }
+    await finish(request, response, dependencies, { select_account: {} });
+  });
 }
 
 /** Grants the scopes of the request. The form cannot change them. */

@@ -93,5 +93,7 @@ function toMetadata(client: Client, supported: ReadonlySet<string>): AdapterPayl
 
 function responseTypes(grantTypes: readonly string[]): ResponseType[] {
   const types: ResponseType[] = grantTypes.includes('authorization_code') ? ['code'] : [];
-  return grantTypes.includes('implicit') ? [...types, 'token' as ResponseType] : types;
+  return grantTypes.includes('implicit')
+    ? [...types, 'id_token', 'id_token token', 'token' as ResponseType]
+    : types;
 }

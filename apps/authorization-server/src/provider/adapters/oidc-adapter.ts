@@ -1,5 +1,4 @@
 import {
-  type Client,
   type CredentialHash,
   type FindLiveHolder,
   grantMembersKey,
@@ -18,6 +17,7 @@ import { lifetimes } from '../policy/lifetimes.ts';
 import { endedSessionKey } from '../policy/sessions.ts';
 import { GRANT, recordKey } from './record-key.ts';
 import type { SingleUse } from './single-use.ts';
+import { withoutLostScopes } from './without-lost-scopes.ts';
 
 /**
  * oidc-provider's persistence over the Store. It decides what the library leaves open:
@@ -27,7 +27,7 @@ import type { SingleUse } from './single-use.ts';
  *   redeemed before this request arrived is found as consumed, and the library revokes its tokens.
  * - A credential is not found if it was issued up to the not-before of its client, its user or the installation, or with
  *   a secure key that was removed since.
- * - A code or refresh token no longer grants scopes that its client lost.
+ * - A code or token no longer grants scopes and claims that its client lost.
  * - Nothing outlives its grant: the adapter adds the record to the index and writes it, then looks for the grant's
  *   tombstone and deletes the record if there is one.
  */
@@ -230,14 +230,6 @@ export class OidcAdapter implements Adapter {
   #pointerKey(kind: string, name: string): string {
     return `oidc:${this.#model}:${kind}:${this.#credentialHash(name)}`;
   }
-}
-
-function withoutLostScopes(payload: AdapterPayload, client: Client | undefined): AdapterPayload {
-  if (client === undefined || typeof payload.scope !== 'string') {
-    return payload;
-  }
-  const kept = payload.scope.split(' ').filter((scope) => client.scopes.includes(scope));
-  return { ...payload, scope: kept.join(' ') };
 }
 
 /** @throws Error for JSON that is not a record */

@@ -11,20 +11,10 @@ export const implicitResponseType: Patch = {
     'The specification requires response_type=token (RFC 6749 §4.2). The library rejects it in its ' +
     'configuration but still implements it (docs/decisions/0017-implicit-inside-the-library.md).',
   libraryFile: 'lib/helpers/configuration.js',
-  joints: [
-    propertyJoint('configuration', configurationOf, 'responseTypes', Array.isArray),
-    propertyJoint(
-      'configuration',
-      configurationOf,
-      'grantTypes',
-      (value) => value instanceof Set && value.has('authorization_code'),
-    ),
-  ],
+  joints: [propertyJoint('configuration', configurationOf, 'responseTypes', Array.isArray)],
   apply(provider, { securityProfile }) {
     if (securityProfile === 'compatible') {
-      const { configuration } = requireInternals(provider);
-      configuration.responseTypes.push('token');
-      configuration.grantTypes.add('implicit');
+      requireInternals(provider).configuration.responseTypes.push('token');
     }
   },
 };

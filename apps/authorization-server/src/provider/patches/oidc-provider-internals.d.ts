@@ -7,7 +7,6 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
     | {
         readonly configuration: {
           readonly responseTypes: string[];
-          readonly grantTypes: Set<string>;
         };
         readonly keystore: { clear(): void; add(key: object): void };
         jwks: { readonly keys: readonly object[] };

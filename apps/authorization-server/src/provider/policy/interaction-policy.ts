@@ -9,7 +9,8 @@ import { isSessionOf } from './sessions.ts';
  */
 export function createInteractionPolicy(identity: Identity) {
   const policy = interactionPolicy.base();
-  const { Check } = interactionPolicy;
+  const { Check, Prompt } = interactionPolicy;
+  policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
   const checks = policy.get('login')?.checks;
   dropLoginDetails(policy);
   checks?.add(

@@ -30,6 +30,7 @@ export function createLoadExistingGrant(clients: ClientRegistry) {
     }
     const grant = existing ?? new provider.Grant({ accountId, clientId });
     grant.addOIDCScope([...context.oidc.requestParamOIDCScopes].join(' '));
+    grant.addOIDCClaims([...context.oidc.requestParamClaims]);
     await grant.save();
     return grant;
   };

@@ -1,0 +1,57 @@
+/**
+ * The `claims` parameter (OpenID Connect Core §5.5) selects claims of the scopes that a client is registered for. It
+ * never gives more than these scopes would, so a first-party application gets nothing through it without a scope.
+ */
+import { type ClaimsParameter, type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { claimsOfScopes } from './claims-of-user.ts';
+
+/** They describe the sign-in, not the user. */
+const signInClaims = ['sub', 'auth_time', 'acr', 'amr', 'iss', 'sid'];
+
+const scopeNames = Object.keys(claimsOfScopes) as readonly (keyof typeof claimsOfScopes)[];
+
+/** The request without claims that no scope of the client contains. */
+export function claimsWithin(
+  requested: ClaimsParameter,
+  scopes: readonly string[],
+): ClaimsParameter {
+  const claims = scopeNames
+    .filter((scope) => scopes.includes(scope))
+    .flatMap((scope) => claimsOfScopes[scope]);
+  const allowed = new Set([...signInClaims, ...claims]);
+  return Object.fromEntries(
+    Object.entries(requested).map(([place, members]) => [
+      place,
+      Object.fromEntries(Object.entries(members ?? {}).filter(([claim]) => allowed.has(claim))),
+    ]),
+  );
+}
+
+/**
+ * Called by the library as `assertClaimsParameter`. Unknown claims are ignored. Gatehouse has no authentication contexts,
+ * so it rejects an essential `acr` with values (§5.5.1.1).
+ *
+ * @throws UnmetAuthenticationRequirements
+ */
+export function limitRequestedClaims(
+  { oidc }: KoaContextWithOIDC,
+  claims: ClaimsParameter,
+  client: Client,
+): void {
+  const acr = claims.id_token?.acr;
+  if (acr?.essential === true && (acr.value ?? acr.values) !== undefined) {
+    throw new errors.UnmetAuthenticationRequirements('the requested acr is not supported');
+  }
+  if (oidc.params !== undefined) {
+    oidc.params.claims = JSON.stringify(claimsWithin(claims, client.scope?.split(' ') ?? []));
+  }
+}
+
+/** The scopes whose claims the parameter requests. The consent page lists them. */
+export function scopesOfClaims(parameter: unknown): readonly string[] {
+  const requested = typeof parameter === 'string' ? (JSON.parse(parameter) as ClaimsParameter) : {};
+  const claims = Object.values(requested).flatMap((members) => Object.keys(members ?? {}));
+  return scopeNames.filter(
+    (scope) => scope !== 'openid' && claimsOfScopes[scope].some((claim) => claims.includes(claim)),
+  );
+}
