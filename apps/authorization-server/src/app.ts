@@ -27,7 +27,7 @@ import { linkWithCode } from './device-sign-in/link-with-code.ts';
 import { createMachineTokenIssuer } from './grants/machine-token-issuer.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import type { OperationName } from './http/operation-names.ts';
-import { noSniff, noStore, pageHeaders } from './http/page-headers.ts';
+import { createPageHeaders, noSniff, noStore } from './http/page-headers.ts';
 import { clientEndpointPaths, providerRoutes as routes } from './http/provider-routes.ts';
 import { refuseCrossSite } from './http/refuse-cross-site.ts';
 import { withSealedCookies } from './http/sealed-cookies.ts';
@@ -103,6 +103,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(fixOrigin(issuer), noSniff);
   const serve = serveWith(provider);
   addClientEndpoints(app, serve, { ...services, provider, limits });
+  app.use(createPageHeaders({ strict: dependencies.securityProfile === 'strict' }));
   addPages(app, serve, {
     limit: limits.pages,
     provider,
@@ -166,7 +167,6 @@ function addPages(
   serve: RequestHandler,
   pages: AccountDependencies & SignInDependencies & { readonly limit: RequestHandler },
 ): void {
-  app.use(pageHeaders);
   app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
   app.get(SIGN_IN_LINK_SCRIPT_PATH, operation('script'), serveSignInLinkScript);
   app.get(ICON_PATH, operation('icon'), serveIcon);

@@ -1,5 +1,6 @@
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
+import { providerRoutes as routes } from './provider-routes.ts';
 
 /** For every reply, JSON included: browsers must not guess the content type. */
 export const noSniff: RequestHandler = (_request, response, next) => {
@@ -7,14 +8,31 @@ export const noSniff: RequestHandler = (_request, response, next) => {
   next();
 };
 
-/** The strictest policy is the default. A page whose form leads elsewhere adds that target to `form-action`. */
-export const pageHeaders: RequestHandler = helmet({
+/** Pages that an application may open in a popup: those of a sign-in and of a sign-out. */
+const popupPaths = [routes.authorization, '/sign-in', routes.end_session];
+
+/**
+ * The strictest policy is the default. A page whose form leads elsewhere adds that target to
+ * `form-action`. With any Cross-Origin-Opener-Policy on a page or redirect of its flow, a popup
+ * would lose its opener permanently, so that the application never learns the result.
+ */
+export function createPageHeaders(options: { readonly strict: boolean }): RequestHandler {
+  const separated = helmet(policies);
+  const inPopup = helmet({ ...policies, crossOriginOpenerPolicy: false });
+  return (request, response, next) => {
+    const isPopup = popupPaths.some((path) => `${request.path}/`.startsWith(`${path}/`));
+    const apply = isPopup && !options.strict ? inPopup : separated;
+    apply(request, response, next);
+  };
+}
+
+const policies = {
   contentSecurityPolicy: { useDefaults: false, directives: contentSecurityDirectives({}) },
   referrerPolicy: { policy: 'no-referrer' },
   frameguard: { action: 'deny' },
   strictTransportSecurity: false,
   crossOriginEmbedderPolicy: false,
-});
+} as const;
 
 export const noStore: RequestHandler = (_request, response, next) => {
   response.set('Cache-Control', 'no-store');
