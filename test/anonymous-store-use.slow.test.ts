@@ -8,7 +8,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { storedRequestLimits } from '../apps/authorization-server/src/provider/adapters/stored-request-budget.ts';
 import { MAXIMUM_PARAMETER_BYTES } from '../apps/authorization-server/src/provider/policy/parameter-limit.ts';
 import { readDocument, tableRows } from './documents.ts';
@@ -64,7 +64,7 @@ const measuredRows = recordRows.filter(({ bytes }) => !Number.isNaN(bytes));
 const roundUp = (mebibytes: number) => Math.ceil(mebibytes * 1000) / 1000;
 
 describe('the table of what anonymous requests can store', () => {
-  it('adds up to less than 16 MiB for one address group and 64 MiB for 100', () => {
+  test('adds up to less than 16 MiB for one address group and 64 MiB for 100', () => {
     const sum = (of: (row: Row) => number) => recordRows.reduce((total, row) => total + of(row), 0);
     const total = rows.find(({ prefix }) => prefix === 'sum');
     expect(total?.group).toBeCloseTo(
@@ -79,7 +79,7 @@ describe('the table of what anonymous requests can store', () => {
     expect(total?.hundred).toBeLessThan(64);
   });
 
-  it('multiplies bytes and records', () => {
+  test('multiplies bytes and records', () => {
     const counted = measuredRows.filter(({ records }) => !Number.isNaN(records));
     expect(counted.length).toBeGreaterThan(5);
     for (const { prefix, bytes, records, group, hundred } of counted) {
@@ -88,7 +88,7 @@ describe('the table of what anonymous requests can store', () => {
     }
   });
 
-  it.each([
+  test.each([
     ['oidc:PushedAuthorizationRequest:', storedRequestLimits.pushed],
     ['oidc:DeviceCode:', storedRequestLimits.device],
   ])('contains the budget of %s twice, because a window does not slide', (prefix, limits) => {
@@ -118,7 +118,7 @@ describe.each(storeEngines)('what anonymous requests store, on %s', (engine) => 
   }, 120_000);
   afterAll(() => system.stop());
 
-  it('has a row in the table for every key, and every row has a key', () => {
+  test('has a row in the table for every key, and every row has a key', () => {
     const prefixes = recordRows.map(({ prefix }) => prefix);
     const unlisted = added.filter(({ key }) => !prefixes.some((prefix) => key.startsWith(prefix)));
     expect(unlisted).toEqual([]);
@@ -126,7 +126,7 @@ describe.each(storeEngines)('what anonymous requests store, on %s', (engine) => 
     expect(unused).toEqual([]);
   });
 
-  it('is at most as large as the table states, and at least half as large', () => {
+  test('is at most as large as the table states, and at least half as large', () => {
     for (const { prefix, bytes } of measuredRows) {
       const sizes = added.filter(({ key }) => key.startsWith(prefix)).map((key) => key.bytes);
       const largest = Math.max(...sizes);
@@ -138,7 +138,7 @@ describe.each(storeEngines)('what anonymous requests store, on %s', (engine) => 
     }
   });
 
-  it('never takes more bytes than a budget charges, whatever the length of the parameters', async () => {
+  test('never takes more bytes than a budget charges, whatever the length of the parameters', async () => {
     const { pushed, device } = storedRequestLimits;
     for (const length of [1, 500, 1500, 3700]) {
       const login_hint = 'x'.repeat(length);

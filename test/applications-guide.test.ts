@@ -10,7 +10,7 @@ import {
   createPageVisitor,
   startConstellation,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   lifetimes,
   timesToLive,
@@ -93,11 +93,11 @@ function signIn(name: string, replace: (url: string) => string = (url) => url): 
 describe('docs/applications.md', () => {
   let tokens: Record<string, string>;
 
-  it('finds the addresses of the server', () => {
+  test('finds the addresses of the server', () => {
     expect(answer('discovery')).toMatchObject({ issuer: system.authorizationServerUrl });
   });
 
-  it('signs a user in at a web application', async () => {
+  test('signs a user in at a web application', async () => {
     const back = await signIn('web');
     expect(back.searchParams.get('state')).toBe('8f1c');
     expect(back.searchParams.get('iss')).toBe(system.authorizationServerUrl);
@@ -117,21 +117,21 @@ describe('docs/applications.md', () => {
     expect(claims.nonce).toBe('52a0');
   });
 
-  it('gets the claims of the user', () => {
+  test('gets the claims of the user', () => {
     const { access_token: token = '' } = tokens;
     expect(answer('userinfo', { ACCESS_TOKEN: token })).toMatchObject({
       preferred_username: 'alice',
     });
   });
 
-  it('refreshes, and gets the same successor after a lost reply', () => {
+  test('refreshes, and gets the same successor after a lost reply', () => {
     const before = tokens.refresh_token ?? '';
     tokens = answer('refresh', { REFRESH_TOKEN: before });
     expect(tokens.refresh_token).not.toBe(before);
     expect(answer('refresh', { REFRESH_TOKEN: before }).refresh_token).toBe(tokens.refresh_token);
   });
 
-  it('calls the gateway with the token in the header and in the query', () => {
+  test('calls the gateway with the token in the header and in the query', () => {
     const replies = run('call', { ACCESS_TOKEN: tokens.access_token ?? '' })
       .trim()
       .replace(/\}\{/g, '}\n{');
@@ -142,7 +142,7 @@ describe('docs/applications.md', () => {
     ]);
   });
 
-  it('revokes the tokens', () => {
+  test('revokes the tokens', () => {
     const { access_token: accessToken = '', refresh_token: refreshToken = '' } = tokens;
     expect(run('revoke', { REFRESH_TOKEN: refreshToken })).toBe('');
     expect(answer('refresh', { REFRESH_TOKEN: refreshToken })).toMatchObject({
@@ -151,20 +151,20 @@ describe('docs/applications.md', () => {
     expect(run('call', { ACCESS_TOKEN: accessToken })).toContain('"value":"expired"');
   });
 
-  it('signs a user in with PKCE', async () => {
+  test('signs a user in with PKCE', async () => {
     run('verifier');
     const back = await signIn('public', (url) => url.replace('$CHALLENGE', variable('CHALLENGE')));
     const reply = answer('redeem-public', { CODE: back.searchParams.get('code') ?? '' });
     expect(reply).toMatchObject({ token_type: 'Bearer', refresh_token: expect.any(String) });
   });
 
-  it('gets a token for a machine', () => {
+  test('gets a token for a machine', () => {
     const reply = answer('machine');
     expect(reply).toMatchObject({ token_type: 'Bearer', scope: 'device:read', expires_in: 7200 });
     expect(reply).not.toHaveProperty('refresh_token');
   });
 
-  it('signs a device in', async () => {
+  test('signs a device in', async () => {
     const reply = answer('device');
     const [, example = ''] = /```json\n(\{ "device_code"[\s\S]*?)```/.exec(guide.text) ?? [];
     const shown = JSON.parse(example);
@@ -176,7 +176,7 @@ describe('docs/applications.md', () => {
     expect((await createPageVisitor().get(reply.verification_uri_complete ?? '')).status).toBe(200);
   });
 
-  it('uses the implicit flow and the password grant', async () => {
+  test('uses the implicit flow and the password grant', async () => {
     const given = { PARTNER_KEY: partnerKey, PASSWORD: alice.password };
     expect(answer('password', given)).toMatchObject({ token_type: 'Bearer' });
     const { hash } = await signIn('implicit');
@@ -188,7 +188,7 @@ describe('docs/applications.md', () => {
     });
   });
 
-  it('states the lifetime of each token', () => {
+  test('states the lifetime of each token', () => {
     const [code, access, implicit, refresh, device] = tableRows(guide, 'Lifetimes').map(
       ({ cells }) => cells[1]?.match(/\d+(?= s| days)/g)?.map(Number),
     );
@@ -202,7 +202,7 @@ describe('docs/applications.md', () => {
     });
   });
 
-  it('names options of the operators’ command', () => {
+  test('names options of the operators’ command', () => {
     const cells = tableRows(guide, 'Applications')
       .flatMap((row) => row.cells)
       .join(' ');

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { findViolations, importedWorkspace, rules } from './architecture-rules.ts';
 import { findFolderCycles } from './folder-cycles.ts';
 import {
@@ -20,22 +20,22 @@ const files = readSourceTree();
 const workspaces = readWorkspaces();
 
 describe('the source', () => {
-  it('is found', () => {
+  test('is found', () => {
     expect(files.length).toBeGreaterThan(100);
     expect(files.flatMap((file) => file.imports).length).toBeGreaterThan(300);
   });
 
-  it.each(rules.map((rule) => [rule.name, rule] as const))('%s', (_name, rule) => {
+  test.each(rules.map((rule) => [rule.name, rule] as const))('%s', (_name, rule) => {
     expect(findViolations(files, rule)).toEqual([]);
   });
 });
 
 describe('the folders', () => {
-  it('have no import cycle', () => {
+  test('have no import cycle', () => {
     expect(findFolderCycles(files.filter((file) => !file.isTest))).toEqual([]);
   });
 
-  it('are reported if two of them import each other through different files', () => {
+  test('are reported if two of them import each other through different files', () => {
     const found = findFolderCycles([
       sourceFile('apps/a/src/one/x.ts', "import '../two/x.ts';\n"),
       sourceFile('apps/a/src/two/y.ts', "import type { Z } from '../one/deep/z.ts';\n"),
@@ -46,7 +46,7 @@ describe('the folders', () => {
     ]);
   });
 
-  it('are reported if a file and a folder import each other', () => {
+  test('are reported if a file and a folder import each other', () => {
     const found = findFolderCycles([
       sourceFile('apps/a/src/one.ts', "import './two/x.ts';\n"),
       sourceFile('apps/a/src/two/y.ts', "import '../one.ts';\n"),
@@ -63,11 +63,11 @@ describe('the size of the source', () => {
     .map((file) => file.lineCount)
     .sort((a, b) => a - b);
 
-  it('is at most 60 lines in the median file', () => {
+  test('is at most 60 lines in the median file', () => {
     expect(lineCounts[Math.floor(lineCounts.length / 2)]).toBeLessThanOrEqual(60);
   });
 
-  it('is at most 60 lines in each function, by a rule of the linter', () => {
+  test('is at most 60 lines in each function, by a rule of the linter', () => {
     const { linter, overrides } = JSON.parse(readFileSync(join(root, 'biome.json'), 'utf8'));
     expect(linter.rules.complexity.noExcessiveLinesPerFunction).toEqual({
       level: 'error',
@@ -156,11 +156,11 @@ const offenders: Readonly<Record<string, readonly [path: string, text: string]>>
 };
 
 describe('every rule', () => {
-  it('has an example that breaks it', () => {
+  test('has an example that breaks it', () => {
     expect(Object.keys(offenders)).toEqual(rules.map((rule) => rule.name));
   });
 
-  it.each(rules.map((rule) => [rule.name, rule] as const))(
+  test.each(rules.map((rule) => [rule.name, rule] as const))(
     'reports its example: %s',
     (name, rule) => {
       const [path, text] = offenders[name] ?? ['', ''];
@@ -170,21 +170,21 @@ describe('every rule', () => {
     },
   );
 
-  it('does not treat a comment or a text as an import', () => {
+  test('does not treat a comment or a text as an import', () => {
     const text = `// import x from 'express';\nconst y = "import z from 'undici'";\n`;
     expect(sourceFile('apps/gateway/src/a.ts', text).imports).toEqual([]);
   });
 });
 
 describe('every workspace', () => {
-  it.each([...workspaces])(
+  test.each([...workspaces])(
     '%s names in its package.json exactly what it imports',
     (path, manifest) => {
       expect(manifestProblems(path, manifest)).toEqual([]);
     },
   );
 
-  it('imports exactly the packages that docs/architecture.md lists', () => {
+  test('imports exactly the packages that docs/architecture.md lists', () => {
     const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
     const stated = [...text.matchAll(/^\| `((?:apps|packages)\/[^`]+)` \| ([^|]+) \|$/gm)].map(
       ([, path = '', cell = '']) => [
@@ -196,7 +196,7 @@ describe('every workspace', () => {
     expect(Object.fromEntries(stated)).toEqual(Object.fromEntries(actual));
   });
 
-  it('is free of import cycles between packages', () => {
+  test('is free of import cycles between packages', () => {
     const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
       [...ownImports(from)].some((name) => {
         const next = `packages/${name}`;
@@ -208,7 +208,7 @@ describe('every workspace', () => {
     expect([...workspaces.keys()].filter((path) => reaches(path, path))).toEqual([]);
   });
 
-  it.each(['api-envelope', 'device-api', 'request-signature', 'store'])(
+  test.each(['api-envelope', 'device-api', 'request-signature', 'store'])(
     '%s imports no other package of Gatehouse',
     (name) => {
       expect([...ownImports(`packages/${name}`)]).toEqual([]);

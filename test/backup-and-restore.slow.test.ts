@@ -17,7 +17,7 @@ import {
   startPostgresServer,
   startRedisServer,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { commandsNamed, commandsUnder, runCommands } from './operators-commands.ts';
 
 // A dozen commands, each a process of its own.
@@ -141,7 +141,7 @@ describe.each(engines)('an installation on %s', (engine) => {
   let kept = '';
   let revoked = '';
 
-  it('gets its first client and user from the commands of the guide', async () => {
+  test('gets its first client and user from the commands of the guide', async () => {
     const shown = runCommands(commandsUnder('Create the first client and user', 0), environment);
     secureKey = /Secure key \(shown once\): (\S+)/.exec(shown)?.[1] ?? '';
     alice.password = /Password \(shown once\): (\S+)/.exec(shown)?.[1] ?? '';
@@ -155,14 +155,14 @@ describe.each(engines)('an installation on %s', (engine) => {
     expect(look).not.toContain(secureKey);
   });
 
-  it('is copied while it runs', async () => {
+  test('is copied while it runs', async () => {
     const body = '{"id":"pump-1","name":"Pump 1","productId":"pump","productName":"Pump"}';
     expect((await call(kept, { method: 'POST', body }, '/device-instance')).status).toBe(200);
     const name = isSqlite ? 'backup-sqlite' : 'backup-redis-postgres';
     runCommands(commandsNamed(name), environment);
   });
 
-  it('RD-20 is restored after the loss of all data, and revoked credentials stay revoked', async () => {
+  test('RD-20 is restored after the loss of all data, and revoked credentials stay revoked', async () => {
     expect((await post('/revoke', { token: revoked })).status).toBe(200);
     expect((await call(revoked)).status).toBe(401);
     await stop();
@@ -191,7 +191,7 @@ describe.each(engines)('an installation on %s', (engine) => {
     runCommands(last, environment);
   }
 
-  it('has its clients, users and devices again, and rejects old tokens', async () => {
+  test('has its clients, users and devices again, and rejects old tokens', async () => {
     await start();
     // What is issued within a second of a revocation counts as before (docs/decisions/0022).
     await sleep(2000);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { root } from './source-tree.ts';
 
 const longest = 'A'.repeat(72);
@@ -17,13 +17,13 @@ describe('scripts/check-commit-subjects.ts', () => {
 
   afterEach(() => rmSync(checkout, { recursive: true, force: true }));
 
-  it('accepts a subject of 72 characters', () => {
+  test('accepts a subject of 72 characters', () => {
     git(checkout, 'init', '-q');
     commit(checkout, longest);
     expect(check(checkout).status).toBe(0);
   });
 
-  it('rejects a subject of 73 characters, and names the commit', () => {
+  test('rejects a subject of 73 characters, and names the commit', () => {
     git(checkout, 'init', '-q');
     commit(checkout, `${longest}A`);
     commit(checkout, 'Short');
@@ -32,7 +32,7 @@ describe('scripts/check-commit-subjects.ts', () => {
     expect(stderr).toContain(git(checkout, 'rev-parse', '--short', 'HEAD~1').trim());
   });
 
-  it('checks the commits that a shallow clone has', () => {
+  test('checks the commits that a shallow clone has', () => {
     const origin = join(checkout, 'origin');
     mkdirSync(origin);
     git(origin, 'init', '-q');
@@ -44,7 +44,7 @@ describe('scripts/check-commit-subjects.ts', () => {
     expect(check(clone).status).toBe(1);
   });
 
-  it('has nothing to check in a tarball, even inside another repository', () => {
+  test('has nothing to check in a tarball, even inside another repository', () => {
     git(checkout, 'init', '-q');
     commit(checkout, `${longest}A`);
     const unpacked = join(checkout, 'unpacked');

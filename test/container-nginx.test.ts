@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCatalogue } from '@gatehouse/api-envelope';
 import { freePort } from '@gatehouse/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 
 const apps = ['gateway', 'authorization-server'] as const;
 type App = (typeof apps)[number];
@@ -119,7 +119,7 @@ const words = {
 } as const;
 
 describe.each(apps)('nginx of the containers in front of %s', (app) => {
-  it('forwards a reply with the longest head of a sign-in', async () => {
+  test('forwards a reply with the longest head of a sign-in', async () => {
     const cookies = Array.from({ length: 3 }, (_, i) => `Set-Cookie: c${i}=${'x'.repeat(4000)}`);
     const head = ['HTTP/1.1 200 OK', ...cookies, 'Content-Length: 2', 'Connection: close'];
     await serveAt(app, app, (socket) => socket.end(`${head.join('\r\n')}\r\n\r\nok`));
@@ -129,13 +129,13 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
 
   const [brokeOff, nobody] = words[app];
 
-  it('answers 503 with Retry-After if no app listens', async () => {
+  test('answers 503 with Retry-After if no app listens', async () => {
     const reply = await post(app);
     expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await reply.json()).toMatchObject(nobody);
   });
 
-  it.each([app, `${app}-2`])(
+  test.each([app, `${app}-2`])(
     'CF-02 fails over to %s if the other instance is down',
     async (name) => {
       const seen = await serveAt(app, name, succeed);
@@ -146,7 +146,7 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
     },
   );
 
-  it('CF-02 never repeats a POST that an app read, and does not ask for a retry', async () => {
+  test('CF-02 never repeats a POST that an app read, and does not ask for a retry', async () => {
     const first = await serveAt(app, app, breakOff);
     const second = await serveAt(app, `${app}-2`, breakOff);
     for (let asked = 1; asked <= 4; asked += 1) {
@@ -158,7 +158,7 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
     }
   });
 
-  it.each([
+  test.each([
     ['a word too many', 'GET / two HTTP/1.1\r\nHost: x', 400, 'illegal_argument'],
     ['a version of its own', 'GET / HTTP/3.0\r\nHost: x', 400, 'illegal_argument'],
     ['a request without a host', 'GET / HTTP/1.1', 400, 'illegal_argument'],
@@ -204,7 +204,7 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
     },
   );
 
-  it('SL-03 logs one line for each of its own replies, without the request, and none for others', async () => {
+  test('SL-03 logs one line for each of its own replies, without the request, and none for others', async () => {
     const before = readFileSync(log, 'utf8');
     const token = '?access_token=marker';
     expect((await post(app, token)).status).toBe(503);
@@ -226,7 +226,7 @@ describe('an authorization server that takes a request and sends no reply', () =
   const app = 'authorization-server';
   const freeze = () => {};
 
-  it('delays its caller for a bounded time, and the other instance does not get the POST', async () => {
+  test('delays its caller for a bounded time, and the other instance does not get the POST', async () => {
     const first = await serveAt(app, app, freeze);
     const second = await serveAt(app, `${app}-2`, freeze);
     const reply = await post(app);
@@ -237,7 +237,7 @@ describe('an authorization server that takes a request and sends no reply', () =
     expect(first.requests + second.requests).toBe(1);
   });
 
-  it('hands its GET over to the other instance', async () => {
+  test('hands its GET over to the other instance', async () => {
     const first = await serveAt(app, app, freeze);
     const second = await serveAt(app, `${app}-2`, succeed);
     for (let asked = 1; asked <= 4; asked += 1) {

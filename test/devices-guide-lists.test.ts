@@ -9,7 +9,7 @@ import {
   MAXIMUM_TAGS,
   newDeviceRequest,
 } from '@gatehouse/device-api';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { readConfiguration } from '../apps/device-service/src/config.ts';
 import { deviceSubject } from '../apps/device-service/src/devices/device-subject.ts';
 import { logSubject } from '../apps/device-service/src/logs/log-subject.ts';
@@ -38,7 +38,7 @@ const inCode = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, code = ''
 describe('docs/devices.md, the operations', () => {
   const rows = tableRows(guide, 'The operations');
 
-  it('are those of the gateway, in the same order, with scope and first path', () => {
+  test('are those of the gateway, in the same order, with scope and first path', () => {
     const stated = rows.map((row) => {
       const [, call, scope] = row.cells;
       return [firstName(row), ...inCode(call), inCode(scope)[0]];
@@ -49,7 +49,7 @@ describe('docs/devices.md, the operations', () => {
     expect(stated).toEqual(served);
   });
 
-  it('have the other paths that the page states, and no more', () => {
+  test('have the other paths that the page states, and no more', () => {
     const stated = rows.flatMap(({ cells: [, call, , also = ''] }) => {
       const [method = '', path = ''] = inCode(call)[0]?.split(' ') ?? [];
       const methods = [method, ...inCode(also).filter((word) => word === 'GET')];
@@ -79,7 +79,7 @@ describe('docs/devices.md, the operations', () => {
 });
 
 describe('docs/devices.md, the members', () => {
-  it('of a new device are those that the server reads', () => {
+  test('of a new device are those that the server reads', () => {
     const stated = tableRows(guide, 'The life of a device').map((row) => [
       firstName(row),
       row.cells[1] === 'required',
@@ -93,7 +93,7 @@ describe('docs/devices.md, the members', () => {
     expect(stated).toEqual(read);
   });
 
-  it('of a query have the stated defaults', () => {
+  test('of a query have the stated defaults', () => {
     const defaults = Object.fromEntries(
       tableRows(guide, 'Queries').map((row) => [firstName(row), inCode(row.cells[1])[0]]),
     );
@@ -105,7 +105,7 @@ describe('docs/devices.md, the members', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['The reply', `stops at ${COUNT_LIMIT}.`],
     ['Many at once, and changes', `up to ${MAXIMUM_BATCH_DEVICES} devices`],
     ['Queries', `More than ${MAXIMUM_PAGE_SIZE} means ${MAXIMUM_PAGE_SIZE}.`],
@@ -123,12 +123,12 @@ describe('docs/devices.md, the members', () => {
 describe('docs/devices.md, the query grammar', () => {
   const termTypes = tableRows(guide, 'Terms');
 
-  it('names exactly the term types', () => {
+  test('names exactly the term types', () => {
     const stated = termTypes.flatMap(({ cells: [names] }) => inCode(names));
     expect(stated).toEqual(namedInRefusal({ column: 'id', termType: 'unknown' }));
   });
 
-  it('puts synonyms into one row, with their operators', () => {
+  test('puts synonyms into one row, with their operators', () => {
     for (const { cells } of termTypes) {
       const operators = new Set(inCode(cells[0]).map(findOperator));
       for (const sign of inCode(cells[1])) {
@@ -141,7 +141,7 @@ describe('docs/devices.md, the query grammar', () => {
     expect(signs).toEqual(['=', '!=', '>', '>=', '<', '<=']);
   });
 
-  it.each([
+  test.each([
     ['a device', deviceSubject],
     ['a product', productSubject],
     ['a log record', logSubject],
@@ -157,12 +157,12 @@ describe('docs/devices.md, the query grammar', () => {
     expect(fields).toEqual(Object.keys(columns));
   });
 
-  it('names the values of state and of deviceType', () => {
+  test('names the values of state and of deviceType', () => {
     const [, listed = ''] = /Fixed values are ([\s\S]*?), and the/.exec(textOf('Columns')) ?? [];
     expect(inCode(listed)).toEqual([...deviceStates, 'state', ...deviceTypes, 'deviceType']);
   });
 
-  it('names every type of log record', () => {
+  test('names every type of log record', () => {
     const type = tableRows(guide, 'Logs').find((row) => firstName(row) === 'type');
     expect(inCode(type?.cells[2])).toEqual(logTypes);
   });

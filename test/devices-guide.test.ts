@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Constellation, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { codeBlock, readDocument } from './documents.ts';
 
 const guide = readDocument('docs/devices.md');
@@ -81,7 +81,7 @@ const shown = (name: string) => JSON.parse(block(`json ${name}`));
 const state = (value: string) => ({ state: expect.objectContaining({ value }) });
 
 describe('docs/devices.md', () => {
-  it('creates a device, and shows the stored device', () => {
+  test('creates a device, and shows the stored device', () => {
     const [reply] = answers('create');
     const times = { createTime: expect.any(Number), registerTime: expect.any(Number) };
     expect(reply).toEqual({
@@ -92,7 +92,7 @@ describe('docs/devices.md', () => {
     expect(answers('create')).toMatchObject([{ status: 400, code: 'duplicate_key' }]);
   });
 
-  it('deploys, connects and disconnects it', () => {
+  test('deploys, connects and disconnects it', () => {
     const [deployed, , connected, , disconnected] = results('connect');
     const never = { onlineTime: 0, offlineTime: 0 };
     expect(deployed).toMatchObject({ ...state('offline'), ...never, address: '/' });
@@ -101,7 +101,7 @@ describe('docs/devices.md', () => {
     expect(disconnected).not.toMatchObject({ offlineTime: 0 });
   });
 
-  it('deletes it only while it is notActive', () => {
+  test('deletes it only while it is notActive', () => {
     const replies = answers('delete');
     expect(replies).toMatchObject([
       { status: 400, code: 'illegal_argument', result: [{ property: 'state' }] },
@@ -111,17 +111,17 @@ describe('docs/devices.md', () => {
     expect(replies[2]).not.toHaveProperty('result');
   });
 
-  it('creates many, and reports failures', () => {
+  test('creates many, and reports failures', () => {
     expect(results('batch')).toEqual([shown('batched')]);
   });
 
-  it('changes only the given members', () => {
+  test('changes only the given members', () => {
     expect(results('update')).toMatchObject([
       { name: 'Second pump', configuration: { isHexLog: 'true' } },
     ]);
   });
 
-  it('queries with a body, with parameters and with a text, and counts', () => {
+  test('queries with a body, with parameters and with a text, and counts', () => {
     const output = run('query');
     const [body, parameters, text, list, count] = answers('query', output).map(
       ({ result }) => result,
@@ -133,17 +133,17 @@ describe('docs/devices.md', () => {
     expect(count).toBe(2);
   });
 
-  it('finds the same devices with terms and with a text', () => {
+  test('finds the same devices with terms and with a text', () => {
     const [terms, text] = results('terms');
     expect(terms).toMatchObject({ total: 1, data: [{ id: 'pump-2' }] });
     expect(text).toEqual(terms);
   });
 
-  it('shows the reply to an invalid query', () => {
+  test('shows the reply to an invalid query', () => {
     expect(answers('refused')).toEqual([{ ...shown('refusal'), timestamp: expect.any(Number) }]);
   });
 
-  it('sets, lists and removes a tag', () => {
+  test('sets, lists and removes a tag', () => {
     const [set, listed, removed] = answers('tags');
     const tag = { id: 'pump-2:site', name: 'site', value: 'Hall 4', type: 'string' };
     expect(set?.result).toMatchObject([tag]);
@@ -152,7 +152,7 @@ describe('docs/devices.md', () => {
     expect(removed).not.toHaveProperty('result');
   });
 
-  it('reports to the log and reads it', () => {
+  test('reports to the log and reads it', () => {
     const output = run('report');
     const [one, many, newest, found] = answers('report', output).map(({ result }) => result);
     const own = { id: expect.any(String), createTime: expect.any(Number) };
@@ -163,7 +163,7 @@ describe('docs/devices.md', () => {
     expect(found).toMatchObject({ total: 1, data: [one] });
   });
 
-  it('changes a product for its devices', () => {
+  test('changes a product for its devices', () => {
     const [changed, read, found, device] = results('products');
     expect(changed).toMatchObject({ id: 'pump', protocol: 'mqtt', transport: 'TCP' });
     expect(read).toEqual(changed);
@@ -173,7 +173,7 @@ describe('docs/devices.md', () => {
     expect(device).toMatchObject({ protocol: 'mqtt', transport: 'TCP', deviceType });
   });
 
-  it('shows nothing of another organization', () => {
+  test('shows nothing of another organization', () => {
     expect(answers('elsewhere')).toMatchObject([
       { status: 404, code: 'not_found' },
       { status: 200, result: { id: 'pump-2', name: 'Ours', orgId: 'other' } },

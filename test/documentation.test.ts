@@ -2,7 +2,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorCatalogue } from '@gatehouse/api-envelope';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { bootstrapSchema } from '../packages/identity/src/bootstrap/bootstrap-schema.ts';
 import {
   firstName,
@@ -39,14 +39,14 @@ beforeAll(async () => {
 describe.each(documents.map((document) => [document.path, document] as const))(
   '%s',
   (path, document) => {
-    it('links to existing files', () => {
+    test('links to existing files', () => {
       const broken = relativeLinks(document).filter(
         (target) => !existsSync(join(root, dirname(path), target)),
       );
       expect(broken).toEqual([]);
     });
 
-    it('links to headings that exist', () => {
+    test('links to headings that exist', () => {
       const broken = relativeAnchors(document).filter(({ target, anchor }) => {
         const page = target === '' ? path : join(dirname(path), target);
         return page.endsWith('.md') && !headingAnchors(readDocument(page)).has(anchor);
@@ -54,23 +54,23 @@ describe.each(documents.map((document) => [document.path, document] as const))(
       expect(broken).toEqual([]);
     });
 
-    it('names files and folders that exist', () => {
+    test('names files and folders that exist', () => {
       expect(namedPaths(document).filter((named) => !existsSync(join(root, named)))).toEqual([]);
     });
 
-    it('names npm scripts that exist', () => {
+    test('names npm scripts that exist', () => {
       const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
       expect(namedNpmScripts(document).filter((name) => !(name in scripts))).toEqual([]);
     });
 
-    it('names routes that are served', () => {
+    test('names routes that are served', () => {
       expect(namedRoutes(document).filter((named) => !isServed(named, routes))).toEqual([]);
     });
   },
 );
 
 describe('docs/architecture.md', () => {
-  it('lists every route that is served', () => {
+  test('lists every route that is served', () => {
     const listed = tableRows(architecture, 'Routes').flatMap(({ cells }) =>
       [...(cells[0] ?? '').matchAll(/`([A-Z]+) (\/[^`]*)`/g)].map(([, method = '', path = '']) => [
         method,
@@ -87,11 +87,11 @@ describe('docs/architecture.md', () => {
     expect(missing).toEqual([]);
   });
 
-  it('has every folder in its layout, and no other', () => {
+  test('has every folder in its layout, and no other', () => {
     expect([...foldersOfLayout()].sort()).toEqual([...foldersOfSource()].sort());
   });
 
-  it('has every folder inside the source of a package on the line of the package', () => {
+  test('has every folder inside the source of a package on the line of the package', () => {
     const lines = section(architecture, 'Layout').split('\n');
     const missing = globSync('packages/*/src/*/', { cwd: root }).filter((path) => {
       const [, name, , folder] = path.split('/');
@@ -103,7 +103,7 @@ describe('docs/architecture.md', () => {
 });
 
 describe('docs/errors.md', () => {
-  it('has exactly the codes and statuses of the catalog', () => {
+  test('has exactly the codes and statuses of the catalog', () => {
     const stated = tableRows(errorsPage, 'Platform API').map((row) => [
       firstName(row),
       row.cells[1],
@@ -113,7 +113,7 @@ describe('docs/errors.md', () => {
     expect(stated).toHaveLength(actual.length);
   });
 
-  it('names OAuth errors that exist, with their status', () => {
+  test('names OAuth errors that exist, with their status', () => {
     const known = oauthErrors();
     const wrong = tableRows(errorsPage, 'OAuth 2.0 endpoints').filter((row) => {
       const statuses = known.get(firstName(row));
@@ -124,7 +124,7 @@ describe('docs/errors.md', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('names every OAuth error that Gatehouse sends', () => {
+  test('names every OAuth error that Gatehouse sends', () => {
     const stated = new Set(tableRows(errorsPage, 'OAuth 2.0 endpoints').map(firstName));
     expect(ownOauthErrors().filter((code) => !stated.has(code))).toEqual([]);
   });
@@ -136,7 +136,7 @@ describe('docs/configuration.md', () => {
     .map((line) => /^\| `([A-Z][A-Z0-9_]+)` \|/.exec(line)?.[1])
     .filter((name) => name !== undefined);
 
-  it('has exactly the variables that apps, scripts and containers read', async () => {
+  test('has exactly the variables that apps, scripts and containers read', async () => {
     const read = new Set([
       ...(await variablesOfApps()),
       ...variablesOfScripts(),
@@ -145,13 +145,13 @@ describe('docs/configuration.md', () => {
     expect([...stated].sort()).toEqual([...read].sort());
   });
 
-  it('has the variables of .env.example, in its order', () => {
+  test('has the variables of .env.example, in its order', () => {
     const example = readFileSync(join(root, '.env.example'), 'utf8');
     const names = [...example.matchAll(/^# ([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name);
     expect(names).toEqual(stated);
   });
 
-  it('shows a valid bootstrap file', () => {
+  test('shows a valid bootstrap file', () => {
     const json = /```json\n([\s\S]*?)```/.exec(section(configuration, 'Bootstrap file'))?.[1] ?? '';
     const withSecrets = json
       .replace('"secureKeyFile": "web.key"', '"secureKey": "aQ3xV7mK9pT2wZ5r"')
@@ -161,7 +161,7 @@ describe('docs/configuration.md', () => {
 });
 
 describe('docs/operations', () => {
-  it('has no named block of commands that no test runs', () => {
+  test('has no named block of commands that no test runs', () => {
     const tests = readSourceTree()
       .filter(({ isTest }) => isTest)
       .map(({ code }) => code)
@@ -173,7 +173,7 @@ describe('docs/operations', () => {
 describe('docs/decisions', () => {
   const pages = documents.filter(({ path }) => /^docs\/decisions\/\d/.test(path));
 
-  it('are numbered without a gap, and all in the index', () => {
+  test('are numbered without a gap, and all in the index', () => {
     const numbers = pages.map(({ path }) =>
       Number(path.slice('docs/decisions/'.length).slice(0, 4)),
     );
@@ -182,7 +182,7 @@ describe('docs/decisions', () => {
     expect(indexed).toEqual(pages.map(({ path }) => path.slice('docs/decisions/'.length)));
   });
 
-  it('each have context, decision, why and consequences', () => {
+  test('each have context, decision, why and consequences', () => {
     const incomplete = pages.filter(({ text }) => {
       const headings = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
       return headings.join() !== 'Context,Decision,Why,Consequences';
@@ -190,12 +190,12 @@ describe('docs/decisions', () => {
     expect(incomplete.map(({ path }) => path)).toEqual([]);
   });
 
-  it('each have a date and a status', () => {
+  test('each have a date and a status', () => {
     const status = /^# \d+\. .+\n\nDate: \d{4}-\d\d-\d\d\n\nStatus: (?:accepted|superseded)\b/;
     expect(pages.filter(({ text }) => !status.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
-  it('have a row for each of the 46 defaults of oidc-provider', () => {
+  test('have a row for each of the 46 defaults of oidc-provider', () => {
     const rows = tableRows(
       readDocument('docs/decisions/0010-oidc-provider-defaults.md'),
       'Decision',
@@ -205,7 +205,7 @@ describe('docs/decisions', () => {
     );
   });
 
-  it('name files of the authorization server that exist', () => {
+  test('name files of the authorization server that exist', () => {
     const { text } = readDocument('docs/decisions/0010-oidc-provider-defaults.md');
     const missing = [...text.matchAll(/`((?:[a-z-]+\/)?[a-z-]+\.ts|[a-z-]+\/)`/g)]
       .map(([, path = '']) => path)

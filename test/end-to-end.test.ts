@@ -6,7 +6,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const secureKey = 'endToEndKey0123456789';
 const redirectUri = 'https://app.example/callback';
@@ -96,7 +96,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     return { status: reply.status, body: JSON.parse(text) };
   }
 
-  it('creates a device with a signed request and reads it with a token of a machine', async () => {
+  test('creates a device with a signed request and reads it with a token of a machine', async () => {
     expect(await createSigned('one', 'pump-1')).toMatchObject({ status: 200 });
     const { body } = await token({ grant_type: 'client_credentials' });
     const list = await withBearer(body.access_token);
@@ -111,7 +111,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     });
   });
 
-  it('CG-12 shows a device to its own organization only', async () => {
+  test('CG-12 shows a device to its own organization only', async () => {
     expect(await createSigned('one', 'pump-2')).toMatchObject({ status: 200 });
     const { body } = await token({ grant_type: 'client_credentials' }, 'two');
     const foreign = await withBearer(body.access_token, '/api/v1/device/pump-2/_detail');
@@ -121,7 +121,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     expect((await withBearer(body.access_token)).body.result).toEqual([]);
   });
 
-  it('CR-01 gives a token for the organization of the user, and revokes it after a replay of the code', async () => {
+  test('CR-01 gives a token for the organization of the user, and revokes it after a replay of the code', async () => {
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: 'two',
@@ -142,7 +142,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     expect((await withBearer(first.body.access_token)).status).toBe(401);
   });
 
-  it('CG-11 accepts no refresh token and no code as an access token', async () => {
+  test('CG-11 accepts no refresh token and no code as an access token', async () => {
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: 'one',
@@ -163,7 +163,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     expect((await withBearer(body.access_token)).status).toBe(200);
   });
 
-  it('UP-10 rejects requests to the device service that bypass the gateway', async () => {
+  test('UP-10 rejects requests to the device service that bypass the gateway', async () => {
     const { body } = await token({ grant_type: 'client_credentials' });
     for (const headers of [{}, { authorization: `Bearer ${body.access_token}` }]) {
       const reply = await fetch(`${system.deviceServiceUrl}/api/device`, { headers });
@@ -171,7 +171,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     }
   });
 
-  it('SG-19 rejects a captured version 2 request for another device', async () => {
+  test('SG-19 rejects a captured version 2 request for another device', async () => {
     for (const id of ['pump-v2-a', 'pump-v2-b']) {
       expect(await createSigned('one', id)).toMatchObject({ status: 200 });
     }
@@ -199,7 +199,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     expect(await stateOf('pump-v2-b')).toMatchObject({ state: { value: 'notActive' } });
   });
 
-  it('SL-03 writes no secret, token or code into any log at debug level', async () => {
+  test('SL-03 writes no secret, token or code into any log at debug level', async () => {
     const output = await system.output();
     expect(output).toContain('"operation":"device.list"');
     expect(secrets.length).toBeGreaterThan(6);
@@ -208,7 +208,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     }
   });
 
-  it('SL-01 stores no secret, token or code in a form that can be read', async () => {
+  test('SL-01 stores no secret, token or code in a form that can be read', async () => {
     const stored = await system.storedText();
     expect(stored).toContain('client:one');
     for (const secret of secrets) {

@@ -16,7 +16,7 @@ import {
   startRedisServer,
   until,
 } from '@gatehouse/testing';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
 let directory: string;
 let app: AppProcess | undefined;
@@ -59,7 +59,7 @@ async function metric(name: string) {
 }
 
 describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => {
-  it('RD-01 RD-02 reports that Redis is missing, from the start and later, and recovers by itself', async () => {
+  test('RD-01 RD-02 reports that Redis is missing, from the start and later, and recovers by itself', async () => {
     const redis: RedisServer = await startRedisServer();
     await redis.kill();
     const bootstrap = join(directory, 'bootstrap.json');
@@ -86,7 +86,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.stop();
   }, 60_000);
 
-  it('shows that Redis refuses writes while it does, and logs it once', async () => {
+  test('shows that Redis refuses writes while it does, and logs it once', async () => {
     const redis = await startRedisServer();
     await start(name, { STORE_URL: redis.url });
     await until(async () => (await readiness()).status === 200);
@@ -109,7 +109,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.stop();
   }, 60_000);
 
-  it('warns of a Redis close to its maxmemory, and stays ready', async () => {
+  test('warns of a Redis close to its maxmemory, and stays ready', async () => {
     const redis = await startRedisServer();
     await start(name, { STORE_URL: redis.url });
     await until(async () => (await readiness()).status === 200);
@@ -126,7 +126,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.stop();
   }, 60_000);
 
-  it('CF-01 SL-07 exits with 1 if the store returns and contains the demo', async () => {
+  test('CF-01 SL-07 exits with 1 if the store returns and contains the demo', async () => {
     const redis = await startRedisServer();
     await redis.kill();
     const bootstrap = join(directory, 'bootstrap.json');
@@ -156,7 +156,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.stop();
   }, 60_000);
 
-  it('reports a damaged SQLite store as missing', async () => {
+  test('reports a damaged SQLite store as missing', async () => {
     const path = join(directory, 'store.sqlite');
     await start(name, { STORE_URL: `sqlite:${path}` });
     await until(async () => (await readiness()).status === 200);
@@ -171,7 +171,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
   });
 });
 
-it('the device service reports that PostgreSQL is missing or silent, and recovers by itself', async () => {
+test('the device service reports that PostgreSQL is missing or silent, and recovers by itself', async () => {
   const postgres = await startPostgresServer();
   await start('device-service', { DATABASE_URL: postgres.url });
   await until(async () => (await readiness()).status === 200);

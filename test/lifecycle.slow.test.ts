@@ -9,7 +9,7 @@ import {
   startConstellation,
   startLoadBalancer,
 } from '@gatehouse/testing';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
 const secureKey = 'lifecycleKey0123456789';
 const bootstrap = {
@@ -84,7 +84,7 @@ async function stopInTime(member: Member): Promise<number | null> {
 }
 
 describe('a process that gets a signal to end', () => {
-  it('CF-02 is unready at once, still answers during the shutdown delay, and exits cleanly', async () => {
+  test('CF-02 is unready at once, still answers during the shutdown delay, and exits cleanly', async () => {
     const environment = { SHUTDOWN_DELAY_SECONDS: '2' };
     system = await startConstellation({ engine: 'sqlite', bootstrap, environment });
     const { members } = system;
@@ -132,13 +132,13 @@ describe('one of two gateways restarts under 200 requests a second', () => {
     expect(outcome.asked).toBeGreaterThan(900);
   }
 
-  it(
+  test(
     'CF-02 fails nobody behind a balancer that looks at /ready',
     () => restartUnderLoad(true),
     60_000,
   );
 
-  it(
+  test(
     'CF-02 fails no request behind a balancer that retries refused connections elsewhere',
     () => restartUnderLoad(false),
     60_000,

@@ -13,7 +13,7 @@ import {
   processEnvironment,
   startConstellation,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { root } from './source-tree.ts';
 
 const secureKey = 'logsKey0123456789abcdef';
@@ -77,7 +77,7 @@ async function linesOf(app: AppName, requestId: string): Promise<readonly object
 const timed = { durationMs: expect.any(Number), time: expect.any(String) };
 
 describe('the authorization server writes one line a request', () => {
-  it.each<[string, () => Promise<Response>, object]>([
+  test.each<[string, () => Promise<Response>, object]>([
     [
       'that succeeds',
       () => asClient('/token', { grant_type: 'client_credentials' }, secureKey, 'succeeds'),
@@ -137,7 +137,7 @@ describe('the authorization server writes one line a request', () => {
 });
 
 describe('the gateway and the device service write one line each', () => {
-  it('with one request id, the client, and the time of the service', async () => {
+  test('with one request id, the client, and the time of the service', async () => {
     const reply = await fetch(`${system.gatewayUrl}/api/device`, {
       headers: { authorization: `Bearer ${token}`, 'X-Request-Id': 'both-of-them' },
     });
@@ -158,7 +158,7 @@ describe('the gateway and the device service write one line each', () => {
     ]);
   });
 
-  it('with the code of a refusal by either of them', async () => {
+  test('with the code of a refusal by either of them', async () => {
     const ask = (path: string, id: string, headers: Record<string, string>) =>
       fetch(system.gatewayUrl + path, { headers: { 'X-Request-Id': id, ...headers } });
     const bearer = { authorization: `Bearer ${token}` };
@@ -183,7 +183,7 @@ describe('the gateway and the device service write one line each', () => {
   });
 });
 
-it('on a terminal, the lines are formatted for people', async () => {
+test('on a terminal, the lines are formatted for people', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-terminal-'));
   const main = join(root, 'apps/device-service/src/main.ts');
   // A terminal of its own: Node sees one on its standard output.

@@ -2,7 +2,7 @@
 import type { Server } from 'node:http';
 import { createMetricsRegistry, type MetricsRegistry } from '@gatehouse/http-server';
 import { storeOperations } from '@gatehouse/store';
-import { expect, it } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { createAuthorizationServerMetrics } from '../apps/authorization-server/src/metrics/authorization-server-metrics.ts';
 import { createDeviceServiceMetrics } from '../apps/device-service/src/metrics/device-service-metrics.ts';
 import { createGatewayMetrics } from '../apps/gateway/src/metrics/gateway-metrics.ts';
@@ -93,6 +93,6 @@ async function producedValues(): Promise<ReadonlySet<string>> {
   return values;
 }
 
-it('lists exactly the values of every label', async () => {
+test('lists exactly the values of every label', async () => {
   expect([...listedValues()].sort()).toEqual([...(await producedValues())].sort());
 });

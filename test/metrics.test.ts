@@ -10,7 +10,7 @@ import {
   parseMetrics,
   startConstellation,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { operationNames } from '../apps/authorization-server/src/http/operation-names.ts';
 import { oauthErrorCodes } from '../apps/authorization-server/src/metrics/oauth-error-codes.ts';
 import { firstName, readDocument, tableRows } from './documents.ts';
@@ -139,13 +139,13 @@ async function useEverything(): Promise<void> {
 describe.each(apps)('%s', (app) => {
   const rows = headings[app].flatMap((heading) => tableRows(guide, heading));
 
-  it('exports what docs/operations/reference.md lists, with the stated type, and nothing else', async () => {
+  test('exports what docs/operations/reference.md lists, with the stated type, and nothing else', async () => {
     const families = await exported(app);
     const actual = [...families.values()].map(({ name, type }) => `${name} ${type}`);
     expect(rows.map((row) => `${firstName(row)} ${row.cells[1]}`).sort()).toEqual(actual.sort());
   });
 
-  it('exports the labels that docs/operations/reference.md lists, and no others', async () => {
+  test('exports the labels that docs/operations/reference.md lists, and no others', async () => {
     const wrong = [...(await exported(app)).values()].flatMap((family) => {
       const cell = rows.find((row) => firstName(row) === family.name)?.cells[2] ?? '';
       const listed = [...cell.matchAll(/`([a-z_]+)`/g)].map(([, label]) => label).sort();
@@ -157,25 +157,25 @@ describe.each(apps)('%s', (app) => {
     expect(wrong).toEqual([]);
   });
 
-  it('describes each metric and when to act', () => {
+  test('describes each metric and when to act', () => {
     expect(rows.filter(({ cells }) => cells.length !== 5 || cells.includes(''))).toEqual([]);
   });
 });
 
-it('every OAuth error of docs/errors.md is a value of the label code', () => {
+test('every OAuth error of docs/errors.md is a value of the label code', () => {
   const stated = tableRows(readDocument('docs/errors.md'), 'OAuth 2.0 endpoints').map(firstName);
   const known: readonly string[] = oauthErrorCodes;
   expect(stated.filter((code) => !known.includes(code))).toEqual([]);
 });
 
-it('every operation of the authorization server is listed and a value of the label operation', () => {
+test('every operation of the authorization server is listed and a value of the label operation', () => {
   const app = readFileSync(join(root, 'apps/authorization-server/src/app.ts'), 'utf8');
   const used = [...app.matchAll(/(?:operation|limited)\('([a-z-]+)'\)/g)].map(([, name]) => name);
   expect([...new Set(used)].sort()).toEqual([...operationNames].sort());
 });
 
 describe('the metrics', () => {
-  it.each<[AppName, string, Record<string, string>]>([
+  test.each<[AppName, string, Record<string, string>]>([
     [
       'authorization-server',
       'gatehouse_requests_total',
@@ -210,7 +210,7 @@ describe('the metrics', () => {
     expect(await sampleOf(app, name, labels)).toBe(1);
   });
 
-  it('has the store by engine and operation, and the database by statement', async () => {
+  test('has the store by engine and operation, and the database by statement', async () => {
     const at = (app: AppName, name: string, labels: Record<string, string>) =>
       sampleOf(app, name, labels);
     const store = { engine: 'redis', operation: 'get' };
@@ -261,7 +261,7 @@ function randomRequests(from: number, count: number): readonly string[] {
 }
 
 describe('SL-08', () => {
-  it.each<[AppName, number]>([
+  test.each<[AppName, number]>([
     ['gateway', 10_000],
     ['device-service', 2000],
     ['authorization-server', 1000],

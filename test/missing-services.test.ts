@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const root = join(import.meta.dirname, '..');
 let path: string;
@@ -26,14 +26,14 @@ function runTests(environment: Record<string, string>) {
 }
 
 describe('npm test with missing services', () => {
-  it('fails and prints what to install', () => {
+  test('fails and prints what to install', () => {
     const { status, output } = runTests({});
     expect(status).toBe(1);
     expect(output).toMatch(/apt-get install .*redis-server/);
     expect(output).toContain('ALLOW_MISSING_SERVICES=1');
   });
 
-  it('runs the other tests with ALLOW_MISSING_SERVICES=1, and lists the skipped files', () => {
+  test('runs the other tests with ALLOW_MISSING_SERVICES=1, and lists the skipped files', () => {
     const { status, output } = runTests({ ALLOW_MISSING_SERVICES: '1' });
     expect(output).toContain(
       'Skipped: packages/store/test/redis/redis-store.test.ts (needs redis-server)',

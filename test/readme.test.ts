@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { authorizeAsUser, type Constellation, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readDocument, section } from './documents.ts';
 
 const demo = {
@@ -64,7 +64,7 @@ function paste(commands: readonly string[]): readonly Record<string, unknown>[] 
 }
 
 describe('README.md', () => {
-  it('lists the devices with one paste', () => {
+  test('lists the devices with one paste', () => {
     const [, call = ''] = shellBlocks(commandsUnder('README.md', 'Start'));
     expect(paste([call])).toMatchObject([{ status: 200, code: 'success', result: [] }]);
   });
@@ -83,7 +83,7 @@ describe('docs/getting-started.md, pasted in order', () => {
     replies = paste([variables, ...calls.flatMap((call) => [call, 'echo'])]);
   });
 
-  it.each([
+  test.each([
     ['an access token in a header', 0],
     ['an access token in the query', 1],
     ['a signed GET', 2],
@@ -91,14 +91,14 @@ describe('docs/getting-started.md, pasted in order', () => {
     expect(replies[index]).toMatchObject({ status: 200, code: 'success', result: [] });
   });
 
-  it('creates a device with a signed POST', () => {
+  test('creates a device with a signed POST', () => {
     expect(replies[3]).toMatchObject({
       status: 200,
       result: { id: 'pump-1', productName: 'Pump' },
     });
   });
 
-  it('redeems the code of a browser sign-in', () => {
+  test('redeems the code of a browser sign-in', () => {
     expect(replies[4]).toMatchObject({ token_type: 'Bearer', access_token: expect.any(String) });
     expect(replies).toHaveLength(5);
   });

@@ -11,7 +11,7 @@ import {
   startConstellation,
   until,
 } from '@gatehouse/testing';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { type ContainerRedis, startContainerRedis } from './container-redis.ts';
 
 let redis: ContainerRedis;
@@ -58,7 +58,7 @@ const everything = {
 };
 
 describe('a restart of Redis', () => {
-  it('keeps values, claims, counters with their lifetimes, indexes and the audit trail', async () => {
+  test('keeps values, claims, counters with their lifetimes, indexes and the audit trail', async () => {
     redis = await startContainerRedis();
     const store = createStore(redis.storeUrl);
     try {
@@ -73,7 +73,7 @@ describe('a restart of Redis', () => {
     }
   });
 
-  it('restores the data of an installation with the former users after its secrets are renewed', async () => {
+  test('restores the data of an installation with the former users after its secrets are renewed', async () => {
     redis = await startContainerRedis(restrictedDefaultUser);
     const passwords = readFileSync(redis.aclFile, 'utf8').match(/#[0-9a-f]{64}/g);
     const store = createStore(redis.storeUrl);
@@ -108,7 +108,7 @@ const bootstrap = {
 };
 
 describe('after a restart of Redis', () => {
-  it('revocation, replay detection and the account page work for earlier tokens', async () => {
+  test('revocation, replay detection and the account page work for earlier tokens', async () => {
     redis = await startContainerRedis();
     const { storeUrl, server } = redis;
     const engine = { storeUrl, storedText: async () => '', stop: async () => undefined };

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ContainerRedis, startContainerRedis } from './container-redis.ts';
 import { codeBlock, readDocument } from './documents.ts';
 
@@ -24,14 +24,14 @@ async function send(login: readonly string[], ...words: readonly string[]): Prom
 const loginOf = (url: string) => ['--user', new URL(url).username, '--pass', new URL(url).password];
 
 describe('without a password', () => {
-  it.each([['PING'], ['GET', 'key'], ['INFO'], ['ACL', 'LIST']])(
+  test.each([['PING'], ['GET', 'key'], ['INFO'], ['ACL', 'LIST']])(
     'nobody may send %s',
     async (...words) => {
       expect(await send([], ...words)).toContain('NOAUTH');
     },
   );
 
-  it.each([[''], ['none'], ['default'], ['gatehouse']])(
+  test.each([[''], ['none'], ['default'], ['gatehouse']])(
     'the default user does not take %j as one',
     async (password) => {
       const login = ['--user', 'default', '--pass', password];
@@ -43,11 +43,11 @@ describe('without a password', () => {
 describe('the user of the health check', () => {
   const login = ['--user', 'health', '--pass', 'none'];
 
-  it('checks whether Redis answers', async () => {
+  test('checks whether Redis answers', async () => {
     expect(await send(login, 'PING')).toBe('PONG');
   });
 
-  it.each([
+  test.each([
     ['GET', 'key'],
     ['SET', 'key', 'other'],
     ['FLUSHALL'],
@@ -61,7 +61,7 @@ describe('the user of the health check', () => {
 });
 
 describe('the operators’ user', () => {
-  it.each([
+  test.each([
     [['CONFIG', 'SET', 'maxmemory', '300mb'], /^OK$/],
     [['CONFIG', 'GET', 'maxmemory'], /314572800/],
     [['INFO', 'memory'], /maxmemory_human:300/],
@@ -75,7 +75,7 @@ describe('the operators’ user', () => {
   });
 });
 
-it('the users of the guide are those of the service `secrets`', () => {
+test('the users of the guide are those of the service `secrets`', () => {
   const withoutDigests = (lines: string) => lines.trim().replace(/#\w+/g, '#');
   const guide = codeBlock(readDocument('docs/operations/secure.md'), 'text redis-acl');
   expect(withoutDigests(guide)).toBe(withoutDigests(readFileSync(redis.aclFile, 'utf8')));

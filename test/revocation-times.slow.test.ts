@@ -2,7 +2,7 @@
 /** How long gateways accept a credential after it was revoked, for every kind of revocation. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Revocation, type RevocationKind, revocationKinds } from './revocations/kinds.ts';
 import { RefusalMeter, type RefusalSample } from './revocations/measure-refusal.ts';
 import { startTier, type Tier } from './revocations/tier.ts';
@@ -54,7 +54,7 @@ describe.each(storeEngines)('revocations over %s', (engine) => {
     return accepted.every(Boolean);
   }
 
-  it.each(revocationKinds)(
+  test.each(revocationKinds)(
     'are enforced by both gateways within a second: $name',
     async (kind) => {
       const ofKind: RefusalSample[] = [];
@@ -70,7 +70,7 @@ describe.each(storeEngines)('revocations over %s', (engine) => {
     300_000,
   );
 
-  it('are enforced within 100 ms in 99 of 100 cases', () => {
+  test('are enforced within 100 ms in 99 of 100 cases', () => {
     const roundTrip = quantile(meter.roundTrips, 0.5);
     const figures = `${engine}, all kinds: ${describeSamples(samples)}; a call: median ${roundTrip.toFixed(1)} ms`;
     process.stdout.write(`${figures}\n`);

@@ -13,7 +13,7 @@ import {
   userClient,
   type VirtualUser,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
 const USERS = 20;
 let system: Constellation;
@@ -49,7 +49,7 @@ afterAll(async () => {
   await system.stop();
 });
 
-it('CF-06 a rolling restart of two authorization servers and two gateways fails no request of 20 users', async () => {
+test('CF-06 a rolling restart of two authorization servers and two gateways fails no request of 20 users', async () => {
   const users = Array.from({ length: USERS }, (_value, i) =>
     createVirtualUser({
       ...userClient(i),

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deviceScopes } from '@gatehouse/device-api';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { credentialKinds, routeMethods } from '../apps/gateway/src/routes/route.ts';
 import { loadRouting, routeEntry, routeFile } from '../apps/gateway/src/routes/route-file.ts';
 import { codeBlock, firstName, readDocument, tableRows } from './documents.ts';
@@ -14,7 +14,7 @@ const directory = mkdtempSync(join(tmpdir(), 'routes-guide-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 describe('docs/routes.md', () => {
-  it.each([
+  test.each([
     ['The file', routeFile],
     ['One route', routeEntry],
   ])('%s: lists every member with its default, and no other', (heading, schema) => {
@@ -32,7 +32,7 @@ describe('docs/routes.md', () => {
     return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
   }
 
-  it('names every scope, method and credential', () => {
+  test('names every scope, method and credential', () => {
     const text = tableRows(guide, 'One route')
       .flatMap(({ cells }) => cells)
       .join('\n');
@@ -41,7 +41,7 @@ describe('docs/routes.md', () => {
     }
   });
 
-  it('has an example that the gateway accepts', () => {
+  test('has an example that the gateway accepts', () => {
     const path = join(directory, 'routes.json');
     writeFileSync(path, codeBlock(guide, 'json'));
     const { routes, upstreams } = loadRouting(path, 'http://localhost:8850');

@@ -1,12 +1,12 @@
 /** docs/operations/reference.md states exactly the limits of the servers. */
 import { serverLimits } from '@gatehouse/http-server';
-import { expect, it } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { readConfiguration } from '../apps/device-service/src/config.ts';
 import { firstName, readDocument, tableRows } from './documents.ts';
 
 const units: Readonly<Record<string, number>> = { s: 1000, KiB: 1024 };
 
-it('docs/operations/reference.md has every limit of the servers with its value', () => {
+test('docs/operations/reference.md has every limit of the servers with its value', () => {
   const stated = tableRows(readDocument('docs/operations/reference.md'), 'Server limits').map(
     (row) => {
       const [, amount, unit] = /^(\d+)(?: (\w+))?$/.exec(row.cells[1] ?? '') ?? [];

@@ -1,5 +1,5 @@
 /** docs/specification.md numbers the operations of the platform API, which the gateway serves under these names. */
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { deviceRoutes } from '../apps/gateway/src/routes/device-routes.ts';
 import { readDocument, readDocuments, tableRows } from './documents.ts';
 import { readSourceTree } from './source-tree.ts';
@@ -12,16 +12,19 @@ const operations = tableRows(readDocument('docs/specification.md'), 'Operations'
 );
 
 describe('docs/specification.md', () => {
-  it('numbers six operations', () => {
+  test('numbers six operations', () => {
     expect(operations.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  it.each(operations)('names operation $number as the gateway serves it', ({ operation, call }) => {
-    const served = deviceRoutes.filter(({ method, path }) => `${method} ${path}` === call);
-    expect(served.map((route) => route.operation)).toEqual([operation]);
-  });
+  test.each(operations)(
+    'names operation $number as the gateway serves it',
+    ({ operation, call }) => {
+      const served = deviceRoutes.filter(({ method, path }) => `${method} ${path}` === call);
+      expect(served.map((route) => route.operation)).toEqual([operation]);
+    },
+  );
 
-  it('defines every operation number that code and documents mention', () => {
+  test('defines every operation number that code and documents mention', () => {
     const numbers = new Set(operations.map(({ number }) => number));
     const unknown = [...readSourceTree(), ...readDocuments()].flatMap(({ path, text }) =>
       [...text.matchAll(/\boperations? (\d+)\b/gi)]

@@ -1,5 +1,5 @@
 import { type Constellation, parseMetrics, startConstellation, until } from '@gatehouse/testing';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
 const client = { clientId: 'client-1', secureKey: 'k3yForTheStoppedService' };
 /** Of every route. */
@@ -52,7 +52,7 @@ async function circuit() {
   return parseMetrics(text).get('gatehouse_upstream_circuit_open')?.samples[0]?.value;
 }
 
-it('the gateway notices a stopped device service within seconds, and recovers without a restart', async () => {
+test('the gateway notices a stopped device service within seconds, and recovers without a restart', async () => {
   expect((await list()).status).toBe(200);
   expect(await circuit()).toBe(0);
 

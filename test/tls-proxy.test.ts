@@ -16,7 +16,7 @@ import {
   openLocalTls,
   startConstellation,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { NGINX_ADDRESS, type RunningProxy, startCaddy, startNginx } from './tls-proxies.ts';
 
 const secureKey = randomBytes(16).toString('hex');
@@ -117,7 +117,7 @@ describe.each([
     return { 'X-Client-Id': clientId, 'X-Timestamp': timestamp, 'X-Sign': digest.digest('hex') };
   }
 
-  it('signs a user in whose application sends long parameters', async () => {
+  test('signs a user in whose application sends long parameters', async () => {
     const query = { response_type: 'code', client_id: 'app', redirect_uri: redirectUri };
     const parameters = { ...query, scope: 'openid device:read', login_hint: 'x'.repeat(3800) };
     const landed = await authorizeAsUser(
@@ -128,7 +128,7 @@ describe.each([
     expect(landed.searchParams.has('code')).toBe(true);
   });
 
-  it('signs a user in, with cookies that are Secure and bound to the host', async () => {
+  test('signs a user in, with cookies that are Secure and bound to the host', async () => {
     const visitor = createPageVisitor(send);
     const query = { response_type: 'code', client_id: 'app', redirect_uri: redirectUri };
     const landed = await authorizeAsUser(
@@ -152,7 +152,7 @@ describe.each([
     expect(redeemed.status).toBe(200);
   });
 
-  it('sets every cookie Secure, and sends HSTS', async () => {
+  test('sets every cookie Secure, and sends HSTS', async () => {
     const query = { response_type: 'code', client_id: 'app', redirect_uri: redirectUri };
     const { headers } = await send(`${issuer}/authorize?${new URLSearchParams(query)}`);
     const cookies = headers.getSetCookie();
@@ -161,14 +161,14 @@ describe.each([
     expect(headers.get('strict-transport-security')).toBe('max-age=31536000');
   });
 
-  it('uses its public address, whatever Host and forwarding headers contain', async () => {
+  test('uses its public address, whatever Host and forwarding headers contain', async () => {
     const reply = await send(`${issuer}/.well-known/openid-configuration`, {
       headers: { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http' },
     });
     expect(await reply.json()).toMatchObject({ issuer, token_endpoint: `${issuer}/token` });
   });
 
-  it('forwards bearer, query and signed requests unchanged', async () => {
+  test('forwards bearer, query and signed requests unchanged', async () => {
     const token = await issueToken();
     const bearer = await send(`${gateway}/api/device`, {
       headers: { authorization: `Bearer ${token}` },
@@ -193,7 +193,7 @@ describe.each([
     expect(signedBody.headers.get('x-sign')).toBe(expected);
   });
 
-  it('lets a batch of several megabytes through', async () => {
+  test('lets a batch of several megabytes through', async () => {
     const name = 'x'.repeat(1500);
     const devices = Array.from({ length: 2000 }, (_, id) => ({ id: `batch-${id}`, name }));
     const reply = await send(`${gateway}/api/v1/device`, {
@@ -209,7 +209,7 @@ describe.each([
     expect([200, 400]).toContain(reply.status);
   });
 
-  it('lets the gateway answer a body that is too large', async () => {
+  test('lets the gateway answer a body that is too large', async () => {
     const reply = await send(`${gateway}/device-instance`, {
       method: 'POST',
       headers: { authorization: `Bearer ${await issueToken()}` },
@@ -219,7 +219,7 @@ describe.each([
     expect([reply.status, text]).toEqual([413, expect.stringContaining('payload_too_large')]);
   });
 
-  it('sends events on as they come', async () => {
+  test('sends events on as they come', async () => {
     const started = performance.now();
     const reply = await openLocalTls(
       `${gateway}/events`,
@@ -233,7 +233,7 @@ describe.each([
     await once(reply, 'end');
   });
 
-  it('RL-01 lets the servers see the address of the caller, which a caller cannot forge', async () => {
+  test('RL-01 lets the servers see the address of the caller, which a caller cannot forge', async () => {
     const forged = {
       'X-Forwarded-For': CALLER,
       Forwarded: `for=${CALLER}`,
@@ -251,14 +251,14 @@ describe.each([
   });
 
   if (proxyAddress !== '127.0.0.1') {
-    it('RL-01 is not trusted from a caller that bypasses it', async () => {
+    test('RL-01 is not trusted from a caller that bypasses it', async () => {
       const past = (headers: Record<string, string>) =>
         fetch(`${system.gatewayUrl}/api/device`, { headers: { ...sign('here'), ...headers } });
       expect((await past({ 'X-Forwarded-For': CALLER })).status).toBe(403);
     });
   }
 
-  it('SL-03 leaves no secret in its log, even if a server is down', async () => {
+  test('SL-03 leaves no secret in its log, even if a server is down', async () => {
     const token = await issueToken();
     expect((await send(`${gateway}/api/device?access_token=${token}`)).status).toBe(200);
     await system.processes[1]?.stop();

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Constellation, type Member, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sign } from './compose/clients.ts';
 
 const secureKey = 'unixSocketKey012345678';
@@ -82,7 +82,7 @@ function memberOf(app: Member['app']): Member {
 }
 
 describe('on Unix sockets', () => {
-  it('the apps answer, and believe the proxy that is this machine', async () => {
+  test('the apps answer, and believe the proxy that is this machine', async () => {
     const { body } = await askForToken();
     const authorization = `Bearer ${body.access_token}`;
     expect(await send('gateway', '/api/device', { authorization })).toMatchObject({ status: 200 });
@@ -99,7 +99,7 @@ describe('on Unix sockets', () => {
     expect(await listFrom(forged, 'pageIndex=1')).toMatchObject({ status: 403 });
   });
 
-  it.each(['authorization-server', 'gateway'] as const)(
+  test.each(['authorization-server', 'gateway'] as const)(
     '%s listens on no port of its own',
     (app) => {
       const { port } = new URL(memberOf(app).url);
@@ -112,13 +112,13 @@ describe('on Unix sockets', () => {
     },
   );
 
-  it('the gateway logs where it listens', () => {
+  test('the gateway logs where it listens', () => {
     const lines = memberOf('gateway').process.output().split('\n');
     const listening = lines.find((line) => line.includes('"msg":"listening"')) ?? '{}';
     expect(JSON.parse(listening)).toMatchObject({ port: sockets.gateway });
   });
 
-  it('a name goes with its server, and comes back after a crash too', async () => {
+  test('a name goes with its server, and comes back after a crash too', async () => {
     const server = memberOf('authorization-server');
     expect(await server.process.stop()).toBe(0);
     expect(existsSync(sockets['authorization-server'])).toBe(false);

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AppName, startApp, until } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readDocument, tableRows } from './documents.ts';
 import { apps, type Platform, startPlatform } from './platform.ts';
 
@@ -145,7 +145,7 @@ const rows = tableRows(
 }));
 const refusal = 'Another master key';
 
-it('the table has every failure that is tested, and no other', () => {
+test('the table has every failure that is tested, and no other', () => {
   expect(rows.map(({ what }) => what).sort()).toEqual([...Object.keys(failures), refusal].sort());
 });
 
@@ -157,7 +157,7 @@ async function untilWhole(): Promise<void> {
 }
 
 describe.each(rows.filter(({ what }) => what in failures))('$what', ({ what, ...stated }) => {
-  it('gets the reply that docs/operations/troubleshoot.md states, and recovers', async () => {
+  test('gets the reply that docs/operations/troubleshoot.md states, and recovers', async () => {
     await untilWhole();
     const logs = apps.map((app) => platform.process(app));
     const before = logs.map((each) => each.output().length);
@@ -183,22 +183,25 @@ describe.each(rows.filter(({ what }) => what in failures))('$what', ({ what, ...
 describe(refusal, () => {
   const stated = rows.find(({ what }) => what === refusal);
 
-  it.each(['authorization-server', 'gateway'] as const)('ends the %s at its start', async (app) => {
-    await untilWhole();
-    const wrong = join(platform.directory, 'wrong.key');
-    writeFileSync(wrong, randomBytes(32).toString('hex'), { mode: 0o600 });
-    const environment = {
-      ...platform.environment(app),
-      MASTER_KEY_FILE: wrong,
-      BOOTSTRAP_FILE: '',
-    };
-    const ports = { AUTHORIZATION_SERVER_PORT: '0', GATEWAY_PORT: '0', OPERATIONS_PORT: '0' };
-    const words = await startApp(app, { ...environment, ...ports }).then(
-      () => 'it started',
-      (error: Error) => error.message,
-    );
-    expect(stated?.states).toEqual({ server: 'refuses to start', gateway: 'refuses to start' });
-    expect(stated?.log.filter((each) => !words.includes(each))).toEqual([]);
-    expect(words).toContain(`${app} ended with 1`);
-  });
+  test.each(['authorization-server', 'gateway'] as const)(
+    'ends the %s at its start',
+    async (app) => {
+      await untilWhole();
+      const wrong = join(platform.directory, 'wrong.key');
+      writeFileSync(wrong, randomBytes(32).toString('hex'), { mode: 0o600 });
+      const environment = {
+        ...platform.environment(app),
+        MASTER_KEY_FILE: wrong,
+        BOOTSTRAP_FILE: '',
+      };
+      const ports = { AUTHORIZATION_SERVER_PORT: '0', GATEWAY_PORT: '0', OPERATIONS_PORT: '0' };
+      const words = await startApp(app, { ...environment, ...ports }).then(
+        () => 'it started',
+        (error: Error) => error.message,
+      );
+      expect(stated?.states).toEqual({ server: 'refuses to start', gateway: 'refuses to start' });
+      expect(stated?.log.filter((each) => !words.includes(each))).toEqual([]);
+      expect(words).toContain(`${app} ended with 1`);
+    },
+  );
 });

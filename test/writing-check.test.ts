@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { root } from './source-tree.ts';
 
 let folder: string;
@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the check of terms', () => {
-  it.each([
+  test.each([
     ['a document', 'a.md', 'The store is\naway.\n'],
     ['a comment of several lines', 'a.ts', '/** The store is\n * away. */\n'],
     ['line comments', 'a.ts', '// The store is\n// away.\n'],
@@ -27,7 +27,7 @@ describe('the check of terms', () => {
     expect(status).toBe(1);
   });
 
-  it.each([
+  test.each([
     ['code', 'const is = away(1);\n'],
     ['a single word', "const state = 'away';\n"],
     ['a part of a word', '// The answer is a way.\n'],
@@ -37,7 +37,7 @@ describe('the check of terms', () => {
 });
 
 describe('the check of spelling', () => {
-  it('rejects mistakes, British spelling and rejected words, also in names', () => {
+  test('rejects mistakes, British spelling and rejected words, also in names', () => {
     const { status, stdout } = checkSpelling(`
       // It authorizes the organization, wich is a mistake.
       const organisationId = 1;

@@ -10,7 +10,7 @@ import {
   startRedisServer,
   userClient,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Attack, flood } from './flood.ts';
 
 const MIB = 1024 * 1024;
@@ -140,7 +140,7 @@ async function attack(addressOf: (sequence: number) => string, seconds: number) 
 }
 
 describe('an anonymous flood', () => {
-  it.each([
+  test.each([
     ['one address group', () => '192.0.2.1', 16],
     [
       '100 address groups',

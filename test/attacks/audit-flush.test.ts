@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type Identity, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { flood } from './flood.ts';
 
 const SECONDS = 20;
@@ -47,7 +47,7 @@ describe.each(storeEngines)('flushing the audit trail on %s', (engine) => {
     rmSync(directory, { recursive: true });
   });
 
-  it('keeps every failure and lock of a known user', async () => {
+  test('keeps every failure and lock of a known user', async () => {
     const { authorizationServerUrl: issuer, gatewayUrl } = system;
     const post = (path: string, authorization: string, fields: Record<string, string>) => ({
       ...{ url: `${issuer}${path}`, method: 'POST', headers: { authorization } },

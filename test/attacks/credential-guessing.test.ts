@@ -9,7 +9,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const user = { username: 'attacked', password: 'a password that nobody guesses' };
 const application = { clientId: 'application', redirectUri: 'https://attacked.example/callback' };
@@ -64,7 +64,7 @@ describe.each(storeEngines)('guessing credentials on %s', (engine) => {
       }),
     });
 
-  it('revokes a captured code after a few of 30 wrong verifiers', async () => {
+  test('revokes a captured code after a few of 30 wrong verifiers', async () => {
     const verifier = newVerifier();
     const landing = await authorizeAsUser(authorizationUrl(verifier), user);
     const code = landing.searchParams.get('code') ?? '';
@@ -89,7 +89,7 @@ describe.each(storeEngines)('guessing credentials on %s', (engine) => {
     return (await visitor.submit(page, user)).status === 303;
   }
 
-  it('does not lock out the browser of an earlier sign-in with wrong passwords from elsewhere', async () => {
+  test('does not lock out the browser of an earlier sign-in with wrong passwords from elsewhere', async () => {
     const browser = createPageVisitor();
     expect(await signsIn(browser)).toBe(true);
     const authorization = `Basic ${btoa(`${machine.clientId}:${machine.secureKey}`)}`;

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const secureKey = 'attackedKey0123456789';
 const json = { 'Content-Type': 'application/json' };
@@ -138,7 +138,7 @@ describe.each(storeEngines.flatMap((engine) => profiles.map((profile) => ({ engi
       'a failure': () => signed('GET', '/no/such=path'),
     } as const;
 
-    it.each(Object.entries(captures))('of %s are worth nothing', async (_name, capture) => {
+    test.each(Object.entries(captures))('of %s are worth nothing', async (_name, capture) => {
       for (const [name, attack] of Object.entries(attacks)) {
         for (const clientId of ['attacked', 'twin']) {
           const { captured } = await capture();
@@ -151,7 +151,7 @@ describe.each(storeEngines.flatMap((engine) => profiles.map((profile) => ({ engi
       }
     });
 
-    it('have changed nothing, and the client continues to work', async () => {
+    test('have changed nothing, and the client continues to work', async () => {
       const { status, captured } = await signed('POST', '/device-instance/_query', '{}');
       expect(status).toBe(200);
       expect(JSON.parse(captured.text)).toMatchObject({

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Constellation, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
 const MIB = 1024 * 1024;
 const ATTACK_SECONDS = 20;
@@ -83,7 +83,7 @@ async function residentMebibytes(): Promise<number> {
   return Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]) / MIB;
 }
 
-it('slow signed bodies cause no refusal of other signed requests', async () => {
+test('slow signed bodies cause no refusal of other signed requests', async () => {
   expect(await create(10)).toBe(200);
   const before = await residentMebibytes();
   const end = performance.now() + ATTACK_SECONDS * 1000;

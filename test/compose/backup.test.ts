@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { commandsNamed, runCommands } from '../operators-commands.ts';
 import { callGateway, createDevice, registerUsers, requestToken, type Users } from './clients.ts';
 import { createTier, docker, serviceOf, type Tier } from './tier.ts';
@@ -92,7 +92,7 @@ async function isAlive(token: string): Promise<boolean> {
 }
 
 describe('RD-20 a tier of containers', () => {
-  it('is copied into files that no other user may read, and continues to run', async () => {
+  test('is copied into files that no other user may read, and continues to run', async () => {
     kept = await issueToken();
     revoked = await issueToken();
     const signedIn = await requestToken(tier, users.web, {
@@ -125,7 +125,7 @@ describe('RD-20 a tier of containers', () => {
     expect([(await listWith(kept)).status, (await listWith(revoked)).status]).toEqual([200, 200]);
   }
 
-  it('continues after a failed copy, and keeps the volumes without a complete copy', async () => {
+  test('continues after a failed copy, and keeps the volumes without a complete copy', async () => {
     const broken = join(directory, 'broken');
     mkdirSync(join(broken, 'store.tar'), { recursive: true });
     expect(() => runBlock('backup-containers', broken)).toThrow('store.tar: Is a directory');
@@ -134,7 +134,7 @@ describe('RD-20 a tier of containers', () => {
     await untilServed();
   });
 
-  it('loses every volume', async () => {
+  test('loses every volume', async () => {
     await revoke(revoked);
     expect((await listWith(revoked)).status).toBe(401);
     runBlock('empty-containers');
@@ -142,7 +142,7 @@ describe('RD-20 a tier of containers', () => {
     expect([await tier.containers(), volumes]).toEqual([[], '']);
   });
 
-  it('has its store again, and revokes earlier tokens before an app runs', async () => {
+  test('has its store again, and revokes earlier tokens before an app runs', async () => {
     const commands = commandsNamed('restore-containers').trim().split('\n');
     const last = commands.pop() ?? '';
     expect(last).toContain('revoke all');
@@ -155,7 +155,7 @@ describe('RD-20 a tier of containers', () => {
     expect(running.map(serviceOf).sort()).toEqual(['postgres', 'redis']);
   });
 
-  it('has its clients, users and devices again, and rejects old tokens', async () => {
+  test('has its clients, users and devices again, and rejects old tokens', async () => {
     runBlock('start-containers');
     // What is issued within a second of a revocation counts as before (docs/decisions/0022).
     await sleep(2000);
@@ -201,7 +201,7 @@ describe('a tier of containers whose secrets became known', () => {
     expect((await listWith(access)).status).toBe(401);
   }
 
-  it('has a new password for its database, and rejects the old one', async () => {
+  test('has a new password for its database, and rejects the old one', async () => {
     const { password } = new URL(await read(files.database));
     const signIn = () => {
       const query = ['psql', '-XAtq', '-h', 'postgres', '-U', 'gatehouse_devices', 'devices'];
@@ -214,7 +214,7 @@ describe('a tier of containers whose secrets became known', () => {
     await isWhole();
   });
 
-  it('has a new password for its store, and rejects the old one', async () => {
+  test('has a new password for its store, and rejects the old one', async () => {
     const { password } = new URL(await read(files.store));
     const ask = () => {
       const login = ['--user', 'gatehouse', '--pass', password, '--no-auth-warning'];
@@ -226,7 +226,7 @@ describe('a tier of containers whose secrets became known', () => {
     await isWhole();
   });
 
-  it('has a new key for its cookies, and still accepts the previous one', async () => {
+  test('has a new key for its cookies, and still accepts the previous one', async () => {
     const [before] = (await read(files.cookies)).split('\n');
     await renew('renew-cookie-keys');
     const keys = (await read(files.cookies)).trim().split('\n');
@@ -235,7 +235,7 @@ describe('a tier of containers whose secrets became known', () => {
     await isWhole();
   });
 
-  it('has a new password for the operators’ Redis user, and rejects the old one', async () => {
+  test('has a new password for the operators’ Redis user, and rejects the old one', async () => {
     const before = await read(files.operator);
     await renew('renew-operator-password');
     expect(await read(files.operator)).not.toBe(before);
@@ -248,13 +248,13 @@ describe('a tier of containers whose secrets became known', () => {
     await isWhole();
   });
 
-  it('keeps everything in Redis over all restarts', async () => {
+  test('keeps everything in Redis over all restarts', async () => {
     const log = await tier.compose('logs', '--no-color', 'redis');
     expect(log).toContain('DB loaded from append only file');
     expect(log).not.toMatch(/CRITICAL|NOPERM/);
   });
 
-  it.each([
+  test.each([
     [['--renew', 'all']],
     [['--renew']],
     [['renew', 'store']],
@@ -270,7 +270,7 @@ describe('a tier of containers whose secrets became known', () => {
   });
 });
 
-it('the commands for a new password repair a PostgreSQL that was interrupted at its first start', async () => {
+test('the commands for a new password repair a PostgreSQL that was interrupted at its first start', async () => {
   const superuser = ['psql', '-qX', '-v', 'ON_ERROR_STOP=1', '-U', 'postgres', '-d', 'postgres'];
   await tier.compose('stop', 'device-service');
   const missing = ['drop database devices', 'drop role gatehouse_devices'];

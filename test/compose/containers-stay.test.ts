@@ -1,5 +1,5 @@
 /** What commands leave alone, and what they leave behind. */
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createTier, docker, serviceOf, type Tier } from './tier.ts';
 
 jest.setTimeout(300_000);
@@ -17,7 +17,7 @@ async function identifiers() {
 }
 
 describe('after up --build', () => {
-  it('up and run --rm demo recreate no container', async () => {
+  test('up and run --rm demo recreate no container', async () => {
     await tier.compose('up', '--detach', '--wait', '--build');
     const before = await identifiers();
     expect(Object.keys(before)).toHaveLength(6);
@@ -27,7 +27,7 @@ describe('after up --build', () => {
     expect(await identifiers()).toEqual(before);
   });
 
-  it('a build of the same sources, with every profile, recreates no container', async () => {
+  test('a build of the same sources, with every profile, recreates no container', async () => {
     const before = await identifiers();
     await tier.compose('--profile', '*', 'build');
     await tier.compose('up', '--detach', '--wait');
@@ -46,14 +46,14 @@ describe('down with every profile', () => {
     };
   };
 
-  it('keeps the volumes and nothing else', async () => {
+  test('keeps the volumes and nothing else', async () => {
     await tier.compose('up', '--detach', '--wait', 'demo-application');
     await tier.compose('--profile', '*', 'down');
     const { volumes, ...rest } = await left();
     expect([rest, volumes > 0]).toEqual([{ containers: '', networks: '' }, true]);
   });
 
-  it('keeps nothing with --volumes', async () => {
+  test('keeps nothing with --volumes', async () => {
     await tier.compose('up', '--detach', '--wait', 'demo-application');
     await tier.compose('--profile', '*', 'down', '--volumes');
     expect(await left()).toEqual({ containers: '', networks: '', volumes: 0 });

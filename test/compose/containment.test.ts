@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { root } from '../source-tree.ts';
 import { createDevice, registerUsers, requestToken } from './clients.ts';
 import { findInImage } from './find-in-image.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => tier.remove(), 60_000);
 
 describe('every container', () => {
-  it.each([...services, 'secrets'])('%s runs without privileges and within limits', (service) => {
+  test.each([...services, 'secrets'])('%s runs without privileges and within limits', (service) => {
     const { HostConfig: host, Config } = containers.get(service) as Container;
     expect(host).toMatchObject({
       Privileged: false,
@@ -46,7 +46,7 @@ describe('every container', () => {
     expect(service === 'secrets' || (Config.StopTimeout ?? 0) > 10).toBe(true);
   });
 
-  it.each(services)(
+  test.each(services)(
     '%s has no process with a capability, as root, or with a shell around it',
     async (service) => {
       const words = [
@@ -66,14 +66,14 @@ describe('every container', () => {
     },
   );
 
-  it.each(apps)('%s cannot write to its file system', async (service) => {
+  test.each(apps)('%s cannot write to its file system', async (service) => {
     const attempt = tier.node(service, "require('fs').writeFileSync('/app/x', 'x')");
     await expect(attempt).rejects.toThrow(/EROFS/);
   });
 });
 
 describe('SL-10 an app', () => {
-  it.each(apps)('%s dumps no core and opens no debugger', async (service) => {
+  test.each(apps)('%s dumps no core and opens no debugger', async (service) => {
     const found = await tier.node(
       service,
       `const fs = require('fs'), net = require('net');
@@ -101,7 +101,7 @@ describe('the networks', () => {
   } as const;
 
   /** Who may talk to whom; everything else must not even find the other. */
-  it.each([
+  test.each([
     ['authorization-server', ['redis']],
     ['gateway', ['redis', 'device-service']],
     ['device-service', ['postgres', 'device-service']],
@@ -125,7 +125,7 @@ describe('the networks', () => {
     expect(reached.sort()).toEqual([...reachable].sort());
   });
 
-  it.each(apps)('let %s reach nothing outside', async (service) => {
+  test.each(apps)('let %s reach nothing outside', async (service) => {
     const script = `require('net').connect({ host: '192.0.2.1', port: 443, timeout: 2000 })
       .on('connect', () => console.log('out')).on('timeout', function () { this.destroy(); console.log('no reply'); })
       .on('error', (e) => console.log(e.code));`;
@@ -141,14 +141,14 @@ describe('the networks', () => {
     return [...hosts, ...names].flatMap((host) => ports.map((port) => [host, port] as const));
   }
 
-  it('let a container next to the public ports reach no private port', async () => {
+  test('let a container next to the public ports reach no private port', async () => {
     const script = probeScript(await privatePlaces());
     const place = ['--network', `${tier.project}_edge`];
     const reached = await docker('run', '--rm', ...place, 'gatehouse:test', '-e', script);
     expect(JSON.parse(reached)).toEqual([]);
   }, 60_000);
 
-  it('let the host reach no private port, by any address', async () => {
+  test('let the host reach no private port, by any address', async () => {
     const [nginx = ''] = (await addressesOf(['nginx'])).get('nginx') ?? [];
     // The same look finds what is there to be found.
     const places = [...(await privatePlaces()), [nginx, 9000] as const];
@@ -156,7 +156,7 @@ describe('the networks', () => {
     expect(JSON.parse(stdout)).toEqual([[nginx, 9000]]);
   }, 60_000);
 
-  it.each([
+  test.each([
     ['gateway', 'redis', 6379],
     ['device-service', 'postgres', 5432],
     ['gateway', 'device-service', 8950],
@@ -167,7 +167,7 @@ describe('the networks', () => {
     ]);
   });
 
-  it.each([
+  test.each([
     ['nginx', { '/run/authorization-servers': false, '/run/gateways': false }],
     ['authorization-server', { '/run/gatehouse': true }],
     ['gateway', { '/run/gatehouse': true }],
@@ -196,7 +196,7 @@ describe('the networks', () => {
 });
 
 describe('the image', () => {
-  it('contains no development dependency, no test and nothing of the build machine', async () => {
+  test('contains no development dependency, no test and nothing of the build machine', async () => {
     const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
     const development = Object.entries(lock.packages as Record<string, { dev?: boolean }>)
       .filter(([, { dev }]) => dev === true)
@@ -290,14 +290,14 @@ describe('SL-05 a secret', () => {
     return [...secrets].filter(([, value]) => text.includes(value)).map(([name]) => name);
   }
 
-  it('is long, random and listed in this test', () => {
+  test('is long, random and listed in this test', () => {
     expect(secrets.size).toBe(14);
     for (const value of secrets.values()) {
       expect(value.length).toBeGreaterThanOrEqual(20);
     }
   });
 
-  it('is not in docker inspect of containers, image, volumes or networks', async () => {
+  test('is not in docker inspect of containers, image, volumes or networks', async () => {
     const text = [
       JSON.stringify(await tier.containers()),
       await docker('image', 'inspect', 'gatehouse:test'),
@@ -314,7 +314,7 @@ describe('SL-05 a secret', () => {
     expect(found(text)).toEqual([]);
   });
 
-  it('is not in the environment of any process', async () => {
+  test('is not in the environment of any process', async () => {
     for (const service of services) {
       // A health check may end while it is looked at: unreadable entries are skipped.
       const words = ['sh', '-c', 'cat /proc/[0-9]*/environ 2>/dev/null; true'];
@@ -326,13 +326,13 @@ describe('SL-05 a secret', () => {
     }
   });
 
-  it('is not in any log', async () => {
+  test('is not in any log', async () => {
     const log = await tier.compose('logs', '--no-color');
     expect(log).toContain('"operation":"device.list"');
     expect(found(log)).toEqual([]);
   });
 
-  it('is not in the line that nginx logs for its own replies', async () => {
+  test('is not in the line that nginx logs for its own replies', async () => {
     const log = await tier.compose('logs', '--no-color', '--no-log-prefix', 'nginx');
     // Some versions of compose put a control sequence before each line.
     const lines = log.match(/\{"level".*/g) ?? [];
@@ -344,7 +344,7 @@ describe('SL-05 a secret', () => {
     ]);
   });
 
-  it('is not in the history or the layers of the image', async () => {
+  test('is not in the history or the layers of the image', async () => {
     expect(found(await docker('history', '--no-trunc', 'gatehouse:test'))).toEqual([]);
     const wanted = [...secrets.values()];
     // A line of a source shows that the layers can be read at all.
@@ -352,7 +352,7 @@ describe('SL-05 a secret', () => {
     expect(await findInImage('gatehouse:test', [...wanted, control])).toEqual([control]);
   }, 120_000);
 
-  it.each([
+  test.each([
     ['authorization-server', ['/secrets/cookies', '/secrets/store']],
     ['gateway', ['/secrets/store']],
     ['device-service', ['/secrets/database']],
@@ -366,13 +366,13 @@ describe('SL-05 a secret', () => {
     expect(ofSecrets.every(({ RW }) => !RW)).toBe(true);
   });
 
-  it('is a file that only the user of the apps can read', async () => {
+  test('is a file that only the user of the apps can read', async () => {
     const script =
       "console.log(require('fs').statSync('/secrets/store/master.key').mode.toString(8))";
     expect((await tier.node('gateway', script)).trim()).toBe('100400');
   });
 
-  it('of Redis allows only the commands of the store, and a missing password allows nothing', async () => {
+  test('of Redis allows only the commands of the store, and a missing password allows nothing', async () => {
     const attempt = (...words: readonly string[]) =>
       tier.compose('exec', '-T', 'redis', 'redis-cli', ...words).catch((error) => String(error));
     for (const command of [['PING'], ['FLUSHALL'], ['GET', 'not-before']]) {
@@ -390,7 +390,7 @@ describe('SL-05 a secret', () => {
     expect(await attempt(...login, 'INFO', 'persistence')).toMatch(/aof_enabled:1/);
   });
 
-  it('of PostgreSQL opens one database as an unprivileged role, and the superuser has no password', async () => {
+  test('of PostgreSQL opens one database as an unprivileged role, and the superuser has no password', async () => {
     const query = (database: string, sql: string) =>
       tier.compose(
         'exec',

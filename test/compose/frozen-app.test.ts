@@ -1,6 +1,6 @@
 /** A frozen process: its callers wait for a bounded time, and the container is restarted without an operator. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { registerUsers, requestToken, type Users } from './clients.ts';
 import { type Container, createTier, serviceOf, type Tier } from './tier.ts';
 
@@ -48,7 +48,7 @@ describe.each([
   ['gateway', list],
   ['authorization-server', post],
 ] as const)('a frozen %s', (service, call) => {
-  it('delays no caller for long, and restarts without an operator', async () => {
+  test('delays no caller for long, and restarts without an operator', async () => {
     const before = await containerOf(service);
     await tier.compose(
       'exec',
@@ -79,7 +79,7 @@ describe.each([
   });
 });
 
-it('an app that reports that it is not ready is not restarted', async () => {
+test('an app that reports that it is not ready is not restarted', async () => {
   await tier.compose('stop', 'redis');
   const pid = () => tier.compose('exec', '-T', 'gateway', 'cat', '/proc/1/task/1/children');
   const before = await pid();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createDevice, registerUsers, requestToken, sign, type Users } from './clients.ts';
 import { createTier, docker, serviceOf, type Tier } from './tier.ts';
 
@@ -94,7 +94,7 @@ const away: Readonly<Record<string, Readonly<Partial<Record<Probe, readonly numb
 };
 
 describe.each(Object.entries(away))('without %s', (service, answers) => {
-  it('only requests that need it fail, and all succeed after it returns', async () => {
+  test('only requests that need it fail, and all succeed after it returns', async () => {
     expect(await statuses()).toEqual(whole);
     await docker('kill', (await containerOf(service)).Id);
     await sleep(OUTAGE_MILLISECONDS);
@@ -112,7 +112,7 @@ describe.each(Object.entries(away))('without %s', (service, answers) => {
 });
 
 describe.each([...Object.keys(away), 'nginx'])('%s that crashes', (service) => {
-  it('restarts by itself, and no caller gets a wrong reply meanwhile', async () => {
+  test('restarts by itself, and no caller gets a wrong reply meanwhile', async () => {
     const before = await containerOf(service);
     // Everything but init, as a crash takes it: the restart policy answers that, and not `docker kill`.
     await tier.compose('exec', '-T', service, 'sh', '-c', 'kill -9 -1').catch(() => undefined);

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { codeBlock, readDocument } from '../documents.ts';
 import { root } from '../source-tree.ts';
 import { callGateway, registerUsers, requestToken, sign, type Users } from './clients.ts';
@@ -44,7 +44,7 @@ afterAll(async () => {
 }, 60_000);
 
 describe('a custom service', () => {
-  it('gets the identity of the caller, with each kind of credential', async () => {
+  test('gets the identity of the caller, with each kind of credential', async () => {
     const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
     const bearer = { authorization: `Bearer ${body.access_token}` };
     const reply = { organization: 'acme', client: 'web' };
@@ -59,7 +59,7 @@ describe('a custom service', () => {
     });
   });
 
-  it('gets no request without a credential, and none that the file does not list', async () => {
+  test('gets no request without a credential, and none that the file does not list', async () => {
     expect(await callGateway(tier, '/telemetry/pump-1')).toMatchObject({ status: 401 });
     const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
     const headers = { authorization: `Bearer ${body.access_token}` };
@@ -71,7 +71,7 @@ describe('a custom service', () => {
     expect(await callGateway(tier, '/api/device', { headers })).toMatchObject({ status: 200 });
   });
 
-  it('rejects requests that bypass the gateway, with or without a token', async () => {
+  test('rejects requests that bypass the gateway, with or without a token', async () => {
     const script = `Promise.all(['', 'Bearer x', 'Bearer ey.ey.x'].map((authorization) =>
       fetch('http://telemetry:8860/telemetry/pump-1', { headers: { authorization } }).then((r) => r.status)))
       .then((all) => console.log(JSON.stringify(all)));`;

@@ -1,7 +1,7 @@
 /** Restarts of Redis in containers: revocation goes on to work on what was issued before. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { authorizeAsUser, createPageVisitor, type PageVisitor } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { callGateway, redirectUri, registerUsers, requestToken, type Users } from './clients.ts';
 import { createTier, serviceOf, type Tier } from './tier.ts';
 
@@ -71,7 +71,7 @@ describe.each([
   ['docker compose restart redis', restart],
   ['docker compose down and up', downAndUp],
 ])('after %s', (_name, interrupt) => {
-  it('revocation, replay detection and the account page work for earlier tokens', async () => {
+  test('revocation, replay detection and the account page work for earlier tokens', async () => {
     const visitor = createPageVisitor();
     const first = await signIn(visitor);
     const second = await signIn(visitor);
@@ -90,7 +90,7 @@ describe.each([
     expect([(await redeem(second.code)).status, await statusWith(second)]).toEqual([400, 401]);
   });
 
-  it('the log of Redis reports no dropped transaction', async () => {
+  test('the log of Redis reports no dropped transaction', async () => {
     const log = await tier.compose('logs', '--no-color', 'redis');
     expect(log).toContain('DB loaded from append only file');
     expect(log).not.toMatch(/CRITICAL|NOPERM/);
@@ -103,7 +103,7 @@ describe('the operators’ user of Redis', () => {
   const identifiers = async () =>
     Object.fromEntries((await tier.containers()).map((each) => [serviceOf(each), each.Id]));
 
-  it('gives the store more memory without replacing a container', async () => {
+  test('gives the store more memory without replacing a container', async () => {
     const before = await identifiers();
     expect(await send('config', 'set', 'maxmemory', '320mb')).toBe('OK\n');
     expect(await send('info', 'memory')).toContain('maxmemory:335544320');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   callGateway,
   createDevice,
@@ -47,7 +47,7 @@ async function restartAllInTurn(): Promise<void> {
 }
 
 describe('a rolling restart of two authorization servers and two gateways', () => {
-  it('spreads requests over both instances of each app', async () => {
+  test('spreads requests over both instances of each app', async () => {
     const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
     for (let i = 0; i < 40; i += 1) {
       await callGateway(tier, '/api/device', {
@@ -61,7 +61,7 @@ describe('a rolling restart of two authorization servers and two gateways', () =
     }
   });
 
-  it(`CF-02 fails no request of ${REQUESTS_PER_SECOND} a second`, async () => {
+  test(`CF-02 fails no request of ${REQUESTS_PER_SECOND} a second`, async () => {
     const { web } = users;
     const { body } = await requestToken(tier, web, { grant_type: 'client_credentials' });
     const query = 'pageIndex=0&pageSize=5';
@@ -102,7 +102,7 @@ describe('a rolling restart of two authorization servers and two gateways', () =
     expect(sent).toBeGreaterThan(seconds * REQUESTS_PER_SECOND * 0.9);
   }, 300_000);
 
-  it(`CF-06 loses no refresh token of ${VIRTUAL_USERS} users, and answers no 5xx`, async () => {
+  test(`CF-06 loses no refresh token of ${VIRTUAL_USERS} users, and answers no 5xx`, async () => {
     // One at a time: passwords are slow to check by design, and the server answers 503 to too many at once.
     let line: Promise<unknown> = Promise.resolve();
     const signIn = (work: () => Promise<string>) => {

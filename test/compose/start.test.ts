@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { launchBrowser } from '@gatehouse/testing/browser';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Container, createTier, docker, serviceOf, type Tier } from './tier.ts';
 
 const START_LIMIT_MILLISECONDS = 20_000;
@@ -23,7 +23,7 @@ function paste(command: string): string {
 }
 
 describe('docker compose up', () => {
-  it('has every container healthy within 20 s', async () => {
+  test('has every container healthy within 20 s', async () => {
     process.stdout.write(`docker compose up, all healthy: ${milliseconds} ms\n`);
     if (milliseconds >= START_LIMIT_MILLISECONDS) {
       // Again: a busy machine is no slow start.
@@ -44,7 +44,7 @@ describe('docker compose up', () => {
     });
   }, 120_000);
 
-  it('publishes the two public ports, on loopback, and nothing else', async () => {
+  test('publishes the two public ports, on loopback, and nothing else', async () => {
     const published = (await running()).flatMap(([service, { NetworkSettings }]) =>
       Object.entries(NetworkSettings.Ports).flatMap(([port, bindings]) =>
         (bindings ?? []).map(({ HostIp, HostPort }) => [service, port, `${HostIp}:${HostPort}`]),
@@ -57,7 +57,7 @@ describe('docker compose up', () => {
     ]);
   });
 
-  it('names the port that is in use, and starts nothing twice', async () => {
+  test('names the port that is in use, and starts nothing twice', async () => {
     const port = new URL(tier.gatewayUrl).port;
     const other = await createTier({ environment: { GATEWAY_PORT: port } });
     try {
@@ -71,20 +71,20 @@ describe('docker compose up', () => {
 describe('the demo', () => {
   let message: string;
 
-  it('does not exist before an operator asks for it', async () => {
+  test('does not exist before an operator asks for it', async () => {
     expect(await tier.gatehouse('clients', 'list')).toEqual({ clients: [] });
     expect(await tier.gatehouse('users', 'list')).toEqual({ users: [] });
     expect(await tier.gatehouse('organizations', 'list')).toEqual({ organizations: [] });
   }, 60_000);
 
-  it('prints the commands of npm start, and the same commands again', async () => {
+  test('prints the commands of npm start, and the same commands again', async () => {
     message = await tier.compose('run', '--rm', '-T', 'demo');
     expect(await tier.compose('run', '--rm', '-T', 'demo')).toBe(message);
     expect(message).toContain('Gatehouse is running.');
     expect(message.match(/^\d\. /gm)).toHaveLength(4);
   }, 120_000);
 
-  it.each([
+  test.each([
     ['an access token', 'curl -s -u demo:', { token_type: 'Bearer', expires_in: 7200 }],
     ['the devices, with a token', 'curl -s http', { result: [{ id: 'demo-device-1' }] }],
     ['the devices, with a signed request', 'TIMESTAMP=', { result: [{ id: 'demo-device-1' }] }],
@@ -93,7 +93,7 @@ describe('the demo', () => {
     expect(JSON.parse(paste(command))).toMatchObject(reply);
   });
 
-  it('prints the address of the demo application, whose sign-in ends with the devices of the user', async () => {
+  test('prints the address of the demo application, whose sign-in ends with the devices of the user', async () => {
     await tier.compose('up', '--detach', '--no-build', '--wait', 'demo-application');
     const [, username = '', password = ''] =
       /as (\w+) with the password (\w+):/.exec(message) ?? [];
@@ -114,7 +114,7 @@ describe('the demo', () => {
     }
   }, 120_000);
 
-  it('is rejected on a public address', async () => {
+  test('is rejected on a public address', async () => {
     const words = ['run', '--rm', '-T', '--no-deps', '--env', 'GATEWAY_URL=https://api.example'];
     await expect(tier.compose(...words, 'demo')).rejects.toThrow(
       /must be loopback addresses, because the demo is insecure/,
@@ -123,7 +123,7 @@ describe('the demo', () => {
 });
 
 describe('a wrong configuration', () => {
-  it('ends the app with the name of the variable, and up names the container', async () => {
+  test('ends the app with the name of the variable, and up names the container', async () => {
     const wrong = await createTier({ environment: { SECURITY_PROFILE: 'nonsense' } });
     try {
       await expect(wrong.up()).rejects.toThrow(/(authorization-server|gateway)-1.*unhealthy/s);
@@ -136,7 +136,7 @@ describe('a wrong configuration', () => {
 });
 
 describe('the image', () => {
-  it('is one for every app, and does not need a shell', async () => {
+  test('is one for every app, and does not need a shell', async () => {
     const ours = (await running()).filter(
       ([service]) => !['nginx', 'redis', 'postgres'].includes(service),
     );

@@ -1,5 +1,5 @@
 import { authorizeAsUser, createPageVisitor } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { chromium } from 'playwright-core';
 import {
   callGateway,
@@ -49,7 +49,7 @@ const devices = {
 };
 
 describe('every grant, through the published ports', () => {
-  it('client_credentials', async () => {
+  test('client_credentials', async () => {
     const { status, body } = await requestToken(tier, users.web, {
       grant_type: 'client_credentials',
     });
@@ -57,7 +57,7 @@ describe('every grant, through the published ports', () => {
     expect(await listWith(body.access_token)).toMatchObject(devices);
   });
 
-  it('password, and refresh_token', async () => {
+  test('password, and refresh_token', async () => {
     const first = await requestToken(tier, users.web, { grant_type: 'password', ...users.alice });
     expect(first.status).toBe(200);
     const second = await requestToken(tier, users.web, {
@@ -68,7 +68,7 @@ describe('every grant, through the published ports', () => {
     expect(await listWith(second.body.access_token)).toMatchObject(devices);
   });
 
-  it('authorization_code, by a user in a browser', async () => {
+  test('authorization_code, by a user in a browser', async () => {
     const browser = await chromium.launch({
       executablePath: '/usr/bin/chromium',
       args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
@@ -95,7 +95,7 @@ describe('every grant, through the published ports', () => {
     }
   }, 60_000);
 
-  it('implicit', async () => {
+  test('implicit', async () => {
     const url = authorizationUrl({ response_type: 'token', client_id: users.implicit.clientId });
     const landing = await authorizeAsUser(url, users.alice);
     const answer = new URLSearchParams(landing.hash.slice(1));
@@ -103,7 +103,7 @@ describe('every grant, through the published ports', () => {
     expect(await listWith(answer.get('access_token') ?? '')).toMatchObject(devices);
   });
 
-  it('device_code', async () => {
+  test('device_code', async () => {
     const { web } = users;
     const reply = await fetch(`${tier.authorizationServerUrl}/device/auth`, {
       method: 'POST',
@@ -133,7 +133,7 @@ describe('every grant, through the published ports', () => {
 });
 
 describe('every way to authenticate at the gateway', () => {
-  it('a signed request, with a signed reply', async () => {
+  test('a signed request, with a signed reply', async () => {
     const query = 'pageIndex=0&pageSize=5';
     const reply = await fetch(`${tier.gatewayUrl}/api/device?${query}`, {
       headers: sign(users.web, query),
@@ -142,7 +142,7 @@ describe('every way to authenticate at the gateway', () => {
     expect(reply.headers.get('x-sign')).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('an X-Access-Token from a signed request', async () => {
+  test('an X-Access-Token from a signed request', async () => {
     const body = JSON.stringify({ expires: 600 });
     const issued = await callGateway(tier, '/api/v1/token', {
       method: 'POST',
@@ -153,14 +153,14 @@ describe('every way to authenticate at the gateway', () => {
     expect(await callGateway(tier, '/api/device', { headers })).toMatchObject(devices);
   });
 
-  it('an access token, in the header and in the query', async () => {
+  test('an access token, in the header and in the query', async () => {
     const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
     expect(await listWith(body.access_token)).toMatchObject(devices);
     const path = `/api/device?access_token=${body.access_token}`;
     expect(await callGateway(tier, path)).toMatchObject(devices);
   });
 
-  it('no request without a credential', async () => {
+  test('no request without a credential', async () => {
     expect(await callGateway(tier, '/api/device')).toMatchObject({ status: 401 });
     expect(await listWith('x'.repeat(43))).toMatchObject({ status: 401 });
     const headers = { ...sign(users.web, 'a=1'), 'x-forwarded-for': '127.0.0.1' };
@@ -169,7 +169,7 @@ describe('every way to authenticate at the gateway', () => {
 });
 
 describe('the address of the caller', () => {
-  it('is the address that nginx sees, whatever the caller claims', async () => {
+  test('is the address that nginx sees, whatever the caller claims', async () => {
     await requestToken(
       tier,
       { ...users.web, secureKey: 'wrong' },
@@ -192,7 +192,7 @@ describe('the address of the caller', () => {
 });
 
 describe('down and up', () => {
-  it('keep tokens, devices, users, keys and the audit trail', async () => {
+  test('keep tokens, devices, users, keys and the audit trail', async () => {
     const token = await requestToken(tier, users.web, { grant_type: 'password', ...users.alice });
     const keys = await (await fetch(`${tier.authorizationServerUrl}/jwks`)).json();
     await tier.compose('down');

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createRateLimiter, createStore, type Store } from '../src/index.ts';
 
 describe.each(storeEngines)('a rate limiter over %s', (name) => {
@@ -34,7 +34,7 @@ describe.each(storeEngines)('a rate limiter over %s', (name) => {
     return { limiter, operations: () => operations };
   }
 
-  it('costs a store operation a lease, not one a request', async () => {
+  test('costs a store operation a lease, not one a request', async () => {
     const { limiter, operations } = open('leases', 100_000);
     let allowed = 0;
     for (let count = 0; count < 101_000; count += 1) {
@@ -44,7 +44,7 @@ describe.each(storeEngines)('a rate limiter over %s', (name) => {
     expect(operations()).toBeLessThan(60);
   });
 
-  it('RL-03 lets no more than the limit through in three processes, and little less', async () => {
+  test('RL-03 lets no more than the limit through in three processes, and little less', async () => {
     const processes = [open('shared', 640), open('shared', 640), open('shared', 640)];
     let allowed = 0;
     for (let round = 0; round < 40; round += 1) {
@@ -63,7 +63,7 @@ describe.each(storeEngines)('a rate limiter over %s', (name) => {
 });
 
 describe('a rate limiter', () => {
-  it('still knows a rejected key while a flood of other keys arrives', async () => {
+  test('still knows a rejected key while a flood of other keys arrives', async () => {
     const store = {
       increment: async (key: string) => ({
         count: key.endsWith('over') ? 6 : 1,
@@ -81,7 +81,7 @@ describe('a rate limiter', () => {
     }
   });
 
-  it('RL-08 forgets old keys: a million of them do not fill the memory', async () => {
+  test('RL-08 forgets old keys: a million of them do not fill the memory', async () => {
     const counter = { count: 1, resetsAt: Date.now() + 60_000 };
     const store = { increment: async () => counter } as never;
     const limit = { requests: 5, windowSeconds: 60 };

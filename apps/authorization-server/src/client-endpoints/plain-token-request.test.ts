@@ -1,5 +1,5 @@
 import { parse } from 'node:querystring';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readPlainTokenRequest } from './plain-token-request.ts';
 
@@ -9,7 +9,7 @@ const web = basic('web:secret');
 const read = readPlainTokenRequest;
 
 describe('a plain token request', () => {
-  it('names its client by Basic or in the body, and perhaps a scope', () => {
+  test('names its client by Basic or in the body, and perhaps a scope', () => {
     const plain = {
       clientId: 'web',
       clientSecret: 'secret',
@@ -30,7 +30,7 @@ describe('a plain token request', () => {
     }
   });
 
-  it.each([
+  test.each([
     ['another grant', web, 'grant_type=refresh_token'],
     ['no grant', web, 'scope=device:read'],
     ['a parameter twice', web, `${GRANT}&${GRANT}`],
@@ -65,7 +65,7 @@ describe('a plain token request', () => {
     expect(read(authorization, body)).toBeUndefined();
   });
 
-  it('is read as form and Basic decoding read it, whatever comes', () => {
+  test('is read as form and Basic decoding read it, whatever comes', () => {
     const piece = fc.constantFrom(
       ...['grant_type', 'client_credentials', 'client_id', 'client_secret', 'scope', '=', '&'],
       ...['web', 'secret', '+', '%', '%20', '%3A', '%41', ':', '', 'é', '\u0000', ' ', ';'],

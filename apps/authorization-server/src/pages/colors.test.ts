@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { stylesheet } from './assets.ts';
 
 /** WCAG 2.2: 1.4.3 wants 4.5:1 for text, 1.4.11 wants 3:1 for the edges of what one types into or presses. */
@@ -44,17 +44,17 @@ describe.each([
     return (lighter + 0.05) / (darker + 0.05);
   };
 
-  it.each(textPairs)('keep %s readable on %s', (foreground, background) => {
+  test.each(textPairs)('keep %s readable on %s', (foreground, background) => {
     expect(contrast(foreground, background)).toBeGreaterThanOrEqual(4.5);
   });
 
-  it.each(edgePairs)('keep the edge %s visible on %s', (edge, background) => {
+  test.each(edgePairs)('keep the edge %s visible on %s', (edge, background) => {
     expect(contrast(edge, background)).toBeGreaterThanOrEqual(3);
   });
 });
 
 describe('the stylesheet', () => {
-  it('takes every color from the checked ones', () => {
+  test('takes every color from the checked ones', () => {
     const rules = stylesheet.replaceAll(/:root \{[^}]*\}/g, '');
     expect(rules.match(/#[0-9a-f]{3,8}\b/gi) ?? []).toEqual([]);
     const used = new Set([...rules.matchAll(/var\(--([\w-]+)\)/g)].map(([, name]) => name));

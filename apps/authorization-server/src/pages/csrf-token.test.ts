@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createCsrfTokens } from './csrf-token.ts';
 
 describe('the token of a form', () => {
   const tokens = createCsrfTokens(randomBytes(32));
 
-  it('LG-01 is good for its owner only, and only whole', () => {
+  test('LG-01 is good for its owner only, and only whole', () => {
     const token = tokens.issue('interaction');
     expect(tokens.verify('interaction', token)).toBe(true);
     for (const presented of ['', token.slice(1), `${token}AAAA`, [token], undefined]) {
@@ -14,7 +14,7 @@ describe('the token of a form', () => {
     expect(tokens.verify('another', token)).toBe(false);
   });
 
-  it('LG-01 cannot be computed from what is in an address: it takes the installation’s key', () => {
+  test('LG-01 cannot be computed from what is in an address: it takes the installation’s key', () => {
     const elsewhere = createCsrfTokens(randomBytes(32)).issue('interaction');
     expect(tokens.verify('interaction', elsewhere)).toBe(false);
   });

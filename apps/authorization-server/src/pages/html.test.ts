@@ -1,23 +1,23 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { foreignName, plainName } from './foreign-name.ts';
 import { html, sentence } from './html.ts';
 
 describe('markup', () => {
-  it('escapes every value that is not markup', () => {
+  test('escapes every value that is not markup', () => {
     const value = `<b>"a" & 'b'</b>`;
     expect(html`<p title="${value}">${value}</p>`.markup).toBe(
       '<p title="&lt;b&gt;&quot;a&quot; &amp; &#39;b&#39;&lt;/b&gt;">&lt;b&gt;&quot;a&quot; &amp; &#39;b&#39;&lt;/b&gt;</p>',
     );
   });
 
-  it('puts values into a sentence once, whatever they contain', () => {
+  test('puts values into a sentence once, whatever they contain', () => {
     const made = sentence('{a} & {b}', { a: '{b}<i>', b: html`<b>x</b>` });
     expect(made.markup).toBe('{b}&lt;i&gt; &amp; <b>x</b>');
   });
 });
 
 describe('a foreign name', () => {
-  it('LG-20 loses what turns its direction around or hides, and is isolated', () => {
+  test('LG-20 loses what turns its direction around or hides, and is isolated', () => {
     expect(foreignName('Bank\u202Egnp.\u2066e\u200bxe <i>').markup).toBe(
       '<bdi>Bankgnp.exe &lt;i&gt;</bdi>',
     );

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { type Language, texts } from './texts.ts';
 
 const languages = Object.keys(texts) as Language[];
@@ -13,7 +13,7 @@ function flatten(value: object, path = ''): Map<string, string> {
 }
 
 describe('the texts of the pages', () => {
-  it.each(languages)('are complete in %s', (language) => {
+  test.each(languages)('are complete in %s', (language) => {
     const [here, english] = [flatten(texts[language]), flatten(texts.en)];
     expect([...here.keys()].sort()).toEqual([...english.keys()].sort());
     for (const [name, text] of here) {
@@ -21,7 +21,7 @@ describe('the texts of the pages', () => {
     }
   });
 
-  it.each(languages)('name the same values in %s', (language) => {
+  test.each(languages)('name the same values in %s', (language) => {
     const english = flatten(texts.en);
     const places = (text = '') => (text.match(/\{\w+\}/g) ?? []).sort();
     for (const [name, text] of flatten(texts[language])) {
@@ -29,7 +29,7 @@ describe('the texts of the pages', () => {
     }
   });
 
-  it('say nothing in English where they should be Chinese', () => {
+  test('say nothing in English where they should be Chinese', () => {
     const english = flatten(texts.en);
     for (const [name, text] of flatten(texts.zh)) {
       expect([name, text]).not.toEqual([name, english.get(name)]);

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startRedisServer } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { redisAccessRule } from '../../src/redis/redis-access.ts';
 import { describeStoreContract } from '../contract/store-contract.ts';
@@ -51,7 +51,7 @@ describe('the user of the store', () => {
     await server.stop();
   });
 
-  it.each([
+  test.each([
     ['FLUSHALL'],
     ['FLUSHDB'],
     ['CONFIG', 'GET', '*'],
