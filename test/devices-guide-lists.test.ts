@@ -56,12 +56,14 @@ describe('docs/devices.md, the operations', () => {
       const [start = '', ending = ''] = /^(.*?)(\/_\w+)?$/.exec(path)?.slice(1) ?? [];
       const endings = [
         ending,
-        ...inCode(also).filter((word) => word.startsWith('/')),
+        ...inCode(also).filter((word) => word.startsWith('/') && !word.startsWith('/api/')),
         ...(also.includes('no ending') ? [''] : []),
       ];
-      return methods.flatMap((each) =>
-        alike(start).flatMap((place) => endings.map((end) => `${each} ${place}${end}`)),
-      );
+      const paths = [
+        ...alike(start).flatMap((place) => endings.map((end) => place + end)),
+        ...inCode(also).filter((word) => word.startsWith('/api/')),
+      ];
+      return methods.flatMap((each) => paths.map((whole) => `${each} ${whole}`));
     });
     const served = deviceRoutes.map(({ method, path }) => `${method} ${path}`);
     expect(stated.toSorted()).toEqual(served.toSorted());
@@ -107,7 +109,7 @@ describe('docs/devices.md, the members', () => {
 
   test.each([
     ['The reply', `stops at ${COUNT_LIMIT}.`],
-    ['Many at once, and changes', `up to ${MAXIMUM_BATCH_DEVICES} devices`],
+    ['Create many devices, and update one', `up to ${MAXIMUM_BATCH_DEVICES} devices`],
     ['Queries', `More than ${MAXIMUM_PAGE_SIZE} means ${MAXIMUM_PAGE_SIZE}.`],
     ['Queries', `first ${MAXIMUM_OFFSET} records`],
     ['Tags', `has at most ${MAXIMUM_TAGS} tags`],

@@ -63,6 +63,60 @@ describe('the route table', () => {
     expect(detail.body.result.id).toBe('_query');
   });
 
+  test('serves /api/v1/device/_query as a query, never as the device _query', async () => {
+    const client = createDeviceClient(app);
+    await client.create({ id: '_query', ...camera });
+    const path = '/api/v1/device/_query';
+
+    const all = await client.call('POST', '/device/instance/_query', {});
+    for (const query of [
+      await client.call('POST', path, { where: 'id = _query' }),
+      await client.call('GET', `${path}?where=id%20%3D%20_query`),
+    ]) {
+      expect(query.body.result).toMatchObject({ total: 1, data: [{ id: '_query' }] });
+    }
+    expect((await client.call('POST', path, {})).body).toMatchObject({ result: all.body.result });
+    for (const method of ['DELETE', 'PATCH', 'PUT']) {
+      const reply = await client.call(method, path, method === 'DELETE' ? undefined : {});
+      expect([reply.status, reply.headers.allow]).toEqual([405, 'POST, GET, HEAD']);
+    }
+    expect((await client.detail('_query')).status).toBe(200);
+  });
+
+  test.each([
+    '/device/instance/_query',
+    '/device-instance/_query',
+    '/api/v1/device/_query',
+    '/device/product/_query',
+    '/api/v1/device/known/log/_query',
+    '/device/instance/_count',
+  ])('serves POST %s without a body as {}', async (path) => {
+    const token = await app.gateway.token({ scope: 'device:read device:log' });
+    const call = async (init: RequestInit) => {
+      const headers = { authorization: `Bearer ${token}`, ...init.headers };
+      const reply = await fetch(app.url + path, { ...init, method: 'POST', headers });
+      return [reply.status, ((await reply.json()) as { result?: unknown }).result];
+    };
+    const json = { 'content-type': 'application/json' };
+    const expected = await call({ headers: json, body: '{}' });
+    expect(expected[0]).toBe(200);
+    expect(await call({})).toEqual(expected);
+    expect(await call({ headers: json })).toEqual(expected);
+    expect((await call({ body: '{}' }))[0]).toBe(415);
+    expect((await call({ headers: json, body: ' ' }))[0]).toBe(400);
+  });
+
+  test.each(routes.map(({ path }) => path))('answers PUT %s with 405 and Allow', async (path) => {
+    const headers = {
+      authorization: `Bearer ${await app.gateway.token({ scope: 'device:read' })}`,
+    };
+    const reply = await fetch(app.url + concrete(path), { method: 'PUT', headers });
+    expect([reply.status, reply.headers.get('allow')]).toEqual([
+      405,
+      expect.stringMatching(/[A-Z]/),
+    ]);
+  });
+
   test('answers 404 for a product id that the database would reject', async () => {
     const client = createDeviceClient(app);
 

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { deviceRoutes } from '../src/routes/device-routes.ts';
+import type { Route } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send, sendRaw } from './http-client.ts';
 
@@ -117,12 +119,65 @@ describe('the request target', () => {
     expect(booted.upstream.last().url).toBe('/api/device?pageSize=2');
   });
 
-  test.each(['/API/device', '/api/device/', '/api/Device'])(
+  test.each(['/API/device', '/api/device//', '/api/Device', '/none/'])(
     'GW-09 does not treat %p as a similar route',
     async (target) => {
-      await expectRefused(await get(target), 404);
+      const status = target.endsWith('//') ? 400 : 404;
+      await expectRefused(await get(target), status);
     },
   );
+
+  test.each([
+    ['/api/device/?pageSize=2', '/api/device?pageSize=2'],
+    ['/api/v1/device/a%20b/_detail/', '/api/v1/device/a%20b/_detail'],
+    ['/device/instance/_query/', '/device/instance/_query'],
+  ])('serves %p as %p', async (target, forwarded) => {
+    expect(await get(target)).toMatch(/^HTTP\/1.1 200 /);
+    expect(booted.upstream.last().url).toBe(forwarded);
+  });
+
+  test('SG-18 binds a signature to the path without a trailing slash', async () => {
+    const body = { method: 'POST', headers: booted.signed({ body: '{}' }), body: '{}' };
+    expect((await send(booted.port, '/device-instance/', body)).status).toBe(200);
+    expect((await send(booted.port, '/device-instance', body)).json.code).toBe('replayed_request');
+    const sent = '/api/device/';
+    const headers = booted.signedV2({ path: sent });
+    const other = booted.signedV2({ path: '/api/device' });
+    expect((await send(booted.port, sent, { headers })).status).toBe(200);
+    expect((await send(booted.port, sent, { headers: other })).json.code).toBe('invalid_signature');
+  });
+
+  test('limits and authorizes a path with a trailing slash like the path without it', async () => {
+    const reader = { Authorization: `Bearer ${await booted.issueToken({ scope: 'device:read' })}` };
+    const sent = { method: 'DELETE', headers: reader };
+    expect((await send(booted.port, '/api/v1/device/a/', sent)).json.code).toBe('access_denied');
+    expect(
+      (await send(booted.port, '/api/device/', { method: 'PUT', headers: reader })).status,
+    ).toBe(405);
+  });
+
+  test('serves a path with a trailing slash that has its own route as that route', async () => {
+    const [route] = deviceRoutes.filter(({ operation }) => operation === 'device.list');
+    const routes = ['/plain', '/own', '/own/'].map((path) => ({ ...route, path }) as Route);
+    const own = await bootGateway({ routes });
+    const headers = { Authorization: `Bearer ${await own.issueToken()}` };
+    for (const path of ['/plain', '/plain/', '/own', '/own/']) {
+      expect((await send(own.port, path, { headers })).status).toBe(200);
+    }
+    expect(own.upstream.requests.map(({ url }) => url)).toEqual([
+      '/plain',
+      '/plain',
+      '/own',
+      '/own/',
+    ]);
+    await own.close();
+  });
+
+  test.each(['POST', 'PUT', 'DELETE'])('answers %s for the metadata with 405', async (method) => {
+    const reply = await send(booted.port, '/.well-known/oauth-protected-resource', { method });
+    expect([reply.status, reply.json.code]).toEqual([405, 'method_not_allowed']);
+    expect(reply.headers.allow).toBe('GET, HEAD, OPTIONS');
+  });
 
   test('GW-11 answers 401 for an unknown path without a credential, 404 with a valid one', async () => {
     const stranger = await send(booted.port, '/no/such/path');

@@ -24,7 +24,7 @@ export const deviceOperations = [
     name: 'device.query',
     scope: 'device:read',
     methods: ['POST', 'GET'],
-    paths: withSuffixes(deviceCollectionPaths, '/_query'),
+    paths: [...withSuffixes(deviceCollectionPaths, '/_query'), '/api/v1/device/_query'],
     request: queryRequest,
     reply: pageOf(deviceSummary),
   },

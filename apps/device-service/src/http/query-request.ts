@@ -3,15 +3,16 @@ import type { Query, QuerySubject } from '../query-grammar/query.ts';
 import { parseQueryBody } from '../query-grammar/query-body.ts';
 import { parseQueryParameters } from '../query-grammar/query-parameters.ts';
 import { readJsonBody } from './json-body.ts';
-import { queryOf } from './request-parts.ts';
+import { hasBody, queryOf } from './request-parts.ts';
 
 export function readParameterQuery(request: Request, subject: QuerySubject): Query {
   return parseQueryParameters(queryOf(request), subject);
 }
 
-/** Reads parameters of a GET, or the body of a POST. */
+/** Reads parameters of a GET, or the body of a POST. A POST without a body queries everything. */
 export async function readBodyQuery(request: Request, subject: QuerySubject): Promise<Query> {
-  return request.method === 'POST'
-    ? parseQueryBody(await readJsonBody(request), subject)
-    : readParameterQuery(request, subject);
+  if (request.method !== 'POST') {
+    return readParameterQuery(request, subject);
+  }
+  return parseQueryBody(hasBody(request) ? await readJsonBody(request) : {}, subject);
 }

@@ -6,6 +6,11 @@ export function queryOf(request: Request): URLSearchParams {
   return new URLSearchParams(request.url.split('?').slice(1).join('?'));
 }
 
+/** RFC 9112 §6.3. */
+export function hasBody({ headers }: Request): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
 export function languageOf(request: Request): LabelLanguage {
   return request.acceptsLanguages('en', 'zh') === 'zh' ? 'zh' : 'en';
 }

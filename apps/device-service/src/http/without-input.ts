@@ -1,8 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import { type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
 import type { Request } from 'express';
 import type { Handler } from './mount-routes.ts';
-import { queryOf } from './request-parts.ts';
+import { hasBody, queryOf } from './request-parts.ts';
 
 /** Rejects a body. Ignoring it would accept a signature that was created for another request. */
 export function withoutBody(handle: Handler): Handler {
@@ -26,11 +25,10 @@ function assertNone(problems: readonly IllegalArgument[]): void {
   }
 }
 
-/** RFC 9112 §6.3. */
-function bodyProblems({ headers }: IncomingMessage): readonly IllegalArgument[] {
-  const hasBody =
-    headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  return hasBody ? [{ property: 'body', message: 'is not accepted by this operation' }] : [];
+function bodyProblems(request: Request): readonly IllegalArgument[] {
+  return hasBody(request)
+    ? [{ property: 'body', message: 'is not accepted by this operation' }]
+    : [];
 }
 
 function queryProblems(request: Request): readonly IllegalArgument[] {

@@ -102,7 +102,7 @@ async function answer(
 ): Promise<Reply> {
   const { message } = state;
   assertServable(message);
-  const target = parseRequestTarget(message.url ?? '');
+  const target = dependencies.routes.withoutExtraSlash(parseRequestTarget(message.url ?? ''));
   const open = answerPublic(state, target, dependencies);
   if (open !== undefined) {
     const reply = await open;

@@ -1,11 +1,17 @@
+import { ApiError } from '@gatehouse/api-envelope';
 import { deviceScopes } from '@gatehouse/device-api';
+import { sent } from '../http/header-names.ts';
 import { jsonHeaders, type Reply } from '../http/reply.ts';
 
 /** The metadata that names the authorization server of this resource (RFC 9728). */
 export interface ProtectedResource {
   /** The URL of the document, for `resource_metadata` in a challenge (RFC 9728 §5.1). */
   readonly metadataUrl: string;
-  /** Returns the document, or undefined for another request. */
+  /**
+   * Returns the document, or undefined for another request.
+   *
+   * @throws ApiError `method_not_allowed`
+   */
   answer(method: string, path: string): Reply | undefined;
 }
 
@@ -30,8 +36,13 @@ export function createProtectedResource(settings: {
   return {
     metadataUrl: `${origin}${path}`,
     answer(method, requested) {
-      if ((requested !== WELL_KNOWN && requested !== path) || !['GET', 'HEAD'].includes(method)) {
+      if ((requested !== WELL_KNOWN && requested !== path) || method === 'OPTIONS') {
         return undefined;
+      }
+      if (method !== 'GET' && method !== 'HEAD') {
+        throw new ApiError('method_not_allowed', {
+          headers: { [sent.allow]: 'GET, HEAD, OPTIONS' },
+        });
       }
       return {
         status: 200,

@@ -8,6 +8,11 @@ export type RouteMatch =
 
 export interface RouteTable {
   match(method: string, target: RoutedTarget): RouteMatch;
+  /**
+   * Drops a trailing slash if only the path without it has a route. Every later stage must use this
+   * target, so that the path that is authorized is the path that is forwarded.
+   */
+  withoutExtraSlash<Target extends RoutedTarget>(target: Target): Target;
 }
 
 /** The part of a request target that decides its route. */
@@ -23,8 +28,8 @@ interface Pattern {
 }
 
 /**
- * Compares paths by decoded segment: case matters, and a trailing slash makes another path. A path
- * without a parameter takes precedence, regardless of the order in the table.
+ * Compares paths by decoded segment: case matters, and so does a trailing slash. A path without a
+ * parameter takes precedence, regardless of the order in the table.
  */
 export function createRouteTable(routes: readonly Route[]): RouteTable {
   const plain = new Map<string, Pattern>();
@@ -47,6 +52,17 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
   }
 
   return {
+    withoutExtraSlash(target) {
+      if (!target.path.endsWith('/') || target.path === '/' || candidates(target).length > 0) {
+        return target;
+      }
+      const shorter = {
+        ...target,
+        path: target.path.slice(0, -1),
+        segments: target.segments.slice(0, -1),
+      };
+      return candidates(shorter).length > 0 ? shorter : target;
+    },
     match(method, target) {
       // A GET route also serves HEAD (RFC 9110 §9.3.2).
       const wanted = method === 'HEAD' ? 'GET' : method;
