@@ -10,6 +10,7 @@ const config: Config = {
     '/data/',
     ...(process.env.SLOW_TESTS === '1' ? [] : ['\\.slow\\.test\\.ts$']),
     ...(process.env.ATTACK_TESTS === '1' ? [] : ['/test/attacks/']),
+    ...(process.env.CLIENT_TESTS === '1' ? [] : ['/test/clients/']),
     ...(process.env.FAULT_TESTS === '1' ? [] : ['/test/faults/']),
     ...(process.env.COMPOSE_TESTS === '1' ? [] : ['/test/compose/']),
   ],

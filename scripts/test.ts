@@ -19,6 +19,7 @@ const always = [
   '\\.slow\\.test\\.ts$',
   '/test/compose/',
   '/test/attacks/',
+  '/test/clients/',
   '/test/faults/',
 ];
 

@@ -1,0 +1,37 @@
+import type { Page } from 'playwright-core';
+
+/** The user who signs in to every application. */
+export const alice = {
+  username: 'alice',
+  password: 'a person’s password',
+  name: 'Alice Example',
+  email: 'alice@example.com',
+};
+
+export const secureKey = 'foreignClientKey0123456789';
+
+export const identityScopes = ['openid', 'profile', 'email', 'offline_access'];
+
+/** The bootstrap file of one organization with this user and the given clients. */
+export function bootstrapOf(clients: readonly Readonly<Record<string, unknown>>[]) {
+  return {
+    organizations: [{ id: 'acme', name: 'Acme' }],
+    users: [{ ...alice, emailVerified: true, orgId: 'acme' }],
+    clients: clients.map((client) => ({
+      name: client.clientId,
+      orgId: 'acme',
+      grantTypes: ['authorization_code', 'refresh_token'],
+      scopes: identityScopes,
+      ...(client.public === true ? {} : { secureKey }),
+      ...client,
+    })),
+  };
+}
+
+/** Signs in on the page of Gatehouse, and allows the access. */
+export async function signInAndAllow(page: Page): Promise<void> {
+  await page.getByLabel('Username').fill(alice.username);
+  await page.getByLabel('Password').fill(alice.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Allow' }).click();
+}

@@ -1,0 +1,108 @@
+/**
+ * Web applications, each written as the documentation of its library shows (`applications/`). The test
+ * drives all of them in the same way: sign in, allow, read the user from the application, sign out.
+ */
+import { type Constellation, freePort, startConstellation } from '@gatehouse/testing';
+import { launchBrowser } from '@gatehouse/testing/browser';
+import { afterAll, beforeAll, describe, test } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { alice, bootstrapOf, secureKey, signInAndAllow } from './sign-in-and-allow.ts';
+import { startApplication } from './start-application.ts';
+
+interface WebApplication {
+  readonly name: string;
+  readonly callback: string;
+  /** A button of the application before it sends the browser to Gatehouse. */
+  readonly signInButton?: string;
+  /** A button of the application that signs out. */
+  readonly signOutButton?: string;
+  /** The application signs the user out of Gatehouse as well. */
+  readonly endsSession?: boolean;
+}
+
+const applications: readonly WebApplication[] = [
+  {
+    name: 'auth-js',
+    callback: '/auth/callback/gatehouse',
+    signInButton: 'Sign in with Gatehouse',
+    signOutButton: 'Sign out',
+  },
+  { name: 'passport-openidconnect', callback: '/cb' },
+  { name: 'openid-client-5', callback: '/cb', endsSession: true },
+  { name: 'openid-client-6', callback: '/cb', endsSession: true },
+];
+
+/** Shorter than the test, so that a failure shows the page. */
+const STEP_MILLISECONDS = 10_000;
+
+let system: Constellation;
+let browser: Browser;
+const ports = new Map<string, number>();
+const originOf = (name: string) => `http://localhost:${ports.get(name)}`;
+
+beforeAll(async () => {
+  for (const { name } of applications) {
+    ports.set(name, await freePort());
+  }
+  const clients = applications.map(({ name, callback }) => ({
+    clientId: name,
+    redirectUris: [`${originOf(name)}${callback}`],
+    postLogoutRedirectUris: [`${originOf(name)}/`],
+  }));
+  [system, browser] = await Promise.all([
+    startConstellation({
+      engine: 'sqlite',
+      bootstrap: bootstrapOf(clients),
+      apps: ['authorization-server'],
+    }),
+    launchBrowser(),
+  ]);
+});
+afterAll(async () => {
+  await browser.close();
+  await system.stop();
+});
+
+describe('a user of a web application', () => {
+  test.each(applications)(
+    'signs in, is known by name and email, and signs out: $name',
+    async ({ name, signInButton, signOutButton, endsSession }) => {
+      const application = await startApplication([process.execPath, `${name}.mjs`], {
+        ISSUER: system.authorizationServerUrl,
+        CLIENT_ID: name,
+        CLIENT_SECRET: secureKey,
+        PORT: String(ports.get(name)),
+      });
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      page.setDefaultTimeout(STEP_MILLISECONDS);
+      try {
+        await page.goto(originOf(name));
+        await page.getByRole('link', { name: 'Sign in' }).click();
+        if (signInButton !== undefined) {
+          await page.getByRole('button', { name: signInButton }).click();
+        }
+        await signInAndAllow(page);
+        await page.getByText(`Signed in as ${alice.name}, ${alice.email}.`).waitFor();
+
+        await page.getByRole('link', { name: 'Sign out' }).click();
+        if (signOutButton !== undefined) {
+          await page.getByRole('button', { name: signOutButton }).click();
+        }
+        if (endsSession === true) {
+          await page.waitForURL(`${system.authorizationServerUrl}/**`);
+          await page.getByRole('button', { name: 'Sign out' }).click();
+        }
+        await page.getByText('Signed out.').waitFor();
+      } catch (error) {
+        throw new Error(
+          `${page.url()}\n${await page.locator('body').innerText()}\n${application.output()}`,
+          { cause: error },
+        );
+      } finally {
+        await context.close();
+        await application.stop();
+      }
+    },
+  );
+});
