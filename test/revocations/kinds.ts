@@ -42,7 +42,7 @@ const grantKinds: readonly RevocationKind[] = [
     rounds: SOME,
     async prepare(tier, party, index) {
       const { access, refresh } = await tier.userTokens(party, index);
-      const revoke = () => tier.operator(['revoke', 'token'], `${refresh}\n`);
+      const revoke = () => tier.operator(['revoke', 'token', '--yes'], `${refresh}\n`);
       return { credentials: [bearer(access)], revoke };
     },
   },
@@ -64,7 +64,11 @@ const userKinds: readonly RevocationKind[] = [
     rounds: FEW,
     async prepare(tier, party, index) {
       const { access } = await tier.userTokens(party, index);
-      const revoke = await tier.prepareAccountForm(party, '/account/sign-out-everywhere');
+      const revoke = await tier.prepareAccountForm(
+        party,
+        '/account/sign-out-everywhere',
+        '/account/sign-out-everywhere',
+      );
       return { credentials: [bearer(access)], revoke };
     },
   },
@@ -77,7 +81,7 @@ function userKind(command: string): RevocationKind {
     rounds: SOME,
     async prepare(tier, party, index) {
       const { access } = await tier.userTokens(party, index);
-      const revoke = () => tier.operator([...command.split(' '), party.username]);
+      const revoke = () => tier.operator([...command.split(' '), party.username, '--yes']);
       return { credentials: [bearer(access)], revoke };
     },
   };
@@ -102,7 +106,7 @@ const clientKinds: readonly RevocationKind[] = [
     rounds: SOME,
     prepare: async (tier, party) => ({
       credentials: await tokensOfClient(tier, party),
-      revoke: () => tier.operator(['revoke', 'client', party.clientId]),
+      revoke: () => tier.operator(['revoke', 'client', party.clientId, '--yes']),
     }),
   },
   {
@@ -118,7 +122,7 @@ const clientKinds: readonly RevocationKind[] = [
     rounds: SOME,
     prepare: async (tier, party) => ({
       credentials: [...(await tokensOfClient(tier, party)), signature(party)],
-      revoke: () => tier.operator(['clients', 'disable', party.clientId]),
+      revoke: () => tier.operator(['clients', 'disable', party.clientId, '--yes']),
     }),
   },
 ];

@@ -67,8 +67,8 @@ export async function startTier(engine: StoreEngineName, parties: number) {
   }
 
   /** Sends the account page's form with this action. The page is read before: only the form is timed. */
-  async function prepareAccountForm({ visitor, server }: Party, action: string) {
-    const page = await visitor.get(`${server}/account`);
+  async function prepareAccountForm({ visitor, server }: Party, action: string, path = '/account') {
+    const page = await visitor.get(`${server}${path}`);
     const forms = page.body.match(/<form[\s\S]*?<\/form>/g) ?? [];
     const body = forms.find((form) => form.includes(`action="${action}"`));
     if (body === undefined) {

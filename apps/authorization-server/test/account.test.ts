@@ -27,8 +27,11 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
 
   const open = (visitor: PageVisitor, user = alice as { username: string; password: string }) =>
     openPage(visitor, `${issuer}/account`, user);
-  const form = async (visitor: PageVisitor, action: string, containing = '') =>
-    withForm(await visitor.get(`${issuer}/account`), action, containing);
+  const everywhere = '/account/sign-out-everywhere';
+  const form = async (visitor: PageVisitor, action: string, containing = '') => {
+    const path = action === everywhere ? everywhere : '/account';
+    return withForm(await visitor.get(`${issuer}${path}`), action, containing);
+  };
   const refresh = (refreshToken: string) =>
     requestToken(server, { grant_type: 'refresh_token', refresh_token: refreshToken });
 
@@ -145,6 +148,21 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
   });
 
   describe('signing out everywhere', () => {
+    test('asks first, and the account page itself cannot do it', async () => {
+      const visitor = createPageVisitor();
+      const account = await open(visitor);
+      expect(account.body).toContain(`href="${everywhere}"`);
+      expect(account.body).not.toContain(`action="${everywhere}"`);
+      const question = await visitor.get(`${issuer}${everywhere}`);
+      expect(question.body).toContain('Sign out everywhere?');
+      expect((await visitor.get(`${issuer}/account`)).status).toBe(200);
+      const anonymous = await createPageVisitor().get(`${issuer}${everywhere}`);
+      expect([anonymous.status, new URL(anonymous.location ?? '').pathname]).toEqual([
+        303,
+        '/authorize',
+      ]);
+    });
+
     test('revokes every session and token within a second, on every server', async () => {
       const [here, elsewhere] = [createPageVisitor(), createPageVisitor()];
       const tokens = [await tokensFor(issuer, here), await tokensFor(issuer, elsewhere)];

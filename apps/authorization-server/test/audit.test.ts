@@ -324,7 +324,8 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
       repeated: 'another password',
     });
     await press(await open('/logout'), '/logout/confirm', { logout: 'yes' });
-    await press(await signIn(), '/account/sign-out-everywhere');
+    await signIn();
+    await press(await open('/account/sign-out-everywhere'), '/account/sign-out-everywhere');
     const entries = await recorded(5);
     expect(entries).toMatchObject([
       { event: 'sign_in_succeeded', userId, clientId: 'gatehouse:account' },

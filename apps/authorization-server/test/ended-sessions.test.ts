@@ -48,8 +48,9 @@ describe.each(storeEngines)('a session that ended elsewhere, over %s', (engine) 
   > = {
     async everywhere(credentials) {
       const visitor = createPageVisitor();
-      const account = await openPage(visitor, `${issuer}/account`, credentials);
-      await visitor.submit(withForm(account, '/account/sign-out-everywhere'), {});
+      await openPage(visitor, `${issuer}/account`, credentials);
+      const question = await visitor.get(`${issuer}/account/sign-out-everywhere`);
+      await visitor.submit(withForm(question, '/account/sign-out-everywhere'), {});
     },
     async password(credentials) {
       const visitor = createPageVisitor();

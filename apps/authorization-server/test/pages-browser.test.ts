@@ -84,6 +84,7 @@ describe('a user in a real browser', () => {
     await page.getByLabel('New password again').fill('yet another password');
     await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByText('Your password was changed.').waitFor();
+    await page.getByRole('link', { name: 'Sign out everywhere' }).click();
     await page.getByRole('button', { name: 'Sign out everywhere' }).click();
     await heading(page, 'You are signed out everywhere');
     expect(refusals).toEqual([]);

@@ -7,6 +7,7 @@
  * running servers apply a change within a second. The rules for clients and users are in
  * packages/identity, which the bootstrap file also uses.
  */
+import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { ConfigurationError, type Environment } from '@gatehouse/configuration';
@@ -29,6 +30,10 @@ import { secureKeyCommands } from './commands/secure-keys.ts';
 import { userCommands } from './commands/users.ts';
 import { openIdentityStore } from './open-identity-store.ts';
 
+const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  readonly version: string;
+};
+
 export const commands: readonly Command[] = [
   ...organizationCommands,
   ...clientCommands,
@@ -49,6 +54,10 @@ export interface CliStreams {
 export async function runCli(args: readonly string[], streams: CliStreams): Promise<0 | 1 | 2> {
   const { output, errors } = streams;
   const asJson = args.includes('--json');
+  if (args.length === 1 && args[0] === '--version') {
+    output.write(`gatehouse ${manifest.version}\n`);
+    return 0;
+  }
   try {
     const call = parseCommand(args, commands);
     if (call.help) {

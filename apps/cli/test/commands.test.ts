@@ -134,7 +134,7 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
         `clients add bad --org org-1 --grant-type authorization_code --redirect-uri ${uri}`,
       );
       expect(refused.code).toBe(2);
-      expect(refused.errors).toContain('redirectUris.0: must be https');
+      expect(refused.errors).toContain('--redirect-uri (entry 1): must be https');
       const changed = await gatehouse(`clients change own --redirect-uri ${uri}`);
       expect(changed.code).toBe(2);
     });
@@ -146,12 +146,39 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
       );
       expect(refused.code).toBe(2);
       expect(refused.errors).toContain(
-        'redirectUris.0: must be https with a host other than local',
+        '--redirect-uri (entry 1): must be https with a host other than local',
       );
       await gatehouse(
         'clients add codes --org org-1 --grant-type authorization_code --redirect-uri http://localhost:1/cb',
       );
       expect(await gatehouse(`clients change codes ${implicit}`)).toMatchObject({ code: 2 });
+    });
+
+    test('change by entries that are added to a list or removed from it', async () => {
+      await gatehouse('clients add listed --org org-1 --scope device:read --scope device:log');
+      const changed = await gatehouse(
+        'clients change listed --add-scope openid --remove-scope device:log --add-ip-allow 10.0.0.0/8 --json',
+      );
+      expect(changed.json.client).toMatchObject({
+        scopes: ['device:read', 'openid'],
+        ipAllowList: ['10.0.0.0/8'],
+      });
+      const missing = await gatehouse('clients change listed --remove-scope device:log');
+      expect(missing).toMatchObject({ code: 1 });
+      expect(missing.errors).toContain('Nothing was changed. device:log is not in the list.');
+      const again = await gatehouse('clients change listed --add-scope openid --json');
+      expect(again.json.client.scopes).toEqual(['device:read', 'openid']);
+      const unknown = await gatehouse('clients change listed --add-scope everything');
+      expect(unknown).toMatchObject({ code: 2 });
+      expect(unknown.errors).toContain('--scope (entry 3): must be one of: device:read, ');
+    });
+
+    test('are described in the words of the command if an option is wrong', async () => {
+      const { code, errors } = await gatehouse('clients add orphan --application-type desktop');
+      expect(code).toBe(2);
+      expect(errors).toContain('--org: is required');
+      expect(errors).toContain('--application-type: must be one of: web, native');
+      expect(errors).not.toMatch(/expected|received|orgId|Invalid option/);
     });
 
     test('lose their keys by becoming public only after confirmation', async () => {
@@ -196,12 +223,12 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
 
     test('CA-14 can be disabled, which revokes their tokens for good, and enabled again', async () => {
       await gatehouse('clients add off --org org-1');
-      const { json } = await gatehouse('clients disable off --json');
+      const { json } = await gatehouse('clients disable off --yes --json');
       expect(json.client).toMatchObject({ enabled: false, notBefore: expect.any(Number) });
       expect(json.client.notBefore).toBeGreaterThan(Date.now() / 1000 - 60);
       const { client } = (await gatehouse('clients enable off --json')).json;
       expect(client).toMatchObject({ enabled: true, notBefore: json.client.notBefore });
-      expect(await gatehouse('clients disable nobody')).toMatchObject({ code: 1 });
+      expect(await gatehouse('clients disable nobody --yes')).toMatchObject({ code: 1 });
     });
 
     test('can get new keys and lose a key by its id', async () => {
@@ -322,11 +349,11 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
     test('can be disabled, enabled and signed out, by name or id', async () => {
       const { json } = await gatehouse('users add carol --org org-1 --generate --json');
       const { userId } = json.user;
-      expect((await gatehouse('users disable carol --json')).json.user.enabled).toBe(false);
+      expect((await gatehouse('users disable carol --yes --json')).json.user.enabled).toBe(false);
       expect((await gatehouse(`users enable ${userId} --json`)).json.user.enabled).toBe(true);
-      expect((await gatehouse('users sign-out CAROL --json')).json.user.notBefore).toBeGreaterThan(
-        0,
-      );
+      expect(
+        (await gatehouse('users sign-out CAROL --yes --json')).json.user.notBefore,
+      ).toBeGreaterThan(0);
     });
   });
 
@@ -335,7 +362,7 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
       await gatehouse('clients add audited --org org-1');
       const { keyId } = (await gatehouse('clients rotate-key audited --json')).json;
       await gatehouse(`clients remove-key audited ${keyId} --revoke`);
-      await gatehouse('clients disable audited');
+      await gatehouse('clients disable audited --yes');
       const list = await gatehouse('audit list --client audited --since 5m --json');
       const entries = list.json.entries.toReversed();
       expect(entries.map(({ change }: { change: string }) => change)).toEqual([
@@ -349,6 +376,7 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
         id: expect.any(String),
         at: expect.any(String),
         event: 'client_changed',
+        clientName: 'audited',
         severity: 'notice',
         outcome: 'success',
         clientId: 'audited',
@@ -379,7 +407,7 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
         'DETAILS',
       ]);
       expect(first).toMatch(
-        /^\d{4}-\d\d-\d\dT[\d:.]+Z\s+notice\s+user_changed\s+×1\s+-\s+[0-9a-f]{32}\s+cli\s+.*change=/,
+        /^\d{4}-\d\d-\d\dT[\d:.]+Z\s+notice\s+user_changed\s+×1\s+-\s+carol\s+cli\s+.*change=/,
       );
       const others = await gatehouse('audit list --severity alert --severity noise --json');
       expect(others.json.entries).toEqual([]);
@@ -388,6 +416,52 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
       for (const wrong of ['--severity high', '--until tomorrow']) {
         expect(await gatehouse(`audit list ${wrong}`)).toMatchObject({ code: 2, output: '' });
       }
+    });
+
+    test('shows the names of clients and users next to their ids', async () => {
+      await gatehouse('clients add shown --org org-1 --name Shop');
+      await gatehouse('users add frank --org org-1 --generate');
+      const table = (await gatehouse('audit list')).output;
+      expect(table).toMatch(/client_changed .* shown \(Shop\) /);
+      expect(table).toMatch(/user_changed .* frank /);
+      const { entries } = (await gatehouse('audit list --user frank --json')).json;
+      expect(entries).toMatchObject([
+        { userId: expect.stringMatching(/^[0-9a-f]{32}$/), username: 'frank' },
+      ]);
+    });
+
+    test.each([
+      'clients disable',
+      'revoke client',
+      'users disable',
+      'users sign-out',
+      'revoke user',
+    ])('%s changes nothing until it is confirmed', async (command) => {
+      const kind = command.includes('client') ? 'clients' : 'users';
+      const name = `asked-${command.replace(' ', '-')}`;
+      const generate = kind === 'users' ? ' --generate' : '';
+      await gatehouse(`${kind} add ${name} --org org-1${generate}`);
+      const shown = async () => (await gatehouse(`${kind} show ${name} --json`)).output;
+      const before = await shown();
+      const piped = await gatehouse(`${command} ${name}`);
+      expect(piped).toMatchObject({ code: 1, output: '' });
+      expect(piped.errors).toContain('Add --yes to continue without a prompt.');
+      for (const answer of ['n', '', 'yesterday']) {
+        const denied = await gatehouse(`${command} ${name}`, { typed: [answer] });
+        expect(denied).toMatchObject({ code: 1 });
+      }
+      expect(await shown()).toBe(before);
+      const confirmed = await gatehouse(`${command} ${name}`, { typed: ['yes'] });
+      expect(confirmed).toMatchObject({ code: 0 });
+      expect(confirmed.errors).toContain('Continue? [y/N]');
+      expect(await shown()).not.toBe(before);
+    });
+
+    test('revoke token needs a confirmation before it looks for the token', async () => {
+      const piped = await gatehouse('revoke token', 'unknown-token');
+      expect(piped.errors).toContain('Nothing was revoked. Add --yes');
+      const confirmed = await gatehouse('revoke token --yes', 'unknown-token');
+      expect(confirmed.errors).toContain('Unknown token.');
     });
 
     test('RD-20 records revoke all, which requires confirmation', async () => {
@@ -445,6 +519,24 @@ describe('calling gatehouse', () => {
     expect(code).toBe(2);
     expect(errors).not.toMatch(/marker|yesterday/);
     expect(output).toBe('');
+  });
+
+  test('prints its version', async () => {
+    const { code, output } = await runGatehouse(nowhere, ['--version']);
+    expect([code, output]).toEqual([0, expect.stringMatching(/^gatehouse \d+\.\d+\.\d+\n$/)]);
+  });
+
+  test.each([
+    [['client', 'lst'], 'Did you mean "clients list"?'],
+    [['users', 'unlocks', 'a'], 'Did you mean "users unlock"?'],
+    [['clients', 'add', 'a', '--redirect-uris', 'b'], 'Did you mean --redirect-uri?'],
+    [['clients', 'disable', 'a', '--yea'], 'Did you mean --yes?'],
+    [['clients', 'add', 'a', '--name'], 'The option --name needs a value.'],
+    [['clients', 'list', '--json=yes'], 'The option --json takes no value.'],
+  ])('%j gets a suggestion', async (args, suggestion) => {
+    const { code, errors } = await runGatehouse(nowhere, args);
+    expect(code).toBe(2);
+    expect(errors).toContain(suggestion);
   });
 
   test('explains what to do without a store, and creates none', async () => {

@@ -132,8 +132,8 @@ describe('a store at its maxmemory', () => {
   });
 
   test.each([
-    ['revoke client', ['revoke', 'client', 'client']],
-    ['clients disable', ['clients', 'disable', 'client-off']],
+    ['revoke client', ['revoke', 'client', 'client', '--yes']],
+    ['clients disable', ['clients', 'disable', 'client-off', '--yes']],
   ])('accepts %s, with its audit entry', async (_command, args) => {
     const clientId = args.at(-1) ?? '';
     const token = await machineToken(clientId);
@@ -146,9 +146,9 @@ describe('a store at its maxmemory', () => {
   });
 
   test.each([
-    ['revoke user', ['revoke', 'user', 'user']],
-    ['users disable', ['users', 'disable', 'user-off']],
-    ['users sign-out', ['users', 'sign-out', 'user-out']],
+    ['revoke user', ['revoke', 'user', 'user', '--yes']],
+    ['users disable', ['users', 'disable', 'user-off', '--yes']],
+    ['users sign-out', ['users', 'sign-out', 'user-out', '--yes']],
   ])('accepts %s', async (_command, args) => {
     const { access, refresh } = await userTokens(args.at(-1) ?? '');
     expect(await call(access)).toBe(200);
@@ -163,7 +163,10 @@ describe('a store at its maxmemory', () => {
   test('accepts revoke token, which revokes the grant', async () => {
     const { access, refresh } = await userTokens('token');
     await fill();
-    expect(await run(['revoke', 'token'], `${access}\n`)).toMatchObject({ code: 0, errors: '' });
+    expect(await run(['revoke', 'token', '--yes'], `${access}\n`)).toMatchObject({
+      code: 0,
+      errors: '',
+    });
     expect(await call(access)).toBe(401);
     await redis.command('CONFIG', 'SET', 'maxmemory', '0');
     const form = { grant_type: 'refresh_token', refresh_token: refresh };

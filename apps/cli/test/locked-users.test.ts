@@ -156,7 +156,7 @@ describe.each(storeEngines)('commands for locked users on %s', (engine) => {
     expect(json.applications).toEqual([application, application]);
     expect((await gatehouse('users sessions sessions')).output).toMatch(/web .*openid profile/);
     expect((await gatehouse('users show sessions --json')).json.sessions).toBe(2);
-    await gatehouse('users sign-out sessions');
+    await gatehouse('users sign-out sessions --yes');
     expect((await gatehouse('users sessions sessions --json')).json).toEqual({
       sessions: [],
       applications: [],

@@ -184,8 +184,8 @@ describe.each(storeEngines)(
       const [userToken = '', machineToken = ''] = tokens;
       const bystander = await credentialsOf('by-all');
       expect(await isSignedIn('by-user', ofUser.visitor)).toBe(true);
-      expect(await here(['revoke', 'client', 'by-client'])).toMatchObject({ code: 0 });
-      expect(await here(['users', 'sign-out', 'by-user'])).toMatchObject({ code: 0 });
+      expect(await here(['revoke', 'client', 'by-client', '--yes'])).toMatchObject({ code: 0 });
+      expect(await here(['users', 'sign-out', 'by-user', '--yes'])).toMatchObject({ code: 0 });
       await sleep(60);
       await expectDead('by-client', ofClient);
       await expectDead('by-user', { ...ofUser, tokens: [userToken] });
@@ -211,7 +211,10 @@ describe.each(storeEngines)(
     test('G1 revoking a token from standard input also revokes its refresh token', async () => {
       const { tokens, refreshToken } = await credentialsOf('by-token');
       const [token = '', machineToken = ''] = tokens;
-      const { code, output } = await gatehouse(['revoke', 'token', '--json'], `${token}\n`);
+      const { code, output } = await gatehouse(
+        ['revoke', 'token', '--json', '--yes'],
+        `${token}\n`,
+      );
       expect({ code, output: JSON.parse(output) }).toMatchObject({
         code: 0,
         output: { revoked: { kind: 'AccessToken', clientId: 'by-token' } },
@@ -305,7 +308,7 @@ describe.each(storeEngines)(
         }
       };
       await shows('key_removed');
-      await here(['clients', 'disable', 'keys']);
+      await here(['clients', 'disable', 'keys', '--yes']);
       await shows('"disabled"');
       child.kill();
       const lines = output

@@ -25,6 +25,7 @@ export {
 export { operationsPortOf, operationsPortRule } from './environment/operations-port.ts';
 export { createProblemCollector, type ProblemCollector } from './environment/problem-collector.ts';
 export { readValidVariables } from './environment/read-valid-variables.ts';
+export { readableIssue } from './environment/readable-issue.ts';
 export type { SecretFile } from './secret-files/exposed-file.ts';
 export {
   type FileAccess,

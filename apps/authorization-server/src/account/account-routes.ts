@@ -21,8 +21,8 @@ import { accountView } from './account-view.ts';
 import { createGrantedApplications } from './applications.ts';
 import { createEndEverything } from './end-everything.ts';
 import { addPasswordRoutes } from './password-routes.ts';
+import { addSignOutEverywhereRoutes } from './sign-out-everywhere-routes.ts';
 import { createSignedInPages } from './signed-in-pages.ts';
-import { signedOutEverywhereView } from './signed-out-everywhere-view.ts';
 
 export interface AccountDependencies {
   readonly provider: Provider;
@@ -55,8 +55,6 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
     response.redirect(303, '/account');
   });
 
-  router.get('/signed-out', showSignedOutEverywhere);
-
   router.post(
     '/revoke',
     parseForm,
@@ -72,20 +70,7 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
     }),
   );
 
-  router.post(
-    '/sign-out-everywhere',
-    parseForm,
-    pages.form(async (request, response, { user, session }) => {
-      await endEverything(user.userId);
-      await sessions.end(request, response, session);
-      const { userId } = user;
-      identity.audit.record(
-        { event: 'sign_out', userId, everywhere: true },
-        requestOrigin(request),
-      );
-      response.redirect(303, '/account/signed-out');
-    }),
-  );
+  addSignOutEverywhereRoutes(router, { ...dependencies, sessions, endEverything, pages });
 
   async function showAccount(
     request: Request,
@@ -111,11 +96,4 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
   }
 
   return router;
-}
-
-function showSignedOutEverywhere(request: Request, response: Response): void {
-  const { language, texts } = pageLanguage(request);
-  const content = signedOutEverywhereView(texts);
-  const title = texts.signedOutEverywhereTitle;
-  response.type('html').end(renderPage({ language, title, content }));
 }

@@ -41,10 +41,7 @@ ${list.length === 0 ? html`<p class="quiet">${texts.applicationsNone}</p>` : htm
 <section aria-labelledby="everywhere">
 <h2 id="everywhere">${texts.everywhereTitle}</h2>
 <p class="quiet">${texts.everywhereLead}</p>
-<form class="actions" method="post" action="/account/sign-out-everywhere">
-<input type="hidden" name="csrf" value="${csrfToken}">
-<button class="danger" type="submit">${texts.signOutEverywhere}</button>
-</form>
+<p class="actions"><a class="button" href="/account/sign-out-everywhere">${texts.signOutEverywhere}</a></p>
 </section>`;
 }
 

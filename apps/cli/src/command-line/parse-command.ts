@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { closestName } from './closest-name.ts';
 import { type Command, type CommandInput, type OptionValue, UsageError } from './command.ts';
 
 export type ParsedCommand =
@@ -15,9 +16,15 @@ export function parseCommand(args: readonly string[], commands: readonly Command
   }
   const command = among.find(({ name }) => name === `${group} ${verb}`);
   if (command === undefined) {
-    throw new UsageError('Unknown command. The commands are:', [
-      ...(among.length === 0 ? commands : among).map(({ name }) => name),
-    ]);
+    const names = commands.map(({ name }) => name);
+    const meant = closestName(`${group} ${verb ?? ''}`.trim(), names);
+    const known = (among.length === 0 ? commands : among).map(({ name }) => name);
+    throw new UsageError(
+      meant === undefined || verb === undefined
+        ? 'Unknown command. The commands are:'
+        : `Unknown command. Did you mean "${meant}"? The commands are:`,
+      known,
+    );
   }
   return wantsHelp
     ? { help: true, command, among: [command] }
@@ -62,13 +69,29 @@ function parseArguments(
       strict: true,
     });
   } catch (error) {
-    // The message of parseArgs names the option first. The rest may quote a value.
-    const [, name] = /'(--?[a-z-]+)/.exec(error instanceof Error ? error.message : '') ?? [];
-    const option = name === undefined ? 'an option' : `the option ${name}`;
-    throw new UsageError(`${command.name} does not accept ${option} in this form.`, [
+    throw new UsageError(describeOptionError(error, command, Object.keys(options)), [
       hint(command),
     ]);
   }
+}
+
+/** The message of parseArgs names the option first. The rest may quote a value. */
+function describeOptionError(error: unknown, command: Command, names: readonly string[]): string {
+  const { message = '', code = '' } = error as Partial<NodeJS.ErrnoException>;
+  const [, entered] = /'(--?[a-z-]+)/.exec(message) ?? [];
+  if (entered === undefined) {
+    return `${command.name} does not accept an option in this form.`;
+  }
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    const known = [...names, 'help'].map((name) => `--${name}`);
+    const meant = closestName(entered, known);
+    const suggestion = meant === undefined ? '' : ` Did you mean ${meant}?`;
+    return `${command.name} has no option ${entered}.${suggestion}`;
+  }
+  const name = entered.replace(/^--(no-)?/, '');
+  return command.options?.[name]?.type === 'string'
+    ? `The option ${entered} needs a value. If the value starts with a dash, write ${entered}=VALUE.`
+    : `The option ${entered} takes no value.`;
 }
 
 function hint({ name }: Command): string {

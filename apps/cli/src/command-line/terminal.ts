@@ -48,7 +48,8 @@ export function createTerminal(streams: {
       }
       return secret;
     },
-    confirm: async (prompt) => isInteractive && (await ask(`${prompt} [y/N] `, true)) === 'y',
+    confirm: async (prompt) =>
+      isInteractive && /^y(es)?$/i.test(await ask(`${prompt} [y/N] `, true)),
     write: (line) => output.write(`${line}\n`),
   };
 }

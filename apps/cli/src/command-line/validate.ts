@@ -1,19 +1,48 @@
-import { toProblems } from '@gatehouse/configuration';
+import { readableIssue } from '@gatehouse/configuration';
 import { type Identity, RefusedChangeError } from '@gatehouse/identity';
 import type { z } from 'zod';
 import { UsageError } from './command.ts';
 
-/** @throws UsageError that lists every problem, without the values */
+/** The names of members in a bootstrap file, as an operator enters them. */
+const enteredAs: Readonly<Record<string, string>> = {
+  id: '<id>',
+  clientId: '<clientId>',
+  username: '<username>',
+  name: '--name',
+  orgId: '--org',
+  email: '--email',
+  emailVerified: '--email-verified',
+  roles: '--role',
+  grantTypes: '--grant-type',
+  redirectUris: '--redirect-uri',
+  postLogoutRedirectUris: '--post-logout-redirect-uri',
+  scopes: '--scope',
+  signatureAlgorithm: '--signature-algorithm',
+  applicationType: '--application-type',
+  corsOrigins: '--cors-origin',
+  ipAllowList: '--ip-allow',
+  public: '--public',
+};
+
+/** @throws UsageError that lists every problem by option, without the values */
 export function validate<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
 ): z.infer<Schema> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: readableIssue });
   if (!parsed.success) {
-    const problems = toProblems(parsed.error).map(({ name, message }) => `${name}: ${message}`);
+    const problems = parsed.error.issues.map(
+      ({ path, message }) => `${describePath(path)}: ${message}`,
+    );
     throw new UsageError('Invalid input:', problems);
   }
   return parsed.data;
+}
+
+/** `--scope (entry 2)` for `scopes.1`. */
+function describePath([member, index]: readonly PropertyKey[]): string {
+  const entered = enteredAs[String(member)] ?? String(member);
+  return typeof index === 'number' ? `${entered} (entry ${index + 1})` : entered;
 }
 
 export async function assertOrganizationExists(orgId: string, identity: Identity): Promise<void> {

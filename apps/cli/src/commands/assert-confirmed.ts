@@ -11,7 +11,8 @@ export const yesOption: Readonly<Record<'yes', Option>> = {
 };
 
 /**
- * Asks before a change that cannot be undone.
+ * Asks before a change that revokes access. Without a terminal nobody can answer, so scripts add
+ * `--yes`. Otherwise the command changes nothing and exits with 1.
  *
  * @param unchanged the message if the operator does not confirm
  * @throws RefusedChangeError without `--yes` and without confirmation at the prompt

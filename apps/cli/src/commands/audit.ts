@@ -19,6 +19,7 @@ import {
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable } from '../command-line/table.ts';
+import { type NamedEntry, printableName, withNames } from './audit-names.ts';
 
 const FOLLOW_MILLISECONDS = 1000;
 const OVERLAP_MILLISECONDS = 5000;
@@ -59,7 +60,7 @@ const list: Command = {
       throw new UsageError('--limit must be a number from 1 to 999999.');
     }
     const filter = { ...(await readFilter(input, context)), limit: Number(limit) };
-    const entries = await context.identity.audit.read(filter);
+    const entries = await withNames(await context.identity.audit.read(filter), context.identity);
     return { json: { entries }, text: formatTable([heading, ...entries.map(cells)]) };
   },
 };
@@ -79,10 +80,10 @@ const tail: Command = {
     const { identity, terminal } = context;
     const filter = await readFilter(input, context);
     const isJson = flag(input.options.json) === true;
-    const format = (entry: AuditEntry) =>
+    const format = (entry: NamedEntry) =>
       isJson ? JSON.stringify(entry) : cells(entry).join('  ').trimEnd();
     const found = await identity.audit.read({ ...filter, limit: FOLLOWED_ENTRIES });
-    const latest = found.slice(0, TAIL_ENTRIES).toReversed();
+    const latest = await withNames(found.slice(0, TAIL_ENTRIES).toReversed(), identity);
     if (flag(input.options.follow) === false) {
       return { json: { entries: latest }, text: latest.map(format).join('\n') };
     }
@@ -97,8 +98,8 @@ const tail: Command = {
 async function follow(
   filter: Omit<AuditFilter, 'limit'>,
   known: readonly AuditEntry[],
-  { audit }: Identity,
-  write: (entry: AuditEntry) => void,
+  identity: Identity,
+  write: (entry: NamedEntry) => void,
 ): Promise<never> {
   let newest = lastTime(known) ?? filter.since ?? new Date().toISOString();
   let shown = new Set(known.map(versionOf));
@@ -107,11 +108,10 @@ async function follow(
     const overlapStart = new Date(Date.parse(newest) - OVERLAP_MILLISECONDS).toISOString();
     const since =
       filter.since !== undefined && filter.since > overlapStart ? filter.since : overlapStart;
-    const found = await audit.read({ ...filter, since, limit: FOLLOWED_ENTRIES });
-    for (const entry of found.toReversed()) {
-      if (!shown.has(versionOf(entry))) {
-        write(entry);
-      }
+    const found = await identity.audit.read({ ...filter, since, limit: FOLLOWED_ENTRIES });
+    const added = found.toReversed().filter((entry) => !shown.has(versionOf(entry)));
+    for (const entry of await withNames(added, identity)) {
+      write(entry);
     }
     newest = lastTime(found) ?? newest;
     shown = new Set(found.map(versionOf));
@@ -174,7 +174,7 @@ function readTime(option: string, given: string | undefined, now: number): strin
 
 const heading = ['LAST TIME', 'SEVERITY', 'EVENT', 'COUNT', 'CLIENT', 'USER', 'FROM', 'DETAILS'];
 
-function cells(entry: AuditEntry): readonly string[] {
+function cells(entry: NamedEntry): readonly string[] {
   const {
     id: _id,
     at,
@@ -183,7 +183,9 @@ function cells(entry: AuditEntry): readonly string[] {
     outcome: _outcome,
     actor,
     clientId,
+    clientName,
     userId,
+    username,
     address,
     requestId,
     count = 1,
@@ -203,13 +205,19 @@ function cells(entry: AuditEntry): readonly string[] {
     severity,
     event,
     `×${count}`,
-    clientId ?? '-',
-    userId ?? '-',
+    clientId === undefined ? '-' : named(clientId, clientName),
+    username === undefined ? (userId ?? '-') : printableName(username),
     address ?? actor,
     Object.entries(details)
       .map(([name, value]) => `${name}=${String(value)}`)
       .join(' '),
   ];
+}
+
+function named(clientId: string, name: string | undefined): string {
+  return name === undefined || name === clientId
+    ? clientId
+    : `${clientId} (${printableName(name)})`;
 }
 
 export const auditCommands: readonly Command[] = [list, tail];

@@ -1,5 +1,6 @@
 import type { Client } from '@gatehouse/identity';
 import { type CommandInput, flag, type Option, text, texts } from '../command-line/command.ts';
+import { changedList } from './changed-list.ts';
 
 const list = (description: string): Option => ({ type: 'string', multiple: true, description });
 const one = (description: string): Option => ({ type: 'string', description });
@@ -23,6 +24,38 @@ export const clientOptions: Readonly<Record<string, Option>> = {
   'resource-server': yes('Allow the client to introspect every token.'),
   'own-organization-only': yes('Allow only users of the organization of the client to sign in.'),
 };
+
+/** The list options, and the member of a client that each one sets. */
+const listMembers = {
+  'grant-type': 'grantTypes',
+  'redirect-uri': 'redirectUris',
+  'post-logout-redirect-uri': 'postLogoutRedirectUris',
+  scope: 'scopes',
+  'cors-origin': 'corsOrigins',
+  'ip-allow': 'ipAllowList',
+} as const;
+
+/** `--add-scope` and `--remove-scope`, for every list option. */
+export const listChangeOptions: Readonly<Record<string, Option>> = Object.fromEntries(
+  Object.keys(listMembers).flatMap((name) => [
+    [`add-${name}`, list(`Entry to add to --${name}.`)],
+    [`remove-${name}`, list(`Entry to remove from --${name}.`)],
+  ]),
+);
+
+/** The lists after the additions and removals. Empty if the command names none. */
+export function changedLists(
+  definition: Readonly<Record<string, unknown>>,
+  { options }: CommandInput,
+): Readonly<Record<string, readonly string[]>> {
+  const changes = Object.entries(listMembers).flatMap(([name, member]) => {
+    const [added, removed] = [texts(options[`add-${name}`]), texts(options[`remove-${name}`])];
+    const existing = definition[member] as readonly string[];
+    const isChanged = added !== undefined || removed !== undefined;
+    return isChanged ? [[member, changedList(existing, added, removed)] as const] : [];
+  });
+  return Object.fromEntries(changes);
+}
 
 /** The options as members of a client in a bootstrap file. */
 export function membersFromOptions({ options }: CommandInput): Readonly<Record<string, unknown>> {

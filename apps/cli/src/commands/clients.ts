@@ -10,7 +10,13 @@ import { type Command, flag, UsageError } from '../command-line/command.ts';
 import { formatTable, formatTime } from '../command-line/table.ts';
 import { assertOrganizationExists, validate } from '../command-line/validate.ts';
 import { assertConfirmed, yesOption } from './assert-confirmed.ts';
-import { clientOptions, membersFromOptions, toDefinition } from './client-options.ts';
+import {
+  changedLists,
+  clientOptions,
+  listChangeOptions,
+  membersFromOptions,
+  toDefinition,
+} from './client-options.ts';
 
 const bootstrapNote =
   'If BOOTSTRAP_FILE defines the client, the next start of a server restores that definition.';
@@ -127,17 +133,22 @@ const change: Command = {
   name: 'clients change',
   summary: 'Change settings of a client. Other settings stay the same.',
   positionals: ['clientId'],
-  options: { ...clientOptions, ...yesOption },
-  notes: ['A list option replaces the whole list. An empty value clears it.', bootstrapNote],
+  options: { ...clientOptions, ...listChangeOptions, ...yesOption },
+  notes: [
+    'A list option such as --scope replaces the whole list. An empty value clears it.',
+    bootstrapNote,
+  ],
   async run(input, context) {
     const { identity, audit } = context;
     const { clientId = '' } = input.positionals;
     const members = membersFromOptions(input);
-    if (Object.keys(members).length === 0) {
+    const existing = await findClient(clientId, identity);
+    const replaced = { ...toDefinition(existing), ...members };
+    const lists = changedLists(replaced, input);
+    if (Object.keys({ ...members, ...lists }).length === 0) {
       throw new UsageError('Set at least one option.', ['clients change --help']);
     }
-    const existing = await findClient(clientId, identity);
-    const wanted = { ...toDefinition(existing), ...members };
+    const wanted = { ...replaced, ...lists };
     // The keys do not change here. The schema requires one, so any value will do.
     const placeholder = wanted.public === true ? {} : { secureKey: generateSecureKey() };
     const { secureKey: _unused, ...definition } = validate(clientSchema, {
@@ -170,7 +181,16 @@ function toggle(verb: 'enable' | 'disable', summary: string): Command {
     name: `clients ${verb}`,
     summary,
     positionals: ['clientId'],
-    async run({ positionals: { clientId = '' } }, { identity, audit, now }) {
+    ...(enabled ? {} : { options: yesOption }),
+    async run(input, context) {
+      const { identity, audit, now } = context;
+      const { clientId } = await findClient(input.positionals.clientId ?? '', identity);
+      if (!enabled) {
+        await assertConfirmed(input, context, {
+          question: `This revokes everything issued to ${clientId}. Continue?`,
+          unchanged: 'Nothing was changed.',
+        });
+      }
       const client = await identity.clients.update(clientId, (existing) => ({
         ...existing,
         enabled,

@@ -1,7 +1,7 @@
 import { RefusedChangeError } from '@gatehouse/identity';
 import type { Command } from '../command-line/command.ts';
 import { assertConfirmed, yesOption } from './assert-confirmed.ts';
-import { describeClient } from './clients.ts';
+import { describeClient, findClient } from './clients.ts';
 import { findUser } from './find-user.ts';
 
 const nextSecond = 'This also revokes tokens that are issued within the next second.';
@@ -9,9 +9,15 @@ const nextSecond = 'This also revokes tokens that are issued within the next sec
 const token: Command = {
   name: 'revoke token',
   summary: 'Revoke a token or code, and everything issued with it.',
+  options: yesOption,
   notes: ['Enter the value at the prompt or on standard input.'],
-  async run(_input, { identity, terminal, audit }) {
+  async run(input, context) {
+    const { identity, terminal, audit } = context;
     const value = await terminal.readSecret('Token');
+    await assertConfirmed(input, context, {
+      question: 'This revokes the token and everything issued with it. Continue?',
+      unchanged: 'Nothing was revoked.',
+    });
     const revoked = await identity.revocations.token(value);
     if (revoked === undefined) {
       throw new RefusedChangeError(
@@ -27,8 +33,15 @@ const client: Command = {
   name: 'revoke client',
   summary: 'Revoke everything issued to a client so far. The client stays enabled.',
   positionals: ['clientId'],
+  options: yesOption,
   notes: [nextSecond],
-  async run({ positionals: { clientId = '' } }, { identity, audit }) {
+  async run(input, context) {
+    const { identity, audit } = context;
+    const { clientId } = await findClient(input.positionals.clientId ?? '', identity);
+    await assertConfirmed(input, context, {
+      question: `This revokes everything issued to ${clientId}. Continue?`,
+      unchanged: 'Nothing was revoked.',
+    });
     const revoked = await identity.revocations.client(clientId);
     await audit({ event: 'client_changed', clientId, change: 'revoked' });
     return {
@@ -42,9 +55,15 @@ const user: Command = {
   name: 'revoke user',
   summary: 'Revoke every session and token of a user. The same as users sign-out.',
   positionals: ['username'],
+  options: yesOption,
   notes: [nextSecond],
-  async run({ positionals: { username = '' } }, { identity, audit }) {
-    const { userId } = await findUser(username, identity);
+  async run(input, context) {
+    const { identity, audit } = context;
+    const { userId, username } = await findUser(input.positionals.username ?? '', identity);
+    await assertConfirmed(input, context, {
+      question: `This signs ${username} out everywhere. Continue?`,
+      unchanged: 'Nothing was revoked.',
+    });
     const { notBefore } = await identity.revocations.user(userId);
     await audit({ event: 'user_changed', userId, change: 'revoked' });
     return {

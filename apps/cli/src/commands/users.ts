@@ -7,6 +7,7 @@ import {
 import { type Command, texts, UsageError } from '../command-line/command.ts';
 import { formatTable } from '../command-line/table.ts';
 import { validate } from '../command-line/validate.ts';
+import { assertConfirmed, yesOption } from './assert-confirmed.ts';
 import { changedList } from './changed-list.ts';
 import { describeUser, findUser } from './find-user.ts';
 import { userAccessCommands } from './user-access.ts';
@@ -80,8 +81,14 @@ const signOut: Command = {
   name: 'users sign-out',
   summary: 'Sign a user out everywhere. Revokes every session and token.',
   positionals: ['username'],
-  async run({ positionals: { username = '' } }, { identity, audit }) {
-    const { userId } = await findUser(username, identity);
+  options: yesOption,
+  async run(input, context) {
+    const { identity, audit } = context;
+    const { userId, username } = await findUser(input.positionals.username ?? '', identity);
+    await assertConfirmed(input, context, {
+      question: `This signs ${username} out everywhere. Continue?`,
+      unchanged: 'Nothing was revoked.',
+    });
     const user = await identity.revocations.user(userId);
     await audit({ event: 'user_changed', userId, change: 'revoked' });
     return {
@@ -97,8 +104,16 @@ function toggle(verb: 'enable' | 'disable', summary: string): Command {
     name: `users ${verb}`,
     summary,
     positionals: ['username'],
-    async run({ positionals: { username = '' } }, { identity, audit, now }) {
-      const { userId } = await findUser(username, identity);
+    ...(enabled ? {} : { options: yesOption }),
+    async run(input, context) {
+      const { identity, audit, now } = context;
+      const { userId, username } = await findUser(input.positionals.username ?? '', identity);
+      if (!enabled) {
+        await assertConfirmed(input, context, {
+          question: `This signs ${username} out everywhere. Continue?`,
+          unchanged: 'Nothing was changed.',
+        });
+      }
       const user = await identity.users.update(userId, (current) => ({
         ...current,
         enabled,

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import {
   ConfigurationError,
   type ConfigurationProblem,
+  readableIssue,
   type SecretFile,
   toProblems,
 } from '@gatehouse/configuration';
@@ -22,7 +23,7 @@ const unreadableSecret = '-unreadable:QxZ7wK4p9TfR2mVs';
 export function loadBootstrap(path: string): BootstrapDefinition {
   const problems: ConfigurationProblem[] = [];
   const content = readSecretFiles(readJson(path), dirname(path), problems);
-  const parsed = bootstrapSchema.safeParse(content);
+  const parsed = bootstrapSchema.safeParse(content, { error: readableIssue });
   problems.push(...(parsed.success ? [] : toProblems(parsed.error)));
   if (!parsed.success || problems.length > 0) {
     throw new ConfigurationError(

@@ -36,6 +36,7 @@ export const accountTexts = {
     passwordChangedNotice: 'Your password was changed. Everything else was signed out.',
     backToAccount: 'Back to your account',
     everywhereTitle: 'Sign out everywhere',
+    everywhereQuestion: 'Sign out everywhere?',
     everywhereLead:
       'Ends every browser, application and device at once, this browser too. Use it when a device was lost or something seems wrong.',
     signOutEverywhere: 'Sign out everywhere',
@@ -78,6 +79,7 @@ export const accountTexts = {
     passwordChangedNotice: '密码已修改，其他登录均已退出。',
     backToAccount: '返回您的账户',
     everywhereTitle: '在所有地方退出登录',
+    everywhereQuestion: '要在所有地方退出登录吗？',
     everywhereLead:
       '立即结束所有浏览器、应用和设备的访问，包括此浏览器。在设备遗失或发现异常时使用。',
     signOutEverywhere: '在所有地方退出登录',
