@@ -133,6 +133,8 @@ const replays: Readonly<Record<string, (captured: Captured) => Replay>> = {
   'a creation': withBody('POST', '/device/instance'),
   'a creation of many': withBody('POST', '/api/v1/device'),
   'a deployment': withBody('POST', '/api/v1/device/d2/_deploy'),
+  'a deployment of many': withBody('POST', '/api/v1/device/_deploy'),
+  'a deletion of many': withBody('POST', '/api/v1/device/_delete'),
   'a deployment of unknown type': withBody('POST', '/api/v1/device/d2/_unDeploy', {}),
   'a form': withBody('POST', '/device-instance/_query', form),
   'a PUT': withBody('PUT', '/device-instance'),

@@ -36,3 +36,34 @@ export const batchResult = z
 
 export type BatchItemResult = z.infer<typeof batchItemResult>;
 export type BatchResult = z.infer<typeof batchResult>;
+
+export const MAXIMUM_BATCH_IDS = 1000;
+
+/** Devices to deploy or delete. An id that no device can have is reported as missing. */
+export const idsRequest = z
+  .array(z.string('must be a string'))
+  .min(1, 'must have at least one id')
+  .max(MAXIMUM_BATCH_IDS, `must have at most ${MAXIMUM_BATCH_IDS} ids`);
+
+const idResult = z
+  .strictObject({
+    /** Position in the request. */
+    index: z.int(),
+    id: z.string(),
+    status: z.union([z.literal(200), z.literal(400), z.literal(404)]),
+    code: z.enum(['success', 'illegal_argument', 'not_found']),
+    problems: z.array(problem).readonly().optional(),
+  })
+  .readonly();
+
+export const idsResult = z
+  .strictObject({
+    total: z.int(),
+    succeeded: z.int(),
+    failed: z.int(),
+    items: z.array(idResult).readonly(),
+  })
+  .readonly();
+
+export type IdResult = z.infer<typeof idResult>;
+export type IdsResult = z.infer<typeof idsResult>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { batchRequest, batchResult } from './batch-schemas.ts';
+import { batchRequest, batchResult, idsRequest, idsResult } from './batch-schemas.ts';
 import {
   deviceChangesRequest,
   deviceRecord,
@@ -10,7 +10,7 @@ import { listOf, pageOf, queryRequest } from './list-schemas.ts';
 import { BATCH_BODY_LIMIT_BYTES, type Operation } from './operation.ts';
 import { deviceCollectionPaths, devicePaths, withSuffixes } from './paths.ts';
 
-/** `_query` and `_count` come before the detail, because they would also match `{deviceId}`. */
+/** `_query`, `_count`, `_deploy` and `_delete` come before the detail, because they would also match `{deviceId}`. */
 export const deviceOperations = [
   {
     name: 'device.list',
@@ -35,6 +35,22 @@ export const deviceOperations = [
     paths: withSuffixes(deviceCollectionPaths, '/_count'),
     request: queryRequest,
     reply: z.int().min(0),
+  },
+  {
+    name: 'device.deploy-batch',
+    scope: 'device:write',
+    methods: ['POST'],
+    paths: ['/api/v1/device/_deploy'],
+    request: idsRequest,
+    reply: idsResult,
+  },
+  {
+    name: 'device.delete-batch',
+    scope: 'device:write',
+    methods: ['POST'],
+    paths: ['/api/v1/device/_delete'],
+    request: idsRequest,
+    reply: idsResult,
   },
   {
     name: 'device.detail',

@@ -8,6 +8,9 @@
 export {
   type BatchItemResult,
   type BatchResult,
+  type IdResult,
+  type IdsResult,
+  idsRequest,
   MAXIMUM_BATCH_DEVICES,
 } from './batch-schemas.ts';
 export {

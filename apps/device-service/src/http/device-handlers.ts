@@ -1,4 +1,5 @@
 import { BATCH_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
+import { changeEachDevice } from '../devices/change-each-device.ts';
 import { createDevice } from '../devices/create-device.ts';
 import { createDevices } from '../devices/create-devices.ts';
 import { deleteDevice } from '../devices/delete-device.ts';
@@ -96,6 +97,25 @@ export function handleDeployDevice(dependencies: DeviceHandlerDependencies): Han
 
 export function handleUndeployDevice(dependencies: DeviceHandlerDependencies): Handler {
   return answerDevice(dependencies, (id, devices) => undeployDevice(id, { devices }));
+}
+
+export function handleDeployEach(dependencies: DeviceHandlerDependencies): Handler {
+  return changeEach(dependencies, deployDevice);
+}
+
+export function handleDeleteEach(dependencies: DeviceHandlerDependencies): Handler {
+  return changeEach(dependencies, deleteDevice);
+}
+
+function changeEach(
+  { inventoryOf }: DeviceHandlerDependencies,
+  change: (id: string, dependencies: { readonly devices: Devices }) => Promise<unknown>,
+): Handler {
+  return async (request, caller) => {
+    const { devices } = inventoryOf(caller.organizationId);
+    const body = await readJsonBody(request);
+    return { result: await changeEachDevice(body, (id) => change(id, { devices })) };
+  };
 }
 
 export function handleDeleteDevice({ inventoryOf }: DeviceHandlerDependencies): Handler {

@@ -16,6 +16,68 @@ export function batchContract(appOf: () => BootedApp): void {
     productName: `Product ${i % 10}`,
   });
 
+  describe('a list of ids', () => {
+    const org = 'org-ids';
+    const path = '/api/v1/device';
+    const post = (action: string, body: unknown) =>
+      client.call('POST', `${path}/${action}`, body, { org });
+
+    test('is deployed and deleted, and the reply reports each device', async () => {
+      for (const id of ['a', 'b', '_deploy', '_delete']) {
+        await client.create({ id, ...camera }, org);
+      }
+      await client.create({ id: 'c', ...camera }, 'org-ids-other');
+      const deployed = await post('_deploy', ['a', 'none', 'c', 'a b']);
+      expect(deployed.body.result).toEqual({
+        total: 4,
+        succeeded: 1,
+        failed: 3,
+        items: [
+          { index: 0, id: 'a', status: 200, code: 'success' },
+          { index: 1, id: 'none', status: 404, code: 'not_found' },
+          { index: 2, id: 'c', status: 404, code: 'not_found' },
+          { index: 3, id: 'a b', status: 404, code: 'not_found' },
+        ],
+      });
+      expect((await client.detail('a', org)).body.result.state.value).toBe('offline');
+      const deleted = await post('_delete', ['a', 'b', 'b', 'c']);
+      expect(deleted.body.result).toMatchObject({ total: 4, succeeded: 1, failed: 3 });
+      expect(deleted.body.result.items[0]).toMatchObject({
+        status: 400,
+        code: 'illegal_argument',
+        problems: [{ property: 'state' }],
+      });
+      expect((await client.detail('b', org)).status).toBe(404);
+      expect((await client.detail('c', 'org-ids-other')).body.result.state.value).toBe('notActive');
+    });
+
+    test('never reaches the devices _deploy and _delete by its path', async () => {
+      for (const action of ['_deploy', '_delete']) {
+        for (const method of ['GET', 'DELETE', 'PATCH']) {
+          const body = method === 'PATCH' ? { name: 'changed' } : undefined;
+          const reply = await client.call(method, `${path}/${action}`, body, { org });
+          expect([reply.status, reply.headers.allow]).toEqual([405, 'POST']);
+        }
+        const { result } = (await client.detail(action, org)).body;
+        expect([result.id, result.name, result.state.value]).toEqual([
+          action,
+          camera.name,
+          'notActive',
+        ]);
+      }
+    });
+
+    test.each([[[]], [{}], ['a'], [[1]], [[['a']]], [Array.from({ length: 1001 }, () => 'a')]])(
+      'is rejected if it is %j',
+      async (body) => {
+        for (const action of ['_deploy', '_delete']) {
+          const reply = await post(action, body);
+          expect([reply.status, reply.body.code]).toEqual([400, 'illegal_argument']);
+        }
+      },
+    );
+  });
+
   describe('a batch', () => {
     test('of 10,000 devices is created at once', async () => {
       const devices = Array.from({ length: 10_000 }, (_, i) => device(i));
