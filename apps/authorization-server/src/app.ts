@@ -12,6 +12,7 @@ import {
 } from '@gatehouse/identity';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
+import { CHANGE_PASSWORD_PATH } from './account/sign-in-address.ts';
 import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-page.ts';
 import { createSignInAudit } from './audit/sign-in-audit.ts';
 import { defaultRedirectUri } from './authorize/default-redirect-uri.ts';
@@ -25,6 +26,7 @@ import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
 import { allowRegisteredOrigins } from './cors/registered-origins.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
 import { createMachineTokenIssuer } from './grants/machine-token-issuer.ts';
+import { createExactRouting } from './http/exact-routing.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import type { OperationName } from './http/operation-names.ts';
 import { createPageHeaders, noSniff, noStore } from './http/page-headers.ts';
@@ -176,6 +178,10 @@ function addPages(
     sendErrorPage(request, response, 403, 'formRefused'),
   );
   app.get('/', operation('welcome'), serveWelcomePage);
+  // Password managers link to this address (W3C, A Well-Known URL for Changing Passwords).
+  app.get('/.well-known/change-password', operation('account'), (_request, response) =>
+    response.redirect(303, CHANGE_PASSWORD_PATH),
+  );
   const form = express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 100 });
   app.post(routes.authorization, operation('authorize'), form, redirectPostedRequest);
   const limited = (name: OperationName) => [operation(name), pages.limit];
@@ -208,16 +214,6 @@ function addPages(
     handleClientEndpointErrors,
   );
   app.use(handlePageError);
-}
-
-function createExactRouting(trustedProxies: readonly string[]): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.set('trust proxy', [...trustedProxies]);
-  app.enable('case sensitive routing');
-  app.enable('strict routing');
-  return app;
 }
 
 function serveWith(provider: Provider): RequestHandler {

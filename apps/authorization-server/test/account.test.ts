@@ -51,6 +51,26 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     expect(page.body).toContain('Bob &lt;Example&gt;');
   });
 
+  test('leads a password manager to the password form, also through the sign-in', async () => {
+    const visitor = createPageVisitor();
+    const wellKnown = `${issuer}/.well-known/change-password`;
+    const redirect = await visitor.get(wellKnown);
+    expect([redirect.status, redirect.location]).toEqual([303, `${issuer}/account/password`]);
+    const signedOut = await openPage(visitor, wellKnown);
+    expect([signedOut.url, signedOut.status]).toEqual([`${issuer}/account/password`, 200]);
+    expect((await openPage(visitor, wellKnown)).url).toBe(`${issuer}/account/password`);
+  });
+
+  test('continues after a sign-in at its own pages only, whatever the state contains', async () => {
+    const visitor = createPageVisitor();
+    await open(visitor);
+    for (const state of ['https://evil.example', '//evil.example', '__proto__', '/account/x']) {
+      const query = new URLSearchParams({ state });
+      const { location } = await visitor.get(`${issuer}/account/signed-in?${query}`);
+      expect([state, location]).toEqual([state, `${issuer}/account`]);
+    }
+  });
+
   test('signs in with a code that no client can redeem', async () => {
     const visitor = createPageVisitor();
     let page = await visitor.get(`${issuer}/account`);

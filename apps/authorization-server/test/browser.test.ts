@@ -1,17 +1,15 @@
 // requires: redis-server chromium
 
 import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
+import { launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { alice, authorizationUrl, bootstrap, requestToken, web } from './fixtures.ts';
 
 let browser: Browser;
 
 beforeAll(async () => {
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  });
+  browser = await launchBrowser();
 });
 afterAll(() => browser.close());
 
@@ -38,9 +36,6 @@ describe.each(storeEngines)('a user in a real browser, over %s', (engine) => {
           refusals.push(message.text());
         }
       });
-      // No application runs at its address, so the test answers for it.
-      await page.route(`${web.redirectUri}*`, (route) => route.fulfill({ body: 'landed' }));
-
       await page.goto(authorizationUrl(issuer, { state: 'from-the-browser' }));
       expect(await page.title()).toBe('Sign in · Gatehouse');
       await page.getByLabel('Username').fill(alice.username);
@@ -57,10 +52,10 @@ describe.each(storeEngines)('a user in a real browser, over %s', (engine) => {
       const fits = () =>
         page.locator('body').evaluate((body) => body.scrollWidth <= body.clientWidth);
       expect(await fits()).toBe(true);
-      await page.getByRole('button', { name: 'Allow' }).click();
-      await page.waitForURL(`${web.redirectUri}*`);
-
-      const landing = new URL(page.url());
+      // No application runs at its address, so the request of the browser is enough.
+      const request = page.waitForRequest(`${web.redirectUri}*`);
+      await page.getByRole('button', { name: 'Allow' }).click({ noWaitAfter: true });
+      const landing = new URL((await request).url());
       expect(landing.searchParams.get('state')).toBe('from-the-browser');
       const { status, body } = await requestToken(issuer, {
         grant_type: 'authorization_code',

@@ -190,7 +190,7 @@ describe('the pages for the code of a device', () => {
   const enter = async (code: string, visitor = createPageVisitor()) =>
     visitor.submit(await visitor.get(`${issuer}/device`), { user_code: code });
 
-  test('shows the client and the requested access, and warns of codes from an attacker', async () => {
+  test('shows the client, warns of codes from an attacker, and leaves the scopes to the consent page', async () => {
     const device = await startDevice(issuer);
     const page = await enter(device.user_code.toLowerCase().replace('-', ' '));
     expect(page.status).toBe(200);
@@ -202,7 +202,16 @@ describe('the pages for the code of a device', () => {
     ]) {
       expect(page.body).toContain(text);
     }
-    expect(page.body).toContain('See your devices and their details');
+    expect(page.body).not.toContain('See your devices and their details');
+  });
+
+  test('names blocked cookies as the cause when the browser sends none with the code', async () => {
+    const body = new URLSearchParams({ user_code: (await startDevice(issuer)).user_code });
+    const reply = await fetch(`${issuer}/device`, { method: 'POST', body });
+    expect([reply.status, await reply.text()]).toEqual([
+      403,
+      expect.stringContaining('Your browser sent no cookies, so it may block them.'),
+    ]);
   });
 
   test('fills in the code of a link, and still asks the user to confirm it', async () => {

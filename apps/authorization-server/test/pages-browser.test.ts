@@ -1,20 +1,27 @@
 // requires: chromium
 
-import { type Constellation, startConstellation } from '@gatehouse/testing';
+import { hash } from 'node:crypto';
+import { knownScopes } from '@gatehouse/identity';
+import {
+  authorizeAsUser,
+  type Constellation,
+  createPageVisitor,
+  type PageVisitor,
+  startConstellation,
+} from '@gatehouse/testing';
+import { launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { alice, authorizationUrl, web } from './fixtures.ts';
-import { bob, bootstrap, pollDevice, startDevice, tv } from './page-fixtures.ts';
+import { decodeJwt } from 'jose';
+import type { Browser, BrowserContext, Frame, Page } from 'playwright-core';
+import { alice, authorizationUrl, requestToken, web } from './fixtures.ts';
+import { bob, bootstrap, openPage, pollDevice, startDevice, tv } from './page-fixtures.ts';
 
 let browser: Browser;
 let system: Constellation;
 let issuer: string;
 
 beforeAll(async () => {
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  });
+  browser = await launchBrowser();
   const apps = ['authorization-server'] as const;
   system = await startConstellation({ engine: 'sqlite', bootstrap, apps });
   issuer = system.authorizationServerUrl;
@@ -34,8 +41,41 @@ async function openBrowser(options: Parameters<Browser['newContext']>[0] = {}) {
       refusals.push(message.text());
     }
   });
-  await page.route('https://app.example/**', (route) => route.fulfill({ body: 'landed' }));
   return { context, page, refusals };
+}
+
+/** Signs in without the browser, for tests of other pages. A page in the browser takes a second. */
+async function openSignedInBrowser(options: Parameters<typeof openBrowser>[0] = {}) {
+  const visitor = createPageVisitor();
+  await openPage(visitor, `${issuer}/account`);
+  const opened = await openBrowser(options);
+  await addCookies(opened.context, visitor);
+  return { ...opened, visitor };
+}
+
+async function addCookies(context: BrowserContext, { cookies }: PageVisitor): Promise<void> {
+  await context.addCookies(
+    [...cookies].map(([key, value]) => {
+      const [name = '', path = '/'] = key.split('|');
+      return { name, value, domain: new URL(issuer).hostname, path };
+    }),
+  );
+}
+
+const isErrorPage = (frame: Frame) => frame.url().startsWith('chrome-error:');
+
+/**
+ * Presses a button that leads to the application, and returns the address with which the browser requests it. No
+ * application runs there.
+ */
+async function pressAndLand(page: Page, name: string): Promise<URL> {
+  const landing = page.waitForRequest('https://app.example/**');
+  // Without waiting for it, the error page would interrupt the next navigation.
+  const errorPage = page.waitForEvent('framenavigated', isErrorPage);
+  await page.getByRole('button', { name }).click({ noWaitAfter: true });
+  const address = (await landing).url();
+  await errorPage;
+  return new URL(address);
 }
 
 async function signIn(page: Page, user: { username: string; password: string }): Promise<void> {
@@ -70,8 +110,7 @@ describe('a user in a real browser', () => {
     const { context, page, refusals } = await openBrowser();
     await page.goto(authorizationUrl(issuer, { scope: 'device:read' }));
     await signIn(page, bob);
-    await page.getByRole('button', { name: 'Allow' }).click();
-    await page.waitForURL('https://app.example/**');
+    await pressAndLand(page, 'Allow');
     await page.goto(`${issuer}/account`);
     await heading(page, 'Your account');
     await page.getByRole('button', { name: 'End access of Example web application' }).click();
@@ -92,9 +131,8 @@ describe('a user in a real browser', () => {
   });
 
   test('LG-12 signs out, and Back shows no personal data', async () => {
-    const { context, page, refusals } = await openBrowser();
+    const { context, page, refusals } = await openSignedInBrowser();
     await page.goto(`${issuer}/account`);
-    await signIn(page, alice);
     await page.getByText('Alice Example').waitFor();
     await page.getByRole('link', { name: 'Sign out', exact: true }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -108,14 +146,11 @@ describe('a user in a real browser', () => {
   });
 
   test('returns to the application after signing out', async () => {
-    const { context, page, refusals } = await openBrowser();
-    await page.goto(`${issuer}/account`);
-    await signIn(page, alice);
-    await heading(page, 'Your account');
+    const { context, page, refusals } = await openSignedInBrowser();
     const back = encodeURIComponent('https://app.example/signed-out');
     await page.goto(`${issuer}/logout?client_id=web&post_logout_redirect_uri=${back}&state=s1`);
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.waitForURL('https://app.example/signed-out?state=s1');
+    const landing = await pressAndLand(page, 'Sign out');
+    expect(landing.href).toBe('https://app.example/signed-out?state=s1');
     expect(refusals).toEqual([]);
     await context.close();
   });
@@ -123,33 +158,29 @@ describe('a user in a real browser', () => {
   test('signs in with the longest parameters, in one of many tabs', async () => {
     const { context, page, refusals } = await openBrowser();
     await page.goto(
-      authorizationUrl(issuer, { login_hint: 'h'.repeat(3000), state: 's'.repeat(900) }),
+      authorizationUrl(issuer, { login_hint: 'h'.repeat(2950), state: 's'.repeat(900) }),
     );
+    const otherTab = await context.newPage();
     for (let i = 0; i < 5; i += 1) {
-      const tab = await context.newPage();
-      await tab.goto(authorizationUrl(issuer, { login_hint: 'x'.repeat(3700) }));
-      await tab.close();
+      await otherTab.goto(authorizationUrl(issuer, { login_hint: 'x'.repeat(3700) }));
     }
+    await otherTab.close();
     await signIn(page, alice);
-    await page.getByRole('button', { name: 'Allow' }).click();
-    await page.waitForURL(`${web.redirectUri}*`);
-    expect(new URL(page.url()).searchParams.get('state')).toBe('s'.repeat(900));
+    const landing = await pressAndLand(page, 'Allow');
+    expect(landing.searchParams.get('state')).toBe('s'.repeat(900));
     expect(refusals).toEqual([]);
     await context.close();
   });
 
   test('uses another account without a page that submits itself', async () => {
-    const { context, page, refusals } = await openBrowser();
-    await page.goto(`${issuer}/account`);
-    await signIn(page, alice);
-    await heading(page, 'Your account');
+    const { context, page, refusals } = await openSignedInBrowser();
     await page.goto(authorizationUrl(issuer));
     await page.getByRole('link', { name: 'Use another account' }).click();
     const { username, password } = { ...bob, password: 'yet another password' };
     await signIn(page, { username, password });
     await page.getByText('Bob <Example>').waitFor();
-    await page.getByRole('button', { name: 'Allow' }).click();
-    await page.waitForURL(`${web.redirectUri}*`);
+    const landing = await pressAndLand(page, 'Allow');
+    expect(landing.href.startsWith(web.redirectUri)).toBe(true);
     expect(refusals).toEqual([]);
     await context.close();
   });
@@ -165,17 +196,36 @@ describe('the address {auth_url}/#/user/login', () => {
 
   test('leads to the sign-in with exactly the supported parameters', async () => {
     const state = 'a b+c/ü?&=#%';
-    const given = { response_type: 'code', client_id: 'web', redirect_uri: web.redirectUri, state };
+    const verifier = 'v'.repeat(43);
+    const given = {
+      response_type: 'code',
+      client_id: 'web',
+      redirect_uri: web.redirectUri,
+      state,
+      scope: 'openid device:read',
+      nonce: 'nonce of the browser',
+      code_challenge: hash('sha256', verifier, 'base64url'),
+      code_challenge_method: 'S256',
+    };
     const extra = { prompt: 'none', ui_locales: 'zh-CN', login_hint: 'mallory' };
     const { context, page, refusals } = await open(`#/user/login?${query({ ...given, ...extra })}`);
     await heading(page, 'Sign in');
     expect(await page.getByLabel('Username').inputValue()).toBe('');
     await signIn(page, alice);
-    await page.getByRole('button', { name: 'Allow' }).click();
-    await page.waitForURL(`${web.redirectUri}*`);
-    const landing = new URL(page.url());
+    const landing = await pressAndLand(page, 'Allow');
+    expect(landing.href.startsWith(web.redirectUri)).toBe(true);
     expect(landing.searchParams.get('state')).toBe(state);
     expect(landing.searchParams.get('code')).toBeTruthy();
+    const redemption = {
+      grant_type: 'authorization_code',
+      code: landing.searchParams.get('code') ?? '',
+      redirect_uri: web.redirectUri,
+      client_id: 'web',
+    };
+    expect((await requestToken(issuer, redemption)).body.error).toBe('invalid_grant');
+    const { body } = await requestToken(issuer, { ...redemption, code_verifier: verifier });
+    expect(body.scope.split(' ')).toEqual(expect.arrayContaining(['openid', 'device:read']));
+    expect(decodeJwt(body.id_token).nonce).toBe(given.nonce);
     expect(refusals).toEqual([]);
     await context.close();
   });
@@ -212,6 +262,9 @@ describe('the address {auth_url}/#/user/login', () => {
 
   test('offers the account page without JavaScript', async () => {
     const { context, page } = await open('#/user/login', { javaScriptEnabled: false });
+    const hint = page.locator('noscript p');
+    await hint.waitFor();
+    expect(await hint.textContent()).toContain('Its link needs JavaScript.');
     await page.getByRole('link', { name: 'Go to your account' }).click();
     await signIn(page, alice);
     await heading(page, 'Your account');
@@ -224,13 +277,10 @@ describe('every page, for WCAG 2.2 AA,', () => {
   let page: Page;
 
   beforeAll(async () => {
-    ({ context, page } = await openBrowser({ viewport: { width: 320, height: 640 } }));
-    await page.goto(`${issuer}/account`);
-    await signIn(page, alice);
-    await heading(page, 'Your account');
-    await page.goto(authorizationUrl(issuer));
-    await page.getByRole('button', { name: 'Allow' }).click();
-    await page.waitForURL('https://app.example/**');
+    const opened = await openSignedInBrowser({ viewport: { width: 320, height: 640 } });
+    ({ context, page } = opened);
+    await authorizeAsUser(authorizationUrl(issuer), alice, opened.visitor);
+    await addCookies(context, opened.visitor);
   });
   afterAll(() => context.close());
 
@@ -247,30 +297,12 @@ describe('every page, for WCAG 2.2 AA,', () => {
   ];
 
   test.each(addresses)(
-    'fits into 320 px, also with wide text spacing (1.4.10, 1.4.12): %s',
+    'fits into 320 px, also with wide text spacing (1.4.10, 1.4.12), has touch targets of 44 px (2.5.8), and shows the focus (2.4.7): %s',
     async (path) => {
       await page.goto(issuer + path);
       const overflow = () =>
         page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth);
       expect(await overflow()).toBe(0);
-      // A user stylesheet would do this. Styles on elements do not need the page's policy.
-      await page.locator('main *').evaluateAll((elements) => {
-        for (const { style } of elements as { style: Record<string, string> }[]) {
-          Object.assign(style, {
-            lineHeight: '1.5',
-            letterSpacing: '0.12em',
-            wordSpacing: '0.16em',
-          });
-        }
-      });
-      expect(await overflow()).toBe(0);
-    },
-  );
-
-  test.each(addresses)(
-    'has touch targets of 44 px (2.5.8) and shows the focus (2.4.7): %s',
-    async (path) => {
-      await page.goto(issuer + path);
       const targets = page.locator(
         'button, .button, .person a, input:not([type=hidden], [tabindex="-1"])',
       );
@@ -288,17 +320,36 @@ describe('every page, for WCAG 2.2 AA,', () => {
         return `${outlineStyle} ${outlineWidth}`;
       });
       expect(outline).toBe('solid 3px');
+      // A user stylesheet would do this. Styles on elements do not need the page's policy.
+      await page.locator('main *').evaluateAll((elements) => {
+        for (const { style } of elements as { style: Record<string, string> }[]) {
+          Object.assign(style, {
+            lineHeight: '1.5',
+            letterSpacing: '0.12em',
+            wordSpacing: '0.16em',
+          });
+        }
+      });
+      expect(await overflow()).toBe(0);
     },
   );
 
+  test('shows the whole consent for every scope in a window of 1280 × 800', async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto(authorizationUrl(issuer, { prompt: 'consent', scope: knownScopes.join(' ') }));
+    await heading(page, 'Example web application asks for access');
+    expect(await page.locator('.scopes li').count()).toBe(knownScopes.length);
+    const shown = await page.locator('html').evaluate((html) => html.scrollHeight);
+    expect(shown).toBeLessThanOrEqual(800);
+  });
+
   test('accepts a pasted password', async () => {
-    const signInPage = await context.newPage();
-    await signInPage.goto(authorizationUrl(issuer, { prompt: 'login' }));
-    await signInPage.getByLabel('Username').fill('pasted text');
-    await signInPage.getByLabel('Username').press('Control+A');
-    await signInPage.getByLabel('Username').press('Control+C');
-    await signInPage.getByLabel('Password').focus();
-    await signInPage.keyboard.press('Control+V');
-    expect(await signInPage.getByLabel('Password').inputValue()).toBe('pasted text');
+    await page.goto(authorizationUrl(issuer, { prompt: 'login' }));
+    await page.getByLabel('Username').fill('pasted text');
+    await page.getByLabel('Username').press('Control+A');
+    await page.getByLabel('Username').press('Control+C');
+    await page.getByLabel('Password').focus();
+    await page.keyboard.press('Control+V');
+    expect(await page.getByLabel('Password').inputValue()).toBe('pasted text');
   });
 });

@@ -50,7 +50,8 @@ async function everyPage(language = 'en'): Promise<ReadonlyMap<string, VisitedPa
   keep('welcome', await anonymous.get(`${issuer}/`, headers));
   keep('not found', await anonymous.get(`${issuer}/nothing-here`, headers));
   keep('bad request', await anonymous.get(`${issuer}/authorize?client_id=nobody`, headers));
-  keep('expired', await anonymous.get(`${issuer}/sign-in/unknown`, headers));
+  keep('cookies blocked', await createPageVisitor().get(`${issuer}/sign-in/unknown`, headers));
+  keep('expired', await anonymous.get(`${issuer}/sign-in/unknown`, { ...headers, cookie: 'x=1' }));
   keep('cookies refused', await anonymous.get(`${issuer}/account/signed-in`, headers));
   keep('signed out', await anonymous.get(`${issuer}/logout/success`, headers));
   keep('signed out everywhere', await anonymous.get(`${issuer}/account/signed-out`, headers));
@@ -248,8 +249,30 @@ describe('the sign-in and consent pages', () => {
     });
     expect(body).toContain('<bdi>Bankgnp.exe &lt;i&gt;x&lt;/i&gt;</bdi>');
     expect(body).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/u);
-    expect(body).toContain('Application ID: pages-deceiver');
+    expect(body).toContain('<dt>Application ID</dt><dd translate="no">pages-deceiver</dd>');
     expect(body).toContain('deceiver.example');
+  });
+
+  test('show the organization and the destination of the application above the buttons', async () => {
+    const { body } = await consentPage(createPageVisitor());
+    const [aboveButtons = ''] = body.split('<button');
+    expect(aboveButtons).toContain('<dt>Organization</dt><dd><bdi>Example</bdi></dd>');
+    expect(aboveButtons).toContain('<bdi translate="no">app.example</bdi>');
+    expect(aboveButtons).toContain('<dd translate="no">web</dd>');
+  });
+
+  test('name blocked cookies as the cause when a browser sends none', async () => {
+    const { location = '' } = await createPageVisitor().get(authorizationUrl(issuer));
+    const blocked = await createPageVisitor().get(location);
+    expect([blocked.status, blocked.body]).toEqual([
+      400,
+      expect.stringContaining('Your browser sent no cookies.'),
+    ]);
+    const other = await fetch(location, { headers: { cookie: 'session=unknown' } });
+    expect([other.status, await other.text()]).toEqual([
+      400,
+      expect.stringContaining('has expired or was started in another browser'),
+    ]);
   });
 
   test('ask once for a session, and again for more', async () => {

@@ -21,6 +21,7 @@ import { accountView } from './account-view.ts';
 import { createGrantedApplications } from './applications.ts';
 import { createEndEverything } from './end-everything.ts';
 import { addPasswordRoutes } from './password-routes.ts';
+import { pageAfterSignIn } from './sign-in-address.ts';
 import { addSignOutEverywhereRoutes } from './sign-out-everywhere-routes.ts';
 import { createSignedInPages } from './signed-in-pages.ts';
 
@@ -52,7 +53,7 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
       sendErrorPage(request, response, 400, 'cookiesNeeded');
       return;
     }
-    response.redirect(303, '/account');
+    response.redirect(303, pageAfterSignIn(request.query.state));
   });
 
   router.post(

@@ -29,7 +29,7 @@ export function createSignedInPages(dependencies: {
     page: (handle) => async (request, response) => {
       const signedIn = await sessions.current(request, response);
       if (signedIn === undefined) {
-        response.redirect(303, accountSignInAddress(issuer));
+        response.redirect(303, accountSignInAddress(issuer, request.baseUrl + request.path));
         return;
       }
       await handle(request, response, signedIn);

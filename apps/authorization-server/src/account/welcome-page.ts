@@ -14,7 +14,8 @@ export const serveWelcomePage: RequestHandler = (request, response) => {
   const { language, texts } = pageLanguage(request);
   const content = html`<h1>${texts.welcomeTitle}</h1>
 <p class="lead">${texts.welcomeLead}</p>
-<p class="actions"><a class="button primary" href="/account">${texts.openAccount}</a> <a class="button" href="/device">${texts.connectDevice}</a></p>`;
+<p class="actions"><a class="button primary" href="/account">${texts.openAccount}</a> <a class="button" href="/device">${texts.connectDevice}</a></p>
+<noscript><p class="small">${texts.signInLinkNeedsScript}</p></noscript>`;
   const title = texts.welcomeTitle;
   response.set('Content-Security-Policy', contentSecurityPolicy({ script: true }));
   response

@@ -1,25 +1,25 @@
 import { providerRoutes } from '../http/provider-routes.ts';
 import { foreignName } from '../pages/foreign-name.ts';
 import { type Html, html, sentence } from '../pages/html.ts';
-import { scopeList } from '../pages/scope-list.ts';
 import { fill, type Texts } from '../pages/texts.ts';
 
 export interface ConfirmView {
   readonly clientName: string;
   readonly clientId: string;
   readonly userCode: string;
-  readonly scopes: readonly string[];
   readonly token: string;
 }
 
-/** RFC 8628 §5.4: an attacker can send a code to a user, so the user compares it with the device. */
+/**
+ * RFC 8628 §5.4: an attacker can send a code to a user, so the user compares it with the device. The consent page
+ * lists the scopes.
+ */
 export function confirmView(view: ConfirmView, texts: Texts): Html {
   const client = html`<strong>${foreignName(view.clientName)}</strong>`;
   return html`<h1>${texts.deviceConfirmTitle}</h1>
 <p class="lead">${texts.deviceConfirmLead}</p>
 <p class="code" translate="no"><output>${view.userCode}</output></p>
-<p class="before-list">${sentence(texts.deviceAsks, { client })}</p>
-${scopeList(view.scopes, texts)}
+<p>${sentence(texts.deviceAsks, { client })}</p>
 <p class="warning">${texts.deviceWarning}</p>
 <form method="post" action="${providerRoutes.code_verification}">
 <input type="hidden" name="xsrf" value="${view.token}">

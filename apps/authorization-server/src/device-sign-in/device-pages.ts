@@ -8,13 +8,13 @@ import { observedRequest } from '@gatehouse/http-server';
 import type { Identity } from '@gatehouse/identity';
 import type { Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { refusedForms } from '../pages/error-page.ts';
+import { hasCookies } from '../pages/has-cookies.ts';
 import type { Html } from '../pages/html.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import type { Texts } from '../pages/texts.ts';
 import { detachDeviceGrant } from '../provider/policy/device-grant.ts';
 import { confirmView } from './confirm-view.ts';
-import { deviceScopeOf } from './device-scope.ts';
 import { connectedView, deviceProblemView, stoppedView } from './outcome-views.ts';
 import { userCodeView } from './user-code-view.ts';
 
@@ -36,7 +36,6 @@ export function deviceFlow({ clients }: Identity): DeviceFlow {
           clientName: registered?.name ?? '',
           clientId: client.clientId,
           userCode,
-          scopes: deviceScopeOf(context.oidc.entities.DeviceCode),
           token: formToken(context),
         },
         texts,
@@ -102,6 +101,9 @@ function codeProblem(error: Error, texts: Texts): string | undefined {
 }
 
 function otherProblem(context: KoaContextWithOIDC, error: Error, texts: Texts): string {
+  if (context.status < 500 && !hasCookies(context.req)) {
+    return texts.deviceCookiesBlocked;
+  }
   if (context.status === 503) {
     context.set('Retry-After', '1');
     return texts.unavailable;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { RequestHandler } from 'express';
 
 /** One stylesheet for all pages, so that browsers load it once. */
-export const stylesheet: string = ['colors', 'base', 'controls', 'content']
+export const stylesheet: string = ['colors', 'base', 'controls', 'content', 'short-windows']
   .map((name) => readAsset(`${name}.css`))
   .join('\n');
 

@@ -5,6 +5,7 @@ import type { ErrorRequestHandler, Request, Response } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { TooManyAttemptsError } from '../throttle/too-many-attempts-error.ts';
 import { errorView } from './error-view.ts';
+import { hasCookies } from './has-cookies.ts';
 import { InteractionExpiredError } from './interaction-expired-error.ts';
 import { pageLanguage } from './language.ts';
 import { renderPage } from './layout.ts';
@@ -30,7 +31,8 @@ export function renderErrorPage(context: PageContext, out: ErrorOut): void {
   if (isRefusedForm) {
     context.status = 403;
   }
-  const message = isRefusedForm ? texts.formRefused : messageFor(context.status, texts);
+  const refusal = hasCookies(context.req) ? texts.formRefused : texts.cookiesBlocked;
+  const message = isRefusedForm ? refusal : messageFor(context.status, texts);
   context.type = 'html';
   context.body = page(language, texts, {
     message,
@@ -47,7 +49,7 @@ export const handlePageError: ErrorRequestHandler = (error, request, response, n
     next(error);
     return;
   }
-  const { status, pick } = classify(error);
+  const { status, pick } = classify(error, request);
   const { notes } = observedRequest(request);
   if (status >= 500) {
     notes.err = error;
@@ -95,11 +97,12 @@ export const errorMessages = [
   'notFound',
   'badRequest',
   'cookiesNeeded',
+  'cookiesBlocked',
 ] as const;
 
 type ErrorMessage = (typeof errorMessages)[number];
 
-function classify(error: unknown): { status: number; pick: ErrorMessage } {
+function classify(error: unknown, request: Request): { status: number; pick: ErrorMessage } {
   if (error instanceof TooManyAttemptsError) {
     return { status: 429, pick: 'tooManyAttempts' };
   }
@@ -107,7 +110,7 @@ function classify(error: unknown): { status: number; pick: ErrorMessage } {
     return { status: 503, pick: 'unavailable' };
   }
   if (error instanceof errors.SessionNotFound) {
-    return { status: 400, pick: 'signInExpired' };
+    return { status: 400, pick: hasCookies(request) ? 'signInExpired' : 'cookiesBlocked' };
   }
   if (isStatus(error, 413)) {
     return { status: 413, pick: 'badRequest' };

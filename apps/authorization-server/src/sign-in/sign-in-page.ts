@@ -111,14 +111,16 @@ export async function showConsent(
 ): Promise<void> {
   const { language, texts } = pageLanguage(request, interaction.params.ui_locales);
   const client = await identity.clients.find(String(interaction.params.client_id));
+  const organization = await identity.organizations.find(client?.orgId ?? '');
   const user = await identity.users.find(interaction.session?.accountId ?? '');
   const clientName = client?.name ?? '';
   const content = consentView(
     {
       clientName,
       clientId: client?.clientId ?? '',
+      organizationName: organization?.name ?? client?.orgId ?? '',
       userName: user?.name ?? '',
-      returnsTo: URL.parse(String(interaction.params.redirect_uri))?.host || undefined,
+      returnsTo: destinationOf(interaction.params.redirect_uri),
       scopes: requestedScopes(interaction),
       action: `/sign-in/${interaction.uid}/decision`,
       switchAddress: `/sign-in/${interaction.uid}/account`,
@@ -134,6 +136,12 @@ export async function showConsent(
 function requestedScopes({ params }: Interaction): readonly string[] {
   const scopes = String(params.scope ?? '').split(' ');
   return [...new Set([...scopes, ...scopesOfClaims(params.claims)])];
+}
+
+/** The host of a web address, or the scheme of an app. A device has no redirect URI. */
+function destinationOf(redirectUri: unknown): string | undefined {
+  const url = typeof redirectUri === 'string' ? URL.parse(redirectUri) : null;
+  return url === null ? undefined : url.host || url.protocol;
 }
 
 function send(

@@ -4,6 +4,13 @@ import { type Browser, chromium } from 'playwright-core';
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: '/usr/bin/chromium',
-    args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      // The applications of the tests do not exist, and no test needs the network.
+      '--host-resolver-rules=MAP *.example ~NOTFOUND',
+    ],
   });
 }

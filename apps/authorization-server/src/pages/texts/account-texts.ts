@@ -58,7 +58,7 @@ export const accountTexts = {
     applicationSince: '始于 {day}',
     applicationGone: '此应用已不再注册。',
     revoke: '撤销权限',
-    revokeLabel: '撤销 {client} 的权限',
+    revokeLabel: '撤销权限：{client}',
     revokedNotice: '访问权限已撤销。',
     passwordTitle: '密码',
     passwordLead: '修改密码将使其他浏览器、所有应用和所有设备退出登录。',

@@ -9,7 +9,8 @@ export const deviceTexts = {
     continue: 'Continue',
     deviceConfirmTitle: 'Is this your device?',
     deviceConfirmLead: 'Your device must show exactly this code:',
-    deviceAsks: 'On that device, {client} asks to:',
+    deviceAsks:
+      'On that device, {client} asks for access to your account. You decide about the access on the next pages.',
     deviceWarning:
       'Stop here if someone sent you this code or a link to this page. The person with the device gets the access that you allow.',
     deviceConfirm: 'Yes, the codes match',
@@ -24,6 +25,8 @@ export const deviceTexts = {
     deviceExpired: 'This code has expired. Get a new code on your device and enter it.',
     deviceUsed: 'This code was already used. Get a new code on your device and enter it.',
     deviceStale: 'This page was open for too long or in two tabs. Enter the code again.',
+    deviceCookiesBlocked:
+      'Your browser sent no cookies, so it may block them. Allow cookies for this address, then enter the code again.',
     deviceRefused:
       'This device cannot be connected. Get a new code on the device, or contact its manufacturer.',
     deviceTooMany: 'Too many wrong codes. Wait {minutes} minutes, then try again.',
@@ -39,7 +42,7 @@ export const deviceTexts = {
     continue: '继续',
     deviceConfirmTitle: '这是您的设备吗？',
     deviceConfirmLead: '您的设备必须显示完全相同的代码：',
-    deviceAsks: '在该设备上，{client} 请求：',
+    deviceAsks: '在该设备上，{client} 请求访问您的账户。您将在后续页面中决定授予哪些权限。',
     deviceWarning:
       '如果此代码或本页链接是别人发给您的，请立即停止。持有该设备的人将获得您授予的权限。',
     deviceConfirm: '是，代码一致',
@@ -54,6 +57,8 @@ export const deviceTexts = {
     deviceExpired: '此代码已过期。请在设备上获取新代码后输入。',
     deviceUsed: '此代码已被使用。请在设备上获取新代码后输入。',
     deviceStale: '此页面打开过久或被打开了两次。请重新输入代码。',
+    deviceCookiesBlocked:
+      '浏览器没有发送 Cookie，可能已将其阻止。请允许此网址使用 Cookie，然后重新输入代码。',
     deviceRefused: '无法连接此设备。请在设备上获取新代码，或联系设备厂商。',
     deviceTooMany: '错误次数过多。请等待 {minutes} 分钟后再试。',
     deviceSignInFirst: '此处输入的错误代码过多。请先登录再输入代码，或等待 {minutes} 分钟。',

@@ -20,6 +20,8 @@ export const errorTexts = {
       'The application sent an invalid request. The application’s developer has to correct it.',
     cookiesNeeded:
       'You are not signed in. Your browser may block cookies. Allow them for this address and try again.',
+    cookiesBlocked:
+      'Your browser sent no cookies. It may block them, or this page was opened in another browser. Allow cookies for this address, then go back to the application and start again.',
   },
   zh: {
     errorTitle: '操作未成功',
@@ -36,5 +38,7 @@ export const errorTexts = {
     notFound: '此处没有页面。',
     badRequest: '应用发送了无法处理的请求，请由该应用的开发者修正。',
     cookiesNeeded: '您尚未在此登录。浏览器可能拒绝了 Cookie：请允许此网址使用 Cookie 后重试。',
+    cookiesBlocked:
+      '浏览器没有发送 Cookie：可能已将其阻止，或此页面是在另一个浏览器中打开的。请允许此网址使用 Cookie，然后返回应用重新开始。',
   },
 } as const;

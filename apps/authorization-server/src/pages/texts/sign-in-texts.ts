@@ -12,8 +12,10 @@ export const signInTexts = {
     signedInAs: 'Signed in as {name}',
     useAnotherAccount: 'Use another account',
     keepAccount: 'Continue as {name}',
-    returnsTo: 'You will continue to {host}.',
-    returnsToDevice: 'Your device continues once you allow it.',
+    consentOrganization: 'Organization',
+    consentDestination: 'Continues at',
+    consentToDevice: 'Your device',
+    consentApplicationId: 'Application ID',
     applicationId: 'Application ID: {clientId}',
     endAnyTime: 'You can end this access at any time on your account page.',
     allow: 'Allow',
@@ -25,6 +27,8 @@ export const signInTexts = {
     welcomeLead: 'Sign in to see your profile and the applications with access to your account.',
     openAccount: 'Go to your account',
     connectDevice: 'Connect a device',
+    signInLinkNeedsScript:
+      'Did an application send you here to sign in? Its link needs JavaScript. Turn JavaScript on for this address, then open the link again.',
   },
   zh: {
     signInTitle: '登录',
@@ -39,8 +43,10 @@ export const signInTexts = {
     signedInAs: '已登录：{name}',
     useAnotherAccount: '使用其他账户',
     keepAccount: '以 {name} 的身份继续',
-    returnsTo: '之后将前往 {host}。',
-    returnsToDevice: '允许后，您的设备会自动继续。',
+    consentOrganization: '组织',
+    consentDestination: '之后前往',
+    consentToDevice: '您的设备',
+    consentApplicationId: '应用标识',
     applicationId: '应用标识：{clientId}',
     endAnyTime: '您可以随时在账户页面撤销此权限。',
     allow: '允许',
@@ -52,5 +58,7 @@ export const signInTexts = {
     welcomeLead: '登录后可查看您的身份、哪些应用拥有访问权限，并随时撤销不再需要的权限。',
     openAccount: '前往您的账户',
     connectDevice: '连接设备',
+    signInLinkNeedsScript:
+      '如果是应用让您来此登录：该链接需要脚本。请为此网址启用脚本，然后重新打开该链接。',
   },
 } as const;
