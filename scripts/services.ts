@@ -16,6 +16,25 @@ const services: Readonly<Record<string, { readonly package: string; readonly pro
   nginx: { package: 'nginx', probe: 'command -v nginx' },
   caddy: { package: 'caddy', probe: 'command -v caddy' },
   slowhttptest: { package: 'slowhttptest', probe: 'command -v slowhttptest' },
+  // Clients of test/clients. Debian's Python and Ruby, because others do not find its libraries.
+  authlib: {
+    package: 'python3-authlib',
+    probe: '/usr/bin/python3 -c "import authlib.integrations.requests_client"',
+  },
+  'requests-oauthlib': {
+    package: 'python3-requests-oauthlib',
+    probe: '/usr/bin/python3 -c "import requests_oauthlib"',
+  },
+  apache2: { package: 'apache2', probe: 'test -x /usr/sbin/apache2' },
+  'mod-auth-openidc': {
+    package: 'libapache2-mod-auth-openidc',
+    probe: 'test -e /usr/lib/apache2/modules/mod_auth_openidc.so',
+  },
+  omniauth: {
+    package: 'ruby-omniauth-openid-connect',
+    probe: '/usr/bin/ruby -e "require %q(omniauth_openid_connect)"',
+  },
+  webrick: { package: 'ruby-webrick', probe: '/usr/bin/ruby -e "require %q(webrick)"' },
   curl: { package: 'curl', probe: 'command -v curl' },
 };
 

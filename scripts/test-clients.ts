@@ -8,7 +8,7 @@ import { installMissingServices } from './services.ts';
 
 const folder = 'test/clients';
 
-installMissingServices(['chromium']);
+installMissingServices(['chromium', 'omniauth', 'webrick', 'apache2', 'mod-auth-openidc']);
 const suite = { folder, suffix: '.test.ts' };
 process.exitCode =
   installLibraries() &&

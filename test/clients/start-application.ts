@@ -6,16 +6,19 @@ import { processEnvironment, until } from '@gatehouse/testing';
 export interface Application {
   /** Everything that the program printed so far. */
   output(): string;
+  /** Writes a line to the input of the program, and returns the line of JSON that it prints. */
+  ask(line: string): Promise<Readonly<Record<string, unknown>>>;
   stop(): Promise<void>;
 }
 
 const folder = join(import.meta.dirname, 'applications');
-const START_SECONDS = 30;
+const START_SECONDS = 15;
 
-/** Starts a program of `applications/` and waits until it prints `listening`. */
+/** Starts a program in `applications/`, and waits until its output contains a text. */
 export async function startApplication(
   command: readonly [program: string, ...args: string[]],
   environment: Readonly<Record<string, string>>,
+  readyText = 'listening',
 ): Promise<Application> {
   const [program, ...args] = command;
   const child = spawn(program, args, {
@@ -29,20 +32,33 @@ export async function startApplication(
     });
   }
   const ended = once(child, 'close');
+  const killOnExit = () => child.kill('SIGTERM');
+  process.once('exit', killOnExit);
   const stop = async () => {
-    child.kill('SIGKILL');
+    child.kill('SIGTERM');
     await ended;
+    process.removeListener('exit', killOnExit);
   };
   try {
     await until(() => {
       if (child.exitCode !== null) {
         throw new Error(`${command.join(' ')} ended:\n${output}`);
       }
-      return output.includes('listening');
+      return output.includes(readyText);
     }, START_SECONDS);
   } catch (error) {
     await stop();
     throw error;
   }
-  return { output: () => output, stop };
+  const ask = async (line: string) => {
+    const before = output.length;
+    child.stdin.write(`${line}\n`);
+    await until(() => output.slice(before).endsWith('\n') || child.exitCode !== null);
+    const reply = output.slice(before);
+    if (!reply.startsWith('{')) {
+      throw new Error(`${command.join(' ')} failed:\n${reply}`);
+    }
+    return JSON.parse(reply);
+  };
+  return { output: () => output, ask, stop };
 }

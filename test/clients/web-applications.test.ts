@@ -1,16 +1,21 @@
 /**
- * Web applications, each written as the documentation of its library shows (`applications/`). The test
- * drives all of them in the same way: sign in, allow, read the user from the application, sign out.
+ * Web applications, each written as the documentation of its library shows (`applications/`). The
+ * test drives all of them in the same way: sign in, allow, read the user from the application, sign
+ * out.
  */
+import { rmSync } from 'node:fs';
 import { type Constellation, freePort, startConstellation } from '@gatehouse/testing';
 import { launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, beforeAll, describe, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
+import { makeServerFolder, startApache } from './apache.ts';
 import { alice, bootstrapOf, secureKey, signInAndAllow } from './sign-in-and-allow.ts';
-import { startApplication } from './start-application.ts';
+import { type Application, startApplication } from './start-application.ts';
 
 interface WebApplication {
   readonly name: string;
+  /** By default, Node runs the file with the name of the application. */
+  readonly start?: (environment: Readonly<Record<string, string>>) => Promise<Application>;
   readonly callback: string;
   /** A button of the application before it sends the browser to Gatehouse. */
   readonly signInButton?: string;
@@ -30,11 +35,24 @@ const applications: readonly WebApplication[] = [
   { name: 'passport-openidconnect', callback: '/cb' },
   { name: 'openid-client-5', callback: '/cb', endsSession: true },
   { name: 'openid-client-6', callback: '/cb', endsSession: true },
+  {
+    name: 'omniauth',
+    start: (environment) => startApplication(['/usr/bin/ruby', 'omniauth.rb'], environment),
+    callback: '/users/auth/openid_connect/callback',
+    signInButton: 'Gatehouse',
+  },
+  {
+    name: 'mod-auth-openidc',
+    start: (environment) => startApache('mod-auth-openidc.conf', folder, environment),
+    callback: '/secure/redirect_uri',
+    endsSession: true,
+  },
 ];
 
 /** Shorter than the test, so that a failure shows the page. */
 const STEP_MILLISECONDS = 10_000;
 
+const folder = makeServerFolder();
 let system: Constellation;
 let browser: Browser;
 const ports = new Map<string, number>();
@@ -61,13 +79,15 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser.close();
   await system.stop();
+  rmSync(folder, { recursive: true });
 });
 
 describe('a user of a web application', () => {
   test.each(applications)(
     'signs in, is known by name and email, and signs out: $name',
-    async ({ name, signInButton, signOutButton, endsSession }) => {
-      const application = await startApplication([process.execPath, `${name}.mjs`], {
+    async (definition) => {
+      const { name, start = runWithNode(name) } = definition;
+      const application = await start({
         ISSUER: system.authorizationServerUrl,
         CLIENT_ID: name,
         CLIENT_SECRET: secureKey,
@@ -76,29 +96,28 @@ describe('a user of a web application', () => {
       const context = await browser.newContext();
       const page = await context.newPage();
       page.setDefaultTimeout(STEP_MILLISECONDS);
+      const click = (button: string) => page.getByRole('button', { name: button }).click();
       try {
         await page.goto(originOf(name));
         await page.getByRole('link', { name: 'Sign in' }).click();
-        if (signInButton !== undefined) {
-          await page.getByRole('button', { name: signInButton }).click();
+        if (definition.signInButton !== undefined) {
+          await click(definition.signInButton);
         }
         await signInAndAllow(page);
         await page.getByText(`Signed in as ${alice.name}, ${alice.email}.`).waitFor();
 
         await page.getByRole('link', { name: 'Sign out' }).click();
-        if (signOutButton !== undefined) {
-          await page.getByRole('button', { name: signOutButton }).click();
+        if (definition.signOutButton !== undefined) {
+          await click(definition.signOutButton);
         }
-        if (endsSession === true) {
+        if (definition.endsSession === true) {
           await page.waitForURL(`${system.authorizationServerUrl}/**`);
-          await page.getByRole('button', { name: 'Sign out' }).click();
+          await click('Sign out');
         }
         await page.getByText('Signed out.').waitFor();
       } catch (error) {
-        throw new Error(
-          `${page.url()}\n${await page.locator('body').innerText()}\n${application.output()}`,
-          { cause: error },
-        );
+        const shown = await page.locator('body').innerText();
+        throw new Error(`${page.url()}\n${shown}\n${application.output()}`, { cause: error });
       } finally {
         await context.close();
         await application.stop();
@@ -106,3 +125,7 @@ describe('a user of a web application', () => {
     },
   );
 });
+
+function runWithNode(name: string): NonNullable<WebApplication['start']> {
+  return (environment) => startApplication([process.execPath, `${name}.mjs`], environment);
+}
