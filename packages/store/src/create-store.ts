@@ -35,7 +35,7 @@ export interface StoreOptions {
 }
 
 /**
- * Opens the store that the URL names. Neither throws nor waits because Redis is away: operations throw
+ * Opens the store that the URL names. Neither throws nor waits if Redis is unavailable: operations throw
  * `StoreUnavailableError` until it is back, and then work again by themselves.
  *
  * @throws TypeError when the URL is malformed; the text never quotes its credentials

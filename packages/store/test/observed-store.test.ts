@@ -18,7 +18,7 @@ describeStoreContract(
   { observer: () => undefined },
 );
 
-test('whoever observes a store hears of every operation once, with its duration and whether it failed', async () => {
+test('an observer is notified of every operation once, with its duration and whether it failed', async () => {
   const heard: { operation: StoreOperation; seconds: number; failed: boolean }[] = [];
   const store = createStore(`sqlite:${join(directory, 'observed.db')}`, {
     observer: (operation, seconds, failed) => heard.push({ operation, seconds, failed }),

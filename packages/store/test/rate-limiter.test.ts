@@ -17,7 +17,7 @@ describe.each(storeEngines)('a rate limiter over %s', (name) => {
   });
   afterAll(() => engine.stop());
 
-  /** As a process has it. */
+  /** The rate limiter of one process, with its store. */
   function open(limitName: string, requests: number) {
     const store = createStore(engine.storeUrl);
     stores.push(store);

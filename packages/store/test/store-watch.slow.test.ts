@@ -145,7 +145,7 @@ test('a store at its limit stays full while writes succeed by chance', async () 
 describe('a cluster of which one master is frozen', () => {
   let cluster: ClusterNodes;
 
-  test('is not ready for as long as it lasts, says why, and is ready again by itself', async () => {
+  test('is not ready while it lasts, reports the reason, and becomes ready again by itself', async () => {
     cluster = await startClusterNodes();
     endings.push(() => cluster.stop());
     const { store, changes } = await watch(cluster.url);

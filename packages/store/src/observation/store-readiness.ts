@@ -7,7 +7,7 @@ export interface StoreReadiness {
 }
 
 /**
- * What `/ready` says of the store. A store that is nearly full still serves every request, and all processes share it:
+ * The state of the store in `/ready`. A store that is nearly full still serves every request, and all processes share it:
  * no instance is better than another, so none is taken out of rotation for it.
  */
 export async function storeReadiness(store: Pick<Store, 'ping'>): Promise<StoreReadiness> {

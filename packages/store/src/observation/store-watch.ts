@@ -7,7 +7,7 @@ import {
 import { NEARLY_FULL_SHARE, nearlyFullReason, shareUsed } from '../port/store-room.ts';
 import { Availability, isWorking, type OnStateChange } from './availability.ts';
 
-/** What an engine reports by itself, beside what its `ping` finds. */
+/** Reports of an engine, in addition to the results of `ping`. */
 export interface EngineSignals {
   /** The engine is unavailable, and perhaps why; the reason holds no secret. */
   lost(reason?: string): void;

@@ -4,8 +4,8 @@ export const OPERATION_DEADLINE_MILLISECONDS = 450;
 const LONGEST_LIFETIME_SECONDS = 1e11;
 
 /**
- * A lifetime as the engines want it. One that is not positive is refused instead of rounded: a claim that
- * expires at once would let everybody win.
+ * A lifetime in milliseconds, for the engines. One that is not positive is rejected instead of rounded:
+ * with a claim that expires at once, every caller would win.
  */
 export function lifetimeMilliseconds(seconds: number): number {
   if (!(seconds > 0 && seconds <= LONGEST_LIFETIME_SECONDS)) {

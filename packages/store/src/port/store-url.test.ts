@@ -96,7 +96,7 @@ describe('a store URL', () => {
     'redis://user:canary/slash@host/x',
     'redis+sentinel://user:canary@host',
     'redis+cluster://user:canary@host/0',
-  ])('%s is refused without quoting its credentials', (url) => {
+  ])('%s is rejected without quoting its credentials', (url) => {
     expect(() => parseStoreUrl(url)).toThrow(TypeError);
     expect(() => parseStoreUrl(url)).not.toThrow(/canary/);
   });

@@ -39,10 +39,11 @@ const SENTINEL_PORT = 26_379;
 
 /**
  * Reads `sqlite:path`, `redis[s]://[user:password@]host[:port][/database]`,
- * `redis[s]+sentinel://[…@]host,host/master-name` or `redis[s]+cluster://[…@]host,host`. The credentials are
- * those of the Redis servers. With `rediss`, all connections use TLS, those to Sentinels too. Query parameters are refused: they could switch off what the store relies on.
+ * `redis[s]+sentinel://[…@]host,host/master-name` or `redis[s]+cluster://[…@]host,host`. The
+ * credentials are those of the Redis servers. With `rediss`, all connections use TLS, also those to
+ * Sentinels. Query parameters are rejected: they could disable settings that the store needs.
  *
- * @throws TypeError that says what is wrong without quoting the URL: it may hold a password
+ * @throws TypeError that describes the problem without the URL, which may contain a password
  */
 export function parseStoreUrl(url: string): StoreLocation {
   const scheme = /^([a-z][a-z+]*):/.exec(url)?.[1];

@@ -1,15 +1,16 @@
 /**
- * The port between Gatehouse and whatever keeps its short-lived and identity data.
+ * The port to the engine that stores short-lived data and identities.
  *
- * - Every operation touches one key, so that any Redis topology and SQLite serve it alike.
- * - Every operation answers, or throws `StoreUnavailableError` within 500 ms. Nothing is queued while the
- *   engine is away and nothing is re-sent blindly: a caller turns the error into 503.
- * - What `set`, `claim`, `delete`, `addToIndex` and `removeFromIndex` acknowledged outlives the loss of the server that took it,
- *   where the engine has replicas. Counters and logs may lose their last changes.
+ * - Every operation uses one key, so that SQLite and every Redis topology can serve it.
+ * - Every operation returns or throws `StoreUnavailableError` within 500 ms. While the engine is
+ *   unavailable, nothing is queued or sent again. Callers turn the error into 503.
+ * - An acknowledged `set`, `claim`, `delete`, `addToIndex` or `removeFromIndex` survives the loss of
+ *   a server if the engine has replicas. Counters and logs may lose their last changes.
  * - An expired value is never returned. Lifetimes are in seconds and exact to one second.
- * - Keys and values are text. Keys must not carry a secret in the clear: hash it first.
- * - A key is of one kind: value or claim, counter, index, or log. Using one as two kinds is a programming
- *   error that the engines answer differently. A lifetime or capacity that is not positive is a RangeError.
+ * - Keys and values are text. A key must not contain a readable secret: hash it first.
+ * - A key has one kind: value or claim, counter, index, or log. To use it as two kinds is a
+ *   programming error, which each engine handles differently. A lifetime or capacity that is not
+ *   positive is a RangeError.
  */
 export interface Store {
   /** The value, or undefined when there is none or it has expired. */
@@ -19,11 +20,11 @@ export interface Store {
   set(key: string, value: string, ttlSeconds?: number, options?: WriteOptions): Promise<void>;
 
   /**
-   * The first caller wins; everybody learns who holds the key. Atomic, and idempotent by owner: the
-   * holder asking again gets itself back, so a retry after a lost reply is not a second use. It does not
-   * prolong the claim.
+   * The first caller wins, and every caller gets the holder. Atomic, and idempotent by owner: a
+   * holder that repeats its claim gets itself, so a retry after a lost reply is not a second use.
+   * This does not extend the claim.
    *
-   * @returns the holder: `owner` itself when this caller won
+   * @returns the holder: `owner` if this caller won
    */
   claim(key: string, owner: string, ttlSeconds?: number, options?: WriteOptions): Promise<string>;
 
@@ -89,14 +90,17 @@ export interface AppendOptions extends WriteOptions {
 
 export interface Counter {
   readonly count: number;
-  /** Epoch milliseconds at which the window ends and the count starts anew. */
+  /** Epoch milliseconds at which the window ends and the count starts again. */
   readonly resetsAt: number;
 }
 
 /** Expiry of an index member that stays until it is removed. */
 export const NEVER_EXPIRES: number = Number.MAX_SAFE_INTEGER;
 
-/** The engine is away, too slow, or refuses to work. The request fails closed: 503, never 401 or 2xx. */
+/**
+ * The engine is unavailable, too slow, or rejects the operation. The request fails closed: 503,
+ * never 401 or 2xx.
+ */
 export class StoreUnavailableError extends Error {
   /** What the engine or the system said, in a sentence without secrets, where it is known. */
   readonly reason: string | undefined;

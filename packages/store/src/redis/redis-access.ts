@@ -10,12 +10,13 @@ const operations = [
   ...['wait', 'asking'],
 ] as const;
 
-/** What ioredis sends on its own: has the server finished loading, and which server of a cluster has what? */
+/** Commands that ioredis sends by itself, to see whether a server is loaded and which one has a key. */
 const discovery = ['info', 'cluster|slots', 'cluster|info', 'readonly', 'readwrite'] as const;
 
 /**
- * What stands after the name of a Redis user, in an ACL file, who can do what the store needs and nothing else; the
- * password comes on top. A stolen connection cannot list keys, change the configuration or wipe everything.
+ * The rule of an ACL file for a Redis user with exactly the rights that the store needs, without the
+ * name and the password. A stolen connection cannot list keys, change the configuration or delete
+ * everything.
  */
 export const redisAccessRule: string = [
   'on',

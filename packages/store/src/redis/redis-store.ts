@@ -19,7 +19,7 @@ export interface RedisStoreDependencies {
   readonly now: () => number;
 }
 
-/** A key of a ping is gone by itself soon after the last process. */
+/** The key of a ping expires soon after the last process ends. */
 const PING_MILLISECONDS = 60_000;
 
 /** The engine for more than one machine. Never waits for Redis here: see `RedisConnection`. */

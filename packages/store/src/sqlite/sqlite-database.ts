@@ -75,7 +75,7 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
 
 const SQLITE_BUSY = 5;
 
-/** Somebody else holds the lock (the low byte is the code, the rest tells its kinds apart). */
+/** Whether another connection holds the lock. The low byte is the code, the rest its variant. */
 export function isBusy(error: unknown): boolean {
   return (
     typeof error === 'object' &&

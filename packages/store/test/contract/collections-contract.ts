@@ -63,7 +63,7 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       expect(await store().members(key)).toEqual(members);
     });
 
-    test('an expiry that is no whole number is refused', async () => {
+    test('an expiry that is not an integer is rejected', async () => {
       await expect(store().addToIndex(freshKey(), 'member', Number.NaN)).rejects.toThrow(
         RangeError,
       );
@@ -130,7 +130,7 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       );
     });
 
-    test.each([0, -1, 1.5])('a capacity or limit of %p is refused', async (size) => {
+    test.each([0, -1, 1.5])('a capacity or limit of %p is rejected', async (size) => {
       await expect(store().append(freshKey(), 'entry', size)).rejects.toThrow(RangeError);
       await expect(store().read(freshKey(), size)).rejects.toThrow(RangeError);
     });

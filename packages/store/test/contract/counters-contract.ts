@@ -7,7 +7,7 @@ const TOLERANCE_MILLISECONDS = 100;
 
 export function describeCountersContract({ store, freshKey }: ContractSubject): void {
   describe('counters', () => {
-    test('increment counts and says when the window ends', async () => {
+    test('increment counts and returns the end of the window', async () => {
       const key = freshKey();
       const before = Date.now();
       const first = await store().increment(key, 60);

@@ -34,7 +34,7 @@ async function claimAll(count: number, owner: string): Promise<string> {
   return holders.join(',');
 }
 
-/** Says each number only after the store has acknowledged it. A disk that is busy may refuse one. */
+/** Prints a number only after the store has acknowledged it. A busy disk may reject a write. */
 async function writeUntilKilled(): Promise<never> {
   for (let number = 0; ; number += 1) {
     const isWritten = await store.set(`${key}:${number}`, `value-${number}`).then(

@@ -91,7 +91,7 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
     });
 
     test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
-      'a lifetime of %p is refused: a claim that expires at once would let everybody win',
+      'a lifetime of %p is rejected: with a claim that expires at once, every caller would win',
       async (ttlSeconds) => {
         await expect(store().set(freshKey(), 'value', ttlSeconds)).rejects.toThrow(RangeError);
         await expect(store().claim(freshKey(), 'owner', ttlSeconds)).rejects.toThrow(RangeError);
@@ -101,7 +101,7 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
   });
 
   describe('claims', () => {
-    test('of 50 concurrent callers one wins, and everybody learns who', async () => {
+    test('of 50 concurrent callers one wins, and all get its name', async () => {
       const key = freshKey();
       const owners = Array.from({ length: 50 }, (_, number) => `owner-${number}`);
       const holders = await Promise.all(owners.map((owner) => store().claim(key, owner, 60)));

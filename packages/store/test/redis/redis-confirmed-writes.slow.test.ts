@@ -50,7 +50,7 @@ describe('a store whose Redis has replicas', () => {
     }
   });
 
-  test('acknowledges no write that one of the replicas lacks, and says so in time', async () => {
+  test('acknowledges no write that one of the replicas lacks, and fails in time', async () => {
     await store.claim('claim', 'another', 60);
     await store.delete(['claim']);
     replicas[1]?.freeze();
@@ -67,7 +67,7 @@ describe('a store whose Redis has replicas', () => {
     }
   });
 
-  test('says what an operator has to do', async () => {
+  test('reports what an operator must do', async () => {
     await store.claim('claim', 'owner', 60);
     replicas[0]?.freeze();
     await expect(store.claim('other', 'owner', 60)).rejects.toMatchObject({
@@ -99,7 +99,7 @@ describe('a store whose Redis has replicas', () => {
     expect(await replicas[1]?.command('GET', 'late')).toContain('owner');
   });
 
-  test('acknowledges nothing once all replicas are gone, and goes on when one is back', async () => {
+  test('acknowledges nothing without a replica, and continues when one returns', async () => {
     await store.set('value', 'text');
     await Promise.all(replicas.map((replica) => replica.kill()));
     await sleep(6000);

@@ -36,7 +36,7 @@ const mends = 'Set it to noeviction.';
 
 describe('a Redis that may evict keys', () => {
   test.each(['allkeys-lru', 'volatile-ttl'])(
-    'RD-15 is not written to with %s, says why, and works once it is set right',
+    'RD-15 is not written to with %s, reports the reason, and works after the setting is corrected',
     async (policy) => {
       await start('--maxmemory-policy', policy);
       for (let attempt = 0; attempt < 3; attempt += 1) {

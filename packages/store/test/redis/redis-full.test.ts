@@ -32,7 +32,7 @@ const makeRoom = () => redis.command('CONFIG', 'SET', 'maxmemory', '0');
 const revokes = { revokes: true } as const;
 
 describe('a Redis at its maxmemory', () => {
-  test('refuses what grows, says why, and reads what it has', async () => {
+  test('rejects writes that need room, reports the reason, and still reads', async () => {
     await store.set('token', 'value');
     await store.addToIndex('index', 'member', Date.now() + 60_000);
     await fill();

@@ -66,7 +66,7 @@ describe('a Redis that is killed', () => {
     }
   });
 
-  test('RD-24 queues nothing: what failed while it was away is not applied when it is back', async () => {
+  test('RD-24 queues nothing: a write that failed during the outage is not applied after it', async () => {
     await store.ping();
     await redis.kill();
     const attempts = Array.from({ length: 1000 }, () => outcome(store.increment('counter', 60)));

@@ -64,7 +64,7 @@ describe('a Redis that would drop writes when it loads its append-only file', ()
     ['only reads', 'on nopass ~* -@all +@read', 'SET'],
     ['nothing', 'off', 'SET'],
   ])(
-    'is not written to where its default user may do %s, and says what to change',
+    'is not written to if its default user may do %s, and reports what to change',
     async (_name, rights, command) => {
       await start({ default: rights });
       const failure = await store.claim('used-code', 'first', 60).catch((error) => error);
@@ -135,7 +135,7 @@ describe('a Redis that loses nothing', () => {
   });
 });
 
-test('a Redis that refuses to answer is used, with one warning that says what to check', async () => {
+test('a Redis that refuses to answer is used, with one warning that states what to check', async () => {
   const mute = redisAccessRule.replace(' +acl|dryrun', '');
   expect(mute).not.toBe(redisAccessRule);
   await start({ default: 'off', store: mute });

@@ -47,7 +47,7 @@ describe('a SQLite store on a disk that runs full', () => {
     );
   });
 
-  test('does not open where its file system is read-only, and says what to do', () => {
+  test('does not open on a read-only file system, and reports what to do', () => {
     const open = `const { createStore } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/index.ts'))});
       try { createStore('sqlite:' + process.argv[1] + '/store.db'); } catch (error) { process.stdout.write(error.name + ': ' + error.reason); }`;
     const commands = `mount -t tmpfs tmpfs "$1"; mount -o remount,ro "$1"; exec "$2" "$3" "$4" "$5" "$1"`;

@@ -24,7 +24,7 @@ interface Write {
 }
 
 /**
- * Writes to one server that its replicas have acknowledged before the caller hears of success.
+ * Writes to one server whose callers get a result only after its replicas have acknowledged them.
  *
  *   writes … ─▶ fence ─▶ WAIT ─▶ replies        (the writes that arrive meanwhile are the next batch)
  *

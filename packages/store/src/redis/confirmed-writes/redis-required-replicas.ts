@@ -7,7 +7,7 @@ const LONGEST_LAG_SECONDS = 2;
  */
 export const REPLICA_HOLD_MILLISECONDS = 5000;
 
-/** What `INFO replication` says of one server. */
+/** The reply of one server to `INFO replication`. */
 export interface ReplicationReport {
   /** Names the server's data set: another one after a failover, and after a restart without a saved one. */
   readonly history: string;

@@ -4,7 +4,7 @@ import type { ReplicationReport } from './redis-required-replicas.ts';
  * What an operator should set on a Redis that works, so that it keeps what it acknowledges. INFO tells it to users who
  * may not read the configuration.
  *
- * @param persistence what `INFO persistence` says
+ * @param persistence the reply to `INFO persistence`
  */
 export function durabilityWarnings(
   { inStep, refusesWithoutReplicas }: ReplicationReport,

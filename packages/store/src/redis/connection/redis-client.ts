@@ -19,7 +19,7 @@ export function reconnectPauseMilliseconds(): number {
 }
 
 /**
- * ioredis by default queues while Redis is away, waits without end for one that is frozen, and sends again
+ * By default, ioredis queues while Redis is unavailable, waits without end for one that is frozen, and sends again
  * what may already have been applied. None of it here: a command is answered in time or it failed.
  */
 const clientOptions = {
@@ -37,7 +37,7 @@ const clientOptions = {
   disableClientInfo: true,
   maxLoadingRetryTime: LOADING_PAUSE_MILLISECONDS,
   retryStrategy: reconnectPauseMilliseconds,
-  // A master that became a replica: connect anew to find the new one. The command itself fails.
+  // A master that became a replica: connect again to find the new one. The command itself fails.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions;
 

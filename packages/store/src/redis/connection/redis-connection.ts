@@ -72,7 +72,7 @@ export class RedisConnection {
     clearTimeout(this.#examining);
     this.#connected.reject(new Error('The store is closed.'));
     if (wasAvailable) {
-      // Lets the replies in flight arrive first; a server that is gone by now is no reason to fail.
+      // Waits for the replies in flight. A server that is already down is not an error.
       await this.#client.quit().catch(() => undefined);
     }
     this.#client.disconnect();
@@ -144,7 +144,7 @@ export class RedisConnection {
     this.#signals.recheck();
   }
 
-  /** The connection is gone: the next attempt deserves patience, those after it don't. */
+  /** The connection is lost. The next attempt may take longer than those after it. */
   #lose(): void {
     if (this.#state === 'available') {
       this.#state = 'connecting';
