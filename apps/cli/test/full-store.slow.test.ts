@@ -132,8 +132,8 @@ describe('a store at its maxmemory', () => {
   });
 
   test.each([
-    ['revoke client', ['revoke', 'client', 'client', '--yes']],
-    ['clients disable', ['clients', 'disable', 'client-off', '--yes']],
+    ['revoke client', ['revoke', 'client', '--yes', 'client']],
+    ['clients disable', ['clients', 'disable', '--yes', 'client-off']],
   ])('accepts %s, with its audit entry', async (_command, args) => {
     const clientId = args.at(-1) ?? '';
     const token = await machineToken(clientId);
@@ -146,9 +146,9 @@ describe('a store at its maxmemory', () => {
   });
 
   test.each([
-    ['revoke user', ['revoke', 'user', 'user', '--yes']],
-    ['users disable', ['users', 'disable', 'user-off', '--yes']],
-    ['users sign-out', ['users', 'sign-out', 'user-out', '--yes']],
+    ['revoke user', ['revoke', 'user', '--yes', 'user']],
+    ['users disable', ['users', 'disable', '--yes', 'user-off']],
+    ['users sign-out', ['users', 'sign-out', '--yes', 'user-out']],
   ])('accepts %s', async (_command, args) => {
     const { access, refresh } = await userTokens(args.at(-1) ?? '');
     expect(await call(access)).toBe(200);
