@@ -46,6 +46,7 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       'express',
       [
         `${authorizationServer}/app.ts`,
+        `${authorizationServer}/client-routes.ts`,
         ...[
           'account',
           'authorize',

@@ -169,8 +169,12 @@ test('every OAuth error of docs/errors.md is a value of the label code', () => {
 });
 
 test('every operation of the authorization server is listed and a value of the label operation', () => {
-  const app = readFileSync(join(root, 'apps/authorization-server/src/app.ts'), 'utf8');
-  const used = [...app.matchAll(/(?:operation|limited)\('([a-z-]+)'\)/g)].map(([, name]) => name);
+  const routes = ['app.ts', 'client-routes.ts']
+    .map((file) => readFileSync(join(root, 'apps/authorization-server/src', file), 'utf8'))
+    .join('\n');
+  const used = [...routes.matchAll(/(?:operation|limited)\('([a-z-]+)'\)/g)].map(
+    ([, name]) => name,
+  );
   expect([...new Set(used)].sort()).toEqual([...operationNames].sort());
 });
 

@@ -3,13 +3,7 @@
  * never reaches the provider.
  */
 import type { RequestListener } from 'node:http';
-import { observedRequest } from '@gatehouse/http-server';
-import {
-  createRegisteredOrigins,
-  type Identity,
-  type MasterKey,
-  type SigningKeyPolicy,
-} from '@gatehouse/identity';
+import type { Identity, MasterKey, SigningKeyPolicy } from '@gatehouse/identity';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
 import { CHANGE_PASSWORD_PATH } from './account/sign-in-address.ts';
@@ -18,19 +12,15 @@ import { createSignInAudit } from './audit/sign-in-audit.ts';
 import { defaultRedirectUri } from './authorize/default-redirect-uri.ts';
 import { redirectPostedRequest } from './authorize/form-post.ts';
 import { SUBMIT_FORM_SCRIPT_PATH } from './authorize/form-post-page.ts';
-import { auditedEndpoint } from './client-endpoints/audited-endpoint.ts';
 import { handleClientEndpointErrors } from './client-endpoints/handle-errors.ts';
-import { serveMachineTokens } from './client-endpoints/serve-machine-tokens.ts';
-import { clientEndpoint, writeTransportError } from './client-endpoints/transport.ts';
-import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
-import { allowRegisteredOrigins } from './cors/registered-origins.ts';
+import { addClientEndpoints, clientPaths, rejectLimitedClient } from './client-routes.ts';
 import { linkWithCode } from './device-sign-in/link-with-code.ts';
-import { createMachineTokenIssuer } from './grants/machine-token-issuer.ts';
 import { createExactRouting } from './http/exact-routing.ts';
 import { fixOrigin } from './http/fix-origin.ts';
+import { operation } from './http/operation.ts';
 import type { OperationName } from './http/operation-names.ts';
 import { createPageHeaders, noSniff, noStore } from './http/page-headers.ts';
-import { clientEndpointPaths, providerRoutes as routes } from './http/provider-routes.ts';
+import { providerRoutes as routes } from './http/provider-routes.ts';
 import { refuseCrossSite } from './http/refuse-cross-site.ts';
 import { withSealedCookies } from './http/sealed-cookies.ts';
 import type { ThrottledLimit } from './metrics/authorization-server-metrics.ts';
@@ -44,11 +34,7 @@ import {
 import { createCsrfTokens } from './pages/csrf-token.ts';
 import { handlePageError, sendErrorPage } from './pages/error-page.ts';
 import { ICON_PATH, STYLESHEET_PATH } from './pages/layout.ts';
-import {
-  fromPlatform,
-  PLATFORM_TOKEN_PATH,
-  platformEndpoint,
-} from './platform/platform-endpoint.ts';
+import { refuseMethods } from './pages/refuse-methods.ts';
 import type { Provider } from './provider/create-provider.ts';
 import { withAccountClient } from './provider/policy/account-client.ts';
 import { cookieOptions, createBrowserState } from './provider/policy/cookies.ts';
@@ -56,8 +42,8 @@ import type { SecurityProfile } from './provider/policy/grant-types.ts';
 import { isUserAllowed } from './provider/policy/interaction-policy.ts';
 import { createDeviceCookies } from './sign-in/device-cookie.ts';
 import { createSignInRoutes, type SignInDependencies } from './sign-in/sign-in-routes.ts';
-import { createEndpointLimits, type EndpointLimits } from './throttle/endpoint-limits.ts';
-import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
+import { createEndpointLimits } from './throttle/endpoint-limits.ts';
+import { createFailedSecrets } from './throttle/failed-secrets.ts';
 import { createSignIn } from './throttle/sign-in-throttle.ts';
 
 export interface AppDependencies {
@@ -120,49 +106,6 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   return app;
 }
 
-interface ClientEndpointDependencies {
-  readonly provider: Provider;
-  readonly identity: Identity;
-  readonly limits: EndpointLimits;
-  readonly failedSecrets: FailedSecrets;
-  readonly securityProfile: SecurityProfile;
-}
-
-/** The endpoints that clients call. Their replies are JSON. */
-function addClientEndpoints(
-  app: Express,
-  serve: RequestHandler,
-  dependencies: ClientEndpointDependencies,
-): void {
-  const { provider, identity, limits, failedSecrets, securityProfile } = dependencies;
-  const { audit, clients } = identity;
-  const origins = createRegisteredOrigins(clients);
-  const postFromBrowser = allowRegisteredOrigins(origins, 'POST');
-  const readFromBrowser = allowRegisteredOrigins(origins, 'GET, POST');
-  const limit = limits.clientEndpoints;
-  const endpoint = auditedEndpoint(audit, clientEndpoint);
-  const issue = createMachineTokenIssuer(provider, { failedSecrets, clients, securityProfile });
-  const machineTokens = serveMachineTokens(issue, audit);
-
-  app.get('/.well-known/openid-configuration', operation('discovery'), serve);
-  app.get('/.well-known/oauth-authorization-server', operation('discovery'), serve);
-  app.get(routes.jwks, operation('jwks'), serve);
-  app.all(routes.token, operation('token'), postFromBrowser, limit, endpoint, machineTokens, serve);
-  app.all(
-    PLATFORM_TOKEN_PATH,
-    operation('platform-token'),
-    fromPlatform,
-    limit,
-    auditedEndpoint(audit, platformEndpoint),
-    serve,
-  );
-  app.all(routes.revocation, operation('revoke'), postFromBrowser, limit, endpoint, serve);
-  app.all(routes.introspection, operation('introspect'), limits.introspection, endpoint, serve);
-  app.all(routes.pushed_authorization_request, operation('par'), limit, endpoint, serve);
-  app.all(routes.device_authorization, operation('device-authorization'), limit, endpoint, serve);
-  app.all(routes.userinfo, operation('userinfo'), readFromBrowser, userinfoEndpoint, serve);
-}
-
 /** The pages. Browsers store none of them, and their errors are pages as well. */
 function addPages(
   app: Express,
@@ -208,11 +151,9 @@ function addPages(
     serve,
   );
   app.get(`${routes.end_session}/success`, operation('logged-out'), asPage, serve);
+  app.use(refuseMethods(app.router));
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
-  app.use(
-    [...clientEndpointPaths, PLATFORM_TOKEN_PATH, routes.userinfo],
-    handleClientEndpointErrors,
-  );
+  app.use([...clientPaths], handleClientEndpointErrors);
   app.use(handlePageError);
 }
 
@@ -221,24 +162,11 @@ function serveWith(provider: Provider): RequestHandler {
   return (request, response) => callback(request, response);
 }
 
-/** The request's name in log and metrics. */
-function operation(name: OperationName): RequestHandler {
-  return (request, _response, next) => {
-    observedRequest(request).notes.operation = name;
-    next();
-  };
-}
-
 /** Errors are pages for every `Accept` header. */
 const asPage: RequestHandler = (request, _response, next) => {
   request.headers.accept = 'text/html';
   next();
 };
-
-function rejectLimitedClient(request: Request, response: Response): void {
-  const description = 'Too many requests from this address. Try again later.';
-  writeTransportError(request, response, { status: 429, error: 'too_many_requests', description });
-}
 
 function showTooManyRequests(request: Request, response: Response): void {
   sendErrorPage(request, response, 429, 'tooManyRequests');

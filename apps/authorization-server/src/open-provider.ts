@@ -1,5 +1,6 @@
 /** Composes the provider: its own folder, and the parts that the folders of pages, endpoints and grants own. */
 import {
+  createXAccessTokens,
   defaultSigningKeyPolicy,
   type Identity,
   keepSigningKeys,
@@ -9,6 +10,7 @@ import {
 import { thisServer } from './audit/request-origin.ts';
 import { formPostPage } from './authorize/form-post-page.ts';
 import { redirectReply } from './authorize/redirect-reply.ts';
+import { nameMissingAuthentication } from './client-endpoints/name-missing-authentication.ts';
 import { clientEndpointReply } from './client-endpoints/reply.ts';
 import { forgetForeignOrigin, removeForeignOrigins } from './cors/registered-origins.ts';
 import { deviceFlow } from './device-sign-in/device-pages.ts';
@@ -25,6 +27,7 @@ import {
   type Provider,
   type ProviderExtensions,
 } from './provider/create-provider.ts';
+import { completeIntrospection } from './provider/middleware/complete-introspection.ts';
 import type { BrowserState } from './provider/policy/cookies.ts';
 import type { SecurityProfile } from './provider/policy/grant-types.ts';
 import type { FailedSecrets } from './throttle/failed-secrets.ts';
@@ -62,13 +65,15 @@ export async function openProvider(dependencies: OpenProviderDependencies): Prom
   const provider = createProvider(
     issuer,
     { ...dependencies, keptSigningKeys, signingKeys, secureCookies },
-    extensionsOf(identity),
+    extensionsOf(dependencies),
   );
   registerGrants(provider, dependencies);
   return provider;
 }
 
-function extensionsOf(identity: Identity): ProviderExtensions {
+function extensionsOf(dependencies: OpenProviderDependencies): ProviderExtensions {
+  const { identity, issuer, now = Date.now } = dependencies;
+  const xAccessTokens = createXAccessTokens({ ...identity, now });
   return {
     configuration: {
       deviceFlow: deviceFlow(identity),
@@ -83,7 +88,12 @@ function extensionsOf(identity: Identity): ProviderExtensions {
       clientEndpointReply(clientEndpointPaths),
       platformReply,
     ],
-    endpointSteps: (provider) => [limitUserCodes(provider, identity), skipLogoutQuestion],
+    endpointSteps: (provider) => [
+      nameMissingAuthentication,
+      completeIntrospection({ identity, xAccessTokens, issuer }),
+      limitUserCodes(provider, identity),
+      skipLogoutQuestion,
+    ],
   };
 }
 

@@ -162,13 +162,14 @@ describe('the implicit flow', () => {
   });
 
   test('IM-09 gives errors of the code flow their own fragment', async () => {
+    const fromAnotherSite = { 'user-agent': 'Mozilla/5.0', 'sec-fetch-site': 'cross-site' };
     const errors = [
       authorizationUrl(issuer, { scope: 'nonsense', state: 's' }),
       authorizationUrl(issuer, { response_type: 'foo' }),
       authorizationUrl(issuer, { prompt: 'none', scope: 'openid' }),
     ];
     for (const url of errors) {
-      const { headers } = await visit(url);
+      const { headers } = await visit(url, fromAnotherSite);
       expect(headers.get('location')).toMatch(/[?&]error=[^#]*#_$/);
     }
     const denied = createPageVisitor();
@@ -176,9 +177,8 @@ describe('the implicit flow', () => {
     page = await denied.submit(page, alice);
     page = await denied.get((await denied.get(page.location ?? '')).location ?? '');
     page = await denied.submit(page, { decision: 'deny' });
-    expect((await denied.get(page.location ?? '')).headers.get('location')).toMatch(
-      /access_denied.*#_$/,
-    );
+    const refusal = await denied.get(page.location ?? '', fromAnotherSite);
+    expect(refusal.headers.get('location')).toMatch(/access_denied.*#_$/);
     const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
     expect(landing.href).not.toContain('#');
   });

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
 
 /**
@@ -12,17 +13,21 @@ export const redirectReply: ProviderMiddleware = async (context, next) => {
   }
   const [address = '', ...answer] = location.split(/([?#])/);
   const rest = answer.join('').replaceAll('+', '%20');
-  context.set('Location', address + rest + emptyFragment(rest));
+  const isError = rest.startsWith('?') && new URLSearchParams(rest).has('error');
+  const needsFragment = isError && !rest.includes('#') && mayHaveFragment(context.req);
+  context.set('Location', address + rest + (needsFragment ? '#_' : ''));
   if (context.status === 303 && ['GET', 'HEAD'].includes(context.method)) {
     context.status = 302;
   }
 };
 
 /**
- * An error in the query gets an empty fragment. Otherwise the browser would append the fragment of the previous page
- * (RFC 9700 §4.1.3).
+ * A browser appends the fragment of the address that it came from, which can hold a token of another server (RFC 9700
+ * §4.1.3). An empty fragment in the reply prevents this. Only a browser that another site sent here needs it: after our
+ * own pages, and for a typed address, there is no foreign fragment. Browsers report the site, except old ones and those
+ * on plain http. Every browser calls itself Mozilla.
  */
-function emptyFragment(answer: string): string {
-  const isError = answer.startsWith('?') && new URLSearchParams(answer).has('error');
-  return isError && !answer.includes('#') ? '#_' : '';
+function mayHaveFragment({ headers }: IncomingMessage): boolean {
+  const { 'sec-fetch-site': site, 'user-agent': agent = '' } = headers;
+  return agent.startsWith('Mozilla/') && site !== 'same-origin' && site !== 'none';
 }

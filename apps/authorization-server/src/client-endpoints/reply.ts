@@ -20,6 +20,10 @@ export function clientEndpointReply(paths: readonly string[]): ProviderMiddlewar
       return;
     }
     context.set(replyHeaders);
+    if (context.body === '') {
+      // RFC 7009 §2.2: the reply to a revocation has no content.
+      context.remove('Content-Type');
+    }
     if (context.status === 401) {
       context.set('WWW-Authenticate', challengeClient);
     }

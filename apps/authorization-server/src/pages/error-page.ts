@@ -96,6 +96,7 @@ export const errorMessages = [
   'unexpected',
   'notFound',
   'badRequest',
+  'methodNotAllowed',
   'cookiesNeeded',
   'cookiesBlocked',
 ] as const;

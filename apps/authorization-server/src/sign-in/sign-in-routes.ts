@@ -10,6 +10,7 @@ import type { InteractionResults } from 'oidc-provider';
 import { addressGroupOf } from '../http/address-group-of.ts';
 import { sendErrorPage } from '../pages/error-page.ts';
 import { formField as field, parseForm } from '../pages/form-field.ts';
+import { refuseMethods } from '../pages/refuse-methods.ts';
 import { leaveFormerAccount } from './leave-former-account.ts';
 import {
   findInteraction,
@@ -93,6 +94,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
   });
 
   addAccountChoice(router, dependencies);
+  router.use(refuseMethods(router));
   return router;
 }
 

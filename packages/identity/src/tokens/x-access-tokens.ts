@@ -7,7 +7,7 @@ import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../records/record-cache.ts';
 import type { FindLiveHolder } from '../revocation/live-holder.ts';
 import type { CredentialHash } from '../secrets/credential-hash.ts';
 import { xAccessTokenKey } from '../secrets/credential-keys.ts';
-import type { AccessTokenVerifier } from './access-tokens.ts';
+import type { AccessTokenVerifier, Principal } from './access-tokens.ts';
 import { clientPrincipal } from './client-principal.ts';
 
 /** The client and the key that signed its request. */
@@ -24,6 +24,15 @@ export interface XAccessTokens {
   issue(issuer: XAccessTokenIssuer, lifetimeSeconds: number): Promise<string>;
   /** Returns the client with its current device scopes. */
   readonly verify: AccessTokenVerifier;
+  /** The same, with the times of the token. */
+  find(token: string): Promise<FoundXAccessToken | undefined>;
+}
+
+/** Times are in epoch seconds. */
+export interface FoundXAccessToken {
+  readonly principal: Principal;
+  readonly issuedAt: number;
+  readonly expiresAt: number;
 }
 
 const TOKEN_BYTES = 32;
@@ -66,6 +75,24 @@ export function createXAccessTokens(dependencies: {
     await Promise.all(surplus.map((member) => store.removeFromIndex(indexKey, member)));
   }
 
+  async function find(token: string): Promise<FoundXAccessToken | undefined> {
+    const text = await store.get(xAccessTokenKey(credentialHash(token)));
+    const stored = readRecord(text, (found) => parseRecord(storedToken, found), record);
+    if (stored === undefined || stored.expiresAt <= now()) {
+      return undefined;
+    }
+    const { issuedAt, clientId, secureKeyId } = stored;
+    const client = (await findLiveHolder({ issuedAt, clientId, secureKeyId }))?.client;
+    const hasCredentials = client !== undefined && client.sealedSecureKeys.length > 0;
+    return hasCredentials
+      ? {
+          principal: clientPrincipal(client),
+          issuedAt,
+          expiresAt: Math.floor(stored.expiresAt / 1000),
+        }
+      : undefined;
+  }
+
   return {
     async issue({ clientId, secureKeyId }, lifetimeSeconds) {
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
@@ -84,16 +111,7 @@ export function createXAccessTokens(dependencies: {
       await revokeSurplus(indexKey, hashed);
       return token;
     },
-    async verify(token) {
-      const text = await store.get(xAccessTokenKey(credentialHash(token)));
-      const stored = readRecord(text, (found) => parseRecord(storedToken, found), record);
-      if (stored === undefined || stored.expiresAt <= now()) {
-        return undefined;
-      }
-      const { issuedAt, clientId, secureKeyId } = stored;
-      const client = (await findLiveHolder({ issuedAt, clientId, secureKeyId }))?.client;
-      const hasCredentials = client !== undefined && client.sealedSecureKeys.length > 0;
-      return hasCredentials ? clientPrincipal(client) : undefined;
-    },
+    verify: async (token) => (await find(token))?.principal,
+    find,
   };
 }

@@ -18,6 +18,7 @@ export const errorTexts = {
     notFound: 'This page does not exist.',
     badRequest:
       'The application sent an invalid request. The application’s developer has to correct it.',
+    methodNotAllowed: 'This page cannot be used in this way. Go back and start again.',
     cookiesNeeded:
       'You are not signed in. Your browser may block cookies. Allow them for this address and try again.',
     cookiesBlocked:
@@ -37,6 +38,7 @@ export const errorTexts = {
     tooManyRequests: '来自此网络的请求过多，请等待一分钟后重试。',
     notFound: '此处没有页面。',
     badRequest: '应用发送了无法处理的请求，请由该应用的开发者修正。',
+    methodNotAllowed: '无法以这种方式使用此页面，请返回重新开始。',
     cookiesNeeded: '您尚未在此登录。浏览器可能拒绝了 Cookie：请允许此网址使用 Cookie 后重试。',
     cookiesBlocked:
       '浏览器没有发送 Cookie：可能已将其阻止，或此页面是在另一个浏览器中打开的。请允许此网址使用 Cookie，然后返回应用重新开始。',

@@ -1,0 +1,92 @@
+/**
+ * RFC 7662 §2.2. The library describes its own tokens. This step adds `aud`, `username`, `org`, and the `sub` of machines,
+ * describes X-Access-Tokens, and replies `active: false` for a token in the form of a JWT.
+ */
+import { observedRequest } from '@gatehouse/http-server';
+import type { Identity, XAccessTokens } from '@gatehouse/identity';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { providerRoutes } from '../../http/provider-routes.ts';
+import type { ProviderMiddleware } from './provider-middleware.ts';
+
+export interface CompleteIntrospectionDependencies {
+  readonly identity: Pick<Identity, 'users' | 'clients'>;
+  readonly xAccessTokens: Pick<XAccessTokens, 'find'>;
+  readonly issuer: string;
+}
+
+export function completeIntrospection(
+  dependencies: CompleteIntrospectionDependencies,
+): ProviderMiddleware {
+  const { issuer } = dependencies;
+  return async (context, next) => {
+    await next();
+    const { body } = context;
+    if (
+      context.path !== providerRoutes.introspection ||
+      typeof body !== 'object' ||
+      body === null
+    ) {
+      return;
+    }
+    if ('error' in body && body.error === 'unsupported_token_type') {
+      delete observedRequest(context.req).notes.code;
+      context.body = { active: false };
+      context.status = 200;
+    } else if ('active' in body) {
+      const description =
+        body.active === true
+          ? (body as TokenDescription)
+          : await describeXAccessToken(context as KoaContextWithOIDC, dependencies);
+      if (description !== undefined) {
+        context.body = {
+          ...description,
+          aud: issuer,
+          ...(await holderOf(description, dependencies)),
+        };
+      }
+    }
+  };
+}
+
+interface TokenDescription {
+  readonly client_id: string;
+  /** The user. A machine's token has none. */
+  readonly sub?: string | undefined;
+}
+
+async function holderOf(
+  { client_id: clientId, sub }: TokenDescription,
+  { identity: { users, clients } }: CompleteIntrospectionDependencies,
+) {
+  if (sub === undefined) {
+    return { sub: clientId, org: (await clients.find(clientId))?.orgId };
+  }
+  const user = await users.find(sub);
+  return { username: user?.username, org: user?.orgId };
+}
+
+/** Undefined unless the caller may introspect the token: a resource server, or the client of the token. */
+async function describeXAccessToken(
+  { oidc }: KoaContextWithOIDC,
+  { identity, xAccessTokens, issuer }: CompleteIntrospectionDependencies,
+) {
+  const { client: caller, params } = oidc;
+  const found = await xAccessTokens.find(String(params?.token));
+  if (found === undefined || caller === undefined || caller.clientAuthMethod === 'none') {
+    return undefined;
+  }
+  const { principal, issuedAt, expiresAt } = found;
+  const isResourceServer = (await identity.clients.find(caller.clientId))?.resourceServer === true;
+  if (!isResourceServer && principal.clientId !== caller.clientId) {
+    return undefined;
+  }
+  return {
+    active: true,
+    client_id: principal.clientId,
+    exp: expiresAt,
+    iat: issuedAt,
+    iss: issuer,
+    scope: [...principal.scopes].join(' '),
+    token_type: 'X-Access-Token',
+  };
+}
