@@ -1,0 +1,477 @@
+/**
+ * The modules of the OpenID conformance suite as tests, by their names. docs/conformance.md lists all modules of the
+ * plans. Each test checks what its module requires of the server.
+ */
+import { createHash } from 'node:crypto';
+import { knownScopes } from '@gatehouse/identity';
+import {
+  type Constellation,
+  createPageVisitor,
+  type PageVisitor,
+  startConstellation,
+  until,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
+import { basic, bootstrap, requestToken } from './fixtures.ts';
+
+const user = { username: 'suite', password: 'a password of the suite' } as const;
+const client = {
+  clientId: 'suite',
+  secureKey: 'suiteKey0123456789abcd',
+  redirectUri: 'https://suite.example/callback',
+  signedOutUri: 'https://suite.example/signed-out',
+} as const;
+const asSuite = { authorization: basic(client.clientId, client.secureKey) };
+
+let system: Constellation;
+let issuer: string;
+
+beforeAll(async () => {
+  system = await startConstellation({
+    engine: 'sqlite',
+    bootstrap: {
+      ...bootstrap,
+      clients: [
+        {
+          clientId: client.clientId,
+          secureKey: client.secureKey,
+          name: 'Conformance suite',
+          orgId: 'org-1',
+          grantTypes: ['authorization_code', 'refresh_token', 'implicit'],
+          redirectUris: [client.redirectUri],
+          postLogoutRedirectUris: [client.signedOutUri],
+          scopes: knownScopes,
+        },
+      ],
+      users: [
+        {
+          ...user,
+          name: 'Suite User',
+          orgId: 'org-1',
+          email: 'suite@example.com',
+          emailVerified: true,
+        },
+      ],
+    },
+    apps: ['authorization-server'],
+  });
+  issuer = system.authorizationServerUrl;
+});
+afterAll(() => system.stop());
+
+type Parameters = Readonly<Record<string, string>>;
+
+interface Answer {
+  /** The parameters that the application received, in the query, the fragment or a form. */
+  readonly values: Parameters;
+  readonly signIns: number;
+  /** The page that was shown instead, without a redirect. */
+  readonly errorPage?: string;
+}
+
+function urlOf(parameters: Parameters): string {
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: client.clientId,
+    redirect_uri: client.redirectUri,
+    scope: 'openid',
+    state: 'state-1',
+    nonce: 'nonce-1',
+    ...parameters,
+  });
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === '') {
+      query.delete(name);
+    }
+  }
+  return `${issuer}/authorize?${query}`;
+}
+
+/** An empty parameter removes the default. */
+async function authorize(
+  parameters: Parameters,
+  visitor: PageVisitor = createPageVisitor(),
+): Promise<Answer> {
+  let page = await visitor.get(urlOf(parameters));
+  let signIns = 0;
+  for (let step = 0; step < 10; step += 1) {
+    if (page.location?.startsWith(client.redirectUri)) {
+      const url = new URL(page.location);
+      const text = url.hash === '' ? url.search : url.hash;
+      return { values: Object.fromEntries(new URLSearchParams(text.slice(1))), signIns };
+    }
+    if (page.body.includes(`action="${client.redirectUri}"`)) {
+      const fields = [
+        ...page.body.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g),
+      ];
+      return {
+        values: Object.fromEntries(fields.map(([, name, value]) => [name, value])),
+        signIns,
+      };
+    }
+    if (page.location !== undefined) {
+      page = await visitor.get(page.location);
+    } else if (page.body.includes('name="password"')) {
+      signIns += 1;
+      page = await visitor.submit(page, user);
+    } else if (page.body.includes('name="decision"')) {
+      page = await visitor.submit(page, { decision: 'allow' });
+    } else {
+      break;
+    }
+  }
+  return { values: {}, signIns, errorPage: page.body };
+}
+
+async function redeem(answer: Answer, headers: Parameters = asSuite, extra: Parameters = {}) {
+  const form = {
+    grant_type: 'authorization_code',
+    code: answer.values.code ?? '',
+    redirect_uri: client.redirectUri,
+    ...extra,
+  };
+  return (await requestToken(issuer, form, headers)).body;
+}
+
+async function userinfo(token: string, how: 'get' | 'header' | 'body' = 'get') {
+  const header = { authorization: `Bearer ${token}` };
+  const reply = await fetch(`${issuer}/userinfo`, {
+    method: how === 'get' ? 'GET' : 'POST',
+    ...(how === 'body'
+      ? { body: new URLSearchParams({ access_token: token }) }
+      : { headers: header }),
+  });
+  return (await reply.json()) as Record<string, unknown>;
+}
+
+async function verifyIdToken(idToken: string) {
+  const { payload, protectedHeader } = await jwtVerify(
+    idToken,
+    createRemoteJWKSet(new URL(`${issuer}/jwks`)),
+    { issuer, audience: client.clientId },
+  );
+  expect([protectedHeader.alg, typeof protectedHeader.kid]).toEqual(['RS256', 'string']);
+  expect(payload.nonce).toBe('nonce-1');
+  return payload;
+}
+
+/** One way to get an ID token, and an access token where the response type has one. */
+interface Flow {
+  readonly parameters: Parameters;
+  tokens(answer: Answer): Promise<{ id_token: string; access_token?: string }>;
+}
+
+const codeFlow = (mode: Parameters): Flow => ({
+  parameters: mode,
+  tokens: (answer) => redeem(answer),
+});
+const implicitFlow = (responseType: string): Flow => ({
+  parameters: { response_type: responseType },
+  tokens: async ({ values }) => values as { id_token: string; access_token?: string },
+});
+
+/** The modules that all plans have. */
+function commonModules({ parameters, tokens }: Flow): void {
+  const ask = (more: Parameters = {}, visitor?: PageVisitor) =>
+    authorize({ ...parameters, ...more }, visitor);
+  const idTokenOf = async (answer: Answer) => decodeJwt((await tokens(answer)).id_token);
+  const expectSignedIn = async (more: Parameters) => {
+    const answer = await ask(more);
+    expect(answer.values).toMatchObject({ state: 'state-1' });
+    await verifyIdToken((await tokens(answer)).id_token);
+  };
+
+  test.each(['oidcc-server', 'oidcc-idtoken-signature'])('%s', () => expectSignedIn({}));
+
+  test.each([
+    ['oidcc-scope-profile', 'openid profile', ['name']],
+    ['oidcc-scope-email', 'openid email', ['email', 'email_verified']],
+    ['oidcc-scope-address', 'openid address', []],
+    ['oidcc-scope-phone', 'openid phone', []],
+    ['oidcc-scope-all', 'openid profile email address phone', ['name', 'email']],
+    ['oidcc-ensure-other-scope-order-succeeds', 'email openid', ['email']],
+  ])('%s', async (_name, scope, claims) => {
+    const { id_token: idToken, access_token: token } = await tokens(await ask({ scope }));
+    const given = token === undefined ? decodeJwt(idToken) : await userinfo(token);
+    expect(Object.keys(given)).toEqual(expect.arrayContaining(['sub', ...claims]));
+  });
+
+  test.each<[string, Parameters]>([
+    ['oidcc-display-page', { display: 'page' }],
+    ['oidcc-display-popup', { display: 'popup' }],
+    ['oidcc-ensure-request-with-unknown-parameter-succeeds', { extra: 'foobar' }],
+    ['oidcc-login-hint', { login_hint: 'suite' }],
+    ['oidcc-ui-locales', { ui_locales: 'se' }],
+    ['oidcc-claims-locales', { claims_locales: 'se' }],
+    ['oidcc-ensure-request-with-acr-values-succeeds', { acr_values: '1 2' }],
+  ])('%s', (_name, more) => expectSignedIn(more));
+
+  test('oidcc-claims-essential', async () => {
+    const place = parameters.response_type === 'id_token' ? 'id_token' : 'userinfo';
+    const claims = JSON.stringify({ [place]: { name: { essential: true } } });
+    const { id_token: idToken, access_token: token } = await tokens(await ask({ claims }));
+    const given = token === undefined ? decodeJwt(idToken) : await userinfo(token);
+    expect(given.name).toBe('Suite User');
+  });
+
+  test('oidcc-prompt-login', async () => {
+    const visitor = createPageVisitor();
+    const first = await idTokenOf(await ask({}, visitor));
+    const again = await ask({ prompt: 'login' }, visitor);
+    expect(again.signIns).toBe(1);
+    const second = await idTokenOf(again);
+    expect(second.sub).toBe(first.sub);
+    expect(Number(second.auth_time)).toBeGreaterThanOrEqual(Number(first.auth_time ?? 0));
+  });
+
+  test('oidcc-prompt-none-not-logged-in', async () => {
+    expect((await ask({ prompt: 'none' })).values.error).toBe('login_required');
+  });
+
+  test('oidcc-prompt-none-logged-in', async () => {
+    const visitor = createPageVisitor();
+    const first = await idTokenOf(await ask({}, visitor));
+    const silent = await ask({ prompt: 'none' }, visitor);
+    expect([silent.signIns, (await idTokenOf(silent)).sub]).toEqual([0, first.sub]);
+  });
+
+  test('oidcc-max-age-1', async () => {
+    const visitor = createPageVisitor();
+    await ask({}, visitor);
+    await until(async () => (await ask({ max_age: '1' }, visitor)).signIns === 1);
+    const answer = await ask({ max_age: '10000' }, visitor);
+    expect(await idTokenOf(answer)).toMatchObject({ auth_time: expect.any(Number) });
+  });
+
+  test('oidcc-max-age-10000', async () => {
+    const visitor = createPageVisitor();
+    const first = await idTokenOf(await ask({ max_age: '10000' }, visitor));
+    const again = await ask({ max_age: '10000' }, visitor);
+    expect([again.signIns, (await idTokenOf(again)).auth_time]).toEqual([0, first.auth_time]);
+  });
+
+  test('oidcc-id-token-hint', async () => {
+    const visitor = createPageVisitor();
+    const { id_token: hint } = await tokens(await ask({}, visitor));
+    const silent = await ask({ prompt: 'none', id_token_hint: hint }, visitor);
+    expect((await idTokenOf(silent)).sub).toBe(decodeJwt(hint).sub);
+  });
+
+  test('oidcc-ensure-registered-redirect-uri', async () => {
+    const answer = await ask({ redirect_uri: `${client.redirectUri}/other` });
+    expect([answer.values, answer.errorPage?.includes('<h1>')]).toEqual([{}, true]);
+  });
+
+  test('oidcc-response-type-missing', async () => {
+    const { values, errorPage } = await ask({ response_type: '' });
+    expect(errorPage ?? values.error_description).toContain('response_type');
+  });
+
+  test('oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported', async () => {
+    const request = 'eyJhbGciOiJub25lIn0.e30.';
+    expect((await ask({ request })).values.error).toBe('request_not_supported');
+  });
+
+  test('oidcc-request-uri-unsigned-supported-correctly-or-rejected-as-unsupported', async () => {
+    const { values } = await ask({ request_uri: 'https://suite.example/request' });
+    expect(values.error).toBe('request_uri_not_supported');
+  });
+}
+
+function userinfoModules({ parameters, tokens }: Flow): void {
+  test.each([
+    ['oidcc-userinfo-get', 'get'],
+    ['oidcc-userinfo-post-header', 'header'],
+    ['oidcc-userinfo-post-body', 'body'],
+  ] as const)('%s', async (_name, how) => {
+    const { id_token: idToken, access_token: token = '' } = await tokens(
+      await authorize(parameters),
+    );
+    expect((await userinfo(token, how)).sub).toBe(decodeJwt(idToken).sub);
+  });
+}
+
+describe.each<[string, Parameters]>([
+  ['oidcc-basic-certification-test-plan', {}],
+  ['oidcc-formpost-basic-certification-test-plan', { response_mode: 'form_post' }],
+])('%s', (_plan, mode) => {
+  const flow = codeFlow(mode);
+  commonModules(flow);
+  userinfoModules(flow);
+
+  test('oidcc-ensure-request-without-nonce-succeeds-for-code-flow', async () => {
+    const { id_token: idToken } = await redeem(await authorize({ ...mode, nonce: '' }));
+    expect(decodeJwt(idToken).nonce).toBeUndefined();
+  });
+
+  test.each(['oidcc-codereuse', 'oidcc-codereuse-30seconds'])('%s', async () => {
+    const answer = await authorize(mode);
+    const { access_token: token } = await redeem(answer);
+    expect((await redeem(answer)).error).toBe('invalid_grant');
+    expect((await userinfo(token)).error).toBe('invalid_token');
+  });
+
+  test('oidcc-ensure-post-request-succeeds', async () => {
+    const url = new URL(urlOf(mode));
+    const reply = await fetch(`${issuer}/authorize`, {
+      method: 'POST',
+      redirect: 'manual',
+      body: url.searchParams,
+    });
+    expect(new URL(reply.headers.get('location') ?? '', issuer).search).toBe(url.search);
+    expect((await authorize(mode)).values.code).toMatch(/^[\w-]{43}$/);
+  });
+
+  test('oidcc-server-client-secret-post', async () => {
+    const secret = { client_id: client.clientId, client_secret: client.secureKey };
+    const { id_token: idToken } = await redeem(await authorize(mode), {}, secret);
+    await verifyIdToken(idToken);
+  });
+
+  test('oidcc-refresh-token', async () => {
+    const scope = 'openid offline_access';
+    const first = await redeem(await authorize({ ...mode, scope, prompt: 'consent' }));
+    const { body } = await requestToken(
+      issuer,
+      { grant_type: 'refresh_token', refresh_token: first.refresh_token },
+      asSuite,
+    );
+    const [before, after] = [decodeJwt(first.id_token), decodeJwt(body.id_token)];
+    expect([after.sub, after.iss, after.aud]).toEqual([before.sub, before.iss, before.aud]);
+    expect(body.access_token).not.toBe(first.access_token);
+  });
+
+  test('oidcc-ensure-request-with-valid-pkce-succeeds', async () => {
+    const verifier = 'v'.repeat(64);
+    const challenge = createHash('sha256').update(verifier).digest('base64url');
+    const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
+    const answer = await authorize({ ...mode, ...pkce });
+    await verifyIdToken((await redeem(answer, asSuite, { code_verifier: verifier })).id_token);
+  });
+});
+
+describe.each(['id_token', 'id_token token'])(
+  'oidcc-implicit-certification-test-plan with %s',
+  (responseType) => {
+    const flow = implicitFlow(responseType);
+    commonModules(flow);
+    if (responseType === 'id_token token') {
+      userinfoModules(flow);
+    }
+
+    test('oidcc-ensure-request-without-nonce-fails', async () => {
+      const { values } = await authorize({ response_type: responseType, nonce: '' });
+      expect([values.error, values.id_token]).toEqual(['invalid_request', undefined]);
+    });
+  },
+);
+
+describe('oidcc-config-certification-test-plan', () => {
+  test('oidcc-discovery-endpoint-verification', async () => {
+    const reply = await fetch(`${issuer}/.well-known/openid-configuration`);
+    const metadata = (await reply.json()) as Record<string, unknown>;
+    expect(metadata).toMatchObject({
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+      userinfo_endpoint: `${issuer}/userinfo`,
+      jwks_uri: `${issuer}/jwks`,
+      scopes_supported: expect.arrayContaining(['openid']),
+      response_types_supported: expect.arrayContaining(['code', 'id_token', 'id_token token']),
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['RS256'],
+      claims_parameter_supported: true,
+      request_uri_parameter_supported: false,
+    });
+    const { keys } = (await (await fetch(`${issuer}/jwks`)).json()) as { keys: unknown[] };
+    expect(keys).not.toHaveLength(0);
+  });
+});
+
+describe('oidcc-rp-initiated-logout-certification-test-plan', () => {
+  const registered = { post_logout_redirect_uri: client.signedOutUri };
+
+  /** Signs in, and asks to sign out with these parameters. */
+  async function signOut(parametersOf: (hint: string) => Parameters) {
+    const visitor = createPageVisitor();
+    const { id_token: hint } = await redeem(await authorize({}, visitor));
+    const page = await visitor.get(`${issuer}/logout?${new URLSearchParams(parametersOf(hint))}`);
+    const isSignedIn = async () =>
+      (await authorize({ prompt: 'none' }, visitor)).values.error === undefined;
+    if (page.status !== 200) {
+      return { status: page.status, location: page.location, isSignedIn: await isSignedIn() };
+    }
+    const { location } = await visitor.submit(page, { logout: 'yes' });
+    return { status: 200, location, isSignedIn: await isSignedIn() };
+  }
+
+  const tampered = (hint: string) => `${hint.slice(0, -8)}AAAAAAAA`;
+
+  test('oidcc-rp-initiated-logout-discovery-endpoint-verification', async () => {
+    const reply = await fetch(`${issuer}/.well-known/openid-configuration`);
+    expect(await reply.json()).toMatchObject({ end_session_endpoint: `${issuer}/logout` });
+  });
+
+  test('oidcc-rp-initiated-logout', async () => {
+    expect(await signOut((hint) => ({ id_token_hint: hint, ...registered, state: 's1' }))).toEqual({
+      status: 200,
+      location: `${client.signedOutUri}?state=s1`,
+      isSignedIn: false,
+    });
+  });
+
+  test('oidcc-rp-initiated-logout-no-state', async () => {
+    expect(await signOut((hint) => ({ id_token_hint: hint, ...registered }))).toEqual({
+      status: 200,
+      location: client.signedOutUri,
+      isSignedIn: false,
+    });
+  });
+
+  test.each<[string, (hint: string) => Parameters]>([
+    [
+      'oidcc-rp-initiated-logout-bad-post-logout-redirect-uri',
+      (hint) => ({
+        id_token_hint: hint,
+        post_logout_redirect_uri: 'https://suite.example/other',
+      }),
+    ],
+    [
+      'oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri',
+      (hint) => ({
+        id_token_hint: hint,
+        post_logout_redirect_uri: `${client.signedOutUri}?foo=bar`,
+      }),
+    ],
+    [
+      'oidcc-rp-initiated-logout-modified-id-token-hint',
+      (hint) => ({ id_token_hint: tampered(hint), ...registered }),
+    ],
+    ['oidcc-rp-initiated-logout-bad-id-token-hint', () => ({ id_token_hint: 'x', ...registered })],
+  ])('%s', async (_name, parametersOf) => {
+    expect(await signOut(parametersOf)).toEqual({
+      status: 400,
+      location: undefined,
+      isSignedIn: true,
+    });
+  });
+
+  test.each<[string, (hint: string) => Parameters]>([
+    ['oidcc-rp-initiated-logout-no-id-token-hint', () => registered],
+    ['oidcc-rp-initiated-logout-no-params', () => ({})],
+    ['oidcc-rp-initiated-logout-no-post-logout-redirect-uri', (hint) => ({ id_token_hint: hint })],
+    ['oidcc-rp-initiated-logout-only-state', () => ({ state: 's1' })],
+  ])('%s', async (_name, parametersOf) => {
+    expect(await signOut(parametersOf)).toEqual({
+      status: 200,
+      location: `${issuer}/logout/success`,
+      isSignedIn: false,
+    });
+  });
+});
+
+test('no ID token is unsigned', async () => {
+  const { id_token: idToken } = await redeem(await authorize({}));
+  expect(decodeProtectedHeader(idToken).alg).toBe('RS256');
+});
