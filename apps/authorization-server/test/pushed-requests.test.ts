@@ -120,7 +120,7 @@ describe('request targets that are not paths', () => {
     for (const target of [
       'http://x:99999/token',
       'http://[/authorize',
-      'http://evil.example/',
+      'http://user@evil.example/',
       '*',
     ]) {
       const reply = await new Promise<string>((resolve) => {

@@ -65,6 +65,7 @@ describe('a target in absolute form', () => {
     'http:///a',
     'http://:80/a',
     'http://other.example:999999/a',
+    'http://other.example:65536/a',
     'http://a,b/a',
     'http://[::1/a',
     'http://%6fther.example/a',
