@@ -4,7 +4,12 @@
  * out.
  */
 import { rmSync } from 'node:fs';
-import { type Constellation, freePort, startConstellation } from '@gatehouse/testing';
+import {
+  type Constellation,
+  freePort,
+  makeCertificate,
+  startConstellation,
+} from '@gatehouse/testing';
 import { launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, beforeAll, describe, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
@@ -17,6 +22,9 @@ interface WebApplication {
   /** By default, Node runs the file with the name of the application. */
   readonly start?: (environment: Readonly<Record<string, string>>) => Promise<Application>;
   readonly callback: string;
+  readonly scheme?: 'https';
+  /** Members of the client that differ from those of the other applications. */
+  readonly registration?: Readonly<Record<string, unknown>>;
   /** A button of the application before it sends the browser to Gatehouse. */
   readonly signInButton?: string;
   /** A button of the application that signs out. */
@@ -31,6 +39,14 @@ const applications: readonly WebApplication[] = [
     callback: '/auth/callback/gatehouse',
     signInButton: 'Sign in with Gatehouse',
     signOutButton: 'Sign out',
+  },
+  {
+    // By default, it receives an ID token by form_post, which needs https.
+    name: 'express-openid-connect',
+    callback: '/callback',
+    scheme: 'https',
+    registration: { grantTypes: ['implicit'] },
+    endsSession: true,
   },
   { name: 'passport-openidconnect', callback: '/cb' },
   { name: 'openid-client-5', callback: '/cb', endsSession: true },
@@ -53,19 +69,26 @@ const applications: readonly WebApplication[] = [
 const STEP_MILLISECONDS = 10_000;
 
 const folder = makeServerFolder();
+const certificate = makeCertificate(folder, ['127.0.0.1']);
 let system: Constellation;
 let browser: Browser;
 const ports = new Map<string, number>();
-const originOf = (name: string) => `http://localhost:${ports.get(name)}`;
+const originOf = ({ name, scheme }: WebApplication) =>
+  // The implicit grant may not lead to localhost.
+  scheme === 'https'
+    ? `https://127.0.0.1:${ports.get(name)}`
+    : `http://localhost:${ports.get(name)}`;
 
 beforeAll(async () => {
   for (const { name } of applications) {
     ports.set(name, await freePort());
   }
-  const clients = applications.map(({ name, callback }) => ({
-    clientId: name,
-    redirectUris: [`${originOf(name)}${callback}`],
-    postLogoutRedirectUris: [`${originOf(name)}/`],
+  const clients = applications.map((application) => ({
+    clientId: application.name,
+    redirectUris: [`${originOf(application)}${application.callback}`],
+    // express-openid-connect sends the origin without a path.
+    postLogoutRedirectUris: [originOf(application), `${originOf(application)}/`],
+    ...application.registration,
   }));
   [system, browser] = await Promise.all([
     startConstellation({
@@ -92,13 +115,15 @@ describe('a user of a web application', () => {
         CLIENT_ID: name,
         CLIENT_SECRET: secureKey,
         PORT: String(ports.get(name)),
+        CERTIFICATE_FILE: certificate.certificateFile,
+        KEY_FILE: certificate.keyFile,
       });
-      const context = await browser.newContext();
+      const context = await browser.newContext({ ignoreHTTPSErrors: true });
       const page = await context.newPage();
       page.setDefaultTimeout(STEP_MILLISECONDS);
       const click = (button: string) => page.getByRole('button', { name: button }).click();
       try {
-        await page.goto(originOf(name));
+        await page.goto(originOf(definition));
         await page.getByRole('link', { name: 'Sign in' }).click();
         if (definition.signInButton !== undefined) {
           await click(definition.signInButton);
