@@ -29,7 +29,7 @@ beforeAll(async () => {
       { clientId: 'mod-auth-openidc', grantTypes: [], resourceServer: true },
       {
         clientId: 'application',
-        grantTypes: ['password'],
+        grantTypes: ['client_credentials', 'password'],
         scopes: ['openid', 'device:read'],
       },
     ]),
@@ -85,6 +85,11 @@ async function requestToken(parameters: Readonly<Record<string, string>>): Promi
 const call = (token: string) => fetch(address, { headers: { authorization: `Bearer ${token}` } });
 
 describe('mod_auth_openidc as a resource server', () => {
+  test('knows the machine that a token was issued to', async () => {
+    const reply = await call(await requestToken({ grant_type: 'client_credentials' }));
+    expect([reply.status, await reply.text()]).toEqual([200, 'application with device:read\n']);
+  });
+
   test('knows the user whose token it gets', async () => {
     const { username, password } = alice;
     const reply = await call(await requestToken({ grant_type: 'password', username, password }));
