@@ -84,9 +84,8 @@ describe('the authorization server writes one line a request', () => {
       { operation: 'token', status: 200, clientId: 'one', credential: 'basic' },
     ],
     [
-      'of a client that asks for too much',
-      () =>
-        asClient('/token', { grant_type: 'authorization_code', code: 'x' }, secureKey, 'too-much'),
+      'of a client that omits a parameter',
+      () => asClient('/token', { grant_type: 'authorization_code' }, secureKey, 'incomplete'),
       { operation: 'token', status: 400, clientId: 'one', code: 'invalid_request' },
     ],
     [

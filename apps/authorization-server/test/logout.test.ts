@@ -127,7 +127,7 @@ describe('the logout pages', () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     await visitor.get(`${issuer}/logout`, { 'sec-fetch-dest': 'image' });
-    expect((await visitor.get(`${issuer}/logout/confirm`)).status).toBe(404);
+    expect((await visitor.get(`${issuer}/logout/confirm`)).status).toBe(405);
     expect(await introspect(issuer, tokens.access_token)).toMatchObject({ active: true });
     expect((await visitor.get(`${issuer}/account`)).status).toBe(200);
   });

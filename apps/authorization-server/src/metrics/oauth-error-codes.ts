@@ -2,6 +2,7 @@
 export const oauthErrorCodes = [
   'invalid_request',
   'invalid_client',
+  'invalid_client_metadata',
   'invalid_grant',
   'unauthorized_client',
   'unsupported_grant_type',
