@@ -13,6 +13,7 @@ import {
   bootstrap,
   connectDevice,
   introspect,
+  kiosk,
   openPage,
   pollDevice,
   radio,
@@ -203,6 +204,14 @@ describe('the pages for the code of a device', () => {
       expect(page.body).toContain(text);
     }
     expect(page.body).not.toContain('See your devices and their details');
+  });
+
+  test('lists the scopes of a first-party application, which has no consent page', async () => {
+    const device = await startDevice(issuer, { client_id: kiosk.clientId, scope: 'device:read' });
+    const page = await enter(device.user_code);
+    expect(page.body).toContain('You allow it to:');
+    expect(page.body).toContain('See your devices and their details');
+    expect(page.body).not.toContain('on the next pages');
   });
 
   test('names blocked cookies as the cause when the browser sends none with the code', async () => {

@@ -87,6 +87,18 @@ describe.each(storeEngines)('introspection on %s', (engine) => {
     }
   });
 
+  test('tells an application about a user only what the scopes of its token release', async () => {
+    const members = async (scope: string) => {
+      const tokens = await signInAsAlice(issuer, scope);
+      const { body } = await introspect(tokens.access_token, asWeb);
+      expect(body.active).toBe(true);
+      return [body.username, body.org];
+    };
+    expect(await members('openid device:read')).toEqual([undefined, undefined]);
+    expect(await members('openid profile')).toEqual([alice.username, undefined]);
+    expect(await members('openid groups')).toEqual([undefined, 'org-1']);
+  });
+
   test('describes an X-Access-Token to resource servers and its own client', async () => {
     const store = createStore(system.storeUrl);
     try {

@@ -151,7 +151,8 @@ describe.each(storeEngines)('OpenID Connect parameters on %s', (engine) => {
       expect(location).toContain('error=unmet_authentication_requirements');
     });
 
-    test.each(['{', '[]', '"x"', '{"userinfo":1}', '{}'])(
+    const malformed = ['{', '[]', '"x"', '{"userinfo":1}', '{}', '{"id_token":{"sub":"x"}}'];
+    test.each([...malformed, '{"userinfo":{"name":true}}', '{"id_token":{"sub":[]}}'])(
       'that are malformed are rejected: %s',
       async (claims) => {
         const { location } = await createPageVisitor().get(urlOf({ claims }));

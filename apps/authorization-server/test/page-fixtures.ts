@@ -23,6 +23,9 @@ export const tv = { clientId: 'pages-tv', name: 'Living room TV' } as const;
 /** A second device. */
 export const radio = { clientId: 'pages-radio', name: 'Kitchen radio' } as const;
 
+/** A device of the operator. Its users see no consent page. */
+export const kiosk = { clientId: 'pages-kiosk', name: 'Kiosk' } as const;
+
 /** Introspects every token. */
 const resourceServer = {
   clientId: 'pages-resource-server',
@@ -64,6 +67,14 @@ export const bootstrap = {
       scopes: ['device:read', 'profile'],
     },
     { ...ordinary, ...radio, public: true, grantTypes: [DEVICE_GRANT], scopes: ['device:read'] },
+    {
+      ...ordinary,
+      ...kiosk,
+      public: true,
+      firstParty: true,
+      grantTypes: [DEVICE_GRANT],
+      scopes: ['device:read', 'profile'],
+    },
     { ...ordinary, ...resourceServer, name: 'Devices', resourceServer: true },
     {
       ...ordinary,

@@ -50,8 +50,8 @@ const idResult = z
     /** Position in the request. */
     index: z.int(),
     id: z.string(),
-    status: z.union([z.literal(200), z.literal(400), z.literal(404)]),
-    code: z.enum(['success', 'illegal_argument', 'not_found']),
+    status: z.union([z.literal(200), z.literal(400), z.literal(404), z.literal(503)]),
+    code: z.enum(['success', 'illegal_argument', 'not_found', 'service_unavailable']),
     problems: z.array(problem).readonly().optional(),
   })
   .readonly();

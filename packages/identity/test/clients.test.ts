@@ -9,6 +9,27 @@ const [first, second, third] = ['1', '2', '3'].map(
 ) as [string, string, string];
 
 describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterKey }) => {
+  test('a change starts from the record under its lock, and keeps the keys', async () => {
+    const { clients } = openIdentity();
+    const client = newClient();
+    const saved = await clients.save(client, first);
+    const disabling = clients.update(client.clientId, (current) => ({
+      ...current,
+      enabled: false,
+    }));
+    const renaming = clients.change(client.clientId, (current) => ({
+      ...current,
+      name: 'Renamed',
+    }));
+    await Promise.all([disabling, renaming]);
+    expect(await openIdentity().clients.find(client.clientId)).toEqual({
+      ...saved,
+      name: 'Renamed',
+      enabled: false,
+    });
+    await expect(clients.change('unknown', (current) => current)).rejects.toThrow('does not exist');
+  });
+
   test('every process finds a saved client, which is enabled if it is new', async () => {
     const { clients } = openIdentity();
     const client = newClient({ scopes: ['device:read', 'openid'], ipAllowList: ['10.0.0.0/8'] });

@@ -36,6 +36,7 @@ export function deviceFlow({ clients }: Identity): DeviceFlow {
           clientName: registered?.name ?? '',
           clientId: client.clientId,
           userCode,
+          scopesWithoutConsent: registered?.firstParty === true ? deviceScopeOf(context) : [],
           token: formToken(context),
         },
         texts,
@@ -140,4 +141,10 @@ function show(context: KoaContextWithOIDC, title: string, content: Html): void {
   const { language } = pageLanguage(context);
   context.type = 'html';
   context.body = renderPage({ language, title, content });
+}
+
+/** The scopes of the device's request. They were validated, or set if missing, when the code was created. */
+function deviceScopeOf({ oidc }: KoaContextWithOIDC): readonly string[] {
+  const scope = oidc.entities.DeviceCode?.params?.scope;
+  return typeof scope === 'string' ? scope.split(' ').filter((each) => each !== '') : [];
 }

@@ -53,7 +53,7 @@ export function providerConfiguration(
     // Most libraries of Node read only the ID token (docs/decisions/0054-claims-of-users.md).
     conformIdTokenClaims: strict,
     features: {
-      claimsParameter: { enabled: true, assertClaimsParameter: limitRequestedClaims },
+      claimsParameter: { enabled: true, assertClaimsParameter: limitRequestedClaims({ strict }) },
       clientCredentials: { enabled: true },
       deviceFlow: extensions.deviceFlow,
       devInteractions: { enabled: false },

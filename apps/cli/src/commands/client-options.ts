@@ -43,6 +43,15 @@ export const listChangeOptions: Readonly<Record<string, Option>> = Object.fromEn
   ]),
 );
 
+/** Whether an option changes the client. */
+export function namesSettings(input: CommandInput): boolean {
+  const isListChange = (name: string) => input.options[name] !== undefined;
+  return (
+    Object.keys(membersFromOptions(input)).length > 0 ||
+    Object.keys(listChangeOptions).some(isListChange)
+  );
+}
+
 /** The lists after the additions and removals. Empty if the command names none. */
 export function changedLists(
   definition: Readonly<Record<string, unknown>>,

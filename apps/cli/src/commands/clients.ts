@@ -6,7 +6,7 @@ import {
   nextNotBefore,
   RefusedChangeError,
 } from '@gatehouse/identity';
-import { type Command, flag, UsageError } from '../command-line/command.ts';
+import { type Command, type CommandInput, flag, UsageError } from '../command-line/command.ts';
 import { formatTable, formatTime } from '../command-line/table.ts';
 import { assertOrganizationExists, validate } from '../command-line/validate.ts';
 import { assertConfirmed, yesOption } from './assert-confirmed.ts';
@@ -15,6 +15,7 @@ import {
   clientOptions,
   listChangeOptions,
   membersFromOptions,
+  namesSettings,
   toDefinition,
 } from './client-options.ts';
 
@@ -129,6 +130,23 @@ const show: Command = {
   },
 };
 
+/**
+ * The settings of the client after the command.
+ *
+ * @throws RefusedChangeError if they are invalid
+ */
+function changedDefinition(client: Client, input: CommandInput) {
+  const replaced = { ...toDefinition(client), ...membersFromOptions(input) };
+  const wanted = { ...replaced, ...changedLists(replaced, input) };
+  // The keys do not change here. The schema requires one, so any value will do.
+  const placeholder = wanted.public === true ? {} : { secureKey: generateSecureKey() };
+  const { secureKey: _unused, ...definition } = validate(clientSchema, {
+    ...wanted,
+    ...placeholder,
+  });
+  return definition;
+}
+
 const change: Command = {
   name: 'clients change',
   summary: 'Change settings of a client. Other settings stay the same.',
@@ -141,28 +159,29 @@ const change: Command = {
   async run(input, context) {
     const { identity, audit } = context;
     const { clientId = '' } = input.positionals;
-    const members = membersFromOptions(input);
-    const existing = await findClient(clientId, identity);
-    const replaced = { ...toDefinition(existing), ...members };
-    const lists = changedLists(replaced, input);
-    if (Object.keys({ ...members, ...lists }).length === 0) {
+    if (!namesSettings(input)) {
       throw new UsageError('Set at least one option.', ['clients change --help']);
     }
-    const wanted = { ...replaced, ...lists };
-    // The keys do not change here. The schema requires one, so any value will do.
-    const placeholder = wanted.public === true ? {} : { secureKey: generateSecureKey() };
-    const { secureKey: _unused, ...definition } = validate(clientSchema, {
-      ...wanted,
-      ...placeholder,
-    });
-    await assertOrganizationExists(definition.orgId, identity);
-    if (definition.public && existing.sealedSecureKeys.length > 0) {
+    const existing = await findClient(clientId, identity);
+    const wanted = changedDefinition(existing, input);
+    await assertOrganizationExists(wanted.orgId, identity);
+    const losesKeys = wanted.public && existing.sealedSecureKeys.length > 0;
+    if (losesKeys) {
       await assertConfirmed(input, context, {
         question: `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`,
         unchanged: `Nothing was changed. A public client has no secure key, so this would delete the secure keys of ${clientId}.`,
       });
     }
-    const client = await identity.clients.save(definition);
+    // Another operator may have changed the client while this command waited.
+    const client = await identity.clients.change(clientId, (current) => {
+      const definition = changedDefinition(current, input);
+      if (definition.public && current.sealedSecureKeys.length > 0 && !losesKeys) {
+        throw new RefusedChangeError(
+          'Nothing was changed. Another command changed the client. Try again.',
+        );
+      }
+      return definition;
+    });
     await audit({ event: 'client_changed', clientId, change: 'changed' });
     const hint =
       !client.public && client.sealedSecureKeys.length === 0

@@ -1,9 +1,11 @@
 import { ApiError, type IllegalArgument } from '@gatehouse/api-envelope';
 import { type IdResult, type IdsResult, idsRequest } from '@gatehouse/device-api';
+import { DatabaseUnavailableError } from '../database/database-unavailable-error.ts';
 import { parsePayload } from '../input/parse-payload.ts';
 
 /**
- * Changes each of the devices whose ids are in the body, and reports those that it cannot change.
+ * Changes each of the devices whose ids are in the body, and reports those that it cannot change. If the database fails
+ * after a change, the caller must still learn what changed, so the other devices are reported as unavailable.
  *
  * @throws ApiError `illegal_argument` if the body is not a list of ids
  */
@@ -12,16 +14,27 @@ export async function changeEachDevice(
   change: (id: string) => Promise<unknown>,
 ): Promise<IdsResult> {
   const items: IdResult[] = [];
+  let isAvailable = true;
   for (const [index, id] of parsePayload(idsRequest, body).entries()) {
-    items.push({ index, id, ...(await outcomeOf(() => change(id))) });
+    try {
+      items.push({ index, id, ...(isAvailable ? await outcomeOf(() => change(id)) : unavailable) });
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailableError && items.length > 0)) {
+        throw error;
+      }
+      isAvailable = false;
+      items.push({ index, id, ...unavailable });
+    }
   }
   const succeeded = items.filter(({ status }) => status === 200).length;
   return { total: items.length, succeeded, failed: items.length - succeeded, items };
 }
 
-async function outcomeOf(
-  change: () => Promise<unknown>,
-): Promise<Pick<IdResult, 'status' | 'code' | 'problems'>> {
+type Outcome = Pick<IdResult, 'status' | 'code' | 'problems'>;
+
+const unavailable: Outcome = { status: 503, code: 'service_unavailable' };
+
+async function outcomeOf(change: () => Promise<unknown>): Promise<Outcome> {
   try {
     await change();
     return { status: 200, code: 'success' };

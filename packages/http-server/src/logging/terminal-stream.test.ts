@@ -37,6 +37,13 @@ test('a terminal shows the code and the id of a rejected request', () => {
   ]);
 });
 
+test('a terminal receives no control characters of a request', () => {
+  const controls = '\u001b[2J\u009b2J';
+  const [line] = printed((logger) => logger.info({ text: controls }, 'failed'));
+  expect(line).toMatch(/failed/);
+  expect(line).not.toMatch(/\p{Cc}/u);
+});
+
 test('a terminal shows other values on the same line, and the stack of an error below it', () => {
   expect(printed((logger) => logger.info({ port: 9000 }, 'listening'))).toEqual([
     expect.stringMatching(/INFO: gateway: listening \{"port":9000\}$/),

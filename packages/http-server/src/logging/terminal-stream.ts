@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream';
 import pretty, { type PrettyStream } from 'pino-pretty';
 
 /** Members of a log record that are in the text of a line already. */
@@ -15,15 +16,26 @@ const IN_TEXT = [
   'code',
 ];
 
+/** pino-pretty writes these itself, and escapes those of a record. */
+const OWN_CONTROLS = '\n\t\u001b';
+
+/** A terminal may execute the other control characters, for example those of 8 bits. */
+function withoutControls(text: string): string {
+  return text.replace(/\p{Cc}/gu, (each) => (OWN_CONTROLS.includes(each) ? each : '\uFFFD'));
+}
+
 /** Turns each log record into one short line for a terminal. The stack of an error follows it. */
-export function terminalStream(destination?: NodeJS.WritableStream): PrettyStream {
+export function terminalStream(destination: NodeJS.WritableStream = process.stdout): PrettyStream {
   return pretty({
     sync: true,
     singleLine: true,
     ignore: ['pid', 'hostname', ...IN_TEXT].join(','),
     messageFormat: (record, messageKey) =>
       `${record.app}: ${record[messageKey]}${requestDetails(record)}`,
-    ...(destination && { destination }),
+    destination: new Writable({
+      write: (chunk, _encoding, done) =>
+        void destination.write(withoutControls(String(chunk)), () => done()),
+    }),
   });
 }
 

@@ -50,6 +50,12 @@ export interface ClientRegistry {
    */
   save(client: NewClient, secureKey?: string, options?: RemovalOptions): Promise<Client>;
   /**
+   * Replaces the settings of an existing client under its lock, as `save` does.
+   *
+   * @throws RefusedChangeError if the client does not exist, or `change` throws it
+   */
+  change(clientId: string, change: (client: Client) => NewClient): Promise<Client>;
+  /**
    * Changes an existing client under its lock. The not-before never decreases.
    *
    * @throws RefusedChangeError if the client does not exist, or `change` throws it
@@ -115,6 +121,14 @@ export function createClientRegistry(dependencies: {
       return change(existing);
     });
 
+  /** The settings of `client` with the keys that the existing record has. */
+  function withKeys(client: NewClient, existing: Client | undefined): Client {
+    const held = { ...noKeys, ...pickKeys(existing) };
+    const enabled = client.enabled ?? existing?.enabled ?? true;
+    const saved: Client = { ...client, enabled, notBefore: client.notBefore ?? 0, ...held };
+    return client.public ? { ...saved, ...noKeys, removedKeyIds: held.removedKeyIds } : saved;
+  }
+
   const identifySecret: ClientRegistry['identifySecret'] = (client, presented) => {
     const keyId = keys.identify(client, presented);
     return client?.enabled === true ? keyId : undefined;
@@ -135,17 +149,14 @@ export function createClientRegistry(dependencies: {
     async save(client, secureKey, options = {}) {
       assertSecureKey(secureKey);
       return write(client.clientId, (existing) => {
-        const held = { ...noKeys, ...pickKeys(existing) };
-        const enabled = client.enabled ?? existing?.enabled ?? true;
-        const saved: Client = { ...client, enabled, notBefore: client.notBefore ?? 0, ...held };
-        if (client.public) {
-          return { ...saved, ...noKeys, removedKeyIds: held.removedKeyIds };
-        }
-        return secureKey === undefined
+        const saved = withKeys(client, existing);
+        return secureKey === undefined || client.public
           ? saved
           : { ...saved, ...keys.withKey(saved, secureKey, options) };
       });
     },
+    change: (clientId, change) =>
+      update(clientId, (existing) => withKeys(change(existing), existing)),
     update,
     describeKeys: keys.describe,
     rotateKey: createKeyRotation(update, keys),

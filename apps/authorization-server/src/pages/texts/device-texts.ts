@@ -9,6 +9,7 @@ export const deviceTexts = {
     continue: 'Continue',
     deviceConfirmTitle: 'Is this your device?',
     deviceConfirmLead: 'Your device must show exactly this code:',
+    deviceGets: 'On that device, {client} gets access to your account. You allow it to:',
     deviceAsks:
       'On that device, {client} asks for access to your account. You decide about the access on the next pages.',
     deviceWarning:
@@ -42,6 +43,7 @@ export const deviceTexts = {
     continue: '继续',
     deviceConfirmTitle: '这是您的设备吗？',
     deviceConfirmLead: '您的设备必须显示完全相同的代码：',
+    deviceGets: '在该设备上，{client} 将获得对您账户的访问权限。您允许它：',
     deviceAsks: '在该设备上，{client} 请求访问您的账户。您将在后续页面中决定授予哪些权限。',
     deviceWarning:
       '如果此代码或本页链接是别人发给您的，请立即停止。持有该设备的人将获得您授予的权限。',

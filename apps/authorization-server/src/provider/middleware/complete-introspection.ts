@@ -41,7 +41,7 @@ export function completeIntrospection(
         context.body = {
           ...description,
           aud: issuer,
-          ...(await holderOf(description, dependencies)),
+          ...(await holderOf(description, context as KoaContextWithOIDC, dependencies)),
         };
       }
     }
@@ -50,19 +50,31 @@ export function completeIntrospection(
 
 interface TokenDescription {
   readonly client_id: string;
+  readonly scope?: string | undefined;
   /** The user. A machine's token has none. */
   readonly sub?: string | undefined;
 }
 
+/**
+ * An application learns about a user only what the token's scopes release, as at the userinfo endpoint. A resource
+ * server serves every organization and learns who calls it.
+ */
 async function holderOf(
-  { client_id: clientId, sub }: TokenDescription,
+  { client_id: clientId, scope = '', sub }: TokenDescription,
+  { oidc }: KoaContextWithOIDC,
   { identity: { users, clients } }: CompleteIntrospectionDependencies,
 ) {
   if (sub === undefined) {
     return { sub: clientId, org: (await clients.find(clientId))?.orgId };
   }
   const user = await users.find(sub);
-  return { username: user?.username, org: user?.orgId };
+  const caller = await clients.find(oidc.client?.clientId ?? '');
+  const scopes = scope.split(' ');
+  const learns = (name: string) => caller?.resourceServer === true || scopes.includes(name);
+  return {
+    username: learns('profile') ? user?.username : undefined,
+    org: learns('groups') ? user?.orgId : undefined,
+  };
 }
 
 /** Undefined unless the caller may introspect the token: a resource server, or the client of the token. */

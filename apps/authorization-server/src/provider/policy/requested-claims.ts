@@ -28,23 +28,37 @@ export function claimsWithin(
 }
 
 /**
- * Called by the library as `assertClaimsParameter`. Unknown claims are ignored. Gatehouse has no authentication contexts,
- * so it rejects an essential `acr` with values (§5.5.1.1).
+ * Returns what the library calls as `assertClaimsParameter`. Unknown claims are ignored. Gatehouse has no authentication
+ * contexts, so it rejects an essential `acr` with values (§5.5.1.1). In the strict profile, ID tokens contain no claims
+ * of the user (decision 54).
  *
- * @throws UnmetAuthenticationRequirements
+ * @throws InvalidRequest | UnmetAuthenticationRequirements
  */
-export function limitRequestedClaims(
-  { oidc }: KoaContextWithOIDC,
-  claims: ClaimsParameter,
-  client: Client,
-): void {
-  const acr = claims.id_token?.acr;
-  if (acr?.essential === true && (acr.value ?? acr.values) !== undefined) {
-    throw new errors.UnmetAuthenticationRequirements('the requested acr is not supported');
+export function limitRequestedClaims({ strict }: { readonly strict: boolean }) {
+  return ({ oidc }: KoaContextWithOIDC, claims: ClaimsParameter, client: Client): void => {
+    assertMembers(claims);
+    const acr = claims.id_token?.acr;
+    if (acr?.essential === true && (acr.value ?? acr.values) !== undefined) {
+      throw new errors.UnmetAuthenticationRequirements('the requested acr is not supported');
+    }
+    if (oidc.params !== undefined) {
+      const within = claimsWithin(claims, client.scope?.split(' ') ?? []);
+      const idToken = strict ? claimsWithin({ id_token: within.id_token ?? {} }, []) : {};
+      oidc.params.claims = JSON.stringify({ ...within, ...idToken });
+    }
+  };
+}
+
+/** §5.5.1: each member is null or an object. The library assumes this and fails on a text. */
+function assertMembers(claims: ClaimsParameter): void {
+  const members = Object.values(claims).flatMap((place) => Object.values(place ?? {}));
+  if (!members.every((member) => member === null || isPlainObject(member))) {
+    throw new errors.InvalidRequest('each member of claims must be null or an object');
   }
-  if (oidc.params !== undefined) {
-    oidc.params.claims = JSON.stringify(claimsWithin(claims, client.scope?.split(' ') ?? []));
-  }
+}
+
+function isPlainObject(value: unknown): boolean {
+  return typeof value === 'object' && !Array.isArray(value);
 }
 
 /** The scopes whose claims the parameter requests. The consent page lists them. */

@@ -80,9 +80,13 @@ export class ConfirmedBatches {
 
   async #work(): Promise<void> {
     while (this.#queue.length > 0) {
+      // Learning takes time, so the batch must not be taken before.
+      const [learnt] = await Promise.allSettled([this.#learn()]);
       const batch = this.#takeBatch();
       try {
-        await this.#learn();
+        if (learnt.status === 'rejected') {
+          throw learnt.reason;
+        }
         await this.#confirm(batch);
       } catch (error) {
         for (const { reject } of batch) {
