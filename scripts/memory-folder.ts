@@ -6,7 +6,7 @@ const REQUIRED_BYTES = 2 * 1024 ** 3;
 
 /**
  * Keeps the temporary files of tests in memory. While a slow disk is busy, Redis, SQLite and PostgreSQL
- * stand still for seconds, and tests fail for no reason of their own.
+ * stop for seconds, and correct tests fail.
  */
 export function memoryFolder(): Readonly<Record<string, string>> {
   if (!existsSync(FOLDER)) {

@@ -1,4 +1,4 @@
-/** `npm run test:clients -- [FILE] [Jest options]`: client libraries of others against running apps. */
+/** `npm run test:clients -- [FILE] [Jest options]`: third-party client libraries against running apps. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

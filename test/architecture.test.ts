@@ -216,7 +216,7 @@ describe('every workspace', () => {
   );
 });
 
-/** Names of our packages that the source of a workspace imports; its tests are not looked at. */
+/** Names of Gatehouse's packages that the source of a workspace imports. Its tests do not count. */
 function ownImports(workspace: string): ReadonlySet<string> {
   const targets = filesOf(workspace)
     .filter((file) => isProductCode(file, workspace))
@@ -266,7 +266,7 @@ function filesOf(workspace: string): readonly SourceFile[] {
   return files.filter((file) => file.workspace === workspace);
 }
 
-/** packages/testing is for tests only, but its own source is what it is made of. */
+/** Every file of packages/testing is for tests, so its source counts as product code here. */
 function isProductCode(file: SourceFile, workspace: string): boolean {
   return !file.isTest || workspace === 'packages/testing';
 }

@@ -1,4 +1,4 @@
-/** What a page names, the code has; and what a page promises to list, it lists whole. */
+/** Everything that a document names exists in the code, and lists in documents are complete. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorCatalogue } from '@gatehouse/api-envelope';

@@ -275,7 +275,7 @@ describe('npm start', () => {
       expect(await accessibilityProblems(page)).toEqual([]);
       await page.reload();
       expect(await page.locator('pre').textContent()).toContain('demo-device-1');
-      // The address of the code leads on, because a second redemption would revoke the token.
+      // The callback redirects, because a second redemption of the code would revoke the token.
       await page.goto(callback);
       expect(page.url()).toBe(`${home}/`);
       expect(await page.locator('pre').textContent()).toContain('demo-device-1');

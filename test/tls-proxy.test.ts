@@ -117,7 +117,7 @@ describe.each([
     return { 'X-Client-Id': clientId, 'X-Timestamp': timestamp, 'X-Sign': digest.digest('hex') };
   }
 
-  test('signs a user in whose application sends long parameters', async () => {
+  test('signs in a user whose application sends long parameters', async () => {
     const query = { response_type: 'code', client_id: 'app', redirect_uri: redirectUri };
     const parameters = { ...query, scope: 'openid device:read', login_hint: 'x'.repeat(3800) };
     const landed = await authorizeAsUser(
@@ -219,7 +219,7 @@ describe.each([
     expect([reply.status, text]).toEqual([413, expect.stringContaining('payload_too_large')]);
   });
 
-  test('sends events on as they come', async () => {
+  test('forwards events as they arrive', async () => {
     const started = performance.now();
     const reply = await openLocalTls(
       `${gateway}/events`,

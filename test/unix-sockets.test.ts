@@ -82,7 +82,7 @@ function memberOf(app: Member['app']): Member {
 }
 
 describe('on Unix sockets', () => {
-  test('the apps answer, and believe the proxy that is this machine', async () => {
+  test('the apps answer, and trust a proxy on the same machine', async () => {
     const { body } = await askForToken();
     const authorization = `Bearer ${body.access_token}`;
     expect(await send('gateway', '/api/device', { authorization })).toMatchObject({ status: 200 });
@@ -118,7 +118,7 @@ describe('on Unix sockets', () => {
     expect(JSON.parse(listening)).toMatchObject({ port: sockets.gateway });
   });
 
-  test('a name goes with its server, and comes back after a crash too', async () => {
+  test('a server that stops removes its socket, and a start after a crash replaces it', async () => {
     const server = memberOf('authorization-server');
     expect(await server.process.stop()).toBe(0);
     expect(existsSync(sockets['authorization-server'])).toBe(false);

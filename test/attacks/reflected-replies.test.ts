@@ -138,7 +138,7 @@ describe.each(storeEngines.flatMap((engine) => profiles.map((profile) => ({ engi
       'a failure': () => signed('GET', '/no/such=path'),
     } as const;
 
-    test.each(Object.entries(captures))('of %s are worth nothing', async (_name, capture) => {
+    test.each(Object.entries(captures))('of %s are rejected', async (_name, capture) => {
       for (const [name, attack] of Object.entries(attacks)) {
         for (const clientId of ['attacked', 'twin']) {
           const { captured } = await capture();

@@ -85,12 +85,12 @@ async function requestToken(parameters: Readonly<Record<string, string>>): Promi
 const call = (token: string) => fetch(address, { headers: { authorization: `Bearer ${token}` } });
 
 describe('mod_auth_openidc as a resource server', () => {
-  test('knows the machine that a token was issued to', async () => {
+  test('identifies the machine to which a token was issued', async () => {
     const reply = await call(await requestToken({ grant_type: 'client_credentials' }));
     expect([reply.status, await reply.text()]).toEqual([200, 'application with device:read\n']);
   });
 
-  test('knows the user whose token it gets', async () => {
+  test('identifies the user to whom a token was issued', async () => {
     const { username, password } = alice;
     const reply = await call(await requestToken({ grant_type: 'password', username, password }));
     expect([reply.status, await reply.text()]).toEqual([

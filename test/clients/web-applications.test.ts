@@ -107,7 +107,7 @@ afterAll(async () => {
 
 describe('a user of a web application', () => {
   test.each(applications)(
-    'signs in, is known by name and email, and signs out: $name',
+    'signs in, sees name and email address, and signs out: $name',
     async (definition) => {
       const { name, start = runWithNode(name) } = definition;
       const application = await start({

@@ -1,6 +1,6 @@
 /**
- * The authorization server's composition root: every route, with its dependencies. A path that is not listed here
- * never reaches the provider.
+ * The authorization server's composition root: every page, with its dependencies. client-routes.ts has the endpoints
+ * for clients. A path in neither file never reaches the provider.
  */
 import type { RequestListener } from 'node:http';
 import type { Identity, MasterKey, SigningKeyPolicy } from '@gatehouse/identity';

@@ -25,7 +25,7 @@ const discoveryPaths = [
   '/.well-known/oauth-authorization-server',
 ] as const;
 
-/** Their errors are JSON, for the paths below them as well. */
+/** Errors at these paths, and at paths below them, are JSON. */
 export const clientPaths: readonly string[] = [
   ...clientEndpointPaths,
   ...discoveryPaths,

@@ -51,7 +51,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     expect(page.body).toContain('Bob &lt;Example&gt;');
   });
 
-  test('leads a password manager to the password form, also through the sign-in', async () => {
+  test('redirects a password manager to the password form, also through the sign-in', async () => {
     const visitor = createPageVisitor();
     const wellKnown = `${issuer}/.well-known/change-password`;
     const redirect = await visitor.get(wellKnown);
@@ -61,7 +61,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
     expect((await openPage(visitor, wellKnown)).url).toBe(`${issuer}/account/password`);
   });
 
-  test('continues after a sign-in at its own pages only, whatever the state contains', async () => {
+  test('opens only its own pages after a sign-in, whatever the state contains', async () => {
     const visitor = createPageVisitor();
     await open(visitor);
     for (const state of ['https://evil.example', '//evil.example', '__proto__', '/account/x']) {
@@ -168,7 +168,7 @@ describe.each(storeEngines)('the account page over %s', (engine) => {
   });
 
   describe('signing out everywhere', () => {
-    test('asks first, and the account page itself cannot do it', async () => {
+    test('asks for confirmation on its own page', async () => {
       const visitor = createPageVisitor();
       const account = await open(visitor);
       expect(account.body).toContain(`href="${everywhere}"`);

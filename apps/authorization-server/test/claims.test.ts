@@ -43,7 +43,7 @@ const challenge = {
   code_challenge_method: 'S256',
 };
 
-/** The claims about the person in the ID token and in the reply of the userinfo endpoint. */
+/** The claims about the user in the ID token and in the reply of the userinfo endpoint. */
 async function claimsFor(
   issuer: string,
   scope: string,

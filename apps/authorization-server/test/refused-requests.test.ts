@@ -2,7 +2,7 @@ import { type Constellation, startConstellation } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { authorizationUrl, bootstrap } from './fixtures.ts';
 
-describe('requests that the server refuses', () => {
+describe('rejected requests', () => {
   let system: Constellation;
   let issuer: string;
 

@@ -106,7 +106,7 @@ function createAnswer(settings: DemoApplicationSettings) {
   };
 }
 
-/** A reload of the page behind this redirect repeats nothing. */
+/** After this redirect, a reload of the page does not redeem the code again. */
 function toHome(headers: Readonly<Record<string, string>> = {}): Reply {
   return { status: 303, headers: { Location: '/', ...headers } };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** The result of a sign-in. The browser gets only the id of it, in a cookie. */
+/** The result of a sign-in. The browser gets only its id, in a cookie. */
 export interface BrowserSession {
   readonly code: string;
   readonly accessToken: string;

@@ -1,7 +1,7 @@
 export interface PageContent {
   /** The address of the "Sign in" button. */
   readonly signInAddress: string;
-  /** A code that the browser brought. Nobody has checked it yet. */
+  /** The code in the address, before the authorization server has checked it. */
   readonly code?: string | undefined;
   readonly failure?: string;
   /** The gateway's reply to the call of the signed-in user. */
@@ -55,7 +55,7 @@ ${signIn(signInAddress, 'Sign in')}`;
 ${signIn(signInAddress, 'Sign in')}`;
 }
 
-/** A long line scrolls, so the keyboard must be able to reach it. */
+/** A long line scrolls, so the keyboard must be able to focus the text. */
 function output(name: string, text: string): string {
   return `<pre tabindex="0" role="region" aria-label="${name}">${escapeHtml(text)}</pre>`;
 }

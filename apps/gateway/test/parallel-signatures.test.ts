@@ -57,7 +57,7 @@ describe.each(storeEngines)('equal signatures of one millisecond on %s', (name) 
     expect(replies.every((reply) => reply.headers['x-sign'] !== undefined)).toBe(true);
   });
 
-  test('SG-18 all addresses of an IPv6 line are one group', async () => {
+  test('SG-18 all addresses of an IPv6 /56 are one group', async () => {
     const headers = newHeaders();
     const [a = '', b = '', c = ''] = paths;
     expect((await sendFrom('2001:db8:0:1::1', booted, a, { headers })).status).toBe(200);

@@ -34,7 +34,7 @@ describe.each(storeEngines)('a rate limiter over %s', (name) => {
     return { limiter, operations: () => operations };
   }
 
-  test('costs a store operation a lease, not one a request', async () => {
+  test('uses one store operation for each lease, not for each request', async () => {
     const { limiter, operations } = open('leases', 100_000);
     let allowed = 0;
     for (let count = 0; count < 101_000; count += 1) {
@@ -44,7 +44,7 @@ describe.each(storeEngines)('a rate limiter over %s', (name) => {
     expect(operations()).toBeLessThan(60);
   });
 
-  test('RL-03 lets no more than the limit through in three processes, and little less', async () => {
+  test('RL-03 allows at most the limit in three processes, and not much less', async () => {
     const processes = [open('shared', 640), open('shared', 640), open('shared', 640)];
     let allowed = 0;
     for (let round = 0; round < 40; round += 1) {
@@ -63,7 +63,7 @@ describe.each(storeEngines)('a rate limiter over %s', (name) => {
 });
 
 describe('a rate limiter', () => {
-  test('still knows a rejected key while a flood of other keys arrives', async () => {
+  test('remembers a rejected key during a flood of other keys', async () => {
     const store = {
       increment: async (key: string) => ({
         count: key.endsWith('over') ? 6 : 1,
@@ -81,7 +81,7 @@ describe('a rate limiter', () => {
     }
   });
 
-  test('RL-08 forgets old keys: a million of them do not fill the memory', async () => {
+  test('RL-08 forgets old keys, so that a million keys do not fill the memory', async () => {
     const counter = { count: 1, resetsAt: Date.now() + 60_000 };
     const store = { increment: async () => counter } as never;
     const limit = { requests: 5, windowSeconds: 60 };

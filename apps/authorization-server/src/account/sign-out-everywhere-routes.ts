@@ -11,7 +11,7 @@ import { signOutEverywhereView } from './sign-out-everywhere-view.ts';
 import type { SignedInPages } from './signed-in-pages.ts';
 import { signedOutEverywhereView } from './signed-out-everywhere-view.ts';
 
-/** The question, the form that ends everything, and the page after it. */
+/** The confirmation page, its form, which signs the user out everywhere, and the page after it. */
 export function addSignOutEverywhereRoutes(
   router: Router,
   dependencies: {

@@ -1,7 +1,7 @@
 import { type Html, html } from '../pages/html.ts';
 import type { Texts } from '../pages/texts.ts';
 
-/** Asks before everything ends. The form carries the token of the session. */
+/** Asks for confirmation. The form contains the CSRF token of the session. */
 export function signOutEverywhereView(csrfToken: string, texts: Texts): Html {
   return html`<h1>${texts.everywhereQuestion}</h1>
 <p class="lead">${texts.everywhereLead}</p>

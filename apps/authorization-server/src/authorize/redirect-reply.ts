@@ -24,8 +24,8 @@ export const redirectReply: ProviderMiddleware = async (context, next) => {
 /**
  * A browser appends the fragment of the address that it came from, which can hold a token of another server (RFC 9700
  * §4.1.3). An empty fragment in the reply prevents this. Only a browser that another site sent here needs it: after our
- * own pages, and for a typed address, there is no foreign fragment. Browsers report the site, except old ones and those
- * on plain http. Every browser calls itself Mozilla.
+ * own pages, and for a typed address, there is no foreign fragment. Browsers send Sec-Fetch-Site, except old ones and
+ * those on plain http. The User-Agent of every browser begins with Mozilla.
  */
 function mayHaveFragment({ headers }: IncomingMessage): boolean {
   const { 'sec-fetch-site': site, 'user-agent': agent = '' } = headers;

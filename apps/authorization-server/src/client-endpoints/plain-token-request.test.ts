@@ -9,7 +9,7 @@ const web = basic('web:secret');
 const read = readPlainTokenRequest;
 
 describe('a plain token request', () => {
-  test('names its client by Basic or in the body, and perhaps a scope', () => {
+  test('names its client by Basic or in the body, and optionally a scope', () => {
     const plain = {
       clientId: 'web',
       clientSecret: 'secret',
@@ -65,7 +65,7 @@ describe('a plain token request', () => {
     expect(read(authorization, body)).toBeUndefined();
   });
 
-  test('is read as form and Basic decoding read it, whatever comes', () => {
+  test('is read as by form decoding and Basic decoding, for any input', () => {
     const piece = fc.constantFrom(
       ...['grant_type', 'client_credentials', 'client_id', 'client_secret', 'scope', '=', '&'],
       ...['web', 'secret', '+', '%', '%20', '%3A', '%41', ':', '', 'é', '\u0000', ' ', ';'],

@@ -2,7 +2,7 @@ import { observedRequest } from '@gatehouse/http-server';
 import type { RequestHandler } from 'express';
 import type { OperationName } from './operation-names.ts';
 
-/** The request's name in log and metrics. */
+/** Sets the request's name in the log and in metrics. */
 export function operation(name: OperationName): RequestHandler {
   return (request, _response, next) => {
     observedRequest(request).notes.operation = name;

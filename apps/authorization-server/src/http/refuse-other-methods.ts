@@ -1,14 +1,14 @@
 import type { RequestHandler, Response, Router } from 'express';
 
-/** The part of a router's layer that tells the methods of a path. */
+/** The part of a router's layer that lists the methods of a path. */
 interface Layer {
   readonly route?: { readonly methods: Readonly<Record<string, boolean>> };
   match(path: string): boolean;
 }
 
 /**
- * RFC 9110 §15.5.6: a path that exists for other methods is 405, and `Allow` names them. It runs after all routes of the
- * router.
+ * RFC 9110 §15.5.6: a path that exists for other methods is 405, and `Allow` names them. Mount it after all routes of
+ * the router.
  */
 export function refuseOtherMethods(
   router: Pick<Router, 'stack'>,

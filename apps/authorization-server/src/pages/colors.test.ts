@@ -54,7 +54,7 @@ describe.each([
 });
 
 describe('the stylesheet', () => {
-  test('takes every color from the checked ones', () => {
+  test('uses only colors that these tests check', () => {
     const rules = stylesheet.replaceAll(/:root \{[^}]*\}/g, '');
     expect(rules.match(/#[0-9a-f]{3,8}\b/gi) ?? []).toEqual([]);
     const used = new Set([...rules.matchAll(/var\(--([\w-]+)\)/g)].map(([, name]) => name));

@@ -10,14 +10,14 @@ describe('markup', () => {
     );
   });
 
-  test('puts values into a sentence once, whatever they contain', () => {
+  test('replaces each placeholder once, also if a value contains a placeholder', () => {
     const made = sentence('{a} & {b}', { a: '{b}<i>', b: html`<b>x</b>` });
     expect(made.markup).toBe('{b}&lt;i&gt; &amp; <b>x</b>');
   });
 });
 
 describe('a foreign name', () => {
-  test('LG-20 loses what turns its direction around or hides, and is isolated', () => {
+  test('LG-20 loses invisible characters and changes of direction, and is isolated', () => {
     expect(foreignName('Bank\u202Egnp.\u2066e\u200bxe <i>').markup).toBe(
       '<bdi>Bankgnp.exe &lt;i&gt;</bdi>',
     );

@@ -21,7 +21,7 @@ describe('the texts of the pages', () => {
     }
   });
 
-  test.each(languages)('name the same values in %s', (language) => {
+  test.each(languages)('have the same placeholders in %s', (language) => {
     const english = flatten(texts.en);
     const places = (text = '') => (text.match(/\{\w+\}/g) ?? []).sort();
     for (const [name, text] of flatten(texts[language])) {
@@ -29,7 +29,7 @@ describe('the texts of the pages', () => {
     }
   });
 
-  test('say nothing in English where they should be Chinese', () => {
+  test('contain no English in the Chinese texts', () => {
     const english = flatten(texts.en);
     for (const [name, text] of flatten(texts.zh)) {
       expect([name, text]).not.toEqual([name, english.get(name)]);

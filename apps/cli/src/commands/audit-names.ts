@@ -25,7 +25,7 @@ export async function withNames(
   );
 }
 
-/** Without the characters that change the direction of text or are invisible. */
+/** Removes characters that are invisible or change the direction of text. */
 export function printableName(name: string): string {
   return name.replace(/\p{Cf}/gu, '');
 }

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import pretty, { type PrettyStream } from 'pino-pretty';
 
-/** Members of a log record that are in the text of a line already. */
+/** Members of a log record that the text of a line already contains. */
 const IN_TEXT = [
   'app',
   'requestId',
@@ -39,7 +39,7 @@ export function terminalStream(destination: NodeJS.WritableStream = process.stdo
   });
 }
 
-/** A rejected request has its id, which the user sees on the error page. */
+/** The line of a rejected request includes its id, which the error page shows to the user. */
 function requestDetails(record: Readonly<Record<string, unknown>>): string {
   const { durationMs, clientId, code, requestId } = record;
   if (durationMs === undefined) {

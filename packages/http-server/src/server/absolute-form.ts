@@ -7,7 +7,7 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
  * Replaces a target in absolute form by its path and query, and `Host` by its authority (RFC 9112
  * §3.2.2). Routes, signatures and replies then see one target, whichever form the client sent.
  *
- * @returns false if the target is not one of an origin server, so that nothing may interpret it
+ * @returns false if the target is not valid for an origin server, so the request must be rejected
  */
 export function toOriginForm(request: IncomingMessage): boolean {
   const { url = '' } = request;

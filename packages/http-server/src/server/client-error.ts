@@ -56,7 +56,7 @@ export function createClientErrorHandler(
   };
 }
 
-/** Rejects a request whose target no application may interpret, and ends its connection. */
+/** Rejects a request with an invalid target, and closes its connection. */
 export function refuseTarget(request: IncomingMessage, response: ServerResponse): ClientErrorCode {
   const code = 'illegal_argument';
   const message = 'The request target must be a path, or an http URL without user information.';

@@ -86,7 +86,7 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
       return true;
     }
 
-    test('a lifetime of one second is exact: everything is there before it and gone after it', async () => {
+    test('a lifetime of one second is exact: every value exists before it and none after it', async () => {
       while (!(await checkLifetimeOfOneSecond())) {}
     });
 

@@ -38,7 +38,7 @@ export const accountTexts = {
     everywhereTitle: 'Sign out everywhere',
     everywhereQuestion: 'Sign out everywhere?',
     everywhereLead:
-      'Ends every browser, application and device at once, this browser too. Use it when a device was lost or something seems wrong.',
+      'Signs you out of every browser, application and device at once, including this browser. Use it if you lost a device or something seems wrong.',
     signOutEverywhere: 'Sign out everywhere',
     signOutHere: 'Sign out',
     signedOutEverywhereTitle: 'You are signed out everywhere',
