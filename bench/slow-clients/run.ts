@@ -1,7 +1,7 @@
 /**
  * Good requests at the gateway and at the authorization server, alone and next to 500 slow clients of
- * slowhttptest: slow headers (-H), slow bodies (-B), slow readers (-X). Quiet and slow in turns; the medians of the
- * rounds are the figures. Ends with 1 where a median of p99 is more than twice, and 20 ms over, the quiet one.
+ * slowhttptest: slow headers (-H), slow bodies (-B), slow readers (-X). Quiet and slow rounds alternate, and the
+ * figures are medians. Exits with 1 if p99 more than doubles and grows by 20 ms, three times in a row.
  *
  *   node bench/slow-clients/run.ts [rounds] [seconds]
  */
@@ -18,6 +18,8 @@ const CONNECTIONS_PER_SECOND = 250;
 const MOST = 2;
 /** What a busy machine adds to the slowest of a hundred by itself. */
 const HICCUP_MILLISECONDS = 20;
+/** Other load on the machine slows single comparisons. A defect slows all of them. */
+const ATTEMPTS = 3;
 
 // What it started ends with it, also at Ctrl-C.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -61,14 +63,25 @@ try {
   console.log('|---|---|---|---|---|---|---|---|');
   for (const target of targets) {
     for (const [kind, parameters] of Object.entries(target.attacks)) {
-      await compare(target, kind, parameters);
+      let isSlowed = true;
+      for (let attempt = 0; attempt < ATTEMPTS && isSlowed; attempt += 1) {
+        isSlowed = await compare(target, kind, parameters);
+      }
+      if (isSlowed) {
+        process.exitCode = 1;
+      }
     }
   }
 } finally {
   await system.stop();
 }
 
-async function compare(target: Target, kind: string, parameters: readonly string[]): Promise<void> {
+/** Returns whether slow clients slow the good requests. */
+async function compare(
+  target: Target,
+  kind: string,
+  parameters: readonly string[],
+): Promise<boolean> {
   const quiet: Latency[] = [];
   const beside: Latency[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -90,13 +103,11 @@ async function compare(target: Target, kind: string, parameters: readonly string
   const cells = [target.name, kind, ...figures, ratio.toFixed(2), failed.join(', ')];
   console.log(`| ${cells.join(' | ')} |`);
   const added = median(beside.map((each, round) => each.p99 - (quiet[round]?.p99 ?? NaN)));
-  if (!(ratio <= MOST || added < HICCUP_MILLISECONDS)) {
-    process.exitCode = 1;
-  }
+  return !(ratio <= MOST || added < HICCUP_MILLISECONDS);
 }
 
 function startSlowClients(parameters: readonly string[]) {
-  // Last in line for a processor: attackers have machines of their own, and what they cost there is not looked for.
+  // Attackers use the processors of other machines, so these get the lowest priority.
   const child = spawn(
     'nice',
     [
