@@ -24,9 +24,10 @@ export function reconnectPauseMilliseconds(): number {
  */
 const clientOptions = {
   scripts: redisScripts,
-  // A connection without replies is closed, so that commands do not wait behind each other. The time is twice the
-  // deadline of an operation (deadline.ts), because ioredis also counts the time in which this process did not run.
-  socketTimeout: 2 * OPERATION_DEADLINE_MILLISECONDS,
+  // A connection without replies is closed, so that commands do not wait behind each other. The time is far longer
+  // than the deadline of an operation (deadline.ts), because ioredis also counts the time in which this process did not
+  // run.
+  socketTimeout: 4 * OPERATION_DEADLINE_MILLISECONDS,
   connectTimeout: CONNECT_TIMEOUT_MILLISECONDS,
   disconnectTimeout: DISCONNECT_TIMEOUT_MILLISECONDS,
   enableOfflineQueue: false,
