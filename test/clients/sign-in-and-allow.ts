@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 
-/** The user who signs in to every application. */
+/** The user of all tests in this folder. */
 export const alice = {
   username: 'alice',
   password: 'a person’s password',

@@ -56,8 +56,8 @@ interface TokenDescription {
 }
 
 /**
- * An application learns about a user only what the token's scopes release, as at the userinfo endpoint. A resource
- * server serves every organization and learns who calls it.
+ * An application receives only those claims of a user that the token's scopes release, as at the userinfo endpoint. A
+ * resource server receives both, because it must know the caller.
  */
 async function holderOf(
   { client_id: clientId, scope = '', sub }: TokenDescription,
