@@ -208,7 +208,7 @@ describe('every workspace', () => {
     expect([...workspaces.keys()].filter((path) => reaches(path, path))).toEqual([]);
   });
 
-  test.each(['api-envelope', 'device-api', 'request-signature', 'store'])(
+  test.each(['failure-reasons', 'device-api', 'request-signature', 'store'])(
     '%s imports no other package of Gatehouse',
     (name) => {
       expect([...ownImports(`packages/${name}`)]).toEqual([]);

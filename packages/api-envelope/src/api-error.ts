@@ -1,3 +1,4 @@
+import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { type ErrorCode, errorCatalogue } from './error-catalogue.ts';
 
 export interface ApiErrorDetails {
@@ -11,6 +12,8 @@ export interface ApiErrorDetails {
   readonly headers?: Readonly<Record<string, string>>;
   /** For the log only. */
   readonly cause?: unknown;
+  /** For logs and the audit trail. Finer than the code. */
+  readonly reason?: FailureReasonName | undefined;
 }
 
 /** A failure that the error catalogue defines. Compare `code`, never the message. */
@@ -19,6 +22,7 @@ export class ApiError extends Error {
   readonly status: number;
   readonly result: unknown;
   readonly headers: Readonly<Record<string, string>>;
+  readonly reason: FailureReasonName | undefined;
 
   constructor(code: ErrorCode, details: ApiErrorDetails = {}) {
     const entry = errorCatalogue[code];
@@ -28,6 +32,7 @@ export class ApiError extends Error {
     this.status = entry.status;
     this.result = details.result;
     this.headers = details.headers ?? {};
+    this.reason = details.reason;
   }
 }
 

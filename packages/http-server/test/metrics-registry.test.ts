@@ -73,6 +73,7 @@ test('a collected metric is read at a scrape, and its labels are escaped', () =>
 });
 
 const line: RequestLine = {
+  reason: undefined,
   requestId: 'id',
   method: 'GET',
   status: 200,

@@ -13,6 +13,7 @@ export function replyFailures(now: () => number): ErrorRequestHandler {
     const error = asApiError(thrown);
     const { notes } = observedRequest(request);
     notes.code = error.code;
+    notes.reason = error.reason;
     if (error.status >= 500) {
       notes.err = error.cause ?? error;
     }

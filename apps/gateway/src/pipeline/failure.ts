@@ -12,6 +12,7 @@ export function toFailure(thrown: unknown): ApiError {
 
 export function noteFailure(error: ApiError, notes: RequestNotes, hasCallerLeft: boolean): void {
   notes.code = error.code;
+  notes.reason = error.reason;
   // If the caller has left, the failure is not an error of the gateway.
   if (error.status >= 500 && !hasCallerLeft && !(error.cause instanceof CircuitOpenError)) {
     notes.err = error.cause ?? error;
@@ -36,5 +37,6 @@ export function withChallenge(error: ApiError, metadataUrl: string): ApiError {
       [sent.challenge]: `${challenge}, resource_metadata="${metadataUrl}"`,
     },
     cause: error.cause,
+    reason: error.reason,
   });
 }

@@ -15,6 +15,7 @@ const request = {
   clientId: 'demo',
   credential: 'bearer',
   code: undefined,
+  reason: undefined,
 };
 
 function printed(log: (logger: ReturnType<typeof createLogger>) => void): readonly string[] {

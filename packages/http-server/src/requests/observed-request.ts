@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import type { Logger } from '../logging/logger.ts';
 import type { AddressMatcher } from './address-matcher.ts';
 import { requestId } from './request-id.ts';
@@ -16,6 +17,8 @@ export interface RequestNotes {
   credential?: string;
   /** The error code of the catalogue or of OAuth. */
   code?: string;
+  /** Why the request failed. Finer than the code. */
+  reason?: FailureReasonName | undefined;
   /** Time until the head of the upstream's reply arrived. */
   upstreamMs?: number;
   /** Internal reason of a failure, for the log and never for the client. */
@@ -123,6 +126,7 @@ function describe(
     clientId: notes.clientId,
     credential: notes.credential,
     code: notes.code,
+    reason: notes.reason,
   };
 }
 

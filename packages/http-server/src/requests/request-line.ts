@@ -1,3 +1,4 @@
+import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import pino from 'pino';
 import type { Logger } from '../logging/logger.ts';
 
@@ -15,6 +16,7 @@ export interface RequestLine {
   readonly clientId: string | undefined;
   readonly credential: string | undefined;
   readonly code: string | undefined;
+  readonly reason: FailureReasonName | undefined;
 }
 
 /**
@@ -42,7 +44,7 @@ export function createRequestLineWriter(logger: Logger): (line: RequestLine) => 
     text += line.upstreamMs === undefined ? '' : `,"upstreamMs":${line.upstreamMs}`;
     text += operation === undefined ? '' : `,"operation":"${operation}"`;
     text += member('clientId', line.clientId) + member('credential', line.credential);
-    text += member('code', line.code);
+    text += member('code', line.code) + member('reason', line.reason);
     text += `,"msg":"${method} ${operation ?? 'unmatched'} ${status ?? 'aborted'}"}\n`;
     stream?.write(text);
   };

@@ -1,0 +1,20 @@
+/**
+ * Why requests fail: every internal reason with its public codes, stage, cause and fix. The apps
+ * log the names, the command line and the documentation explain them.
+ */
+import { authorizationServerReasons } from './authorization-server-reasons.ts';
+import { deviceServiceReasons } from './device-service-reasons.ts';
+import { gatewayReasons } from './gateway-reasons.ts';
+import { signingReasons } from './signing-reasons.ts';
+
+export { type FailureReason, type FailureStage, failureStages } from './failure-reason.ts';
+
+export const failureReasons = {
+  ...gatewayReasons,
+  ...signingReasons,
+  ...authorizationServerReasons,
+  ...deviceServiceReasons,
+} as const;
+
+export type FailureReasonName = keyof typeof failureReasons;
+export type SigningReasonName = keyof typeof signingReasons;
