@@ -1,11 +1,12 @@
 import { NO_REPLY } from './redis-outage-reason.ts';
 
 /**
- * Rejects an operation that gets no reply in time. Time in which this process did not run does not count: after a
- * pause, the timer fires before Node reads the replies that have arrived, and a busy machine paused Redis too. So a
- * timer that is late waits again for as long as it was late.
+ * Rejects an operation that receives no reply in time. After a pause of this process, the timer
+ * fires before Node reads the replies that have already arrived, and a busy machine pauses Redis
+ * too. Therefore, a timer that fires late waits again for as long as it was late.
  *
- * @param run the operation; `isExpired` tells it whether its caller has received the rejection
+ * @param run the operation. `isExpired` returns whether its caller has already received the
+ * rejection
  */
 export function withinDeadline<Reply>(
   milliseconds: number,

@@ -6,45 +6,52 @@ import { type RedisScriptCommands, redisScripts } from './redis-scripts.ts';
 export type RedisClient = (Redis | Cluster) & RedisScriptCommands;
 
 const CONNECT_TIMEOUT_MILLISECONDS = 1000;
-/** A peer that does not answer a FIN is frozen or gone: waiting for it only delays the next attempt. */
+/**
+ * A peer that does not answer a FIN is frozen or down. A longer wait only delays the next attempt.
+ */
 const DISCONNECT_TIMEOUT_MILLISECONDS = 50;
 const LOADING_PAUSE_MILLISECONDS = 250;
 const SHORTEST_PAUSE_MILLISECONDS = 50;
 const LONGEST_PAUSE_MILLISECONDS = 250;
 
-/** Short, so that the store is back within two seconds; uneven, so that processes don't come all at once. */
+/**
+ * Short, so that the store recovers within two seconds. Random, so that the processes do not all
+ * reconnect at the same time.
+ */
 export function reconnectPauseMilliseconds(): number {
   const spread = LONGEST_PAUSE_MILLISECONDS - SHORTEST_PAUSE_MILLISECONDS;
   return SHORTEST_PAUSE_MILLISECONDS + Math.round(Math.random() * spread);
 }
 
 /**
- * By default, ioredis queues while Redis is unavailable, waits without end for one that is frozen, and sends again
- * what may already have been applied. None of it here: a command is answered in time or it failed.
+ * By default, ioredis queues commands while Redis is unavailable, waits forever for a frozen
+ * server, and resends commands that may already have been applied. These options prevent all three:
+ * a command succeeds in time or fails.
  */
 const clientOptions = {
   scripts: redisScripts,
-  // A connection without replies is closed, so that commands do not wait behind each other. The time is far longer
-  // than the deadline of an operation (deadline.ts), because ioredis also counts the time in which this process did not
-  // run.
+  // Closes a connection without replies, so that commands do not queue behind each other. The
+  // timeout is far longer than the deadline of an operation (deadline.ts), because ioredis also
+  // counts the time in which this process did not run.
   socketTimeout: 4 * OPERATION_DEADLINE_MILLISECONDS,
   connectTimeout: CONNECT_TIMEOUT_MILLISECONDS,
   disconnectTimeout: DISCONNECT_TIMEOUT_MILLISECONDS,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
-  // Zero fails what is in flight the moment the connection is lost.
+  // Zero fails the commands in flight as soon as the connection is lost.
   maxRetriesPerRequest: 0,
-  // CLIENT SETINFO: nothing needs it, and the store's Redis user may not send it.
+  // The store's Redis user may not send CLIENT SETINFO (redis-access.ts).
   disableClientInfo: true,
   maxLoadingRetryTime: LOADING_PAUSE_MILLISECONDS,
   retryStrategy: reconnectPauseMilliseconds,
-  // A master that became a replica: connect again to find the new one. The command itself fails.
+  // The master has become a replica. Reconnect to find the new master. The command itself fails.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions;
 
 /**
- * A cluster sends again what failed as "Connection is closed". One attempt of the node itself to come back
- * makes that say "never sent": what was in flight fails by another name, and is not applied twice.
+ * In a cluster, ioredis resends each command that fails with "Connection is closed." With one
+ * attempt to reconnect to the node, commands in flight fail with a different error, so ioredis
+ * resends only commands that were never sent, and applies none twice.
  */
 function reconnectNodeOnce(attempt: number): number | null {
   return attempt === 1 ? SHORTEST_PAUSE_MILLISECONDS : null;
@@ -76,7 +83,8 @@ export function createRedisClient(location: RedisLocation): RedisClient {
     case 'redis-cluster':
       return new Cluster([...location.endpoints], {
         redisOptions: options,
-        // A node's commands of one turn of the event loop in one write; elsewhere RedisConnection does it.
+        // Sends a node's commands of one event-loop turn in one write. RedisConnection does this
+        // for the other topologies.
         enableAutoPipelining: true,
         scripts: redisScripts,
         enableOfflineQueue: false,
@@ -85,7 +93,6 @@ export function createRedisClient(location: RedisLocation): RedisClient {
         maxRedirections: 3,
         retryDelayOnFailover: 100,
         clusterNodeRetryStrategy: reconnectNodeOnce,
-
         retryDelayOnClusterDown: 100,
       }) as RedisClient;
   }

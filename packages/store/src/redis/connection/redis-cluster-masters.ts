@@ -3,9 +3,9 @@ import { type Cluster, Command, type Redis, ReplyError } from 'ioredis';
 const slotOf = (key: string) => new Command('get', [key]).getSlot();
 const addressOf = ({ options: { host, port } }: Redis) => `${host}:${port}`;
 
-/** Which of its servers a cluster answers for a key. */
+/** A cluster's reply that another server has the key. */
 export interface Redirection {
-  /** ASK: for this command only, because the slot is on its way there. */
+  /** True for ASK: the slot is migrating, so the redirection applies to this command only. */
   readonly asking: boolean;
   readonly address: string;
 }
@@ -19,14 +19,14 @@ export function redirectionOf(error: unknown): Redirection | undefined {
 }
 
 /**
- * @throws Error where no connection to the key's master is known
+ * @throws Error if no connection to the key's master is known
  */
 export function masterOf(cluster: Cluster, key: string): Redis {
   const address = cluster.slots[slotOf(key)]?.[0];
   return connectionTo(cluster, address) ?? fail();
 }
 
-/** A server that has only just joined is known after another look at the cluster's slots. */
+/** Refreshes the slot cache, and waits for it if the server has only just joined the cluster. */
 export async function redirectedMaster(cluster: Cluster, { address }: Redirection): Promise<Redis> {
   const known = connectionTo(cluster, address);
   const refreshed = new Promise<void>((resolve) => cluster.refreshSlotsCache(() => resolve()));
@@ -37,7 +37,7 @@ export async function redirectedMaster(cluster: Cluster, { address }: Redirectio
   return connectionTo(cluster, address) ?? fail();
 }
 
-/** A key of that server, whatever slots it has. */
+/** Finds a key in one of the master's slots. */
 export function someKeyOf(cluster: Cluster, master: Redis, prefix: string): string {
   for (let number = 0; number < 10_000; number += 1) {
     const key = `${prefix}${number}`;

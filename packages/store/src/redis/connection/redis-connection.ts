@@ -12,18 +12,20 @@ import { assertReplayable } from './redis-replay.ts';
 const EXAMINE_AGAIN_MILLISECONDS = 500;
 
 /**
- * The connection, its state, and the deadline of what is sent over it.
+ * The connection to Redis, its state, and the deadline of each command.
  *
- *   connecting ──ready, keeps keys──▶ available ──lost──▶ connecting ──failed──▶ unavailable ──ready──▶ available
+ *   connecting ──ready and examined──▶ available ──lost──▶ connecting
+ *   connecting ──failed──▶ unavailable ──ready and examined──▶ available
  *
- * While it connects (at start, or for the first time after a loss) operations wait for it, within their
- * deadline; once an attempt has failed they fail at once, so that nothing piles up during an outage.
+ * At start, and during the first attempt after a loss, operations wait for the connection within
+ * their deadline. After a failed attempt, they fail immediately, so that they do not accumulate
+ * during an outage.
  */
 export class RedisConnection {
   readonly #client: RedisClient;
   readonly #signals: EngineSignals;
   readonly #warn: (message: string) => void;
-  #gathering: Redis['stream'] | undefined;
+  #corkedStream: Redis['stream'] | undefined;
   #state: 'connecting' | 'available' | 'unavailable' | 'closed' = 'connecting';
   #connected = deferred();
   #connectionError: unknown;
@@ -35,19 +37,19 @@ export class RedisConnection {
     this.#warn = warn;
     this.#client = createRedisClient(location);
     this.#client.on('ready', () => this.#examine());
-    // Without a listener ioredis prints errors; their text and properties may hold credentials.
+    // Without a listener, ioredis prints errors, whose text and properties may contain credentials.
     this.#client.on('error', (error: unknown) => {
       this.#connectionError = error;
       this.#fail(error);
     });
     this.#client.on('close', () => this.#lose());
-    this.#client.on('end', () => this.#connectAnew());
+    this.#client.on('end', () => this.#scheduleReconnect());
   }
 
   /**
    * Sends a command, or fails within the deadline.
    *
-   * @throws StoreUnavailableError whatever went wrong
+   * @throws StoreUnavailableError for every failure
    */
   async send<Reply>(
     operation: string,
@@ -59,7 +61,8 @@ export class RedisConnection {
       );
     } catch (error) {
       const Failure = isFull(error) ? StoreFullError : StoreUnavailableError;
-      // When a connection closes, ioredis rejects what is in flight with an error of its own.
+      // When a connection closes, ioredis rejects commands in flight with an error without the
+      // cause.
       const reason = outageReason(error) ?? outageReason(this.#connectionError);
       throw new Failure(operation, withoutArguments(error), reason);
     }
@@ -72,7 +75,7 @@ export class RedisConnection {
     clearTimeout(this.#examining);
     this.#connected.reject(new Error('The store is closed.'));
     if (wasAvailable) {
-      // Waits for the replies in flight. A server that is already down is not an error.
+      // QUIT waits for the replies in flight. A server that is already down is not an error.
       await this.#client.quit().catch(() => undefined);
     }
     this.#client.disconnect();
@@ -84,7 +87,7 @@ export class RedisConnection {
 
   #sendNow<Reply>(command: (client: RedisClient) => Promise<Reply>): Promise<Reply> {
     if (this.#client instanceof Redis) {
-      this.#gather(this.#client.stream);
+      this.#corkUntilEndOfTurn(this.#client.stream);
     }
     return command(this.#client);
   }
@@ -101,7 +104,10 @@ export class RedisConnection {
     return command(this.#client);
   }
 
-  /** A server that answers is used only once it is known to keep what it is given. */
+  /**
+   * Uses a server only after it is known that the server neither evicts keys nor drops writes when
+   * it restarts.
+   */
   #examine(): void {
     clearTimeout(this.#examining);
     Promise.all([readMemory(this.#client), assertReplayable(this.#client, this.#warn)]).then(
@@ -116,16 +122,16 @@ export class RedisConnection {
   }
 
   /**
-   * One write for the commands of one turn of the event loop: a quarter of the CPU time of a busy process. ioredis can
-   * do that itself (enableAutoPipelining), but its pipelines come and go in a Map, whose tables V8 links as it replaces
-   * them: young collections then carry along every request that waited for one.
+   * Sends the commands of one event-loop turn in one write, which saves a quarter of the CPU time
+   * of a busy process. The same option of ioredis (enableAutoPipelining) keeps its pipelines in a
+   * Map, through which minor garbage collections retain every request that waited for one.
    */
-  #gather(stream: Redis['stream']): void {
-    if (this.#gathering !== stream) {
-      this.#gathering = stream;
+  #corkUntilEndOfTurn(stream: Redis['stream']): void {
+    if (this.#corkedStream !== stream) {
+      this.#corkedStream = stream;
       stream.cork();
       setImmediate(() => {
-        this.#gathering = undefined;
+        this.#corkedStream = undefined;
         stream.uncork();
       });
     }
@@ -144,7 +150,7 @@ export class RedisConnection {
     this.#signals.recheck();
   }
 
-  /** The connection is lost. The next attempt may take longer than those after it. */
+  /** After a loss, operations wait for the first attempt to reconnect, and fail if it fails. */
   #lose(): void {
     if (this.#state === 'available') {
       this.#state = 'connecting';
@@ -163,8 +169,8 @@ export class RedisConnection {
     this.#signals.lost(outageReason(error));
   }
 
-  /** ioredis gives up where a failover interrupts its search for the master. We don't. */
-  #connectAnew(): void {
+  /** ioredis stops reconnecting when a failover interrupts its search for the master. */
+  #scheduleReconnect(): void {
     if (this.#state !== 'closed') {
       clearTimeout(this.#reconnecting);
       this.#reconnecting = setTimeout(() => {
@@ -174,14 +180,17 @@ export class RedisConnection {
   }
 }
 
-/** A promise that may be rejected with nobody listening. */
+/** A promise whose rejection needs no handler. */
 function deferred() {
   const result = Promise.withResolvers<void>();
   result.promise.catch(() => undefined);
   return result;
 }
 
-/** ioredis hangs the command on its errors, and Redis quotes arguments: tokens, values, passwords. */
+/**
+ * Removes tokens, values and passwords: ioredis attaches the command to its errors, and Redis
+ * quotes arguments in its replies.
+ */
 function withoutArguments(error: unknown): Error {
   const { name, message } = error as Partial<Error>;
   const safe = new Error(String(message).replace(/,? with args beginning with:.*/s, ''));

@@ -4,8 +4,9 @@ import { fullest } from '../../port/store-room.ts';
 import type { RedisClient } from './redis-client.ts';
 
 /**
- * A Redis that may evict. What it would throw away first are the short-lived keys nobody reads: used codes, used
- * signatures, tombstones of what was revoked. Without them all of it works again, so nothing is stored there (RD-15).
+ * A Redis server that may evict keys. It would first evict short-lived keys that are not read
+ * again: used codes, used signatures, tombstones of revocations. Used and revoked credentials would
+ * then work again, so the store writes nothing to such a server (RD-15).
  */
 export class EvictingRedisError extends Error {
   constructor(policy: string) {
@@ -15,10 +16,11 @@ export class EvictingRedisError extends Error {
 }
 
 /**
- * Asks every master, by INFO: users who may not read the configuration may read that.
+ * Sends INFO to every master, because a Redis user without the right to read the configuration may
+ * send it.
  *
- * @returns the memory of the fullest, as Redis compares it with its limit
- * @throws EvictingRedisError where one of them may throw keys away
+ * @returns the memory of the fullest master, as Redis compares it with maxmemory
+ * @throws EvictingRedisError if a master may evict keys
  */
 export async function readMemory(client: RedisClient): Promise<StoreRoom> {
   const masters = client instanceof Cluster ? client.nodes('master') : [client];

@@ -3,27 +3,29 @@ import { EvictingRedisError } from './redis-memory.ts';
 import { LossyRedisError } from './redis-replay.ts';
 import { UnconfirmedWriteError } from './unconfirmed-write-error.ts';
 
-/** What an operator does about an error reply, where its word alone does not say. */
+/** What an operator can do about an error reply, by its first word. */
 const advices: Readonly<Record<string, string>> = {
   OOM: 'It has reached its maxmemory: raise it, or find what fills the store.',
-  MISCONF: 'It cannot persist: give its disk room, or make its files writable.',
+  MISCONF: 'It cannot persist its data: free disk space, or make its files writable.',
   READONLY: 'It is a replica: point STORE_URL at the master, or complete the failover.',
   NOREPLICAS: 'Too few replicas follow it: reconnect them.',
   CLUSTERDOWN: 'The cluster does not serve every slot: start the master that is missing.',
 };
 
 export const NO_REPLY = 'No connection or no reply in time.';
-/** ioredis throws plain errors with texts of its own. */
+/** ioredis reports a timeout as a plain error, which only its message identifies. */
 const timeout = /^(No connection or no reply in time|Socket timeout)/;
 
-/** Error replies by which Redis refuses to write for lack of memory or disk; what it reads is current. */
+/**
+ * The error replies to writes when Redis has no memory or disk space left. Reads are still current.
+ */
 const fullReplies: ReadonlySet<string | undefined> = new Set(['OOM', 'MISCONF']);
 
 export function isFull(error: unknown): boolean {
   return fullReplies.has(replyWord(error));
 }
 
-/** The first word of an error reply; in a cluster, of the last node's. */
+/** The first word of an error reply. In a cluster, the reply is the last node's. */
 function replyWord(error: unknown): string | undefined {
   if (error instanceof ReplyError) {
     return /^[A-Z]{2,20}(?= |$)/.exec(String((error as Error).message))?.[0];
@@ -35,10 +37,11 @@ function replyWord(error: unknown): string | undefined {
 }
 
 /**
- * Why Redis cannot be used, in a sentence an operator can act on: the first word of its error reply, or the code of
- * the system's error. Never the error's message: that may quote arguments, which are tokens and passwords.
+ * Why Redis is unavailable, as a sentence that an operator can act on. It contains the first word
+ * of an error reply or the code of a system error. It never contains the error's message, which may
+ * quote arguments such as tokens and passwords.
  *
- * @returns undefined where the error has neither
+ * @returns undefined if the error has neither
  */
 export function outageReason(error: unknown): string | undefined {
   if (

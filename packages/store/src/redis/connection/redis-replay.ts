@@ -3,8 +3,9 @@ import { Cluster, type Redis, ReplyError } from 'ioredis';
 import type { RedisClient } from './redis-client.ts';
 
 /**
- * A Redis that loses writes at its next start. It loads its append-only file as the user `default`, and drops each
- * transaction with a command that this user may not run. Every script with two writes is such a transaction.
+ * A Redis server that loses writes at its next start. It loads its append-only file as the user
+ * `default`, and drops each transaction with a command that this user may not run. In the file,
+ * every script with two writes is a transaction.
  */
 export class LossyRedisError extends Error {
   constructor(command: string) {
@@ -18,7 +19,10 @@ export class LossyRedisError extends Error {
 const unverified =
   'Redis does not tell whether its user default may load the append-only file. Allow the store’s user +acl|dryrun, or check that default has ~* and +@all.';
 
-/** What the store's commands and scripts leave in the file. Expired keys are there as DEL or UNLINK. */
+/**
+ * What Redis appends to the file for the store's commands and scripts. It appends an expired key as
+ * DEL or UNLINK.
+ */
 const replayedCommands: readonly (readonly [string, ...string[]])[] = [
   ['SET', 'value'],
   ['DEL'],
@@ -33,10 +37,10 @@ const replayedCommands: readonly (readonly [string, ...string[]])[] = [
 ];
 
 /**
- * Asks every master that has an append-only file. ACL DRYRUN runs nothing, and shows no password.
+ * Asks every master that has an append-only file. ACL DRYRUN runs nothing and reveals no password.
  *
- * @param warn told where Redis refuses to answer, as managed ones do
- * @throws LossyRedisError where one of them would drop a write
+ * @param warn receives a warning if a master rejects ACL DRYRUN, as managed services do
+ * @throws LossyRedisError if a master would drop a write
  */
 export async function assertReplayable(
   client: RedisClient,
@@ -49,12 +53,12 @@ export async function assertReplayable(
   }
 }
 
-/** @returns undefined where Redis refuses to answer */
+/** @returns undefined if Redis rejects ACL DRYRUN */
 async function isReplayable(master: Redis): Promise<true | undefined> {
   if (!/^aof_enabled:1/m.test(await master.info('persistence'))) {
     return true;
   }
-  // No pattern but * matches it.
+  // Only the key pattern * matches it.
   const key = randomUUID();
   const replies = await Promise.all(
     replayedCommands.map(([command, ...words]) =>
@@ -68,7 +72,7 @@ async function isReplayable(master: Redis): Promise<true | undefined> {
   return replies.includes(undefined) ? undefined : true;
 }
 
-/** An error reply is no answer. A connection that fails is an outage. */
+/** After an error reply, the answer is unknown. A failed connection is an outage. */
 function refusal(error: unknown): undefined {
   if (!(error instanceof ReplyError)) {
     throw error;

@@ -1,14 +1,15 @@
 import { NEVER_EXPIRES } from '../../port/store.ts';
 
-/** How much longer than its last member an index key lives, should the clock be set back meanwhile. */
+/** An index key outlives its last member by this margin, in case the clock is set back. */
 const INDEX_MARGIN_MILLISECONDS = 60_000;
 
 /** A script with this flag may write while Redis is over its maxmemory (Redis 7.0 and later). */
 const ALLOW_OOM = '#!lua flags=allow-oom\n';
 
 /**
- * Scores are microseconds of the time of the append, raised so that each is above the last: their order is the order of
- * the appends, whatever the callers' clocks say.
+ * A score is the time of the append in microseconds. If the last score is not lower, it is the last
+ * score plus one. The order of the scores is therefore the order of the appends, even if the clocks
+ * of the processes differ.
  */
 const appendToLog = `
       local entry, capacity, now = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -31,11 +32,15 @@ const appendToLog = `
       end`;
 
 /**
- * The read-modify-write operations, each atomic and on one key, so that they run on a cluster. ioredis
- * sends them by digest, and whole again when the server has forgotten them (NOSCRIPT).
+ * The read-modify-write operations. Each is atomic and uses one key, so that it runs on a cluster.
+ * ioredis sends a script by its digest, and sends the source if the server does not know the digest
+ * (NOSCRIPT).
  */
 export const redisScripts = {
-  /** A counter without an end would lock its owner out for good, so it gets one, however it came to be. */
+  /**
+   * A counter without an expiry would lock its subject out forever, so a counter that lacks one
+   * gets one.
+   */
   incrementInWindow: {
     numberOfKeys: 1,
     lua: `
@@ -59,7 +64,7 @@ export const redisScripts = {
     numberOfKeys: 1,
     lua: `return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1])}`,
   },
-  /** Lifetimes are relative to the caller's clock, which also wrote the scores: Redis's may differ. */
+  /** Uses the caller's clock, which also set the scores, because the clock of Redis may differ. */
   addIndexMember: {
     numberOfKeys: 1,
     lua: `
@@ -78,7 +83,7 @@ export const redisScripts = {
       end`,
   },
   appendToLog: { numberOfKeys: 1, lua: appendToLog },
-  // The same writes for a revocation, which a Redis at its maxmemory has to accept.
+  // The same writes as part of a revocation. Redis accepts them even at its maxmemory.
   setAlways: {
     numberOfKeys: 1,
     lua: `${ALLOW_OOM}
@@ -87,7 +92,7 @@ export const redisScripts = {
   appendToLogAlways: { numberOfKeys: 1, lua: `${ALLOW_OOM}${appendToLog}` },
 } as const;
 
-/** What ioredis makes of them: one method a script. Replies are as unchecked as any from the wire. */
+/** The methods that ioredis creates, one for each script. Their replies are not validated. */
 export type RedisScriptCommands = {
   readonly [name in keyof typeof redisScripts]: (
     key: string,

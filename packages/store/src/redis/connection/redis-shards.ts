@@ -3,12 +3,12 @@ import type { RedisClient } from './redis-client.ts';
 
 const PREFIX = 'ready';
 const SLOTS = 16_384;
-/** A master with a single slot is found by then with near certainty. */
+/** Enough to find even a master with a single slot with near certainty. */
 const MAXIMUM_ATTEMPTS = 200_000;
 
 /**
- * One key for each master that owns slots of a cluster, reachable or not, and one for the slots that nobody owns. One key
- * in all where there is no cluster.
+ * In a cluster, one key for each master that owns slots, reachable or not, and one key for slots
+ * without an owner. Otherwise, a single key.
  */
 export function keyOfEveryShard(client: RedisClient): readonly string[] {
   if (!(client instanceof Cluster)) {

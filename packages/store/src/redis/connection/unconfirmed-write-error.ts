@@ -1,4 +1,6 @@
-/** The replicas did not acknowledge a write in time. The master has it, and a failover may lose it. */
+/**
+ * The replicas did not acknowledge a write in time. The master has it, but a failover may lose it.
+ */
 export class UnconfirmedWriteError extends Error {
   constructor(confirmed: number, required: number) {
     super(
