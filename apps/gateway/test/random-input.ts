@@ -1,13 +1,12 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import { addressGroup } from '@gatehouse/http-server';
+import { parseRequestTarget, splitQueryToken } from '@gatehouse/request-reading';
 import {
   AmbiguousTextError,
   canonicalText,
   encodeParameters,
   parseParameters,
 } from '@gatehouse/request-signature';
-import { splitQueryToken } from '../src/authentication/query-token.ts';
-import { parseRequestTarget } from '../src/routes/request-target.ts';
 import { readLifetime } from '../src/x-access-tokens/read-lifetime.ts';
 
 /** Characters that cause problems most often. */

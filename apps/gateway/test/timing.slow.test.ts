@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'node:http';
+import { nodeDigest } from '@gatehouse/request-reading';
 import { findSigningKey } from '@gatehouse/request-signature';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { nodeDigest } from '../src/authentication/node-digest.ts';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';
 
 const median = (values: readonly number[]) =>

@@ -8,11 +8,10 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import type { AccessTokenVerifier, Principal } from '@gatehouse/identity';
+import type { PresentedCredentials, RequestTarget, SignedBody } from '@gatehouse/request-reading';
 import type { sent } from '../http/header-names.ts';
-import type { RequestTarget } from '../routes/request-target.ts';
 import type { CredentialKind } from '../routes/route.ts';
 import { bearerChallenge } from './challenge.ts';
-import type { PresentedCredentials } from './presented-credentials.ts';
 
 export interface AuthenticationRequest {
   readonly message: IncomingMessage;
@@ -36,7 +35,7 @@ export interface VerifiedRequest {
   /** The query to forward, without its `?`. */
   readonly query: string;
   /** The verified body to forward. Undefined: the body is still arriving and is streamed. */
-  readonly body: VerifiedBody | undefined;
+  readonly body: SignedBody | undefined;
 }
 
 export interface PresentedToken {
@@ -55,12 +54,6 @@ export interface Signer {
     /** The value of its X-Timestamp. */
     readonly timestamp: string;
   }): string | undefined;
-}
-
-export interface VerifiedBody {
-  readonly bytes: Uint8Array;
-  /** Replaces the request's Content-Type when the gateway encoded the body again. */
-  readonly contentType: string | undefined;
 }
 
 /** Verifies one kind of credential. */

@@ -1,8 +1,8 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import type { AccessTokenVerifier } from '@gatehouse/identity';
+import type { PresentedCredentials } from '@gatehouse/request-reading';
 import { type Authenticator, tokenRefused, type VerifiedRequest } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
-import type { PresentedCredentials } from './presented-credentials.ts';
 import { isTokenText } from './token-text.ts';
 
 /** The scheme in any case, then exactly one space (RFC 6750 §2.1). */

@@ -1,7 +1,7 @@
 import type { Client } from '@gatehouse/identity';
-import type { AuthenticationRequest, Signer, VerifiedBody } from './authenticator.ts';
+import type { PresentedSignature, SignedBody } from '@gatehouse/request-reading';
+import type { AuthenticationRequest, Signer } from './authenticator.ts';
 import type { HeldBody } from './held-bodies.ts';
-import type { PresentedSignature } from './presented-credentials.ts';
 
 /** A version of the signature. signed-request.ts contains the steps that all versions share. */
 export interface SignatureScheme {
@@ -21,7 +21,7 @@ export interface SignatureScheme {
 export interface SignedRequest {
   /** The query to forward, without its `?`. */
   readonly query: string;
-  readonly body: VerifiedBody | undefined;
+  readonly body: SignedBody | undefined;
   /** Whether a client may send the request again unchanged. */
   readonly repeatable: boolean;
   /** Used once instead of the signature. */

@@ -1,3 +1,4 @@
+import { assertNotReplyEnvelope, nodeDigest } from '@gatehouse/request-reading';
 import {
   findSigningKey,
   type SignatureAlgorithm,
@@ -5,10 +6,8 @@ import {
   sign,
 } from '@gatehouse/request-signature';
 import { sent } from '../http/header-names.ts';
-import { assertNotReplyEnvelope } from './assert-not-reply-envelope.ts';
-import { nodeDigest } from './node-digest.ts';
+import { readSignedText } from './read-signed-text.ts';
 import type { SignatureScheme } from './signature-scheme.ts';
-import { readSignedText } from './signed-text.ts';
 
 /** Version 1, `X-Sign`: a digest over the query or the body, by the algorithm of the client. */
 export function createSignatureVersion1(dependencies: {

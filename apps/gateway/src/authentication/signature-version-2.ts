@@ -1,4 +1,5 @@
 import { illegalArgument } from '@gatehouse/api-envelope';
+import { assertReadableQuery, nodeDigest, nodeHmac } from '@gatehouse/request-reading';
 import {
   findLinesKey,
   isNonce,
@@ -8,8 +9,6 @@ import {
 } from '@gatehouse/request-signature';
 import { received, sent } from '../http/header-names.ts';
 import { hasBody } from '../http/request-body.ts';
-import { assertReadableQuery } from '../routes/request-target.ts';
-import { nodeDigest, nodeHmac } from './node-digest.ts';
 import { readSignedBody } from './read-signed-body.ts';
 import type { SignatureScheme } from './signature-scheme.ts';
 

@@ -3,15 +3,19 @@ import { ApiError } from '@gatehouse/api-envelope';
 import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
 import type { AddressMatcher, RequestNotes } from '@gatehouse/http-server';
 import {
+  assertReadableQuery,
+  isPresent,
+  presentedCredentials,
+  type RequestTarget,
+} from '@gatehouse/request-reading';
+import {
   type Authenticator,
   authenticate,
   type VerifiedRequest,
 } from '../authentication/authenticator.ts';
-import { isPresent, presentedCredentials } from '../authentication/presented-credentials.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { AppliedLimit } from '../rate-limits/limit-headers.ts';
 import type { RequestLimits } from '../rate-limits/request-limits.ts';
-import { assertReadableQuery, type RequestTarget } from '../routes/request-target.ts';
 import type { RouteMatch, RouteTable } from '../routes/route-table.ts';
 
 export interface AdmissionDependencies {
@@ -70,7 +74,7 @@ export async function admit(
   const match = dependencies.routes.match(message.method ?? '', target);
   const route = match?.route;
   notes.operation = route?.operation ?? 'unmatched';
-  const credentials = presentedCredentials(message, target.query);
+  const credentials = presentedCredentials(message.rawHeaders, target.query);
   state.hasCredential = isPresent(credentials);
   limits.assertAddressOpen(state.clientAddress, state.hasCredential, appliedLimits);
   if (credentials.signature === undefined) {

@@ -25,10 +25,12 @@ export function noteFailure(error: ApiError, notes: RequestNotes, hasCallerLeft:
  */
 export function withChallenge(error: ApiError, metadataUrl: string): ApiError {
   const given = error.headers[sent.challenge];
-  if (given === undefined && error.status !== 401 && error.status !== 403) {
+  const isDouble = error.code === 'multiple_credentials';
+  if (given === undefined && !isDouble && error.status !== 401 && error.status !== 403) {
     return error;
   }
-  const challenge = given ?? bearerChallenge()[sent.challenge];
+  const challenge =
+    given ?? bearerChallenge(isDouble ? 'invalid_request' : undefined)[sent.challenge];
   return new ApiError(error.code, {
     message: error.message,
     result: error.result,

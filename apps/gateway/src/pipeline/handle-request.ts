@@ -12,6 +12,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import { type AddressMatcher, observedRequest } from '@gatehouse/http-server';
+import { parseRequestTarget, type RequestTarget } from '@gatehouse/request-reading';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { AuditFailure } from '../audit/signature-audit.ts';
 import type { CrossOrigin } from '../cross-origin/cross-origin.ts';
@@ -20,7 +21,6 @@ import { sent } from '../http/header-names.ts';
 import { failureReply, type Reply } from '../http/reply.ts';
 import type { ProtectedResource } from '../public-documents/protected-resource.ts';
 import { addLimitHeaders } from '../rate-limits/limit-headers.ts';
-import { parseRequestTarget, type RequestTarget } from '../routes/request-target.ts';
 import type { RouteMatch } from '../routes/route-table.ts';
 import type { SealReply } from '../sealing/seal-reply.ts';
 import {

@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '@gatehouse/api-envelope';
 import { observedRequest, type UpgradeListener } from '@gatehouse/http-server';
+import { parseRequestTarget, type RequestTarget } from '@gatehouse/request-reading';
 import {
   joinConnections,
   switchingHeaders,
@@ -10,7 +11,6 @@ import {
 } from '../forwarding/forward-upgrade.ts';
 import { sent } from '../http/header-names.ts';
 import { failureReply } from '../http/reply.ts';
-import { parseRequestTarget, type RequestTarget } from '../routes/request-target.ts';
 import type { Route } from '../routes/route.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import { admit, countFailure, createRequestState, type RequestState } from './admit.ts';

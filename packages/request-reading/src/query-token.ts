@@ -1,5 +1,4 @@
 import { ApiError } from '@gatehouse/api-envelope';
-import { bearerChallenge } from './challenge.ts';
 
 const PARAMETER = 'access_token';
 
@@ -37,7 +36,6 @@ export function splitQueryToken(query: string): SplitQuery {
   if (tokens.length > 1) {
     throw new ApiError('multiple_credentials', {
       message: 'access_token was sent more than once.',
-      headers: bearerChallenge('invalid_request'),
     });
   }
   return { token: tokens[0], rest: rest.join('&') };

@@ -1,6 +1,4 @@
-import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
-import { bearerChallenge } from './challenge.ts';
 import { splitQueryToken } from './query-token.ts';
 
 /** The headers of Method A. */
@@ -54,15 +52,15 @@ const lengths: ReadonlySet<number> = new Set(
  * @throws ApiError `multiple_credentials`, `ambiguous_request` or `missing_signature`
  */
 export function presentedCredentials(
-  request: IncomingMessage,
+  rawHeaders: readonly string[],
   rawQuery: string,
 ): PresentedCredentials {
-  const headers = readCredentialHeaders(request.rawHeaders);
+  const headers = readCredentialHeaders(rawHeaders);
   const { token: queryToken, rest: query } = splitQueryToken(rawQuery);
   const { 'x-access-token': accessToken, authorization } = headers;
   const tokens = count(accessToken) + count(authorization) + count(queryToken);
   if (tokens + count(headers['x-sign']) + count(headers['x-sign-v2']) > 1) {
-    throw multipleCredentials();
+    throw new ApiError('multiple_credentials');
   }
   return {
     signature: readSignature(headers),
@@ -107,7 +105,7 @@ function readCredentialHeaders(rawHeaders: readonly string[]): CredentialHeaders
     if (isCredentialHeader(name)) {
       if (found[name] !== undefined) {
         throw name === 'authorization' || name === 'x-access-token'
-          ? multipleCredentials()
+          ? new ApiError('multiple_credentials')
           : new ApiError('ambiguous_request', { message: 'A signature header was sent twice.' });
       }
       found[name] = rawHeaders[index + 1] ?? '';
@@ -149,10 +147,6 @@ function readSignature(headers: CredentialHeaders): PresentedCredentials['signat
     throw new ApiError('missing_signature');
   }
   return { version, clientId, timestamp, sign, nonce: version === 2 ? nonce : undefined };
-}
-
-export function multipleCredentials(): ApiError {
-  return new ApiError('multiple_credentials', { headers: bearerChallenge('invalid_request') });
 }
 
 function count(credential: string | undefined): number {
