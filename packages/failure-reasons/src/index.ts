@@ -5,11 +5,13 @@
 import { authorizationServerReasons } from './authorization-server-reasons.ts';
 import { deviceServiceReasons } from './device-service-reasons.ts';
 import { gatewayReasons } from './gateway-reasons.ts';
+import { serverReasons } from './server-reasons.ts';
 import { signingReasons } from './signing-reasons.ts';
 
 export { type FailureReason, type FailureStage, failureStages } from './failure-reason.ts';
 
 export const failureReasons = {
+  ...serverReasons,
   ...gatewayReasons,
   ...signingReasons,
   ...authorizationServerReasons,

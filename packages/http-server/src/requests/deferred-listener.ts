@@ -35,6 +35,7 @@ export async function deferListener(
       const { notes } = observedRequest(request);
       notes.operation = 'unmatched';
       notes.code = ERROR_CODE;
+      notes.reason = 'server_starting';
       response.writeHead(503, {
         'Content-Type': 'application/json;charset=UTF-8',
         'Cache-Control': 'no-store',

@@ -1,0 +1,23 @@
+import { readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { failureReasons } from './index.ts';
+
+/** Files that only combine others. */
+const collections = new Set<string>();
+const folder = dirname(fileURLToPath(import.meta.url));
+
+test('No two files define a reason with the same name.', async () => {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('-reasons.ts') && !collections.has(name),
+  );
+  const names: string[] = [];
+  for (const file of files) {
+    for (const reasons of Object.values(await import(join(folder, file)))) {
+      names.push(...Object.keys(reasons as object));
+    }
+  }
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  expect(names.sort()).toEqual(Object.keys(failureReasons).sort());
+});
