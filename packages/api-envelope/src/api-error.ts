@@ -14,6 +14,8 @@ export interface ApiErrorDetails {
   readonly cause?: unknown;
   /** For logs and the audit trail. Finer than the code. */
   readonly reason?: FailureReasonName | undefined;
+  /** The registered client that the request names, verified or not. For logs and the audit trail. */
+  readonly clientId?: string | undefined;
 }
 
 /** A failure that the error catalogue defines. Compare `code`, never the message. */
@@ -23,6 +25,7 @@ export class ApiError extends Error {
   readonly result: unknown;
   readonly headers: Readonly<Record<string, string>>;
   readonly reason: FailureReasonName | undefined;
+  readonly clientId: string | undefined;
 
   constructor(code: ErrorCode, details: ApiErrorDetails = {}) {
     const entry = errorCatalogue[code];
@@ -33,6 +36,7 @@ export class ApiError extends Error {
     this.result = details.result;
     this.headers = details.headers ?? {};
     this.reason = details.reason;
+    this.clientId = details.clientId;
   }
 }
 

@@ -1,12 +1,11 @@
-import type { FailureReason } from './failure-reason.ts';
+import { signatureHeaderReasons } from './signature-header-reasons.ts';
+import { signingMistakeReasons } from './signing-mistake-reasons.ts';
 
-/** Mistakes in signed requests. For a caller that holds the key, the name is `result.cause`. */
+/**
+ * Why signed requests fail. A reply names the reason as `result.cause`, and `result.documentation`
+ * points to the heading of docs/signing.md with the same name.
+ */
 export const signingReasons = {
-  timestamp_in_seconds: {
-    codes: ['invalid_signature', 'timestamp_out_of_range'],
-    stage: 'authenticate',
-    cause: 'X-Timestamp counts seconds instead of milliseconds.',
-    fix: 'Send the epoch time in milliseconds (13 digits), and sign the same digits.',
-    example: 'X-Timestamp: 1795167634',
-  },
-} as const satisfies Readonly<Record<string, FailureReason>>;
+  ...signatureHeaderReasons,
+  ...signingMistakeReasons,
+} as const;

@@ -13,6 +13,9 @@ export function toFailure(thrown: unknown): ApiError {
 export function noteFailure(error: ApiError, notes: RequestNotes, hasCallerLeft: boolean): void {
   notes.code = error.code;
   notes.reason = error.reason;
+  if (error.clientId !== undefined) {
+    notes.clientId ??= error.clientId;
+  }
   // If the caller has left, the failure is not an error of the gateway.
   if (error.status >= 500 && !hasCallerLeft && !(error.cause instanceof CircuitOpenError)) {
     notes.err = error.cause ?? error;
@@ -40,5 +43,6 @@ export function withChallenge(error: ApiError, metadataUrl: string): ApiError {
     },
     cause: error.cause,
     reason: error.reason,
+    clientId: error.clientId,
   });
 }
