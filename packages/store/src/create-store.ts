@@ -1,13 +1,15 @@
 /**
- * The store: what the processes of Gatehouse share. `store.ts` is the port and the contract.
+ * The store, which all processes of Gatehouse share. `port/store.ts` is the port and its contract.
  *
- *   createStore(url) ── store-url ──▶ sqlite: ─▶ sqlite-store ── sqlite-database (file, schema, busy retry)
- *                                 └─▶ redis…  ─▶ redis-store  ── redis-connection (waits, deadlines) ── redis-client
- *                                                             └─ redis-confirmed-writes ── redis-confirmed-batches (WAIT), per server
- *                    around either, for its owner: observed-store (how long it takes), store-watch (whether it works)
+ *   createStore(url) ── store-url
+ *     ├▶ sqlite: ─▶ sqlite-store ── sqlite-database (file, schema, busy retry)
+ *     └▶ redis…  ─▶ redis-store ─┬─ redis-connection (waits, deadlines) ── redis-client
+ *                                └─ redis-confirmed-writes ── redis-confirmed-batches (WAIT)
+ *   around either engine: observed-store (durations), store-watch (availability)
  *
- * `*-contract.ts` is the suite that every engine passes; `rate-limiter.ts` counts requests over any of them. Deliberately not here: what the keys mean,
- * hashing and sealing (packages/identity), and any cache: revocation must be seen at once.
+ * Every engine passes the suite in `test/contract/`. `rate-limiter.ts` counts requests in any
+ * engine. The meaning of keys, hashing and sealing belong to packages/identity. There is
+ * deliberately no cache, because revocations take effect immediately.
  */
 import type { OnStateChange } from './observation/availability.ts';
 import { observeStore, type StoreObserver } from './observation/observed-store.ts';
@@ -19,27 +21,28 @@ import { createSqliteStore } from './sqlite/sqlite-store.ts';
 
 export interface StoreOptions {
   /**
-   * Told at each change of the state, within 2 s also without traffic. The store counts as available at first, so a
-   * Redis that is down at start is one 'unavailable'. The reason, where it is known, holds no secret; a further
-   * one is told once an outage. Must not throw. Without it the store is not examined by itself.
+   * Called at each change of the state, within 2 s even without traffic. The initial state is
+   * 'available', so a Redis that is down at start causes one call with 'unavailable'. The reason,
+   * if known, contains no secret. During an outage, each further reason causes one call. Must not
+   * throw. Without this option, the store is not examined periodically.
    */
   readonly onStateChange?: OnStateChange;
-  /** Told once what an operator should check about a store that works. Must not throw. */
+  /** Receives each warning about a working store once. Must not throw. */
   readonly onWarning?: (message: string) => void;
-  /** Told what the store uses, every second, with `onStateChange`. Must not throw. */
+  /** Receives the used space every second. Requires `onStateChange`. Must not throw. */
   readonly onRoom?: (room: StoreRoom) => void;
-  /** Told of every operation and its duration, for metrics. */
+  /** Called after each operation with its duration, for metrics. */
   readonly observer?: StoreObserver;
   /** Epoch milliseconds. */
   readonly now?: () => number;
 }
 
 /**
- * Opens the store that the URL names. Neither throws nor waits if Redis is unavailable: operations throw
- * `StoreUnavailableError` until it is back, and then work again by themselves.
+ * Opens the store that the URL names. Neither throws nor waits if Redis is unavailable. Instead,
+ * operations throw `StoreUnavailableError` until Redis is available.
  *
- * @throws TypeError when the URL is malformed; the text never quotes its credentials
- * @throws StoreUnavailableError when the SQLite file cannot be opened
+ * @throws TypeError if the URL is malformed. The message never quotes its credentials
+ * @throws StoreUnavailableError if the SQLite file cannot be opened
  */
 export function createStore(url: string, options: StoreOptions = {}): Store {
   const location = parseStoreUrl(url);
@@ -76,7 +79,7 @@ function openEngine(location: StoreLocation, dependencies: RedisStoreDependencie
     : createRedisStore(location, dependencies);
 }
 
-/** Each message once, however often the engine connects. */
+/** Reports each message once, even if the engine reconnects. */
 function once(report: (message: string) => void = () => undefined): (message: string) => void {
   const reported = new Set<string>();
   return (message) => {

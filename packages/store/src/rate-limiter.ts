@@ -8,7 +8,7 @@ export interface RateLimit {
 
 export interface Verdict {
   readonly allowed: boolean;
-  /** What is left of the window, as far as this process knows. */
+  /** The requests left in the window, as far as this process knows. */
   readonly remaining: number;
   /** Epoch milliseconds. */
   readonly resetsAt: number;
@@ -16,9 +16,12 @@ export interface Verdict {
 
 export interface RateLimiter {
   readonly limit: RateLimit;
-  /** Takes one permit. Only where no lease is left does it ask the store, which may throw. One that is full does not. */
+  /**
+   * Takes one permit. It asks the store only if no lease is left, and throws if the store is
+   * unavailable, but not if it is full.
+   */
   take(key: string): Verdict | Promise<Verdict>;
-  /** The refusal that `take` would give, if this process already knows it. */
+  /** The rejection that `take` would return, if this process already knows it. */
   knownRefusal(key: string): Verdict | undefined;
 }
 
@@ -26,28 +29,32 @@ interface Lease {
   permits: number;
   /** How many permits to ask for next time. */
   size: number;
-  /** What the store had left after the last reply. */
+  /** The permits left in the store, as of its last reply. */
   left: number;
-  /** The count of the window, as of the last reply. */
+  /** The count of the window, as of the store's last reply. */
   count: number;
   resetsAt: number;
   waiting: number;
   refill: Promise<void> | undefined;
 }
 
-/** A lease is at most this part of a limit: what one process holds and does not use, others cannot. */
+/**
+ * The largest lease, as a share of the limit. Other processes cannot use the permits of a lease.
+ */
 const LARGEST_LEASE = 1 / 32;
 const MAXIMUM_ENTRIES = 50_000;
 
 /**
- * Counts in the store, for all processes together: never more than the limit pass in a window. So that a
- * request does not cost a round trip, each process takes permits in leases: one at first, twice as many each
- * time they run out within a window. The error is on the safe side: of the limit, up to 1/32 a process may go unused.
+ * Counts the requests of all processes in the store. No more requests than the limit pass in a
+ * window. To avoid a round trip for each request, a process takes permits in leases: one permit at
+ * first, then twice as many each time they run out within a window. The error is on the safe side:
+ * each process may leave up to 1/32 of the limit unused.
  *
- * A store that is full cannot count and must not stop callers who write nothing: this process then counts by itself, so
- * that each process lets the whole limit pass. A store that does not answer is an error as before.
+ * A full store cannot count, but must not block requests that write nothing. Each process then
+ * counts only its own requests, so each lets the whole limit pass. If the store does not answer,
+ * `take` throws.
  *
- * @param name which limit this is: processes that use the same one share it
+ * @param name identifies the limit. Processes that use the same name share it
  */
 export function createRateLimiter(
   name: string,
@@ -55,7 +62,7 @@ export function createRateLimiter(
   dependencies: { readonly store: Store; readonly now: () => number },
 ): RateLimiter {
   const { store, now } = dependencies;
-  // A forgotten lease lets no more requests pass: the store has counted its permits.
+  // An evicted lease lets no more requests pass, because the store has counted its permits.
   const leases = new LRUCache<string, Lease>({ max: MAXIMUM_ENTRIES });
   const largestLease = Math.max(1, Math.floor(limit.requests * LARGEST_LEASE));
 
@@ -108,7 +115,7 @@ export function createRateLimiter(
         lease.waiting = 0;
       });
       await lease.refill;
-      // Whatever the clocks say: what the store has just granted or refused counts.
+      // The store's reply counts, even if the window has ended by the clock of this process.
       const verdict = takePermit(lease);
       if (verdict !== undefined) {
         return verdict;
@@ -133,7 +140,7 @@ function takeLocally(lease: Lease, now: number): Verdict | undefined {
   return now < lease.resetsAt ? takePermit(lease) : undefined;
 }
 
-/** Undefined: none is left here, but perhaps in the store. */
+/** @returns undefined if the lease is used up, but the store may have permits left */
 function takePermit(lease: Lease): Verdict | undefined {
   const { resetsAt } = lease;
   if (lease.permits > 0) {

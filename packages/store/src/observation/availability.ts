@@ -1,4 +1,6 @@
-/** `full`: it reads and refuses to write. `nearly-full`: it works, but an operator should check it. */
+/**
+ * `full`: reads work and writes fail. `nearly-full`: all works, but an operator should check it.
+ */
 export type StoreState = 'available' | 'nearly-full' | 'full' | 'unavailable';
 
 export type OnStateChange = (state: StoreState, reason: string | undefined) => void;
@@ -7,8 +9,9 @@ export const isWorking = (state: StoreState): boolean =>
   state === 'available' || state === 'nearly-full';
 
 /**
- * Remembers how the engine is, and reports each change once. During an outage, it also reports each further reason
- * once: attempts to connect that fail alternately in two ways must not write a line each.
+ * Remembers the state of the engine, and reports each change once. During an outage, it also
+ * reports each further reason once. If attempts to connect fail alternately for two reasons, each
+ * attempt would otherwise write a log line.
  */
 export class Availability {
   readonly #onChange: OnStateChange | undefined;
@@ -23,7 +26,7 @@ export class Availability {
     return this.#state;
   }
 
-  /** @param reason why it is in this state, where that is known; holds no secret */
+  /** @param reason the cause of this state, if known. Contains no secret */
   report(state: StoreState, reason?: string): void {
     const isNewReason = reason !== undefined && !isWorking(state) && !this.#reported.has(reason);
     if (state === this.#state && !isNewReason) {

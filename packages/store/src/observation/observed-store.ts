@@ -1,6 +1,6 @@
 import type { Store } from '../port/store.ts';
 
-/** What the port can do, ending excepted. */
+/** The operations of the port, except `close`. */
 export const storeOperations = [
   'get',
   'set',
@@ -19,7 +19,7 @@ export const storeOperations = [
 
 export type StoreOperation = (typeof storeOperations)[number];
 
-/** Is told of every operation once, when it is over. Must not throw. */
+/** Called once for each operation, when it has completed. Must not throw. */
 export type StoreObserver = (
   operation: StoreOperation,
   seconds: number,
@@ -27,9 +27,12 @@ export type StoreObserver = (
   error?: unknown,
 ) => void;
 
-/** A store that tells how long it took. It answers with the engine's own promise: nobody waits longer for it. */
+/**
+ * Wraps a store and reports how long each operation takes. It returns the engine's own promise, so
+ * callers do not wait longer.
+ */
 export function observeStore(store: Store, observe: StoreObserver): Store {
-  // SQLite works before it answers, so the time is taken first.
+  // SQLite does its work before it returns a promise, so callers pass the time at which they start.
   function timed<Result>(operation: StoreOperation, started: number, result: Promise<Result>) {
     const seconds = () => (performance.now() - started) / 1000;
     result.then(

@@ -7,8 +7,8 @@ export interface StoreReadiness {
 }
 
 /**
- * The state of the store in `/ready`. A store that is nearly full still serves every request, and all processes share it:
- * no instance is better than another, so none is taken out of rotation for it.
+ * The state of the store in `/ready`. A nearly full store still serves every request. All processes
+ * share it, so an instance stays in rotation.
  */
 export async function storeReadiness(store: Pick<Store, 'ping'>): Promise<StoreReadiness> {
   try {

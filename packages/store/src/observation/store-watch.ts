@@ -9,31 +9,37 @@ import { Availability, isWorking, type OnStateChange } from './availability.ts';
 
 /** Reports of an engine, in addition to the results of `ping`. */
 export interface EngineSignals {
-  /** The engine is unavailable, and perhaps why; the reason holds no secret. */
+  /** The engine is unavailable. The reason, if known, contains no secret. */
   lost(reason?: string): void;
   /** The engine may work again. */
   recheck(): void;
 }
 
 const PERIOD_MILLISECONDS = 1000;
-/** Failed operations come by the thousand, and one examination does for all of them. */
+/** Thousands of operations can fail within a second. One examination covers all of them. */
 const SHORTEST_PAUSE_MILLISECONDS = 100;
-/** Later than the end of a connection that timed out. */
-const SECOND_LOOK_MILLISECONDS = 50;
-/** At its limit, a store accepts a write whenever something expires. It is full until it refused none for this long. */
+/** Gives a connection that timed out the time to close. */
+const SECOND_EXAMINATION_MILLISECONDS = 50;
+/**
+ * At its limit, a store accepts a write whenever something expires. It counts as full until it has
+ * rejected no write for this long.
+ */
 const FULL_FOR_MILLISECONDS = 3000;
-/** Lower than the mark above, so that a store at the mark does not change its state all the time. */
-const ROOMY_AGAIN = 0.75;
+/**
+ * Lower than NEARLY_FULL_SHARE, so that a store around that share does not change its state
+ * repeatedly.
+ */
+const NO_LONGER_NEARLY_FULL_SHARE = 0.75;
 
 /**
- * Whether the store works, reported to its owner at each change.
+ * Watches whether the store works, and reports each change.
  *
  *   every second ───────┐
- *   a failed operation ─┴▶ examine: the engine's `ping`, which writes and reads on every shard ─▶ state, room
+ *   a failed operation ─┴▶ examine: the engine's `ping` writes and reads on every shard ─▶ state, room
  *   the engine itself ───▶ lost (no connection, with the reason)
  *
- * Only an examination reports that the store works. An operation that succeeds proves little: it may have used
- * another shard than the one that is missing.
+ * Only an examination reports that the store works. A successful operation proves little, because
+ * it may have used a different shard from the one that is missing.
  */
 export class StoreWatch implements EngineSignals {
   readonly #availability: Availability;
@@ -41,7 +47,7 @@ export class StoreWatch implements EngineSignals {
   #engine: Pick<Store, 'ping'> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<StoreRoom> | undefined;
-  /** The last examination failed, the first to do so. */
+  /** The last examination was the first to fail. */
   #isDoubted = false;
   #examinedAt = Number.NEGATIVE_INFINITY;
   #refusal: { readonly error: StoreFullError; readonly at: number } | undefined;
@@ -53,7 +59,7 @@ export class StoreWatch implements EngineSignals {
 
   start(engine: Pick<Store, 'ping'>): void {
     this.#engine = engine;
-    this.#timer = setInterval(() => this.#examineUnheard(), PERIOD_MILLISECONDS).unref();
+    this.#timer = setInterval(() => this.#examineInBackground(), PERIOD_MILLISECONDS).unref();
   }
 
   stop(): void {
@@ -66,12 +72,11 @@ export class StoreWatch implements EngineSignals {
   }
 
   recheck(): void {
-    // An examination under way may have begun before the change.
+    // An examination in progress may have started before the change.
     const examined = this.#running?.catch(() => undefined) ?? Promise.resolve();
-    void examined.then(() => this.#examineUnheard());
+    void examined.then(() => this.#examineInBackground());
   }
 
-  /** An operation of the engine failed. */
   failed(error: unknown): void {
     if (error instanceof StoreFullError) {
       this.#noteRefusal(error);
@@ -81,9 +86,9 @@ export class StoreWatch implements EngineSignals {
   }
 
   /**
-   * Examines the engine now, once for all who ask meanwhile.
+   * Examines the engine now. Concurrent calls share one examination.
    *
-   * @throws StoreFullError also for a while after the last refusal
+   * @throws StoreFullError also for a while after the last rejected write
    * @throws StoreUnavailableError
    */
   examine(): Promise<StoreRoom> {
@@ -121,8 +126,9 @@ export class StoreWatch implements EngineSignals {
   }
 
   #reportWorking(room: StoreRoom): void {
-    const mark = this.#availability.state === 'nearly-full' ? ROOMY_AGAIN : NEARLY_FULL_SHARE;
-    if (shareUsed(room) < mark) {
+    const wasNearlyFull = this.#availability.state === 'nearly-full';
+    const threshold = wasNearlyFull ? NO_LONGER_NEARLY_FULL_SHARE : NEARLY_FULL_SHARE;
+    if (shareUsed(room) < threshold) {
       this.#availability.report('available');
     } else {
       this.#availability.report('nearly-full', nearlyFullReason);
@@ -137,13 +143,16 @@ export class StoreWatch implements EngineSignals {
     }
   }
 
-  /** A process that was stopped for a moment finds its own timeouts. A second look tells them from an outage. */
+  /**
+   * A process that was paused sees timeouts without an outage. A second examination distinguishes
+   * the two.
+   */
   #noteOutage({ reason }: StoreUnavailableError): void {
     if (this.#isDoubted || !isWorking(this.#availability.state)) {
       this.#availability.report('unavailable', reason);
     } else if (this.#engine !== undefined) {
       this.#isDoubted = true;
-      setTimeout(() => this.#examineUnheard(), SECOND_LOOK_MILLISECONDS).unref();
+      setTimeout(() => this.#examineInBackground(), SECOND_EXAMINATION_MILLISECONDS).unref();
     }
   }
 
@@ -154,11 +163,11 @@ export class StoreWatch implements EngineSignals {
 
   #examineSoon(): void {
     if (performance.now() - this.#examinedAt > SHORTEST_PAUSE_MILLISECONDS) {
-      this.#examineUnheard();
+      this.#examineInBackground();
     }
   }
 
-  #examineUnheard(): void {
+  #examineInBackground(): void {
     this.examine().catch(() => undefined);
   }
 }

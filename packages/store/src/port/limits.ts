@@ -1,11 +1,11 @@
-/** How long an engine may take. The port promises 500 ms; the rest is for timers that fire late. */
+/** The deadline of an engine. The port guarantees 500 ms. The difference allows for late timers. */
 export const OPERATION_DEADLINE_MILLISECONDS = 450;
 
 const LONGEST_LIFETIME_SECONDS = 1e11;
 
 /**
- * A lifetime in milliseconds, for the engines. One that is not positive is rejected instead of rounded:
- * with a claim that expires at once, every caller would win.
+ * Converts a lifetime to milliseconds. It rejects a lifetime that is not positive instead of
+ * rounding it: if a claim expired immediately, every caller would win.
  */
 export function lifetimeMilliseconds(seconds: number): number {
   if (!(seconds > 0 && seconds <= LONGEST_LIFETIME_SECONDS)) {
@@ -14,7 +14,7 @@ export function lifetimeMilliseconds(seconds: number): number {
   return Math.ceil(seconds * 1000);
 }
 
-/** Epoch milliseconds of an index member; also refuses what an engine would store as something else. */
+/** Rejects an expiry that an engine would store as a different number. */
 export function assertEpochMilliseconds(expiresAt: number): void {
   if (!Number.isSafeInteger(expiresAt)) {
     throw new RangeError(`An expiry must be whole epoch milliseconds, not ${expiresAt}.`);

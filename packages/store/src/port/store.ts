@@ -3,9 +3,9 @@
  *
  * - Every operation uses one key, so that SQLite and every Redis topology can serve it.
  * - Every operation returns or throws `StoreUnavailableError` within 500 ms. While the engine is
- *   unavailable, nothing is queued or sent again. Callers turn the error into 503.
- * - An acknowledged `set`, `claim`, `delete`, `addToIndex` or `removeFromIndex` survives the loss of
- *   a server if the engine has replicas. Counters and logs may lose their last changes.
+ *   unavailable, nothing is queued or resent. Callers turn the error into 503.
+ * - An acknowledged `set`, `claim`, `delete`, `addToIndex` or `removeFromIndex` survives the loss
+ *   of a server if the engine has replicas. Counters and logs may lose their last changes.
  * - An expired value is never returned. Lifetimes are in seconds and exact to one second.
  * - Keys and values are text. A key must not contain a readable secret: hash it first.
  * - A key has one kind: value or claim, counter, index, or log. To use it as two kinds is a
@@ -31,16 +31,19 @@ export interface Store {
   /** Deletes values, claims, counters, indexes and logs alike. Unknown keys are no error. */
   delete(keys: readonly string[]): Promise<void>;
 
-  /** Adds one, or `amount`, atomically. The window starts with the first increment and does not slide. */
+  /**
+   * Adds one, or `amount`, atomically. The window starts with the first increment and does not
+   * slide.
+   */
   increment(key: string, windowSeconds: number, amount?: number): Promise<Counter>;
 
-  /** Takes one back, never below zero; does not open a window. */
+  /** Subtracts one, but not below zero. Does not open a window. */
   decrement(key: string): Promise<void>;
 
-  /** The counter of the window that is open, or undefined. */
+  /** The counter of the current window, or undefined if no window is open. */
   counter(key: string): Promise<Counter | undefined>;
 
-  /** Adds a member to a set that is ordered by expiry; adding it again replaces its expiry. */
+  /** Adds a member to a set that is ordered by expiry. Adding it again replaces its expiry. */
   addToIndex(key: string, member: string, expiresAt: number): Promise<void>;
 
   removeFromIndex(key: string, member: string): Promise<void>;
@@ -49,8 +52,8 @@ export interface Store {
   members(key: string): Promise<readonly string[]>;
 
   /**
-   * Makes an entry the newest of a log that keeps the newest `capacity` entries. A log holds an entry once: appending
-   * an equal one moves it.
+   * Appends an entry to a log that keeps the newest `capacity` entries. A log contains an entry
+   * once: appending an equal entry moves it.
    */
   append(key: string, entry: string, capacity: number, options?: AppendOptions): Promise<void>;
 
@@ -58,9 +61,10 @@ export interface Store {
   read(key: string, limit: number): Promise<readonly string[]>;
 
   /**
-   * Writes and reads on every shard of the engine, and asks how full the fullest is.
+   * Writes and reads on every shard of the engine.
    *
-   * @throws StoreFullError when it reads and refuses to write
+   * @returns the space of the fullest shard
+   * @throws StoreFullError if the engine reads but rejects writes
    */
   ping(): Promise<StoreRoom>;
 
@@ -69,22 +73,23 @@ export interface Store {
 
 export interface WriteOptions {
   /**
-   * The write is part of a revocation: a tombstone, a not-before, a changed client or user, the lock it is changed
-   * under, its audit entry. An engine that has no room left accepts it, as it accepts every `delete`.
+   * The write is part of a revocation: a tombstone, a not-before time, a changed client or user,
+   * the lock of that change, or its audit entry. A full engine accepts it, as it accepts every
+   * `delete`.
    */
   readonly revokes?: boolean;
 }
 
 export interface StoreRoom {
   readonly usedBytes: number;
-  /** Undefined where nothing but the machine's memory limits the engine. */
+  /** Undefined if only the memory of the machine limits the engine. */
   readonly maximumBytes: number | undefined;
 }
 
 export interface AppendOptions extends WriteOptions {
-  /** An entry that is removed in the same step: the new one is its later version. */
+  /** The earlier version of the entry, which is removed in the same step. */
   readonly replaces?: string | undefined;
-  /** Also removes the entries that were appended longer ago. */
+  /** Also removes entries that are at least this old. */
   readonly maximumAgeSeconds?: number | undefined;
 }
 
@@ -102,7 +107,7 @@ export const NEVER_EXPIRES: number = Number.MAX_SAFE_INTEGER;
  * never 401 or 2xx.
  */
 export class StoreUnavailableError extends Error {
-  /** What the engine or the system said, in a sentence without secrets, where it is known. */
+  /** The cause that the engine or the system reported, if any, in sentences without secrets. */
   readonly reason: string | undefined;
 
   constructor(operation: string, cause: unknown, reason?: string) {
@@ -113,8 +118,8 @@ export class StoreUnavailableError extends Error {
 }
 
 /**
- * The engine has no room left: it refuses to write, and what it reads is current. Writes that revoke and deletes
- * still work. A process that can do without the write (a rate limit, say) may go on.
+ * The engine is full. It rejects writes, except for revocations and deletions. Reads are still
+ * current. A caller that can proceed without the write, such as a rate limit, may do so.
  */
 export class StoreFullError extends StoreUnavailableError {
   constructor(operation: string, cause: unknown, reason?: string) {

@@ -14,7 +14,7 @@ import { keyOfEveryShard } from './connection/redis-shards.ts';
 
 export interface RedisStoreDependencies {
   readonly signals: EngineSignals;
-  /** Told what an operator should check. */
+  /** Receives warnings that an operator should check. */
   readonly warn: (message: string) => void;
   readonly now: () => number;
 }
@@ -22,7 +22,9 @@ export interface RedisStoreDependencies {
 /** The key of a ping expires soon after the last process ends. */
 const PING_MILLISECONDS = 60_000;
 
-/** The engine for more than one machine. Never waits for Redis here: see `RedisConnection`. */
+/**
+ * The engine for several machines. This function does not wait for Redis (see `RedisConnection`).
+ */
 export function createRedisStore(
   location: RedisLocation,
   dependencies: RedisStoreDependencies,
@@ -164,11 +166,11 @@ class RedisStore implements Store {
   }
 }
 
-/** An ordinary write: one that a full Redis refuses. */
+/** Uses an ordinary write, which a full Redis rejects. */
 async function writeAndRead(client: RedisClient, key: string): Promise<void> {
   await client.set(key, '', 'PX', PING_MILLISECONDS);
   if ((await client.get(key)) !== '') {
-    throw new Error('Redis does not keep what it is given.');
+    throw new Error('Redis did not return the value that was written.');
   }
 }
 
@@ -178,7 +180,7 @@ function expiryWords(ttlSeconds: number | undefined): readonly (string | number)
   return ttlSeconds === undefined ? [] : ['PX', lifetimeMilliseconds(ttlSeconds)];
 }
 
-/** SET, by itself or from a script that a full Redis accepts. */
+/** Sends SET, for a revocation in a script that a full Redis accepts. */
 function write(
   client: RedisClient,
   key: string,
@@ -188,7 +190,7 @@ function write(
   return revokes ? client.setAlways(key, ...words) : client.call('set', key, ...words);
 }
 
-/** A reply of another shape means a broken server or connection: unavailable, never "not found". */
+/** Any other reply comes from a broken server or connection. It is an outage, never "not found". */
 function optionalText(reply: unknown): string | undefined {
   if (reply === null) {
     return undefined;

@@ -2,7 +2,10 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** Of a statement while opening: then blocking is harmless, and several processes may create the file at once. */
+/**
+ * Applies only while the file is opened. Blocking is harmless then, and several processes may
+ * create the file at the same time.
+ */
 const OPENING_BUSY_TIMEOUT_MILLISECONDS = 400;
 const OPENING_ATTEMPTS = 10;
 
@@ -32,10 +35,11 @@ const SCHEMA = `
 `;
 
 /**
- * Opens the file that the processes of one machine share, and creates it, readable by its owner only.
- * WAL lets readers go on while one process writes. `synchronous = NORMAL` does not sync at every commit:
- * what was committed survives a killed process, since the kernel has it; only a power failure may take the
- * last commits, and never the file's integrity. FULL costs seven times the commits (53 k/s → 7.8 k/s).
+ * Opens the file that the processes of one machine share, and creates it so that only its owner can
+ * read it. With WAL, readers continue while one process writes. `synchronous = NORMAL` does not
+ * sync at every commit. A commit survives a killed process, because the kernel has it. A power
+ * failure may lose the last commits, but never corrupts the file. FULL would reduce the rate from
+ * 53,000 to 7,800 commits per second.
  */
 export function openSqliteDatabase(path: string): DatabaseSync {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -45,12 +49,14 @@ export function openSqliteDatabase(path: string): DatabaseSync {
     try {
       database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
       inTransaction(database, () => database.exec(SCHEMA));
-      // From here on nothing blocks the event loop: a caller that meets a lock waits and tries again.
+      // From here on, nothing blocks the event loop. An operation that finds a lock waits and
+      // retries.
       database.exec('PRAGMA busy_timeout = 0');
       return database;
     } catch (error) {
       database.close();
-      // Two processes that switch a new file to WAL at once are told "busy" without any waiting.
+      // If two processes switch a new file to WAL at the same time, SQLite reports "busy"
+      // immediately.
       if (!isBusy(error) || attempt === OPENING_ATTEMPTS) {
         throw error;
       }
@@ -58,7 +64,9 @@ export function openSqliteDatabase(path: string): DatabaseSync {
   }
 }
 
-/** Takes the write lock before reading, so that nobody writes between this transaction's read and write. */
+/**
+ * Takes the write lock before reading, so that no other process writes between a read and a write.
+ */
 export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
   database.exec('BEGIN IMMEDIATE');
   try {
@@ -75,7 +83,7 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
 
 const SQLITE_BUSY = 5;
 
-/** Whether another connection holds the lock. The low byte is the code, the rest its variant. */
+/** Whether another connection holds the lock. The low byte is the primary result code. */
 export function isBusy(error: unknown): boolean {
   return (
     typeof error === 'object' &&

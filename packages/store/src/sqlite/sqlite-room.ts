@@ -2,8 +2,9 @@ import { stat, statfs } from 'node:fs/promises';
 import type { StoreRoom } from '../port/store.ts';
 
 /**
- * What the file of the store uses, and how large it can become: with all that its file system has left. The share of
- * the whole disk would say less: a disk that others have filled to 85 % may have room for years.
+ * The size of the store's file, and the size that it can reach with the free space of its file
+ * system. The used share of the whole disk would mean less: if other files fill 85 % of a disk, the
+ * rest may still last the store for years.
  */
 export async function readSqliteRoom(path: string): Promise<StoreRoom> {
   const [file, log, { bavail, bsize }] = await Promise.all([

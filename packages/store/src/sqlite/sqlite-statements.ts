@@ -1,14 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-/** What one sweep removes of each kind, so that it never holds the lock for long. */
+/**
+ * One sweep removes at most this many rows of each kind, so that it holds the lock only briefly.
+ */
 export const SWEEP_ROWS = 256;
 
 export type SqliteStatements = ReturnType<typeof prepareStatements>;
 
 /**
- * Every statement of the store, prepared once. Read-modify-write is one statement wherever SQLite can say
- * it in one, since a statement is atomic. What returns rows from a write is run with `all()`: it runs the
- * statement to its end, so that a failing commit is an error and not a lost write.
+ * Prepares every statement of the store. Where SQLite allows it, a read-modify-write is one
+ * statement, because a statement is atomic. A write that returns rows must run with `all()`, which
+ * runs the statement to its end. A failed commit is then an error and not a lost write.
  */
 export function prepareStatements(database: DatabaseSync) {
   return {
@@ -36,7 +38,7 @@ function prepareEntries(database: DatabaseSync) {
     get: database.prepare('SELECT value FROM entries WHERE key = ? AND expires_at > ?'),
     set: database.prepare(`INSERT INTO entries (key, value, expires_at) VALUES (?, ?, ?)
       ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`),
-    /** Keeps a living holder and returns whoever holds the key now. */
+    /** Keeps a holder that has not expired, and returns the current holder. */
     claim:
       database.prepare(`INSERT INTO entries (key, value, expires_at) VALUES (:key, :owner, :expiry)
       ON CONFLICT (key) DO UPDATE SET

@@ -27,14 +27,14 @@ export interface SqliteStoreDependencies {
   readonly now: () => number;
 }
 
-/** A lock lasts microseconds as a rule: look again at once for this long, then with pauses. */
+/** A lock usually lasts microseconds. Retry without pauses for this long, then with pauses. */
 const EAGER_RETRY_MILLISECONDS = 2;
 const LONGEST_PAUSE_MILLISECONDS = 8;
 
 const PING_KEY = 'ready';
 const PING_SECONDS = 60;
 
-/** @throws StoreUnavailableError when the file cannot be opened or created */
+/** @throws StoreUnavailableError if the file cannot be opened or created */
 export function createSqliteStore(path: string, dependencies: SqliteStoreDependencies): Store {
   try {
     return new SqliteStore(path, openSqliteDatabase(path), dependencies);
@@ -189,7 +189,7 @@ class SqliteStore implements Store {
     return lifetime === undefined ? NEVER_EXPIRES : this.#now() + lifetime;
   }
 
-  /** @throws StoreFullError for a write that revokes nothing, when only the reserve is left */
+  /** @throws StoreFullError for a write that is not a revocation, if only the reserve is left */
   #assertRoom(operation: string, { revokes = false }: WriteOptions = {}): void {
     if (!revokes && this.#isReserveReached()) {
       throw new StoreFullError(operation, undefined, reserveReason);
@@ -201,8 +201,9 @@ class SqliteStore implements Store {
   }
 
   /**
-   * Does the work, again while another process holds the lock, until the deadline. It waits outside
-   * SQLite, so that the process answers other requests meanwhile and every waiting one keeps its deadline.
+   * Runs the work, and retries until the deadline while another process holds the lock. It waits
+   * outside SQLite, so that the process can serve other requests and every waiting operation keeps
+   * its deadline.
    */
   async #run<Result>(operation: string, work: () => Result): Promise<Result> {
     const started = performance.now();

@@ -6,10 +6,10 @@ const PAUSE_MILLISECONDS = 1000;
 const PAUSE_WHEN_BEHIND_MILLISECONDS = 20;
 
 /**
- * Removes expired rows in small steps, faster while there is a backlog. Only space depends on it: reading
- * never returns what has expired.
+ * Removes expired rows in small steps, more often while there is a backlog. This only frees space,
+ * because reads never return expired rows.
  *
- * @returns stops it
+ * @returns a function that stops the sweep
  */
 export function startSweeping(
   database: DatabaseSync,
@@ -34,7 +34,8 @@ function sweepOnce(database: DatabaseSync, statements: SqliteStatements, now: nu
     );
     return removed.some((rows) => rows === SWEEP_ROWS);
   } catch {
-    // Busy or failing: whoever uses the store is told; the sweep just comes again.
+    // The file is locked or unavailable. Operations of the store report that, and the sweep
+    // retries.
     return false;
   }
 }

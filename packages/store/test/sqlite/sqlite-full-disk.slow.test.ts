@@ -43,7 +43,8 @@ describe('a SQLite store on a disk that runs full', () => {
     const reasons = changes.filter(([state]: [string]) => state === 'full');
     expect(reasons.length).toBeGreaterThanOrEqual(2);
     expect(reasons[0][1]).toBe(
-      'Less than 8 MiB are free on the file system of the store. Only revocations are written. Free space there.',
+      'Less than 8 MiB are free on the file system of the store, so it writes only revocations. ' +
+        'Free disk space.',
     );
   });
 

@@ -13,7 +13,7 @@ const SHORTEST_WAIT_MILLISECONDS = 50;
 const LEARN_AGAIN_MILLISECONDS = 1000;
 const FENCE_MILLISECONDS = 60_000;
 
-/** Names a key of the server, which the batches write to. */
+/** Returns a key of the server, to which each batch writes its fence. */
 export type FindFenceKey = () => string;
 
 interface Write {
@@ -24,13 +24,15 @@ interface Write {
 }
 
 /**
- * Writes to one server whose callers get a result only after its replicas have acknowledged them.
+ * Sends writes to one server, and returns their results only after its replicas have acknowledged
+ * them.
  *
- *   writes … ─▶ fence ─▶ WAIT ─▶ replies        (the writes that arrive meanwhile are the next batch)
+ *   writes … ─▶ fence ─▶ WAIT ─▶ replies      (writes that arrive during this form the next batch)
  *
- * WAIT blocks its connection, so this one carries nothing else, and one WAIT serves all writes of a batch
- * (group commit). WAIT covers the last write of its connection only, and a repeated claim or deletion changes nothing:
- * the fence is a write that always does. As replication has one order, its acknowledgement covers all before it.
+ * WAIT blocks its connection, so this connection carries only these writes, and one WAIT confirms a
+ * whole batch (group commit). WAIT covers only the last change that its connection made, and a
+ * repeated claim or deletion changes nothing. The fence is a write that always makes a change.
+ * Replicas apply writes in order, so its acknowledgement covers all writes before it.
  */
 export class ConfirmedBatches {
   readonly #client: RedisServerClient;
@@ -40,16 +42,16 @@ export class ConfirmedBatches {
   #queue: Write[] = [];
   #isBusy = false;
   #required = new RequiredReplicas();
-  #learntOn: Redis['stream'] | undefined;
-  #learntAt = 0;
+  #learnedOn: Redis['stream'] | undefined;
+  #learnedAt = 0;
 
   constructor(
     client: RedisServerClient,
     dependencies: {
-      /** What is known of a data set, shared by all connections. */
+      /** Returns the required replicas of a data set, which all connections share. */
       readonly requiredOf: (history: string) => RequiredReplicas;
       readonly findFenceKey: FindFenceKey;
-      /** Told what an operator should set. */
+      /** Receives warnings about settings that an operator should change. */
       readonly warn: (message: string) => void;
     },
   ) {
@@ -59,7 +61,7 @@ export class ConfirmedBatches {
     this.#warn = dependencies.warn;
   }
 
-  /** @throws UnconfirmedWriteError, or whatever the write itself fails with */
+  /** @throws UnconfirmedWriteError, or the error of the write itself */
   async add<Reply>(write: (client: RedisServerClient) => Promise<Reply>): Promise<Reply> {
     if (!this.#isBusy && this.#isCurrent() && this.#required.count === 0) {
       return write(this.#client);
@@ -80,12 +82,12 @@ export class ConfirmedBatches {
 
   async #work(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Learning takes time, so the batch must not be taken before.
-      const [learnt] = await Promise.allSettled([this.#learn()]);
+      // Learning takes time, in which writes may expire. Take the batch afterwards.
+      const [learned] = await Promise.allSettled([this.#learn()]);
       const batch = this.#takeBatch();
       try {
-        if (learnt.status === 'rejected') {
-          throw learnt.reason;
+        if (learned.status === 'rejected') {
+          throw learned.reason;
         }
         await this.#confirm(batch);
       } catch (error) {
@@ -125,7 +127,7 @@ export class ConfirmedBatches {
     const replies = batch.map(({ run }) => run());
     const confirmation = required === 0 ? undefined : this.#wait(required, oldest.startedAt);
     stream.uncork();
-    // Settled one by one: a rejected write does not affect the others of the batch.
+    // Each write settles separately. A rejected write does not affect the others of the batch.
     const outcomes = Promise.allSettled(replies);
     const failure = await confirmation?.then(
       () => undefined,
@@ -150,7 +152,7 @@ export class ConfirmedBatches {
       Math.min(LONGEST_WAIT_MILLISECONDS, Math.floor(remaining)),
     );
     const [, confirmed] = await Promise.all([
-      // A full server accepts it: what is deleted there has to be confirmed, too.
+      // A full server must accept the fence, because deletions there need confirmation too.
       this.#client.setAlways(this.#findFenceKey(), '', 'PX', FENCE_MILLISECONDS),
       this.#client.wait(required, timeout),
     ]);
@@ -162,17 +164,17 @@ export class ConfirmedBatches {
   #isCurrent(): boolean {
     return (
       this.#client.stream !== undefined &&
-      this.#client.stream === this.#learntOn &&
-      performance.now() - this.#learntAt < LEARN_AGAIN_MILLISECONDS
+      this.#client.stream === this.#learnedOn &&
+      performance.now() - this.#learnedAt < LEARN_AGAIN_MILLISECONDS
     );
   }
 
-  /** What is known must be of the server at the other end of this very connection, which a failover may replace. */
+  /** Asks over the current connection, because a failover may have replaced the server. */
   async #learn(): Promise<void> {
     if (this.#isCurrent()) {
       return;
     }
-    const learntAt = performance.now();
+    const learnedAt = performance.now();
     const [replication, persistence] = await Promise.all([
       this.#client.info('replication'),
       this.#client.info('persistence'),
@@ -180,8 +182,8 @@ export class ConfirmedBatches {
     const report = parseReplication(replication);
     durabilityWarnings(report, persistence).forEach(this.#warn);
     this.#required = this.#requiredOf(report.history);
-    this.#required.learn(report, learntAt);
-    this.#learntOn = this.#client.stream;
-    this.#learntAt = learntAt;
+    this.#required.learn(report, learnedAt);
+    this.#learnedOn = this.#client.stream;
+    this.#learnedAt = learnedAt;
   }
 }

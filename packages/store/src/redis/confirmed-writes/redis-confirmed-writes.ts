@@ -17,14 +17,14 @@ const FENCE_PREFIX = 'fence:';
 const PING_MILLISECONDS = 60_000;
 
 /**
- * The writes that a failover must not undo, over connections of their own: see `ConfirmedBatches`. Without replicas
- * they are plain writes.
+ * The writes that a failover must not lose. They use separate connections (see `ConfirmedBatches`).
+ * Without replicas, they are plain writes.
  */
 export class ConfirmedWrites {
   readonly #connection: RedisConnection;
   readonly #warn: (message: string) => void;
   readonly #batches = new WeakMap<RedisServerClient, ConfirmedBatches>();
-  /** By data set. One more comes with each failover, so they are few. */
+  /** The key is the replication id of a data set. Each failover adds an entry, so there are few. */
   readonly #required = new Map<string, RequiredReplicas>();
 
   constructor(location: RedisLocation, signals: EngineSignals, warn: (message: string) => void) {
@@ -33,8 +33,9 @@ export class ConfirmedWrites {
   }
 
   /**
-   * @param key where the command writes: in a cluster, the server that has it confirms the write
-   * @throws StoreUnavailableError also where the master has applied the write and the replicas are silent
+   * @param key the key that the command writes. In a cluster, it selects the server
+   * @throws StoreUnavailableError also if the master applied the write, but its replicas did not
+   * confirm it
    */
   send<Reply>(
     operation: string,

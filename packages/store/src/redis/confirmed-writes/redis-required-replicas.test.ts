@@ -5,10 +5,10 @@ import {
   RequiredReplicas,
 } from './redis-required-replicas.ts';
 
-const report = (...inStep: string[]) => ({
+const report = (...inSync: string[]) => ({
   history: 'a',
-  hasReplicas: inStep.length > 0,
-  inStep,
+  hasReplicas: inSync.length > 0,
+  inSync,
   refusesWithoutReplicas: false,
 });
 
@@ -30,30 +30,30 @@ describe('the report of a server about its replicas', () => {
     expect(parseReplication(information)).toEqual({
       history: '0d1f',
       hasReplicas: true,
-      inStep: ['10.0.0.1:6379', '10.0.0.2:6380'],
+      inSync: ['10.0.0.1:6379', '10.0.0.2:6380'],
       refusesWithoutReplicas: true,
     });
   });
 
-  test('of a single server names none', () => {
+  test('lists no replicas for a single server', () => {
     const information = 'role:master\r\nconnected_slaves:0\r\nmaster_replid:77\r\n';
     expect(parseReplication(information)).toEqual({
       history: '77',
       hasReplicas: false,
-      inStep: [],
+      inSync: [],
       refusesWithoutReplicas: false,
     });
   });
 });
 
-describe('the replicas that have to acknowledge', () => {
-  test('are none where there never was one', () => {
+describe('the number of replicas that must acknowledge', () => {
+  test('is zero if the data set never had a replica', () => {
     const required = new RequiredReplicas();
     required.learn(report(), 0);
     expect(required.count).toBe(0);
   });
 
-  test('are never none where all are silent, also for a process that has just started', () => {
+  test('is one if all replicas are silent, even for a process that has just started', () => {
     const silent =
       'slave0:ip=10.0.0.1,port=6379,state=online,offset=98,lag=5\r\nmaster_replid:77\r\n';
     const required = new RequiredReplicas();
@@ -61,19 +61,19 @@ describe('the replicas that have to acknowledge', () => {
     expect(required.count).toBe(1);
   });
 
-  test('are never none where the server demands one', () => {
+  test('is one if the server requires a replica', () => {
     const required = new RequiredReplicas();
     required.learn({ ...report(), refusesWithoutReplicas: true }, 0);
     expect(required.count).toBe(1);
   });
 
-  test('are all that are in step', () => {
+  test('includes every replica that is in sync', () => {
     const required = new RequiredReplicas();
     required.learn(report('one', 'two'), 0);
     expect(required.count).toBe(2);
   });
 
-  test('include one that has just left: it may be the new master', () => {
+  test('includes a replica that has just disconnected, because it may be the new master', () => {
     const required = new RequiredReplicas();
     required.learn(report('one', 'two'), 0);
     required.learn(report('one'), REPLICA_HOLD_MILLISECONDS);
@@ -82,7 +82,7 @@ describe('the replicas that have to acknowledge', () => {
     expect(required.count).toBe(1);
   });
 
-  test('are never none once there was one: a master that is cut off sees none', () => {
+  test('stays one after the last replica disconnects, because the master may be cut off', () => {
     const required = new RequiredReplicas();
     required.learn(report('one'), 0);
     required.learn(report(), 10 * REPLICA_HOLD_MILLISECONDS);

@@ -1,20 +1,27 @@
-/** A replica reports its progress every second. One that is silent for longer is not in step. */
-const LONGEST_LAG_SECONDS = 2;
+/**
+ * A replica reports its progress every second. A replica that lags further behind is not in sync.
+ */
+const MAXIMUM_LAG_SECONDS = 2;
 
 /**
- * How long a replica that left still has to acknowledge. Redis cannot tell a replica that died from one that was just
- * promoted: the old master would go on acknowledging what the new one never gets. A failover is over by then.
+ * How long a replica that has disconnected must still acknowledge writes. The master cannot
+ * distinguish a replica that died from one that was just promoted. Without this hold, the old
+ * master would acknowledge writes that the new master never receives. A failover ends within this
+ * time.
  */
 export const REPLICA_HOLD_MILLISECONDS = 5000;
 
 /** The reply of one server to `INFO replication`. */
 export interface ReplicationReport {
-  /** Names the server's data set: another one after a failover, and after a restart without a saved one. */
+  /**
+   * The replication id of the server's data set. It changes after a failover, and after a restart
+   * without a saved data set.
+   */
   readonly history: string;
-  /** Whether it lists a replica that has ever acknowledged a write, in step or not. */
+  /** Whether the server lists a replica that has ever acknowledged a write, in sync or not. */
   readonly hasReplicas: boolean;
-  /** Addresses of the replicas that receive writes and confirm them. */
-  readonly inStep: readonly string[];
+  /** The addresses of the replicas that acknowledged writes recently. */
+  readonly inSync: readonly string[];
   /** Whether the server has both `min-replicas-to-write` and `min-replicas-max-lag`. */
   readonly refusesWithoutReplicas: boolean;
 }
@@ -27,7 +34,7 @@ export function parseReplication(information: string): ReplicationReport {
   return {
     history: /^master_replid:(\S+)/m.exec(information)?.[1] ?? '',
     hasReplicas: replicas.length > 0,
-    inStep: replicas.filter(({ isInStep }) => isInStep).map(({ address }) => address),
+    inSync: replicas.filter(({ isInSync }) => isInSync).map(({ address }) => address),
     refusesWithoutReplicas: /^min_slaves_good_slaves:/m.test(information),
   };
 }
@@ -41,36 +48,37 @@ function parseReplica(words: string) {
   ) as Record<string, string | undefined>;
   return {
     address: `${ip}:${port}`,
-    // Online before it has loaded the data set: without an acknowledgement its offset is 0.
+    // A replica is online before it has loaded the data set. Its offset is 0 until it acknowledges.
     hasAcknowledged: state === 'online' && Number(offset) > 0 && Number(lag) >= 0,
-    isInStep: Number(lag) <= LONGEST_LAG_SECONDS,
+    isInSync: Number(lag) <= MAXIMUM_LAG_SECONDS,
   };
 }
 
 /**
- * How many replicas of one data set have to acknowledge a write: every one that is in step, or was within the hold. A
- * data set that has or had a replica, or whose server demands one, needs at least one: a partitioned master sees only
- * silent replicas, also in a process that has just started. A data set that never had any needs none.
+ * The number of replicas of one data set that must acknowledge a write: those that are in sync, or
+ * were in sync within the hold. If the data set has or had a replica, or its server requires one,
+ * the number is at least one: a partitioned master sees only silent replicas, and a process that
+ * has just started knows no others. A data set that never had a replica needs no acknowledgement.
  */
 export class RequiredReplicas {
-  readonly #lastInStep = new Map<string, number>();
+  readonly #lastInSync = new Map<string, number>();
   #hadReplicas = false;
-  #isDemanded = false;
+  #isRequired = false;
 
   learn(report: ReplicationReport, now: number): void {
     this.#hadReplicas ||= report.hasReplicas;
-    this.#isDemanded = report.refusesWithoutReplicas;
-    for (const address of report.inStep) {
-      this.#lastInStep.set(address, now);
+    this.#isRequired = report.refusesWithoutReplicas;
+    for (const address of report.inSync) {
+      this.#lastInSync.set(address, now);
     }
-    for (const [address, lastInStep] of this.#lastInStep) {
-      if (now - lastInStep > REPLICA_HOLD_MILLISECONDS) {
-        this.#lastInStep.delete(address);
+    for (const [address, lastInSync] of this.#lastInSync) {
+      if (now - lastInSync > REPLICA_HOLD_MILLISECONDS) {
+        this.#lastInSync.delete(address);
       }
     }
   }
 
   get count(): number {
-    return this.#hadReplicas || this.#isDemanded ? Math.max(1, this.#lastInStep.size) : 0;
+    return this.#hadReplicas || this.#isRequired ? Math.max(1, this.#lastInSync.size) : 0;
   }
 }

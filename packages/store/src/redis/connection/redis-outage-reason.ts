@@ -4,7 +4,7 @@ import { LossyRedisError } from './redis-replay.ts';
 import { UnconfirmedWriteError } from './unconfirmed-write-error.ts';
 
 /** What an operator can do about an error reply, by its first word. */
-const advices: Readonly<Record<string, string>> = {
+const adviceByWord: Readonly<Record<string, string>> = {
   OOM: 'It has reached its maxmemory: raise it, or find what fills the store.',
   MISCONF: 'It cannot persist its data: free disk space, or make its files writable.',
   READONLY: 'It is a replica: point STORE_URL at the master, or complete the failover.',
@@ -53,7 +53,7 @@ export function outageReason(error: unknown): string | undefined {
   }
   const word = replyWord(error);
   if (word !== undefined) {
-    const advice = advices[word];
+    const advice = adviceByWord[word];
     return `Redis replies ${word}.${advice === undefined ? '' : ` ${advice}`}`;
   }
   const { code, lastNodeError, message } = Object(error) as Record<string, unknown>;

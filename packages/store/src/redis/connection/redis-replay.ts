@@ -10,14 +10,16 @@ import type { RedisClient } from './redis-client.ts';
 export class LossyRedisError extends Error {
   constructor(command: string) {
     super(
-      `Redis loses writes when it restarts: its user default may not run ${command} on every key. Give this user ~* and +@all, and a password that nobody knows.`,
+      `Redis loses writes when it restarts: its user default may not run ${command} on every key. ` +
+        'Give this user ~* and +@all, and a password that nobody knows.',
     );
     this.name = 'LossyRedisError';
   }
 }
 
 const unverified =
-  'Redis does not tell whether its user default may load the append-only file. Allow the store’s user +acl|dryrun, or check that default has ~* and +@all.';
+  'Redis does not report whether its user default may load the append-only file. ' +
+  'Allow the store’s user +acl|dryrun, or check that default has ~* and +@all.';
 
 /**
  * What Redis appends to the file for the store's commands and scripts. It appends an expired key as
