@@ -1,12 +1,18 @@
-import type { FailureReason } from './failure-reason.ts';
+import { authorizationReasons } from './authorization-server/authorization-reasons.ts';
+import { clientAuthenticationReasons } from './authorization-server/client-authentication-reasons.ts';
+import { codeReasons } from './authorization-server/code-reasons.ts';
+import { oauthRequestReasons } from './authorization-server/oauth-request-reasons.ts';
+import { pageReasons } from './authorization-server/page-reasons.ts';
+import { signInReasons } from './authorization-server/sign-in-reasons.ts';
+import { tokenReasons } from './authorization-server/token-reasons.ts';
 
 /** Reasons of the authorization server. */
 export const authorizationServerReasons = {
-  code_verifier_wrong: {
-    codes: ['invalid_grant'],
-    stage: 'validate',
-    cause: 'The code_verifier does not match the code_challenge of the authorization request.',
-    fix: 'Send the code_verifier from which the application derived the code_challenge of this sign-in.',
-    example: 'code_verifier of another browser tab',
-  },
-} as const satisfies Readonly<Record<string, FailureReason>>;
+  ...oauthRequestReasons,
+  ...clientAuthenticationReasons,
+  ...codeReasons,
+  ...tokenReasons,
+  ...authorizationReasons,
+  ...signInReasons,
+  ...pageReasons,
+} as const;

@@ -2,10 +2,11 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
+import { authorizationServerReasons } from './authorization-server-reasons.ts';
 import { failureReasons } from './index.ts';
 
 /** Files that only combine others. */
-const collections = new Set<string>();
+const collections = new Set(['authorization-server-reasons.ts']);
 const folder = dirname(fileURLToPath(import.meta.url));
 
 test('No two files define a reason with the same name.', async () => {
@@ -20,4 +21,13 @@ test('No two files define a reason with the same name.', async () => {
   }
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   expect(names.sort()).toEqual(Object.keys(failureReasons).sort());
+});
+
+test('Every text of the authorization server fits into error_description (RFC 6749 §5.2).', () => {
+  for (const [name, { cause, fix }] of Object.entries(authorizationServerReasons)) {
+    expect([name, `${cause} ${fix}`]).toEqual([
+      name,
+      expect.stringMatching(/^[\x20\x21\x23-\x5b\x5d-\x7e]+[.:]$/),
+    ]);
+  }
 });
