@@ -19,9 +19,9 @@ describeStoreContract(
 );
 
 test('an observer is notified of every operation once, with its duration and whether it failed', async () => {
-  const heard: { operation: StoreOperation; seconds: number; failed: boolean }[] = [];
+  const calls: { operation: StoreOperation; seconds: number; failed: boolean }[] = [];
   const store = createStore(`sqlite:${join(directory, 'observed.db')}`, {
-    observer: (operation, seconds, failed) => heard.push({ operation, seconds, failed }),
+    observer: (operation, seconds, failed) => calls.push({ operation, seconds, failed }),
   });
   const useAll = () =>
     Promise.allSettled([
@@ -40,15 +40,16 @@ test('an observer is notified of every operation once, with its duration and whe
       store.ping(),
     ]);
   await useAll();
-  expect(heard.map(({ operation }) => operation).sort()).toEqual([...storeOperations].sort());
-  expect(heard.filter(({ failed }) => failed)).toEqual([]);
-  // SQLite works before it returns its promise: that counts as well. A write takes 10 µs and more.
-  const { seconds = 0 } = heard.find(({ operation }) => operation === 'claim') ?? {};
+  expect(calls.map(({ operation }) => operation).sort()).toEqual([...storeOperations].sort());
+  expect(calls.filter(({ failed }) => failed)).toEqual([]);
+  // SQLite does its work before it returns its promise, and that time counts. A write takes at
+  // least 10 µs.
+  const { seconds = 0 } = calls.find(({ operation }) => operation === 'claim') ?? {};
   expect(seconds).toBeGreaterThan(0.000_01);
 
   await store.close();
-  heard.length = 0;
+  calls.length = 0;
   await useAll();
-  expect(heard).toHaveLength(storeOperations.length);
-  expect(heard.filter(({ failed }) => !failed)).toEqual([]);
+  expect(calls).toHaveLength(storeOperations.length);
+  expect(calls.filter(({ failed }) => !failed)).toEqual([]);
 });

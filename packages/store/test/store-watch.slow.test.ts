@@ -13,7 +13,9 @@ import {
 } from '../src/index.ts';
 import { type ClusterNodes, startClusterNodes } from './redis/redis-cluster-nodes.ts';
 
-/** Twice what an examination a second needs to be sure, for a loaded machine. */
+/**
+ * With one examination per second, half of this is enough. The rest allows for a loaded machine.
+ */
 const NOTICED_MILLISECONDS = 3000;
 
 type Change = readonly [state: string, reason: string | undefined];
@@ -49,7 +51,7 @@ async function watch(url: string) {
   return { store, changes, rooms };
 }
 
-/** @returns how long it took; the test's own limit ends it */
+/** @returns how long it took. The timeout of the test limits it */
 async function until(condition: () => boolean | Promise<boolean>): Promise<number> {
   const started = performance.now();
   while (!(await condition())) {
@@ -60,8 +62,8 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<numbe
 
 const isReady = async (store: Store) => (await storeReadiness(store)).ready;
 
-describe('a watched store, without any traffic', () => {
-  test('reports that Redis is frozen, and that it is back', async () => {
+describe('a watched store without traffic', () => {
+  test('reports that Redis is frozen, and that it works again', async () => {
     const { redis, changes } = await open();
     redis.freeze();
     expect(await until(() => changes.length === 1)).toBeLessThan(NOTICED_MILLISECONDS);
@@ -81,7 +83,7 @@ describe('a watched store, without any traffic', () => {
       ['min-replicas-to-write', '0'],
     ],
   ])(
-    'reports %s where Redis replies %s, once, and what to do',
+    'reports once that it is %s if Redis replies %s, and what to do',
     async (state, word, advice, setting, undone) => {
       const { redis, store, changes } = await open();
       await redis.command('CONFIG', 'SET', ...setting);
@@ -99,7 +101,7 @@ describe('a watched store, without any traffic', () => {
     },
   );
 
-  test('reports READONLY, and is not ready, where its Redis became a replica', async () => {
+  test('reports READONLY and is not ready if its Redis has become a replica', async () => {
     const { redis, store, changes } = await open();
     await redis.command('REPLICAOF', '127.0.0.1', '1');
     await until(() => changes.length > 0);
@@ -109,7 +111,7 @@ describe('a watched store, without any traffic', () => {
     await until(() => isReady(store));
   });
 
-  test('reports that Redis nears its maxmemory, and stays ready', async () => {
+  test('reports that Redis is close to its maxmemory, and stays ready', async () => {
     const { redis, store, changes, rooms } = await open();
     expect(rooms.at(-1)?.maximumBytes).toBeUndefined();
     const used = rooms.at(-1)?.usedBytes ?? 0;
@@ -129,7 +131,7 @@ describe('a watched store, without any traffic', () => {
   });
 });
 
-test('a store at its limit stays full while writes succeed by chance', async () => {
+test('a store at its limit stays full even if some writes succeed', async () => {
   const { redis, store, changes } = await open();
   for (let round = 0; round < 4; round += 1) {
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');
@@ -142,10 +144,10 @@ test('a store at its limit stays full while writes succeed by chance', async () 
   expect(changes).toEqual([['full', expect.any(String)]]);
 });
 
-describe('a cluster of which one master is frozen', () => {
+describe('a watched cluster', () => {
   let cluster: ClusterNodes;
 
-  test('is not ready while it lasts, reports the reason, and becomes ready again by itself', async () => {
+  test('is not ready while a master is frozen, reports the reason, and recovers', async () => {
     cluster = await startClusterNodes();
     endings.push(() => cluster.stop());
     const { store, changes } = await watch(cluster.url);
@@ -165,7 +167,7 @@ describe('a cluster of which one master is frozen', () => {
     expect(changes.at(-1)).toEqual(['available', undefined]);
   });
 
-  test('is told from one that serves some slots only: CLUSTERDOWN, and what to do', async () => {
+  test('reports CLUSTERDOWN and what to do if it does not serve all slots', async () => {
     cluster = await startClusterNodes();
     endings.push(() => cluster.stop());
     const { store, changes } = await watch(cluster.url);
@@ -177,7 +179,7 @@ describe('a cluster of which one master is frozen', () => {
     expect(await isReady(store)).toBe(false);
   });
 
-  test('is noticed by operations before the next examination', async () => {
+  test('reports an outage that an operation notices before the next examination', async () => {
     cluster = await startClusterNodes();
     endings.push(() => cluster.stop());
     const { store, changes } = await watch(cluster.url);

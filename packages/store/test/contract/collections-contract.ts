@@ -5,7 +5,7 @@ import type { ContractSubject } from './contract-subject.ts';
 
 export function describeCollectionsContract({ store, freshKey }: ContractSubject): void {
   describe('indexes', () => {
-    test('members come earliest expiry first', async () => {
+    test('members are ordered by expiry, earliest first', async () => {
       const key = freshKey();
       const now = Date.now();
       await store().addToIndex(key, 'forever', NEVER_EXPIRES);
@@ -26,7 +26,7 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       expect(await store().members(key)).toEqual(['b']);
     });
 
-    test('removing takes out one member and does not mind unknown ones', async () => {
+    test('removing a member leaves the others, and ignores unknown members', async () => {
       const key = freshKey();
       const expiresAt = Date.now() + 60_000;
       await store().addToIndex(key, 'a', expiresAt);
@@ -41,7 +41,7 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       expect(await store().members(freshKey())).toEqual([]);
     });
 
-    test('a short-lived member added last takes none of the longer-lived with it', async () => {
+    test('a short-lived member that is added last does not remove longer-lived members', async () => {
       const [key, permanent] = [freshKey(), freshKey()];
       const now = Date.now();
       await store().addToIndex(key, 'long', now + 60_000);
@@ -53,7 +53,7 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       expect(await store().members(permanent)).toEqual(['forever']);
     });
 
-    test('live members are never evicted, however many there are', async () => {
+    test('members that have not expired are never evicted, even if there are many', async () => {
       const key = freshKey();
       const now = Date.now();
       const members = Array.from({ length: 1000 }, (_, number) => `member-${number}`);
@@ -81,7 +81,7 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       expect(await store().read(freshKey(), 10)).toEqual([]);
     });
 
-    test('a log keeps its newest entries up to its capacity, and other logs theirs', async () => {
+    test('a log keeps its newest entries up to its capacity, and does not affect other logs', async () => {
       const [key, other] = [freshKey(), freshKey()];
       await store().append(other, 'untouched', 1);
       for (let number = 1; number <= 20; number += 1) {
@@ -105,7 +105,7 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       expect(await store().read(key, 5)).toEqual(['same', 'other']);
     });
 
-    test('an entry that replaces another takes its room, as the newest', async () => {
+    test('an entry that replaces another becomes the newest and uses its space', async () => {
       const [key, other] = [freshKey(), freshKey()];
       await store().append(other, 'one', 3);
       for (const entry of ['one', 'two', 'three']) {

@@ -1,6 +1,6 @@
 import type { Store } from '../../src/port/store.ts';
 
-/** What a part of the contract works with. Keys are fresh, so that tests don't meet. */
+/** The store under test. Every key is new, so that tests do not affect each other. */
 export interface ContractSubject {
   readonly url: () => string;
   readonly store: () => Store;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import type { ContractSubject } from './contract-subject.ts';
 
-/** Clocks and round trips: how far two readings of one window's end may differ. */
+/** Two readings of a window's end may differ this much, because of clocks and round trips. */
 const TOLERANCE_MILLISECONDS = 100;
 
 export function describeCountersContract({ store, freshKey }: ContractSubject): void {
@@ -37,14 +37,14 @@ export function describeCountersContract({ store, freshKey }: ContractSubject): 
       expect(counts).toEqual(Array.from({ length: 200 }, (_, number) => number + 1));
     });
 
-    test('increment takes an amount, which is counted whole', async () => {
+    test('increment adds the whole amount', async () => {
       const key = freshKey();
       const counters = await Promise.all([5, 1, 10].map((n) => store().increment(key, 60, n)));
       expect(Math.max(...counters.map(({ count }) => count))).toBe(16);
       await expect(store().increment(key, 60, 0)).rejects.toBeInstanceOf(RangeError);
     });
 
-    test('counter reads the open window without counting', async () => {
+    test('counter reads the current window without counting', async () => {
       const key = freshKey();
       expect(await store().counter(key)).toBeUndefined();
       const { resetsAt } = await store().increment(key, 60);
@@ -54,7 +54,7 @@ export function describeCountersContract({ store, freshKey }: ContractSubject): 
       expect((await store().counter(key))?.count).toBe(1);
     });
 
-    test('decrement takes one back, never goes below zero and keeps the window', async () => {
+    test('decrement subtracts one, never goes below zero and keeps the window', async () => {
       const key = freshKey();
       const { resetsAt } = await store().increment(key, 60);
       await store().decrement(key);
@@ -65,7 +65,7 @@ export function describeCountersContract({ store, freshKey }: ContractSubject): 
       expect((await store().increment(key, 60)).count).toBe(1);
     });
 
-    test('decrement opens no window', async () => {
+    test('decrement does not open a window', async () => {
       const key = freshKey();
       await store().decrement(key);
       expect(await store().counter(key)).toBeUndefined();

@@ -19,13 +19,13 @@ export function describeProcessesContract({ url, store, freshKey }: ContractSubj
   }
 
   describe('processes', () => {
-    test('RL-03 increments of two processes at once are all counted', async () => {
+    test('RL-03 concurrent increments of two processes are all counted', async () => {
       const key = freshKey();
       await Promise.all([work('increment', key, '500'), work('increment', key, '500')]);
       expect((await store().counter(key))?.count).toBe(1000);
     });
 
-    test('of two processes that claim the same keys one wins each', async () => {
+    test('if two processes claim the same keys, one process wins each key', async () => {
       const key = freshKey();
       const outcomes = await Promise.all([
         work('claim', key, '100', 'first'),
@@ -36,7 +36,7 @@ export function describeProcessesContract({ url, store, freshKey }: ContractSubj
       expect(first).toEqual(second);
     });
 
-    test('two processes see what the other wrote', async () => {
+    test('each of two processes reads the values that the other wrote', async () => {
       const key = freshKey();
       await store().set(key, 'from here');
       expect(await work('get', key)).toBe('from here');
@@ -44,19 +44,19 @@ export function describeProcessesContract({ url, store, freshKey }: ContractSubj
       expect(await store().get(key)).toBe('from there');
     });
 
-    test('a pause of this process is not counted as silence of the engine', async () => {
+    test('a pause of this process does not count towards the deadline', async () => {
       const key = freshKey();
       await store().set(key, 'value');
       const replies = [store().get(key), store().claim(key, 'owner')];
       await setImmediate();
       const end = performance.now() + PAUSE_MILLISECONDS;
       while (performance.now() < end) {
-        // The event loop stands still, as on a machine without a free core.
+        // Blocks the event loop, as a machine without a free core does.
       }
       expect(await Promise.all(replies)).toEqual(['value', 'value']);
     });
 
-    test('a second store on the same engine sees a write at once', async () => {
+    test('a second store on the same engine sees a write immediately', async () => {
       const second = createStore(url());
       try {
         for (let number = 0; number < 50; number += 1) {

@@ -2,12 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import type { ContractSubject } from './contract-subject.ts';
 
-/** What an engine does when it is full is in its own tests; with room left these are writes like any other. */
+/**
+ * Covers engines with free space, where these are ordinary writes. Each engine has its own tests
+ * for a full store.
+ */
 export function describeRevokingWritesContract({ store, freshKey }: ContractSubject): void {
   const revokes = { revokes: true } as const;
 
   describe('writes that revoke', () => {
-    test('set a value, replace one, and keep a value without a lifetime', async () => {
+    test('replace a value, and keep a value without a lifetime', async () => {
       const key = freshKey();
       await store().set(key, 'first', 0.2);
       await store().set(key, '', undefined, revokes);
@@ -23,7 +26,7 @@ export function describeRevokingWritesContract({ store, freshKey }: ContractSubj
       expect(await store().get(key)).toBeUndefined();
     });
 
-    test('claim for one of many callers, as long as the claim lasts', async () => {
+    test('let one of several callers win a claim until the claim expires', async () => {
       const key = freshKey();
       const owners = ['a', 'b', 'c', 'd'];
       const holders = await Promise.all(

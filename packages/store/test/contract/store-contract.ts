@@ -10,13 +10,13 @@ import { describeRevokingWritesContract } from './revoking-writes-contract.ts';
 import { describeTextContract } from './text-contract.ts';
 import { describeValuesContract } from './values-contract.ts';
 
-/** An engine that runs, empty at first. */
+/** A running engine, initially empty. */
 export interface StoreEngine {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** The one suite that every engine of the store passes. */
+/** The suite that every engine of the store must pass. */
 export function describeStoreContract(
   name: string,
   startEngine: () => Promise<StoreEngine>,
@@ -52,14 +52,14 @@ export function describeStoreContract(
 }
 
 function describeLifecycle({ url, store, freshKey }: ContractSubject): void {
-  describe('life of a store', () => {
-    test('ping writes, reads, and reports what the engine uses', async () => {
+  describe('lifecycle of a store', () => {
+    test('ping writes, reads, and returns the space that the engine uses', async () => {
       const { usedBytes, maximumBytes } = await store().ping();
       expect(usedBytes).toBeGreaterThan(0);
       expect(maximumBytes ?? Number.POSITIVE_INFINITY).toBeGreaterThan(usedBytes);
     });
 
-    test('the first operation works right after createStore', async () => {
+    test('the first operation works immediately after createStore', async () => {
       const fresh = createStore(url());
       try {
         await expect(fresh.get(freshKey())).resolves.toBeUndefined();
@@ -68,7 +68,7 @@ function describeLifecycle({ url, store, freshKey }: ContractSubject): void {
       }
     });
 
-    test('after close every operation is StoreUnavailableError, and closing again is harmless', async () => {
+    test('after close, every operation throws StoreUnavailableError, and close does nothing', async () => {
       const closed = createStore(url());
       await closed.ping();
       await closed.close();

@@ -1,4 +1,7 @@
-/** What the tests run in a process of its own: `node store-worker.ts <store URL> <task> <key> …`. */
+/**
+ * Runs a task of the tests in a separate process: `node store-worker.ts <store URL> <task> <key>
+ * …`.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { createStore, StoreUnavailableError } from '../../src/index.ts';
 
@@ -49,7 +52,8 @@ async function writeUntilKilled(): Promise<never> {
     if (isWritten) {
       process.stdout.write(`${number}\n`);
     }
-    // SQLite works without a turn of the event loop, which output that did not fit into the pipe waits for.
+    // SQLite works within one turn of the event loop. Output that did not fit into the pipe waits
+    // for the next turn.
     await setImmediate();
   }
 }

@@ -21,12 +21,12 @@ const keys: readonly (readonly [string, string])[] = [
   ['NUL', 'before\u0000after'],
   ['10 KB', 'k'.repeat(10 * 1024)],
   ['blanks', ' '],
-  ['no ASCII', '键🔑'],
+  ['characters outside ASCII', '键🔑'],
 ];
 
 export function describeTextContract({ store, freshKey }: ContractSubject): void {
   describe('texts', () => {
-    test.each(texts)('%s comes back as it was, from every kind of key', async (_name, text) => {
+    test.each(texts)('%s is returned unchanged from every kind of key', async (_name, text) => {
       const [value, claim, index, log] = ['v', 'c', 'i', 'l'].map(freshKey) as [
         string,
         string,
@@ -43,16 +43,16 @@ export function describeTextContract({ store, freshKey }: ContractSubject): void
       expect((await store().read(log, 5))[0] === text).toBe(true);
     });
 
-    test.each(keys)('SG-38 a key with %s is just a key', async (_name, part) => {
+    test.each(keys)('SG-38 a key with %s has no special meaning', async (_name, part) => {
       const prefix = freshKey();
       const key = `${prefix}${part}`;
-      const neighbour = `${prefix}neighbour`;
-      await store().set(neighbour, 'untouched');
+      const neighbor = `${prefix}neighbor`;
+      await store().set(neighbor, 'untouched');
       await store().set(key, 'value');
       expect(await store().get(key)).toBe('value');
       await store().delete([key]);
       expect(await store().get(key)).toBeUndefined();
-      expect(await store().get(neighbour)).toBe('untouched');
+      expect(await store().get(neighbor)).toBe('untouched');
 
       expect((await store().increment(key, 60)).count).toBe(1);
       await store().delete([key]);
@@ -61,7 +61,7 @@ export function describeTextContract({ store, freshKey }: ContractSubject): void
       await store().delete([key]);
     });
 
-    test('keys that differ in case, or after a NUL, are different keys', async () => {
+    test('keys that differ only in case, or only after a NUL, are different', async () => {
       const key = freshKey();
       await store().set(`${key}A\u0000x`, 'one');
       await store().set(`${key}a\u0000x`, 'two');

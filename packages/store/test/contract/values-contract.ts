@@ -4,7 +4,7 @@ import type { ContractSubject } from './contract-subject.ts';
 
 export function describeValuesContract({ store, freshKey }: ContractSubject): void {
   describe('values', () => {
-    test('get returns what set wrote, and undefined for what was never written', async () => {
+    test('get returns the value that set wrote, or undefined', async () => {
       const key = freshKey();
       expect(await store().get(key)).toBeUndefined();
       await store().set(key, 'first');
@@ -15,13 +15,13 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
 
     test('set without a lifetime makes a value that had one permanent', async () => {
       const key = freshKey();
-      await store().set(key, 'brief', 0.2);
+      await store().set(key, 'temporary', 0.2);
       await store().set(key, 'permanent');
       await sleep(400);
       expect(await store().get(key)).toBe('permanent');
     });
 
-    test('delete removes keys of every kind and does not mind unknown ones', async () => {
+    test('delete removes keys of every kind and ignores unknown keys', async () => {
       const [value, claim, counter, index, log] = ['v', 'c', 'n', 'i', 'l'].map(freshKey) as [
         string,
         string,
@@ -91,7 +91,7 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
     });
 
     test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
-      'a lifetime of %p is rejected: with a claim that expires at once, every caller would win',
+      'a lifetime of %p is rejected, because every caller would win a claim that expires immediately',
       async (ttlSeconds) => {
         await expect(store().set(freshKey(), 'value', ttlSeconds)).rejects.toThrow(RangeError);
         await expect(store().claim(freshKey(), 'owner', ttlSeconds)).rejects.toThrow(RangeError);
@@ -101,7 +101,7 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
   });
 
   describe('claims', () => {
-    test('of 50 concurrent callers one wins, and all get its name', async () => {
+    test('one of 50 concurrent callers wins, and all get its name', async () => {
       const key = freshKey();
       const owners = Array.from({ length: 50 }, (_, number) => `owner-${number}`);
       const holders = await Promise.all(owners.map((owner) => store().claim(key, owner, 60)));
@@ -109,7 +109,7 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
       expect(holders.filter((holder, number) => holder === owners[number])).toHaveLength(1);
     });
 
-    test('the winner that asks again gets itself back, and others see the winner', async () => {
+    test('a winner that repeats its claim gets its own name, and others get the winner', async () => {
       const key = freshKey();
       expect(await store().claim(key, 'winner', 60)).toBe('winner');
       expect(await store().claim(key, 'winner', 60)).toBe('winner');
@@ -117,7 +117,7 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
       expect(await store().get(key)).toBe('winner');
     });
 
-    test('asking again does not prolong a claim', async () => {
+    test('repeating a claim does not extend it', async () => {
       const key = freshKey();
       await store().claim(key, 'winner', 0.3);
       await store().claim(key, 'winner', 60);
@@ -125,7 +125,7 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
       expect(await store().claim(key, 'next', 60)).toBe('next');
     });
 
-    test('without a lifetime a claim stays until it is deleted', async () => {
+    test('a claim without a lifetime stays until it is deleted', async () => {
       const key = freshKey();
       expect(await store().claim(key, 'first')).toBe('first');
       expect(await store().claim(key, 'second')).toBe('first');

@@ -11,7 +11,9 @@ import { describeStoreContract } from '../contract/store-contract.ts';
 
 const password = 'the-store-of-a-test';
 
-/** A Redis with a user for the store, one that may send PING, and a default user whose password nobody knows. */
+/**
+ * A Redis with a user for the store, a user that may only send PING, and a disabled default user.
+ */
 async function startRestrictedRedis() {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-acl-'));
   const file = join(directory, 'users.acl');
@@ -35,7 +37,7 @@ async function startRestrictedRedis() {
   };
 }
 
-describeStoreContract('Redis with no more rights than the store needs', startRestrictedRedis);
+describeStoreContract('Redis with only the rights that the store needs', startRestrictedRedis);
 
 describe('the user of the store', () => {
   let server: Awaited<ReturnType<typeof startRestrictedRedis>>;

@@ -16,7 +16,7 @@ afterEach(async () => {
   sockets.clear();
 });
 
-/** As much of INFO as is read: whether it loads, whether it evicts. */
+/** The part of INFO that the store and ioredis read. */
 const report = 'loading:0\r\nmaxmemory_policy:noeviction\r\n';
 
 /** Greets like Redis, then answers every command with the given bytes. */
@@ -44,21 +44,21 @@ async function startBrokenServer(reply: string): Promise<string> {
   return `redis://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
 }
 
-test('a server that greets like Redis and answers well is believed', async () => {
+test('the store accepts a server that greets like Redis and sends valid replies', async () => {
   store = createStore(await startBrokenServer('$5\r\nhello\r\n'));
   expect(await store.get('key')).toBe('hello');
 });
 
-describe('RD-19 a reply that is garbage is StoreUnavailableError, and the process lives', () => {
+describe('RD-19 an invalid reply becomes StoreUnavailableError, and the process continues', () => {
   test.each([
-    ['no protocol at all', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
+    ['another protocol', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
     ['a reply that never ends', '$100\r\nshort'],
-    ['a length that is no number', '$abc\r\n'],
-    ['a length beyond reason', '$99999999999999999999\r\n'],
-    ['a reply of another shape', ':5\r\n'],
-    ['an array where text belongs', '*2\r\n$1\r\na\r\n$1\r\nb\r\n'],
+    ['a length that is not a number', '$abc\r\n'],
+    ['a length that is far too large', '$99999999999999999999\r\n'],
+    ['a number instead of a text', ':5\r\n'],
+    ['an array instead of a text', '*2\r\n$1\r\na\r\n$1\r\nb\r\n'],
     ['an error', '-ERR broken\r\n'],
-    ['nothing', ''],
+    ['no reply', ''],
   ])('%s', async (_name, reply) => {
     store = createStore(await startBrokenServer(reply));
     for (let attempt = 0; attempt < 2; attempt += 1) {

@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const keys = Array.from({ length: 30 }, (_, number) => `key-${number}`);
 
-test('a store over a cluster keeps what it acknowledged and writes again once a replica took over', async () => {
+test('a store on a cluster keeps acknowledged writes, and writes again after a failover', async () => {
   await until(() => store.ping(), 30);
   await Promise.all(keys.map((key) => store.claim(key, 'first', 600)));
   const { server } = await redis.masterOf(0);

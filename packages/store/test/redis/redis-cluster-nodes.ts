@@ -9,7 +9,7 @@ export interface ClusterNodes {
   stop(): Promise<void>;
 }
 
-/** Three masters, a third of the slots each, without replicas. */
+/** Three masters without replicas. Each has a third of the slots. */
 export async function startClusterNodes(): Promise<ClusterNodes> {
   const nodes = await Promise.all(
     Array.from({ length: 3 }, () =>

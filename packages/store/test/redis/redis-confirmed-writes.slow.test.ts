@@ -4,10 +4,13 @@ import { type RedisServer, startRedisServer, until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
 
-/** The port promises 500 ms. Far more would be a wait without a deadline, also on a loaded machine. */
+/**
+ * The port guarantees 500 ms. This allows for a loaded machine, but not for a wait without a
+ * deadline.
+ */
 const ANSWER_MILLISECONDS = 2000;
 
-/** Replicas need not wait for others that might come, too. */
+/** The master starts to replicate without waiting for more replicas. */
 const atOnce = ['--repl-diskless-sync-delay', '0'];
 
 let master: RedisServer;
@@ -20,7 +23,7 @@ const everyWrite: readonly [name: string, write: () => Promise<unknown>][] = [
   ['a value', () => store.set('value', 'text', 60)],
   ['a value of a revocation', () => store.set('tombstone', '', 60, { revokes: true })],
   ['a deletion', () => store.delete(['value'])],
-  ['a deletion of what is not there', () => store.delete(['value'])],
+  ['a deletion of an unknown key', () => store.delete(['value'])],
   ['a new member of an index', () => store.addToIndex('index', 'member', Date.now() + 60_000)],
   ['a removed member of an index', () => store.removeFromIndex('index', 'member')],
 ];
@@ -29,7 +32,7 @@ beforeEach(async () => {
   master = await startRedisServer({ arguments: atOnce });
   const following = ['--replicaof', '127.0.0.1', String(master.port)];
   replicas = await Promise.all([1, 2].map(() => startRedisServer({ arguments: following })));
-  await inStep(2);
+  await inSync(2);
   store = createStore(master.url);
   await until(() => store.ping());
 });
@@ -50,7 +53,7 @@ describe('a store whose Redis has replicas', () => {
     }
   });
 
-  test('acknowledges no write that one of the replicas lacks, and fails in time', async () => {
+  test('does not acknowledge a write that a replica lacks, and fails in time', async () => {
     await store.claim('claim', 'another', 60);
     await store.delete(['claim']);
     replicas[1]?.freeze();
@@ -75,14 +78,14 @@ describe('a store whose Redis has replicas', () => {
     });
   });
 
-  test('goes on reading and counting meanwhile', async () => {
+  test('reads and counts while a write waits for replicas', async () => {
     await store.set('value', 'text');
     for (const replica of replicas) {
       replica.freeze();
     }
     const settled: string[] = [];
     const write = store.claim('claim', 'owner', 60).catch(() => settled.push('write'));
-    // By then WAIT is under way. On its connection, these would be answered after it.
+    // WAIT is in progress by then. On its connection, Redis would reply to these after it.
     await sleep(20);
     expect(await store.get('value')).toBe('text');
     await store.increment('counter', 60);
@@ -91,7 +94,7 @@ describe('a store whose Redis has replicas', () => {
     expect(settled).toEqual(['reads', 'write']);
   });
 
-  test('goes on with the replica that is left, some seconds after the other died', async () => {
+  test('continues with the remaining replica some seconds after the other died', async () => {
     await store.claim('claim', 'owner', 60);
     await replicas[0]?.kill();
     await expect(store.claim('early', 'owner', 60)).rejects.toThrow(StoreUnavailableError);
@@ -120,13 +123,13 @@ describe('a store whose Redis has replicas', () => {
     expect(waits).toBeLessThan(100);
   });
 
-  test('notices replicas that come while it runs', async () => {
+  test('notices replicas that connect while it runs', async () => {
     const single = await startRedisServer({ arguments: atOnce });
     const early = createStore(single.url);
     try {
       await until(() => early.claim('claim', 'owner', 60));
       await replicas[0]?.command('REPLICAOF', '127.0.0.1', String(single.port));
-      await inStep(1, single);
+      await inSync(1, single);
       await sleep(1100);
       replicas[0]?.freeze();
       await expect(early.claim('other', 'owner', 60)).rejects.toThrow(StoreUnavailableError);
@@ -146,7 +149,7 @@ describe('the warnings of a store', () => {
     return messages;
   }
 
-  test('name the settings without which Redis loses what it acknowledged', async () => {
+  test('name the settings without which Redis may lose acknowledged writes', async () => {
     expect(await warnings()).toEqual([
       'Redis has no append-only file: a restart loses revocations. Set appendonly yes.',
       'Redis accepts writes without its replicas: a failover may lose revocations. ' +
@@ -154,7 +157,7 @@ describe('the warnings of a store', () => {
     ]);
   });
 
-  test('are none where they are set', async () => {
+  test('do not appear if the settings are correct', async () => {
     await master.command('CONFIG', 'SET', 'appendonly', 'yes');
     await master.command('CONFIG', 'SET', 'min-replicas-to-write', '1');
     expect(await warnings()).toEqual([]);
@@ -162,7 +165,7 @@ describe('the warnings of a store', () => {
 });
 
 describe('a store whose Redis has no replicas', () => {
-  test('waits for none', async () => {
+  test('does not send WAIT', async () => {
     const single = await startRedisServer();
     const plain = createStore(single.url);
     await until(() => plain.claim('claim', 'owner', 60));
@@ -174,7 +177,7 @@ describe('a store whose Redis has no replicas', () => {
   });
 });
 
-async function inStep(count: number, server = master): Promise<void> {
+async function inSync(count: number, server = master): Promise<void> {
   await until(async () => {
     await server.command('SET', 'first', 'write');
     const report = await server.command('INFO', 'replication');

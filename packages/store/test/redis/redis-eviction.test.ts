@@ -15,7 +15,7 @@ async function start(...options: readonly string[]): Promise<void> {
   store = createStore(redis.url, { onStateChange: (...change) => changes.push(change) });
 }
 
-/** Waits until `operation` does not throw; the test's own limit ends it. */
+/** Repeats `operation` until it does not throw. The timeout of the test limits it. */
 async function works(operation: () => Promise<unknown>): Promise<void> {
   while (
     await operation().then(
@@ -32,11 +32,11 @@ afterEach(async () => {
   await redis.stop();
 });
 
-const mends = 'Set it to noeviction.';
+const advice = 'Set it to noeviction.';
 
 describe('a Redis that may evict keys', () => {
   test.each(['allkeys-lru', 'volatile-ttl'])(
-    'RD-15 is not written to with %s, reports the reason, and works after the setting is corrected',
+    'RD-15 receives no writes with %s, reports the reason, and works after the setting is corrected',
     async (policy) => {
       await start('--maxmemory-policy', policy);
       for (let attempt = 0; attempt < 3; attempt += 1) {
@@ -46,7 +46,7 @@ describe('a Redis that may evict keys', () => {
         await sleep(200);
       }
       expect(await redis.command('DBSIZE')).toBe(':0\r\n');
-      expect(changes).toEqual([['unavailable', expect.stringContaining(mends)]]);
+      expect(changes).toEqual([['unavailable', expect.stringContaining(advice)]]);
 
       await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
       await works(() => store.ping());
@@ -59,12 +59,12 @@ describe('a Redis that may evict keys', () => {
     await start();
     await store.ping();
     await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-random');
-    // The first may share an examination that began before the change.
+    // The first ping may share an examination that started before the change.
     await store.ping().catch(() => undefined);
     await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailableError);
   });
 
-  test('RD-15 is told apart from one that was only away', async () => {
+  test('RD-15 is reported differently from a Redis that was unavailable', async () => {
     await start();
     await store.ping();
     await redis.kill();
@@ -81,7 +81,7 @@ describe('a Redis that may evict keys', () => {
   });
 });
 
-/** Half a millisecond a key, and answers meanwhile. */
+/** Loads a key in half a millisecond, and replies to commands while loading. */
 const loadsSlowly = ['--key-load-delay', '500', '--loading-process-events-interval-bytes', '1024'];
 
 test('RD-22 a Redis that is loading is unavailable, and then works', async () => {
@@ -91,16 +91,16 @@ test('RD-22 a Redis that is loading is unavailable, and then works', async () =>
   }
   await redis.kill();
   const restarted = redis.restart();
-  let refused = 0;
+  let rejected = 0;
   await works(async () => {
     const outcome = await store.get('key-2999').catch((error) => error);
     if (outcome instanceof StoreUnavailableError) {
-      refused += /LOADING|connect|Connection|ready/i.test(String(outcome.cause)) ? 1 : 0;
+      rejected += /LOADING|connect|Connection|ready/i.test(String(outcome.cause)) ? 1 : 0;
       throw outcome;
     }
-    // Half a data set would say "no such token" of one that is good.
+    // With half of the data set, Redis would report a valid token as unknown.
     expect(outcome).toBe('x'.repeat(64));
   });
   await restarted;
-  expect(refused).toBeGreaterThan(0);
+  expect(rejected).toBeGreaterThan(0);
 });

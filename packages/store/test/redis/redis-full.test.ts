@@ -25,14 +25,14 @@ afterEach(async () => {
   await redis.stop();
 });
 
-/** Any Redis uses more than this. */
+/** Every Redis uses more memory than this. */
 const fill = () => redis.command('CONFIG', 'SET', 'maxmemory', '1');
 const makeRoom = () => redis.command('CONFIG', 'SET', 'maxmemory', '0');
 
 const revokes = { revokes: true } as const;
 
 describe('a Redis at its maxmemory', () => {
-  test('rejects writes that need room, reports the reason, and still reads', async () => {
+  test('rejects writes that need memory, reports the reason, and still reads', async () => {
     await store.set('token', 'value');
     await store.addToIndex('index', 'member', Date.now() + 60_000);
     await fill();
@@ -54,7 +54,7 @@ describe('a Redis at its maxmemory', () => {
     expect(await store.members('index')).toEqual(['member']);
   });
 
-  test('accepts every delete and every write that revokes, also new ones and after SCRIPT FLUSH', async () => {
+  test('accepts deletions and revocations, even of new keys and after SCRIPT FLUSH', async () => {
     await store.set('token', 'value');
     await store.set('client', 'enabled');
     await store.addToIndex('index', 'member', Date.now() + 60_000);
@@ -76,7 +76,7 @@ describe('a Redis at its maxmemory', () => {
     expect(await redis.command('TTL', 'client')).toMatch(/^:-1/);
   });
 
-  test('works again once there is room', async () => {
+  test('works again once memory is free', async () => {
     await fill();
     await expect(store.set('key', 'value')).rejects.toBeInstanceOf(StoreFullError);
     await makeRoom();
@@ -84,7 +84,7 @@ describe('a Redis at its maxmemory', () => {
     expect(await store.get('key')).toBe('value');
   });
 
-  test('leaves a rate limiter to count in its own process: up to the limit, and no further', async () => {
+  test('makes a rate limiter count in its own process, up to the limit', async () => {
     const limit = { requests: 40, windowSeconds: 60 };
     const limiter = createRateLimiter('full', limit, { store, now: Date.now });
     for (let count = 0; count < 10; count += 1) {
@@ -99,7 +99,7 @@ describe('a Redis at its maxmemory', () => {
     expect((await limiter.take('another')).allowed).toBe(true);
   });
 
-  test('RL-04 does not stand for one that is unavailable: there a limiter fails', async () => {
+  test('RL-04 does not hide an outage: without Redis, a limiter throws', async () => {
     const limit = { requests: 40, windowSeconds: 60 };
     const limiter = createRateLimiter('gone', limit, { store, now: Date.now });
     await fill();
@@ -111,9 +111,9 @@ describe('a Redis at its maxmemory', () => {
   });
 });
 
-test('a Redis that cannot persist is full, too: it reads, and refuses to write', async () => {
+test('a Redis that cannot persist its data is also full: it reads, but rejects writes', async () => {
   await store.set('token', 'value');
-  // A folder in the place of the file it would write.
+  // A folder with the name of the file prevents Redis from writing it.
   await mkdir(join(redis.directory, 'dump.rdb'));
   await redis.command('CONFIG', 'SET', 'save', '3600 1');
   await redis.command('BGSAVE');

@@ -32,7 +32,7 @@ test('RD-23 an operation whose reply is lost is not applied twice on a cluster',
   await expectNothingTwice(redis, store);
 });
 
-/** Cuts the connection again and again while counters are incremented, each of them once. */
+/** Repeatedly closes the connection while counters are incremented, each of them once. */
 async function expectNothingTwice(server: RedisServer, subject: Store): Promise<void> {
   const acknowledged: number[] = [];
   let sent = 0;

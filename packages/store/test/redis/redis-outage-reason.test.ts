@@ -6,7 +6,7 @@ import { freePort, type RedisServer, startRedisServer } from '@gatehouse/testing
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
 
-/** Enough for several attempts to connect, which come every 50 to 250 ms. */
+/** Long enough for several attempts to connect, which are 50 to 250 ms apart. */
 const SEVERAL_ATTEMPTS_MILLISECONDS = 1200;
 
 const secret = 'right-marker';
@@ -41,7 +41,7 @@ describe('the reason why a Redis is unavailable', () => {
     ['with a wrong password', (port: number) => `redis://:${wrong}@127.0.0.1:${port}`, 'WRONGPASS'],
     ['without a password', (port: number) => `redis://127.0.0.1:${port}`, 'NOAUTH'],
   ])(
-    'CF-07 %s is the word of its reply, told once, without the password',
+    'CF-07 %s is the first word of its reply, reported once, without the password',
     async (_how, url, word) => {
       const { port } = await start();
       const { store, changes } = open(url(port));
@@ -54,7 +54,7 @@ describe('the reason why a Redis is unavailable', () => {
     },
   );
 
-  test('is NOPERM where its user may not do it', async () => {
+  test('is NOPERM if its user lacks the permission', async () => {
     const { port } = await start('--user', 'reader', 'on', `>${wrong}`, '~*', '+info', '+ping');
     const { store, changes } = open(`redis://reader:${wrong}@127.0.0.1:${port}`);
     expect((await failureOf(store)).reason).toBe('Redis replies NOPERM.');
@@ -63,8 +63,8 @@ describe('the reason why a Redis is unavailable', () => {
 
   test.each([
     ['a closed port', async () => `127.0.0.1:${await freePort()}`, 'ECONNREFUSED'],
-    ['a name nobody has', async () => 'store.invalid', /ENOTFOUND|EAI_AGAIN/],
-  ])('is the code of the system error at %s, told once', async (_where, address, code) => {
+    ['an unknown host name', async () => 'store.invalid', /ENOTFOUND|EAI_AGAIN/],
+  ])('is the code of the system error for %s, reported once', async (_where, address, code) => {
     const { store, changes } = open(`redis://:${wrong}@${await address()}`);
     const { reason } = await failureOf(store);
     await sleep(SEVERAL_ATTEMPTS_MILLISECONDS);
@@ -73,7 +73,7 @@ describe('the reason why a Redis is unavailable', () => {
     expect(changes).toEqual([['unavailable', reason]]);
   });
 
-  test('is told again in the next outage, and once in each', async () => {
+  test('is reported once in each outage', async () => {
     const redis = await start();
     const { store, changes } = open(redis.url);
     await store.ping();
@@ -90,7 +90,7 @@ describe('the reason why a Redis is unavailable', () => {
     expect(changes.filter(([state]) => state === 'available')).toHaveLength(2);
   });
 
-  test('is told once for each of two that come in turns', async () => {
+  test('is reported once for each of two reasons that alternate', async () => {
     const replies = ['-LOADING now\r\n', `-ERR ${wrong}\r\n`];
     let connections = 0;
     const port = await freePort();

@@ -11,7 +11,7 @@ import {
   StoreUnavailableError,
 } from '../../src/index.ts';
 
-/** What the port promises is 500 ms; this leaves room for a loaded machine. */
+/** The port guarantees 500 ms. The rest allows for a loaded machine. */
 const ANSWER_MILLISECONDS = 700;
 const RECOVERY_MILLISECONDS = 2000;
 
@@ -25,7 +25,7 @@ beforeEach(async () => {
     arguments: ['--appendonly', 'yes', '--appendfsync', 'always'],
   });
   states = [];
-  // A further reason of one outage is reported with the same state.
+  // A further reason of the same outage is reported with the same state.
   const onStateChange = (state: StoreState) => states.at(-1) === state || states.push(state);
   store = createStore(redis.url, { onStateChange });
 });
@@ -36,7 +36,7 @@ afterEach(async () => {
 });
 
 describe('a Redis that is killed', () => {
-  test('RD-02 answers StoreUnavailableError in time, in flight and after, and works again by itself', async () => {
+  test('RD-02 fails operations in time, in flight and afterwards, and recovers', async () => {
     await store.set('key', 'value');
     const inFlight = Array.from({ length: 20 }, () => outcome(store.get('key')));
     await redis.kill();
@@ -55,7 +55,7 @@ describe('a Redis that is killed', () => {
     expect(states).toEqual(['unavailable', 'available']);
   });
 
-  test('fails at once, not at the deadline, when it has been away for a while', async () => {
+  test('fails operations immediately, before the deadline, after a while', async () => {
     await store.ping();
     await redis.kill();
     await sleep(1000);
@@ -66,7 +66,7 @@ describe('a Redis that is killed', () => {
     }
   });
 
-  test('RD-24 queues nothing: a write that failed during the outage is not applied after it', async () => {
+  test('RD-24 does not apply a write after the outage in which it failed', async () => {
     await store.ping();
     await redis.kill();
     const attempts = Array.from({ length: 1000 }, () => outcome(store.increment('counter', 60)));
@@ -78,7 +78,7 @@ describe('a Redis that is killed', () => {
     expect(await store.counter('counter')).toBeUndefined();
   });
 
-  test('loses nothing that was acknowledged, with the append-only file on', async () => {
+  test('keeps every acknowledged write if it has an append-only file', async () => {
     for (let number = 0; number < 200; number += 1) {
       await store.claim(`claim-${number}`, 'owner', 60);
     }
@@ -91,7 +91,7 @@ describe('a Redis that is killed', () => {
 });
 
 describe('a Redis that is frozen', () => {
-  test('RD-03 answers StoreUnavailableError in time, every time, and works again by itself', async () => {
+  test('RD-03 fails every operation in time, and recovers', async () => {
     await store.set('key', 'value');
     redis.freeze();
     const started = performance.now();
@@ -105,7 +105,7 @@ describe('a Redis that is frozen', () => {
     expect(states).toEqual(['unavailable', 'available']);
   });
 
-  test('keeps the deadline of each of many concurrent operations, of every kind', async () => {
+  test('meets the deadline of each of many concurrent operations of every kind', async () => {
     await store.ping();
     redis.freeze();
     const attempts = Array.from({ length: 50 }, (_, number) => [
@@ -124,7 +124,7 @@ describe('a Redis that is frozen', () => {
     await expectRecovery(store);
   });
 
-  test('keeps the deadline of operations that come while a batch is hanging', async () => {
+  test('meets the deadline of operations that arrive while a batch hangs', async () => {
     await store.set('key', 'value');
     redis.freeze();
     const attempts: ReturnType<typeof outcome>[] = [];
@@ -140,7 +140,7 @@ describe('a Redis that is frozen', () => {
     await expectRecovery(store);
   });
 
-  test('RD-01 from the start is bounded too, and recovers', async () => {
+  test('RD-01 fails operations in time even if it is frozen at start, and recovers', async () => {
     redis.freeze();
     const early = createStore(redis.url);
     await expectUnavailable(early);
@@ -153,7 +153,7 @@ describe('a Redis that is frozen', () => {
 });
 
 describe('a Redis that is down at start', () => {
-  test('RD-01 lets the process come up, answers StoreUnavailableError and recovers by itself', async () => {
+  test('RD-01 lets the process start, fails operations in time, and recovers', async () => {
     await redis.kill();
     const early = createStore(redis.url, { onStateChange: (state) => states.push(state) });
     await expectUnavailable(early);
@@ -164,7 +164,7 @@ describe('a Redis that is down at start', () => {
     await early.close();
   });
 
-  test('may be closed before it ever came', async () => {
+  test('lets the store close before it has ever connected', async () => {
     await redis.kill();
     const early = createStore(redis.url);
     const waiting = outcome(early.get('key'));
@@ -173,8 +173,8 @@ describe('a Redis that is down at start', () => {
   });
 });
 
-describe('a Redis that refuses', () => {
-  test('RD-10 READONLY is StoreUnavailableError, never success, and passes when the role changes back', async () => {
+describe('a Redis that replies with errors', () => {
+  test('RD-10 READONLY is StoreUnavailableError, never success, until the role changes back', async () => {
     await store.set('key', 'value');
     await redis.command('REPLICAOF', '127.0.0.1', '1');
     expect((await outcome(store.claim('claim', 'owner', 60))).error).toBeInstanceOf(
@@ -185,7 +185,7 @@ describe('a Redis that refuses', () => {
     expect(await store.claim('claim', 'owner', 60)).toBe('owner');
   });
 
-  test('RD-21 scripts work on after SCRIPT FLUSH, also many at once', async () => {
+  test('RD-21 scripts continue to work after SCRIPT FLUSH, even many concurrently', async () => {
     await store.increment('counter', 60);
     await redis.command('SCRIPT', 'FLUSH');
     await Promise.all(Array.from({ length: 20 }, () => store.increment('counter', 60)));
@@ -195,7 +195,7 @@ describe('a Redis that refuses', () => {
     expect(await store.read('log', 5)).toEqual(['entry']);
   });
 
-  test('a counter that lost its window gets a new one instead of counting for ever', async () => {
+  test('a counter that lost its window gets a new one instead of counting forever', async () => {
     await redis.command('SET', 'counter', '7');
     const counter = await store.increment('counter', 60);
     expect(counter.count).toBe(8);
@@ -203,7 +203,7 @@ describe('a Redis that refuses', () => {
     expect(await redis.command('TTL', 'counter')).toMatch(/^:(59|60)/);
   });
 
-  test('an index key outlives its longest member and does not stay for ever', async () => {
+  test('an index key outlives its longest member, but does not stay forever', async () => {
     await store.addToIndex('index', 'long', Date.now() + 600_000);
     await store.addToIndex('index', 'short', Date.now() + 1000);
     const seconds = Number((await redis.command('TTL', 'index')).slice(1));
@@ -213,7 +213,7 @@ describe('a Redis that refuses', () => {
     expect(await redis.command('TTL', 'index')).toMatch(/^:-1/);
   });
 
-  test('a key of another kind is StoreUnavailableError and nothing worse', async () => {
+  test('a key of another kind is StoreUnavailableError and keeps its data', async () => {
     await store.append('key', 'entry', 5);
     const { error } = await outcome(store.get('key'));
     expect(error).toBeInstanceOf(StoreUnavailableError);
@@ -222,7 +222,7 @@ describe('a Redis that refuses', () => {
 });
 
 describe('a Redis with a password', () => {
-  test('SL-03 lets us in with the right one, and the wrong one is in no error', async () => {
+  test('SL-03 accepts the right password, and a wrong password does not appear in errors', async () => {
     const secured = await startRedisServer({ password: 'right:p@ss/word' });
     const trusted = createStore(secured.url);
     await trusted.set('key', 'value');

@@ -49,7 +49,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Everything the store may do to a key, so that each kind of write is in the file. */
+/** The commands that the store's writes append to the file. */
 const writes: readonly string[] = [
   ...['set', 'del', 'unlink', 'incrby', 'decr', 'pexpireat', 'persist'],
   ...['zadd', 'zrem', 'zremrangebyscore'],
@@ -60,11 +60,11 @@ describe('a Redis that would drop writes when it loads its append-only file', ()
   test.each([
     ['only PING', 'on nopass resetkeys -@all +ping', 'SET'],
     ['only some keys', 'on nopass ~other:* +@all', 'SET'],
-    ['everything but one command of a script', 'on nopass ~* +@all -persist', 'PERSIST'],
+    ['all commands except one of a script', 'on nopass ~* +@all -persist', 'PERSIST'],
     ['only reads', 'on nopass ~* -@all +@read', 'SET'],
     ['nothing', 'off', 'SET'],
   ])(
-    'is not written to if its default user may do %s, and reports what to change',
+    'receives no writes if its default user may use %s, and reports what to change',
     async (_name, rights, command) => {
       await start({ default: rights });
       const failure = await store.claim('used-code', 'first', 60).catch((error) => error);
@@ -86,13 +86,13 @@ describe('a Redis that would drop writes when it loads its append-only file', ()
   });
 });
 
-describe('a Redis that loses nothing', () => {
+describe('a Redis that loses no writes', () => {
   test.each([
-    ['all rights and no password that anybody knows', `on ~* +@all #${'0'.repeat(64)}`],
-    ['all rights, and is disabled', 'off ~* +@all'],
-    ['no more than what the check asks for', `off ~* -@all ${allow(writes)}`],
+    ['all rights and a random password', `on ~* +@all #${'0'.repeat(64)}`],
+    ['all rights and is disabled', 'off ~* +@all'],
+    ['only the rights that the check requires', `off ~* -@all ${allow(writes)}`],
   ])(
-    'is used, and keeps everything over a restart, where its default user has %s',
+    'is used, and keeps all data after a restart, if its default user has %s',
     async (_name, rights) => {
       await start({ default: rights });
       const later = Date.now() + 600_000;
@@ -127,7 +127,7 @@ describe('a Redis that loses nothing', () => {
     },
   );
 
-  test('is used without an append-only file, whatever its default user may do', async () => {
+  test('is used without an append-only file, even if its default user has no rights', async () => {
     await start({ default: 'off', appendOnly: 'no' });
     await store.ping();
     expect(changes).toEqual([]);
@@ -135,7 +135,7 @@ describe('a Redis that loses nothing', () => {
   });
 });
 
-test('a Redis that refuses to answer is used, with one warning that states what to check', async () => {
+test('a Redis that rejects ACL DRYRUN is used, with one warning about what to check', async () => {
   const mute = redisAccessRule.replace(' +acl|dryrun', '');
   expect(mute).not.toBe(redisAccessRule);
   await start({ default: 'off', store: mute });

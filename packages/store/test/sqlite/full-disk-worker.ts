@@ -1,4 +1,4 @@
-/** Fills the file system of its store, and prints what the store does meanwhile. Its folder is a small file system. */
+/** Fills the small file system of its folder, and prints the results of store operations. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ const nameOf = (work: Promise<unknown>) =>
     (error: Error) => error.name,
   );
 
-/** Every kind of write: those that revoke, and the others. */
+/** Runs every kind of write, as a revocation and as an ordinary write. */
 const writes = async (key: string) => ({
   revoking: [
     await nameOf(store.set(key, 'revoked', undefined, revokes)),
@@ -64,7 +64,7 @@ const withRoom = await writes('with-room');
 try {
   writeFileSync(filler, Buffer.alloc(64 * 1024 * 1024));
 } catch {
-  // The file has taken all that was free.
+  // The file uses all the free space.
 }
 for (
   let i = 0;

@@ -12,12 +12,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Runs commands with a file system of their own over the folder. Needs root, as the device service's test does. */
+/** Runs commands with a separate file system mounted on the folder. Requires root. */
 const unshare = (commands: string, ...words: readonly string[]) =>
   [['--mount', 'sh', '-ec', commands, 'sh', folder, process.execPath, ...words]] as const;
 
-describe('a SQLite store on a disk that runs full', () => {
-  test('refuses ordinary writes, still revokes, is not ready, and works again with room', () => {
+describe('a SQLite store on a full disk', () => {
+  test('rejects ordinary writes, accepts revocations, is not ready, and recovers', () => {
     const commands = 'mount -t tmpfs -o size=32m tmpfs "$1"; exec "$2" "$3" "$1"';
     const [parameters] = unshare(commands, worker);
     const output = execFileSync('/usr/bin/unshare', parameters, { encoding: 'utf8' });

@@ -37,7 +37,7 @@ describeStoreContract('SQLite', async () => {
 });
 
 describe('the SQLite file', () => {
-  test('is made with its folders, readable by its owner only, and so are its companions', async () => {
+  test('is created with its folders, WAL file and index so that only the owner can read them', async () => {
     const path = freshPath();
     const store = createStore(`sqlite:${path}`);
     try {
@@ -52,11 +52,11 @@ describe('the SQLite file', () => {
     }
   });
 
-  test('that cannot be opened is StoreUnavailableError at once', () => {
+  test('throws StoreUnavailableError immediately if it cannot be opened', () => {
     expect(() => createStore('sqlite:/dev/null/store.db')).toThrow(StoreUnavailableError);
   });
 
-  test('may be created by several processes at the same moment', async () => {
+  test('can be created by several processes at the same time', async () => {
     const url = `sqlite:${freshPath()}`;
     const workers = Array.from({ length: 5 }, () =>
       spawn(process.execPath, [workerFile, url, 'increment', 'starts', '1'], { stdio: 'ignore' }),
@@ -84,7 +84,7 @@ describe('the SQLite file', () => {
 });
 
 describe('a SQLite store', () => {
-  test('expires by the clock it is given', async () => {
+  test('uses the injected clock for expiry', async () => {
     let now = 1_700_000_000_000;
     const store = createStore(`sqlite:${freshPath()}`, { now: () => now });
     await store.set('key', 'value', 10);
@@ -95,7 +95,7 @@ describe('a SQLite store', () => {
     await store.close();
   });
 
-  test('RL-08 sweeps what has expired, a backlog too, and leaves what lives', async () => {
+  test('RL-08 sweeps a backlog of expired rows, and keeps the others', async () => {
     const path = freshPath();
     const store = createStore(`sqlite:${path}`);
     const reader = new DatabaseSync(path, { readOnly: true });
@@ -105,7 +105,7 @@ describe('a SQLite store', () => {
     await store.set('living', 'value');
     await store.addToIndex('index', 'living', Date.now() + 60_000);
     for (let number = 0; number < 700; number += 1) {
-      await store.set(`brief-${number}`, 'value', 0.1);
+      await store.set(`temporary-${number}`, 'value', 0.1);
       await store.increment(`counter-${number}`, 0.1);
       await store.addToIndex('index', `member-${number}`, expired);
     }
@@ -120,7 +120,7 @@ describe('a SQLite store', () => {
     await store.close();
   });
 
-  test('answers StoreUnavailableError in time while another process holds the lock, reads on, and recovers', async () => {
+  test('throws StoreUnavailableError in time while another process holds the lock, still reads, and recovers', async () => {
     const path = freshPath();
     const states: StoreState[] = [];
     const store = createStore(`sqlite:${path}`, { onStateChange: (state) => states.push(state) });
@@ -160,7 +160,7 @@ describe('a SQLite store', () => {
     await store.close();
   });
 
-  test('loses nothing that was acknowledged when the writing process is killed', async () => {
+  test('keeps every acknowledged write when the writing process is killed', async () => {
     const url = `sqlite:${freshPath()}`;
     const acknowledged = await writeAndKill(url);
     expect(acknowledged.length).toBeGreaterThan(100);
@@ -172,7 +172,7 @@ describe('a SQLite store', () => {
   });
 });
 
-/** Another process that has taken the write lock and keeps it. */
+/** Starts a process that takes the write lock and keeps it. */
 async function holdLock(path: string): Promise<ChildProcess> {
   const script = `
     const { DatabaseSync } = require('node:sqlite');
@@ -185,7 +185,7 @@ async function holdLock(path: string): Promise<ChildProcess> {
   return locker;
 }
 
-/** The numbers that the process said were written before it was killed with -9. */
+/** Kills a writing process with SIGKILL, and returns the numbers that it had printed as written. */
 async function writeAndKill(url: string): Promise<readonly string[]> {
   const writer = spawn(process.execPath, [workerFile, url, 'write until killed', 'written'], {
     stdio: ['ignore', 'pipe', 'ignore'],
