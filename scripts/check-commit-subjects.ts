@@ -32,7 +32,9 @@ function newCommits(): readonly { readonly commit: string; readonly subject: str
     }));
 }
 
-/** A shallow clone may end after the last unchecked commit. Then every commit that it has is newer. */
+/**
+ * A shallow clone may end after the last unchecked commit. Then every commit that it has is newer.
+ */
 function firstCommits(): string {
   const { status } = spawnGit('cat-file', '-e', `${lastUnchecked}^{commit}`);
   return status === 0 ? `${lastUnchecked}..HEAD` : 'HEAD';

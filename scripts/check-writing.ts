@@ -1,6 +1,6 @@
 /**
- * Rejects words and constructions of scripts/writing/terms.ts in documents, comments, messages and test titles.
- * Arguments are files or folders; without any, the whole project is checked.
+ * Rejects words and constructions of scripts/writing/terms.ts in documents, comments, messages and
+ * test titles. Arguments are files or folders; without any, the whole project is checked.
  */
 import { TextlintKernelDescriptor } from '@textlint/kernel';
 import markdown from '@textlint/textlint-plugin-markdown';

@@ -1,6 +1,7 @@
-// Runs a TypeScript entry point. Uses the Node of the machine if it is new enough, otherwise the pinned one of the
-// project. Installs missing or outdated dependencies first: all of them for tests and checks, and only those that
-// running needs for everything else. The Node of the machine, 20 or later, only runs this file.
+// Runs a TypeScript entry point. Uses the Node of the machine if it is new enough, otherwise the
+// pinned one of the project. Installs missing or outdated dependencies first: all of them for tests
+// and checks, and only those that running needs for everything else. The Node of the machine, 20 or
+// later, only runs this file.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -85,7 +86,10 @@ function exit(reason) {
   process.exit(1);
 }
 
-/** Compares what npm installed with package-lock.json. Binaries for other platforms are optional, so they may be missing. */
+/**
+ * Compares what npm installed with package-lock.json. Binaries for other platforms are optional, so
+ * they may be missing.
+ */
 function isInstalled() {
   const record = join(nodeModules, '.package-lock.json');
   if (!existsSync(record) || (needsPinnedNode && !existsSync(pinnedNode))) {
@@ -106,7 +110,10 @@ function readPackages(file) {
   return JSON.parse(readFileSync(file, 'utf8')).packages;
 }
 
-/** Halves the processor time that an app needs to start. Every process that this one starts uses the cache, too. */
+/**
+ * Halves the processor time that an app needs to start. Every process that this one starts uses the
+ * cache, too.
+ */
 function keepCompiledCode() {
   process.env.NODE_COMPILE_CACHE ??= join(nodeModules, '.cache', 'compiled');
   module.enableCompileCache?.();
@@ -118,8 +125,8 @@ async function run(file, args) {
     await import(pathToFileURL(file).href);
     return;
   }
-  // The child is in the same process group, so Ctrl-C reaches it directly. The IPC channel closes when
-  // this process ends. --disable-sigusr1: a signal cannot open a debugger (SL-10).
+  // The child is in the same process group, so Ctrl-C reaches it directly. The IPC channel closes
+  // when this process ends. --disable-sigusr1: a signal cannot open a debugger (SL-10).
   const child = spawn(pinnedNode, ['--disable-sigusr1', file, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });

@@ -5,8 +5,8 @@ const FOLDER = '/dev/shm';
 const REQUIRED_BYTES = 2 * 1024 ** 3;
 
 /**
- * Keeps the temporary files of tests in memory. While a slow disk is busy, Redis, SQLite and PostgreSQL
- * stop for seconds, and correct tests fail.
+ * Keeps the temporary files of tests in memory. While a slow disk is busy, Redis, SQLite and
+ * PostgreSQL stop for seconds, and correct tests fail.
  */
 export function memoryFolder(): Readonly<Record<string, string>> {
   if (!existsSync(FOLDER)) {

@@ -12,8 +12,8 @@ export interface Selection {
 }
 
 /**
- * Selects the named files of a suite, or all of them. A name is a path or a part of one, with or without
- * its extension. Everything after the first option goes to Jest.
+ * Selects the named files of a suite, or all of them. A name is a path or a part of one, with or
+ * without its extension. Everything after the first option goes to Jest.
  */
 export function selectFiles({ folder, suffix }: Suite, args: readonly string[]): Selection {
   const firstOption = args.findIndex((arg) => arg.startsWith('-'));

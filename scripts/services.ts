@@ -51,7 +51,9 @@ function serviceOf(name: string) {
   return service;
 }
 
-/** Installs missing programs with apt. Without permission, prints what to install and exits with 1. */
+/**
+ * Installs missing programs with apt. Without permission, prints what to install and exits with 1.
+ */
 export function installMissingServices(names: readonly string[]): void {
   const missing = missingServices(names);
   if (missing.length === 0) {

@@ -1,9 +1,9 @@
 /**
- * `npm start`: runs the three apps on embedded stores, and the demo application, until Ctrl-C.
- * `npm start -- --show` prints the addresses and commands again, and starts nothing.
+ * `npm start`: runs the three apps on embedded stores, and the demo application, until Ctrl-C. `npm
+ * start -- --show` prints the addresses and commands again, and starts nothing.
  *
- * The apps are in this process group, so Ctrl-C reaches them directly. If this process ends in another
- * way, their IPC channels close and they stop. It never sends them signals.
+ * The apps are in this process group, so Ctrl-C reaches them directly. If this process ends in
+ * another way, their IPC channels close and they stop. It never sends them signals.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** `npm run test:clients -- [FILE] [Jest options]`: third-party client libraries against running apps. */
+/**
+ * `npm run test:clients -- [FILE] [Jest options]`: third-party client libraries against running
+ * apps.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +19,10 @@ process.exitCode =
     ? 0
     : 1;
 
-/** Installs the npm packages of the suite. Only this suite needs them, so they have their own lock file. */
+/**
+ * Installs the npm packages of the suite. Only this suite needs them, so they have their own lock
+ * file.
+ */
 function installLibraries(): boolean {
   if (isInstalled()) {
     return true;

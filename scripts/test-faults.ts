@@ -1,6 +1,6 @@
 /**
- * `npm run test:faults -- [FILE] [Jest options]`: breaks a single Redis, Sentinel and a cluster while real
- * servers are under load.
+ * `npm run test:faults -- [FILE] [Jest options]`: breaks a single Redis, Sentinel and a cluster
+ * while real servers are under load.
  */
 import { memoryFolder } from './memory-folder.ts';
 import { runSuite } from './run-suite.ts';

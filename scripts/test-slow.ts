@@ -1,6 +1,6 @@
 /**
- * `npm run test:slow -- [FILE] [Jest options]`: the tests that take minutes, such as statistics of timing,
- * random input and repeated kills.
+ * `npm run test:slow -- [FILE] [Jest options]`: the tests that take minutes, such as statistics of
+ * timing, random input and repeated kills.
  */
 import { spawnSync } from 'node:child_process';
 import { memoryFolder } from './memory-folder.ts';

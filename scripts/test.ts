@@ -1,6 +1,7 @@
 /**
- * `npm test`: checks format, lint rules and types, then runs every test with real services. Arguments go
- * to Jest. With ALLOW_MISSING_SERVICES=1, it skips the tests whose services are missing, and lists them.
+ * `npm test`: checks format, lint rules and types, then runs every test with real services.
+ * Arguments go to Jest. With ALLOW_MISSING_SERVICES=1, it skips the tests whose services are
+ * missing, and lists them.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -44,7 +45,9 @@ function run(...parameters: string[]): boolean {
   return spawnSync(process.execPath, parameters, { stdio: 'inherit', env }).status === 0;
 }
 
-/** The first line of a test file lists the programs it needs: `// requires: redis-server chromium`. */
+/**
+ * The first line of a test file lists the programs it needs: `// requires: redis-server chromium`.
+ */
 function suitesToSkip(): { file: string; needs: string[] }[] {
   const suites = globSync('{apps,packages,scripts,test}/**/*.test.ts', {
     exclude: (path) => path.includes('node_modules'),

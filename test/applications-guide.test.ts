@@ -1,5 +1,7 @@
 // requires: curl openssl
-/** docs/applications.md: every command of it, in its order, as an application developer pastes them. */
+/**
+ * docs/applications.md: every command of it, in its order, as an application developer pastes them.
+ */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

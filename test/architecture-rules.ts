@@ -39,7 +39,10 @@ const apps = new Set([
 const authorizationServer = 'apps/authorization-server/src';
 const deviceService = 'apps/device-service/src';
 
-/** Library → the only folders and files that may import it, and the reason. Tests may import any library. */
+/**
+ * Library → the only folders and files that may import it, and the reason. Tests may import any
+ * library.
+ */
 const confinements: readonly (readonly [module: string, places: readonly string[], why: string])[] =
   [
     [

@@ -1,6 +1,6 @@
 /**
- * Holds the dependency directions of docs/architecture.md. Each rule must also report a file that breaks it,
- * so that a rule that no longer works does not pass unnoticed.
+ * Holds the dependency directions of docs/architecture.md. Each rule must also report a file that
+ * breaks it, so that a rule that no longer works does not pass unnoticed.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,8 @@
 // requires: redis-server redis-cli postgresql sqlite3
-/** The commands of docs/operations/back-up-and-restore.md, in its order: backup, loss of everything, restore. */
+/**
+ * The commands of docs/operations/back-up-and-restore.md, in its order: backup, loss of everything,
+ * restore.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

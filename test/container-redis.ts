@@ -19,7 +19,9 @@ export interface ContainerRedis {
   stop(): Promise<void>;
 }
 
-/** @param users replaces the ACL file by lines made from the one that the service `secrets` wrote */
+/**
+ * @param users replaces the ACL file by lines made from the one that the service `secrets` wrote
+ */
 export async function startContainerRedis(
   users?: (aclFile: string) => string,
 ): Promise<ContainerRedis> {

@@ -1,4 +1,7 @@
-/** docs/devices.md lists whole, and rightly, what there is: operations, members, term types, columns, log types. */
+/**
+ * docs/devices.md lists whole, and rightly, what there is: operations, members, term types,
+ * columns, log types.
+ */
 import type { ApiError } from '@gatehouse/api-envelope';
 import {
   deviceStates,

@@ -25,7 +25,10 @@ export function readDocument(path: string): Document {
   return { path, text: readFileSync(join(root, path), 'utf8') };
 }
 
-/** The rows of every table under a heading (of any level), up to the next heading of that level or above. */
+/**
+ * The rows of every table under a heading (of any level), up to the next heading of that level or
+ * above.
+ */
 export function tableRows(document: Document, heading: string): readonly TableRow[] {
   return section(document, heading)
     .split('\n')
@@ -111,7 +114,9 @@ export function namedNpmScripts({ text }: Document): readonly string[] {
   );
 }
 
-/** The first block of code whose fence is followed by this: a language, or a language and a name. */
+/**
+ * The first block of code whose fence is followed by this: a language, or a language and a name.
+ */
 export function codeBlock({ path, text }: Document, heading: string): string {
   const found = new RegExp(`\`\`\`${heading}\\n([\\s\\S]*?)\`\`\``).exec(text)?.[1];
   if (found === undefined) {

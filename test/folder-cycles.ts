@@ -5,9 +5,10 @@ import type { SourceFile } from './source-tree.ts';
 type Edges = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /**
- * Cycles among the entries of each folder. An entry is a file, or a folder as one unit, so that two folders
- * that import each other are a cycle even if no two of their files are. Imports of types count.
- * Cycles of files alone are left to the linter (noImportCycles), which permits imports of types.
+ * Cycles among the entries of each folder. An entry is a file, or a folder as one unit, so that two
+ * folders that import each other are a cycle even if no two of their files are. Imports of types
+ * count. Cycles of files alone are left to the linter (noImportCycles), which permits imports of
+ * types.
  */
 export function findFolderCycles(files: readonly SourceFile[]): readonly string[] {
   return [...edgesByFolder(files)].flatMap(([folder, edges]) => {

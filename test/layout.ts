@@ -2,7 +2,10 @@ import { globSync } from 'node:fs';
 import { readDocument, section } from './documents.ts';
 import { root } from './source-tree.ts';
 
-/** A line without indentation that names a folder starts a part; indented lines name the folders inside it. */
+/**
+ * A line without indentation that names a folder starts a part; indented lines name the folders
+ * inside it.
+ */
 export function foldersOfLayout(): readonly string[] {
   let part = '';
   return section(readDocument('docs/architecture.md'), 'Layout')

@@ -1,5 +1,8 @@
 // requires: redis-server python3
-/** One line a request, in all three apps: who, what, with which outcome, for how long; and nothing secret. */
+/**
+ * One line a request, in all three apps: who, what, with which outcome, for how long; and nothing
+ * secret.
+ */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,5 +1,8 @@
 // requires: redis-server
-/** What the operators' guide lists as metrics, the apps export, and the other way round; and nobody can add to it. */
+/**
+ * What the operators' guide lists as metrics, the apps export, and the other way round; and nobody
+ * can add to it.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -118,7 +121,10 @@ function signed(timestamp: number, body: string) {
   });
 }
 
-/** A token, a sign-in, a verified call, a write, a replay, refusals: what makes the labelled metrics appear. */
+/**
+ * A token, a sign-in, a verified call, a write, a replay, refusals: what makes the labelled metrics
+ * appear.
+ */
 async function useEverything(): Promise<void> {
   const { access_token: token } = (await (
     await askToken({ grant_type: 'client_credentials' })
@@ -226,7 +232,10 @@ describe('the metrics', () => {
   });
 });
 
-/** Sends requests one after the other down one connection, without waiting, and waits for that many replies. */
+/**
+ * Sends requests one after the other down one connection, without waiting, and waits for that many
+ * replies.
+ */
 function pipeline(url: string, requests: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');

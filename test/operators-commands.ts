@@ -8,7 +8,9 @@ export function readOperationsPages(): readonly Document[] {
   return readDocuments().filter(({ path }) => path.startsWith('docs/operations/'));
 }
 
-/** The names of the blocks of commands that have one: the text after `sh` at the start of the block. */
+/**
+ * The names of the blocks of commands that have one: the text after `sh` at the start of the block.
+ */
 export function namesOfCommands(): readonly string[] {
   return readOperationsPages().flatMap(({ text }) =>
     [...text.matchAll(/^```sh (.+)$/gm)].map(([, name = '']) => name),
@@ -38,7 +40,9 @@ function pageWith(text: string): Document {
   return found;
 }
 
-/** Runs the commands as an operator does, in the root of this repository; resolves to their output. */
+/**
+ * Runs the commands as an operator does, in the root of this repository; resolves to their output.
+ */
 export function runCommands(commands: string, environment: Readonly<NodeJS.ProcessEnv>): string {
   const PATH = `${dirname(process.execPath)}:${process.env.PATH}`;
   return execFileSync('bash', ['-eu', '-o', 'pipefail', '-c', commands], {

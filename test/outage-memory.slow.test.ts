@@ -1,7 +1,8 @@
 // requires: redis-server
 /**
- * A minute without the store leaves nothing behind. The heap is bounded as docs/operations/deploy.md advises: without a bound, V8
- * collects the garbage of requests that waited so late that it hides whether anything else holds memory.
+ * A minute without the store leaves nothing behind. The heap is bounded as
+ * docs/operations/deploy.md advises: without a bound, V8 collects the garbage of requests that
+ * waited so late that it hides whether anything else holds memory.
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -150,7 +151,10 @@ async function largestWithin(pid: number, seconds: number): Promise<number> {
   return largest;
 }
 
-/** A process grows until V8's spaces are as large as the load needs: longer where the machine is busy. */
+/**
+ * A process grows until V8's spaces are as large as the load needs: longer where the machine is
+ * busy.
+ */
 async function settled(pid: number): Promise<number> {
   let before = await largestWithin(pid, WINDOW_SECONDS);
   for (let window = 0; window < MOST_WINDOWS; window += 1) {

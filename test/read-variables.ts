@@ -7,7 +7,9 @@ import { readConfiguration as loadDeviceService } from '../apps/device-service/s
 import { loadConfiguration as loadGateway } from '../apps/gateway/src/config.ts';
 import { readSourceTree, root } from './source-tree.ts';
 
-/** Every variable that an app asks its environment for: found by asking, not by reading its source. */
+/**
+ * Every variable that an app asks its environment for: found by asking, not by reading its source.
+ */
 export async function variablesOfApps(): Promise<ReadonlySet<string>> {
   const asked = new Set<string>();
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-configuration-'));
@@ -32,7 +34,10 @@ export async function variablesOfApps(): Promise<ReadonlySet<string>> {
   return asked;
 }
 
-/** Every variable that a script reads: by name from process.env, or through a reader it gives the name to. */
+/**
+ * Every variable that a script reads: by name from process.env, or through a reader it gives the
+ * name to.
+ */
 export function variablesOfScripts(): ReadonlySet<string> {
   const patterns = [
     /\bprocess\.env\.([A-Z][A-Z0-9_]*)/g,

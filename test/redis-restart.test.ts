@@ -19,7 +19,8 @@ afterEach(() => redis.stop());
 
 /** What the ACL file was before Redis's append-only file was known to load as its default user. */
 function restrictedDefaultUser(aclFile: string): string {
-  // The store's user could not ask for the rights of others. The user `health` was not in it: the test asks through it.
+  // The store's user could not ask for the rights of others. The user `health` was not in it: the
+  // test asks through it.
   const kept = aclFile
     .replace(' +acl|dryrun', '')
     .split('\n')

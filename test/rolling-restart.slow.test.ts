@@ -1,5 +1,8 @@
 // requires: redis-server
-/** A deployment is upgraded while people use it: every process is restarted once, and nobody notices. */
+/**
+ * A deployment is upgraded while people use it: every process is restarted once, and nobody
+ * notices.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AppName,

@@ -45,7 +45,9 @@ export async function readServedRoutes(): Promise<readonly ServedRoute[]> {
   ];
 }
 
-/** Express's own list, as far as it is looked at: a route, or a router that is mounted somewhere. */
+/**
+ * Express's own list, as far as it is looked at: a route, or a router that is mounted somewhere.
+ */
 interface Layer {
   readonly route?: {
     readonly path: string;

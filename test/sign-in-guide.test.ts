@@ -1,6 +1,6 @@
 /**
- * docs/sign-in-to-applications.md: registers the clients as on the page, then sends the requests of each application
- * and reads the claims that it reads.
+ * docs/sign-in-to-applications.md: registers the clients as on the page, then sends the requests of
+ * each application and reads the claims that it reads.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** docs/specification.md numbers the operations of the platform API, which the gateway serves under these names. */
+/**
+ * docs/specification.md numbers the operations of the platform API, which the gateway serves under
+ * these names.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { deviceRoutes } from '../apps/gateway/src/routes/device-routes.ts';
 import { readDocument, readDocuments, tableRows } from './documents.ts';

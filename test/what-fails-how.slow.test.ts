@@ -1,5 +1,8 @@
 // requires: redis-server postgresql
-/** The table of docs/operations/troubleshoot.md against processes from which each part is taken away in turn. */
+/**
+ * The table of docs/operations/troubleshoot.md against processes from which each part is taken away
+ * in turn.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

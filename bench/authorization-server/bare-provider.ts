@@ -1,4 +1,7 @@
-/** The peer: oidc-provider as it comes, with its in-memory adapter, serving client_credentials and nothing else. */
+/**
+ * The peer: oidc-provider as it comes, with its in-memory adapter, serving client_credentials and
+ * nothing else.
+ */
 import { createServer } from 'node:http';
 import Provider from 'oidc-provider';
 

@@ -1,6 +1,7 @@
 /**
- * client_credentials at /token: Gatehouse over Redis compared with bare oidc-provider in memory, each pinned to core 0 in
- * turn, wrk and Redis on core 1, several rounds A B A B; the median of the ratios is the figure.
+ * client_credentials at /token: Gatehouse over Redis compared with bare oidc-provider in memory,
+ * each pinned to core 0 in turn, wrk and Redis on core 1, several rounds A B A B; the median of the
+ * ratios is the figure.
  *
  *   node bench/authorization-server/run.ts [rounds] [seconds]
  */

@@ -1,6 +1,7 @@
 /**
- * Memory of the apps in containers under mixed load: node bench/compose/run.ts [minutes] [requests a second]
- * Needs a Docker engine. Brings up a tier of its own (ports and networks included) and removes it at the end.
+ * Memory of the apps in containers under mixed load: node bench/compose/run.ts [minutes] [requests
+ * a second] Needs a Docker engine. Brings up a tier of its own (ports and networks included) and
+ * removes it at the end.
  */
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -59,7 +60,9 @@ try {
   await tier.remove();
 }
 
-/** Every way to get a token and to call; one password grant in fifty, because it is meant to cost. */
+/**
+ * Every way to get a token and to call; one password grant in fifty, because it is meant to cost.
+ */
 async function mixedCalls(): Promise<readonly ((turn: number) => Call)[]> {
   const { web, alice } = await registerUsers(tier);
   await createDevice(tier, web, 'pump-1');

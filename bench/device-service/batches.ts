@@ -1,6 +1,6 @@
 /**
- * How long a batch of 10,000 devices takes, over HTTP, on both engines, with their durability on: into an empty
- * organization, and next to the devices of the batches before it.
+ * How long a batch of 10,000 devices takes, over HTTP, on both engines, with their durability on:
+ * into an empty organization, and next to the devices of the batches before it.
  *
  *   node bench/device-service/batches.ts [rounds]
  */

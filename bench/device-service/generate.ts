@@ -6,13 +6,15 @@ export interface GeneratedData {
 }
 
 export const PRODUCTS = 10;
-/** One device in this many has 51 log records, each other one a single one: two a device altogether. */
+/**
+ * One device in this many has 51 log records, each other one a single one: two a device altogether.
+ */
 export const BUSY_EVERY = 50;
 
 /**
- * Fills a migrated database with devices of one organization, a tenth of them a product, 60 % offline, 30 %
- * online, 10 % notActive, and twice as many log records. One statement a table: a million devices take a
- * minute. The tables' own triggers count the devices.
+ * Fills a migrated database with devices of one organization, a tenth of them a product, 60 %
+ * offline, 30 % online, 10 % notActive, and twice as many log records. One statement a table: a
+ * million devices take a minute. The tables' own triggers count the devices.
  */
 export async function generate(
   postgres: PostgresServer,

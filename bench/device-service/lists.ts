@@ -1,6 +1,7 @@
 /**
- * How lists grow: the same requests to two services over one PostgreSQL, one with 1,000 devices and one with
- * 1,000,000 (and twice as many log records), taking turns, so that what else the machine does hits both.
+ * How lists grow: the same requests to two services over one PostgreSQL, one with 1,000 devices and
+ * one with 1,000,000 (and twice as many log records), taking turns, so that what else the machine
+ * does hits both.
  *
  *   node bench/device-service/lists.ts [devices] [requests a case]
  */

@@ -1,4 +1,7 @@
-/** Processes pinned to cores, and one measurement: wrk on core 1, the CPU time of the measured process next to it. */
+/**
+ * Processes pinned to cores, and one measurement: wrk on core 1, the CPU time of the measured
+ * process next to it.
+ */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -60,8 +63,8 @@ http {
 const APACHE_MODULES = '/usr/lib/apache2/modules';
 
 /**
- * Apache in the foreground with one process of threads: mod_auth_openidc introspects and keeps the answers.
- * Undefined where it is not installed.
+ * Apache in the foreground with one process of threads: mod_auth_openidc introspects and keeps the
+ * answers. Undefined where it is not installed.
  */
 export function startApache(
   core: number,

@@ -1,6 +1,7 @@
 /**
- * The gateway compared with other proxies that could precede a service, each pinned to core 0 in turn; wrk, the nginx
- * upstream and Redis on core 1. All in one run, in rounds; medians, and ratios of medians.
+ * The gateway compared with other proxies that could precede a service, each pinned to core 0 in
+ * turn; wrk, the nginx upstream and Redis on core 1. All in one run, in rounds; medians, and ratios
+ * of medians.
  *
  *   node bench/gateway/run.ts [rounds] [seconds] [only these subjects, separated by commas]
  *   SOAK_SECONDS=600 node bench/gateway/run.ts 1 1 gateway-bearer

@@ -1,6 +1,6 @@
 /**
- * What nginx's auth_request asks, and where mod_auth_openidc introspects (RFC 7662, over TLS, or it will not): is
- * this the token I know? The least that a verifier can do.
+ * What nginx's auth_request asks, and where mod_auth_openidc introspects (RFC 7662, over TLS, or it
+ * will not): is this the token I know? The least that a verifier can do.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,4 +1,7 @@
-/** The best proxy on undici that verifies nothing: `dispatch` with raw headers, the reply handed on as it is. */
+/**
+ * The best proxy on undici that verifies nothing: `dispatch` with raw headers, the reply handed on
+ * as it is.
+ */
 import { createServer, type ServerResponse } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';
 

@@ -12,8 +12,8 @@ export interface Latency {
 }
 
 /**
- * Sends requests at a steady pace, whether earlier ones are answered or not, as independent callers do: a server that
- * hangs shows in every request that came meanwhile.
+ * Sends requests at a steady pace, whether earlier ones are answered or not, as independent callers
+ * do: a server that hangs shows in every request that came meanwhile.
  */
 export async function measureGoodRequests(
   good: { readonly url: string; readonly init: RequestInit },

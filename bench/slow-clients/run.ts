@@ -1,7 +1,8 @@
 /**
- * Good requests at the gateway and at the authorization server, alone and next to 500 slow clients of
- * slowhttptest: slow headers (-H), slow bodies (-B), slow readers (-X). Quiet and slow rounds alternate, and the
- * figures are medians. Exits with 1 if p99 more than doubles and grows by 20 ms, three times in a row.
+ * Good requests at the gateway and at the authorization server, alone and next to 500 slow clients
+ * of slowhttptest: slow headers (-H), slow bodies (-B), slow readers (-X). Quiet and slow rounds
+ * alternate, and the figures are medians. Exits with 1 if p99 more than doubles and grows by 20 ms,
+ * three times in a row.
  *
  *   node bench/slow-clients/run.ts [rounds] [seconds]
  */
@@ -190,7 +191,9 @@ async function prepare(constellation: Constellation): Promise<readonly Target[]>
   ];
 }
 
-/** A device so large that its description does not fit into the kernel's buffers for a slow reader. */
+/**
+ * A device so large that its description does not fit into the kernel's buffers for a slow reader.
+ */
 async function makeDevice(gateway: string, token: string): Promise<void> {
   const reply = await fetch(`${gateway}/device-instance`, {
     method: 'POST',

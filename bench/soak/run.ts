@@ -1,6 +1,7 @@
 /**
- * CF-08: everything is used by many at once for a while, and memory and handles are looked at. Ends with 1 when memory
- * or handles still grow in the second half, or when a request got an unexpected reply.
+ * CF-08: everything is used by many at once for a while, and memory and handles are looked at. Ends
+ * with 1 when memory or handles still grow in the second half, or when a request got an unexpected
+ * reply.
  *
  *   node bench/soak/run.ts [minutes] [users] [sqlite | redis]
  *   NODE_OPTIONS=… MALLOC_ARENA_MAX=… node bench/soak/run.ts …   the apps get what begins so

@@ -1,6 +1,6 @@
 /**
- * What it costs that a claim is confirmed by replicas: the same claims on a Redis without replicas and on one with
- * two, in turns, by one process.
+ * What it costs that a claim is confirmed by replicas: the same claims on a Redis without replicas
+ * and on one with two, in turns, by one process.
  *
  *   node bench/store/confirmed-writes.ts [rounds]
  */

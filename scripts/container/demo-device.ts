@@ -18,7 +18,9 @@ const device = {
 const ATTEMPTS = 5;
 const PAUSE_MILLISECONDS = 200;
 
-/** Creates the device as any client would, through the gateway. An existing device stays unchanged. */
+/**
+ * Creates the device as any client would, through the gateway. An existing device stays unchanged.
+ */
 export async function createDemoDevice(demo: Demo): Promise<void> {
   const authorization = `Bearer ${await requestToken(demo)}`;
   const reply = await fetch(`${proxied.gatewayUrl}/device-instance`, {

@@ -1,6 +1,6 @@
 /**
- * `docker compose run --rm demo`: creates the demo organization, client, user and device, and prints the
- * commands of `npm start`. A second run changes nothing and prints the same text.
+ * `docker compose run --rm demo`: creates the demo organization, client, user and device, and
+ * prints the commands of `npm start`. A second run changes nothing and prints the same text.
  */
 import { readFileSync } from 'node:fs';
 import { isLoopbackUrl } from '@gatehouse/configuration';

@@ -1,5 +1,5 @@
-// Loads the modules of the apps while the image is built. With NODE_COMPILE_CACHE, Node stores the compiled
-// code.
+// Loads the modules of the apps while the image is built. With NODE_COMPILE_CACHE, Node stores the
+// compiled code.
 const loaded = [
   ...['authorization-server', 'gateway', 'device-service'].flatMap((app) => [
     `apps/${app}/src/app.ts`,

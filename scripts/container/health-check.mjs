@@ -1,8 +1,8 @@
 // The health check of a container. It runs every few seconds, so it is plain JavaScript.
 //
-// Docker restarts a container that exits, but not an unhealthy one. Requests would wait for a frozen app, so
-// this check kills an app that sends no reply. An app that replies "not ready", or that does not listen,
-// keeps running.
+// Docker restarts a container that exits, but not an unhealthy one. Requests would wait for a
+// frozen app, so this check kills an app that sends no reply. An app that replies "not ready", or
+// that does not listen, keeps running.
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 
@@ -26,8 +26,8 @@ request.on('error', (error) => {
 });
 
 /**
- * The app is the only child of the init process, which exits with it. A frozen process ignores every other
- * signal.
+ * The app is the only child of the init process, which exits with it. A frozen process ignores
+ * every other signal.
  */
 function killApp() {
   const [app] = readFileSync('/proc/1/task/1/children', 'utf8').split(' ').map(Number);

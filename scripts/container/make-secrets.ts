@@ -1,6 +1,7 @@
 /**
- * Runs before every start of the containers and creates the missing secrets in the volumes under /secrets.
- * `--renew NAME` replaces a secret. docs/operations/secure.md lists the services to restart then.
+ * Runs before every start of the containers and creates the missing secrets in the volumes under
+ * /secrets. `--renew NAME` replaces a secret. docs/operations/secure.md lists the services to
+ * restart then.
  */
 import { makeTierSecrets, type RenewableSecret, renewableSecrets } from './tier-secrets.ts';
 

@@ -4,9 +4,9 @@ import { redisAccessRule } from '@gatehouse/store';
 /**
  * The lines of the ACL file of Redis, with SHA-256 digests of the passwords.
  *
- * Redis loads its append-only file as the user `default`, and drops each transaction that this user is not
- * allowed to run. Every script with two writes is a transaction. Therefore `default` has all permissions
- * and a random password that is not stored.
+ * Redis loads its append-only file as the user `default`, and drops each transaction that this user
+ * is not allowed to run. Every script with two writes is a transaction. Therefore `default` has all
+ * permissions and a random password that is not stored.
  */
 export function redisUsers(passwords: {
   readonly store: string;

@@ -3,8 +3,8 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 const ITERATIONS = 4096;
 
 /**
- * The verifier that PostgreSQL stores in `pg_authid.rolpassword` (RFC 5803). It can check a password, but not
- * replace it. For ASCII passwords only, which SASLprep does not change.
+ * The verifier that PostgreSQL stores in `pg_authid.rolpassword` (RFC 5803). It can check a
+ * password, but not replace it. For ASCII passwords only, which SASLprep does not change.
  */
 export function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
   const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, 'sha256');

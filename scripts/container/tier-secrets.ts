@@ -1,6 +1,6 @@
 /**
- * The secrets of the containers. Each folder is a volume that some containers share, so that a container
- * mounts only the secrets that it needs.
+ * The secrets of the containers. Each folder is a volume that some containers share, so that a
+ * container mounts only the secrets that it needs.
  *
  *   store/     master.key, store-url   authorization servers, gateways, commands for operators
  *   cookies/   cookie.keys             authorization servers
@@ -9,8 +9,8 @@
  *   redis/     users.acl               Redis: digests of the passwords
  *   postgres/  role-verifier           PostgreSQL: a SCRAM verifier of the password
  *
- * The last two are derived from the others at every start. A server that only checks a password does not know
- * it, and changed access rules apply at the next start.
+ * The last two are derived from the others at every start. A server that only checks a password
+ * does not know it, and changed access rules apply at the next start.
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';

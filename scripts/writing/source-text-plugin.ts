@@ -7,8 +7,8 @@ import type { TextlintMessage, TextlintPluginCreator } from '@textlint/types';
 import jsTokens, { type Token } from 'js-tokens';
 
 /**
- * Lets textlint read source code. Each comment is a paragraph, and so is each string with a space in it:
- * a message, a page text, a test title. Code and single words are not prose.
+ * Lets textlint read source code. Each comment is a paragraph, and so is each string with a space
+ * in it: a message, a page text, a test title. Code and single words are not prose.
  */
 export const sourceTextPlugin: TextlintPluginCreator = {
   Processor: class {

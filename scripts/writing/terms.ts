@@ -1,6 +1,6 @@
 /**
- * Words and constructions that CONTRIBUTING.md rejects, as regular expressions, and what to write instead.
- * A space also matches a line break within a comment.
+ * Words and constructions that CONTRIBUTING.md rejects, as regular expressions, and what to write
+ * instead. A space also matches a line break within a comment.
  */
 const replacements: Readonly<Record<string, string>> = {
   'mend(?:s|ed|ing)?': 'correct',

@@ -1,5 +1,7 @@
 // requires: redis-server
-/** Anonymous callers try to fill a small Redis, while a person and their application use everything. */
+/**
+ * Anonymous callers try to fill a small Redis, while a person and their application use everything.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Constellation,

@@ -1,5 +1,8 @@
 // requires: redis-server
-/** An anonymous caller fails as often and as variously as it can, to push a locked account out of the audit trail. */
+/**
+ * An anonymous caller fails as often and as variously as it can, to push a locked account out of
+ * the audit trail.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

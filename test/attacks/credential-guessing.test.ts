@@ -1,5 +1,8 @@
 // requires: redis-server
-/** An attacker guesses the PKCE verifier of a captured code, and locks a known user out with wrong passwords. */
+/**
+ * An attacker guesses the PKCE verifier of a captured code, and locks a known user out with wrong
+ * passwords.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import {
   authorizeAsUser,

@@ -1,7 +1,7 @@
 // requires: redis-server
 /**
- * An attacker reads the traffic of a client that signs with version 1, and sends the gateway's signed replies back
- * as requests: as they are, as a form, and split at the first `=` as a query.
+ * An attacker reads the traffic of a client that signs with version 1, and sends the gateway's
+ * signed replies back as requests: as they are, as a form, and split at the first `=` as a query.
  */
 import { createHash } from 'node:crypto';
 import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';

@@ -1,4 +1,7 @@
-/** Five addresses send signed bodies of 1 MiB and never end them, while everyone else sends signed requests. */
+/**
+ * Five addresses send signed bodies of 1 MiB and never end them, while everyone else sends signed
+ * requests.
+ */
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,7 +29,10 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => system?.stop());
 
-/** Sends all of a body but its last byte, and waits for the end; an unknown client is as good as any. */
+/**
+ * Sends all of a body but its last byte, and waits for the end; an unknown client is as good as
+ * any.
+ */
 function hold(from: string): Promise<void> {
   const { port } = new URL(system.gatewayUrl);
   return new Promise((resolve) => {

@@ -1,4 +1,7 @@
-/** The commands of docs/operations/back-up-and-restore.md for containers, in its order: backup, loss of every volume, restore, new secrets. */
+/**
+ * The commands of docs/operations/back-up-and-restore.md for containers, in its order: backup, loss
+ * of every volume, restore, new secrets.
+ */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,7 +75,10 @@ async function revoke(token: string): Promise<void> {
   expect(reply.status).toBe(200);
 }
 
-/** Asks the restored store through an operator's container whether it takes the token, before any app runs. */
+/**
+ * Asks the restored store through an operator's container whether it takes the token, before any
+ * app runs.
+ */
 async function isAlive(token: string): Promise<boolean> {
   const script = `
     const { readFileSync } = await import('node:fs');
@@ -185,7 +191,10 @@ describe('a tier of containers whose secrets became known', () => {
     expect(await listWith(await issueToken())).toMatchObject({ status: 200 });
   }
 
-  /** Signs alice in, runs the commands, and revokes: Redis restarts with some of them, and must lose nothing. */
+  /**
+   * Signs alice in, runs the commands, and revokes: Redis restarts with some of them, and must lose
+   * nothing.
+   */
   async function renew(block: string): Promise<void> {
     const signedIn = await requestToken(tier, users.web, {
       grant_type: 'password',

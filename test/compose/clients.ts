@@ -78,7 +78,10 @@ export async function requestToken(
   return { status: reply.status, body: (await reply.json()) as Record<string, string> };
 }
 
-/** The headers of a signed request (docs/signing.md): the digest of query or body, time and secureKey. */
+/**
+ * The headers of a signed request (docs/signing.md): the digest of query or body, time and
+ * secureKey.
+ */
 export function sign({ clientId, secureKey }: Users['web'], signedText: string) {
   const timestamp = String(Date.now());
   const signature = createHash('sha256')

@@ -319,7 +319,8 @@ describe('SL-05 a secret', () => {
       // A health check may end while it is looked at: unreadable entries are skipped.
       const words = ['sh', '-c', 'cat /proc/[0-9]*/environ 2>/dev/null; true'];
       const text = await tier.compose('exec', '-T', service, ...words);
-      // The app, and the two that read; init hides its own. Other servers write their title over what Linux shows of it.
+      // The app, and the two that read; init hides its own. Other servers write their title over
+      // what Linux shows of it.
       const isOurs = (apps as readonly string[]).includes(service);
       expect(text.split('PATH=').length).toBeGreaterThan(isOurs ? 3 : 2);
       expect(found(text)).toEqual([]);

@@ -7,7 +7,10 @@ import { gunzipSync } from 'node:zlib';
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
-/** Which of the texts are anywhere in an image: its configuration, its manifests, every byte of every layer. */
+/**
+ * Which of the texts are anywhere in an image: its configuration, its manifests, every byte of
+ * every layer.
+ */
 export async function findInImage(
   image: string,
   texts: readonly string[],

@@ -1,4 +1,7 @@
-/** A frozen process: its callers wait for a bounded time, and the container is restarted without an operator. */
+/**
+ * A frozen process: its callers wait for a bounded time, and the container is restarted without an
+ * operator.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { registerUsers, requestToken, type Users } from './clients.ts';

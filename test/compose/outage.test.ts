@@ -4,7 +4,9 @@ import { createDevice, registerUsers, requestToken, sign, type Users } from './c
 import { createTier, docker, serviceOf, type Tier } from './tier.ts';
 
 const DEADLINE_MILLISECONDS = 60_000;
-/** Long enough for requests to meet an outage, and for patience with a lost connection to be over. */
+/**
+ * Long enough for requests to meet an outage, and for patience with a lost connection to be over.
+ */
 const OUTAGE_MILLISECONDS = 3000;
 
 let tier: Tier;
@@ -105,7 +107,8 @@ describe.each(Object.entries(away))('without %s', (service, answers) => {
         expect.arrayContaining([during[probe]]),
       ]);
     }
-    // Docker takes its own kill for an operator's wish; only the one container is started, nothing else is touched.
+    // Docker takes its own kill for an operator's wish; only the one container is started, nothing
+    // else is touched.
     await docker('start', (await containerOf(service)).Id);
     await becomesWhole();
   }, 180_000);
@@ -114,7 +117,8 @@ describe.each(Object.entries(away))('without %s', (service, answers) => {
 describe.each([...Object.keys(away), 'nginx'])('%s that crashes', (service) => {
   test('restarts by itself, and no caller gets a wrong reply meanwhile', async () => {
     const before = await containerOf(service);
-    // Everything but init, as a crash takes it: the restart policy answers that, and not `docker kill`.
+    // Everything but init, as a crash takes it: the restart policy answers that, and not `docker
+    // kill`.
     await tier.compose('exec', '-T', service, 'sh', '-c', 'kill -9 -1').catch(() => undefined);
     const seen = await becomesWhole();
     for (;;) {

@@ -1,4 +1,7 @@
-/** docs/routes.md in containers: a service of somebody's own behind the gateway, as the guide writes it. */
+/**
+ * docs/routes.md in containers: a service of somebody's own behind the gateway, as the guide writes
+ * it.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

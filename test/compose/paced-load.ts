@@ -10,7 +10,10 @@ export interface Call {
 
 export interface LoadReport {
   readonly sent: number;
-  /** How often each outcome was seen: 200, another status with its body, or the code of a broken connection. */
+  /**
+   * How often each outcome was seen: 200, another status with its body, or the code of a broken
+   * connection.
+   */
   readonly outcomes: Readonly<Record<string, number>>;
 }
 
@@ -21,7 +24,10 @@ export interface PacedLoad {
 
 const TICK_MILLISECONDS = 20;
 
-/** Sends so many requests a second, whatever becomes of them: a slow reply holds up no other request. */
+/**
+ * Sends so many requests a second, whatever becomes of them: a slow reply holds up no other
+ * request.
+ */
 export function startPacedLoad(
   requestsPerSecond: number,
   nextCall: (turn: number) => Call,

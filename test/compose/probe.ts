@@ -1,6 +1,6 @@
 /**
- * JavaScript that finds the places on which the tier answers: `[[host, port], …]` as JSON. A connection alone means
- * nothing, since a device between two networks may accept any connection.
+ * JavaScript that finds the places on which the tier answers: `[[host, port], …]` as JSON. A
+ * connection alone means nothing, since a device between two networks may accept any connection.
  */
 export function probeScript(places: readonly (readonly [host: string, port: number])[]): string {
   return `const net = require('net');

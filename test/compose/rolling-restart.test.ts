@@ -38,7 +38,10 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => tier.remove(), 60_000);
 
-/** As docs/operations/upgrade.md describes: a new container for each, one after the other, each waited for. */
+/**
+ * As docs/operations/upgrade.md describes: a new container for each, one after the other, each
+ * waited for.
+ */
 async function restartAllInTurn(): Promise<void> {
   for (const service of replicas) {
     const words = ['--detach', '--wait', '--no-deps', '--no-build', '--force-recreate'];
@@ -103,7 +106,8 @@ describe('a rolling restart of two authorization servers and two gateways', () =
   }, 300_000);
 
   test(`CF-06 loses no refresh token of ${VIRTUAL_USERS} users, and answers no 5xx`, async () => {
-    // One at a time: passwords are slow to check by design, and the server answers 503 to too many at once.
+    // One at a time: passwords are slow to check by design, and the server answers 503 to too many
+    // at once.
     let line: Promise<unknown> = Promise.resolve();
     const signIn = (work: () => Promise<string>) => {
       const turn = line.then(work);

@@ -39,7 +39,9 @@ export interface Container {
   };
 }
 
-/** The compose file under a project name, ports and networks of its own, driven as an operator does. */
+/**
+ * The compose file under a project name, ports and networks of its own, driven as an operator does.
+ */
 export interface Tier {
   readonly project: string;
   /** What a shell needs for commands of its own against this tier. */

@@ -4,7 +4,10 @@ import { callGateway, redirectUri, requestToken, sign, type Users } from './clie
 import type { Tier } from './tier.ts';
 
 export interface VirtualUser {
-  /** Ends after the step it is in; resolves to what it did, and to everything that was not answered with 200. */
+  /**
+   * Ends after the step it is in; resolves to what it did, and to everything that was not answered
+   * with 200.
+   */
   stop(): Promise<{ readonly rounds: number; readonly failures: readonly string[] }>;
 }
 
@@ -12,9 +15,9 @@ export interface VirtualUser {
 const PAUSE_MILLISECONDS = 200;
 
 /**
- * A user who signs in once and then works: refreshes, calls with the new token, calls signed, gets a machine's
- * token; every tenth round signs in again, by password or by code. A refresh token that is lost ends the chain, and
- * so shows in every later round.
+ * A user who signs in once and then works: refreshes, calls with the new token, calls signed, gets
+ * a machine's token; every tenth round signs in again, by password or by code. A refresh token that
+ * is lost ends the chain, and so shows in every later round.
  */
 export async function startVirtualUser(
   tier: Tier,

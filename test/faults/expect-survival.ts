@@ -8,8 +8,8 @@ import type { Tier } from './tier.ts';
 const ANSWER_MILLISECONDS = 700;
 /**
  * On an idle machine, p99 of a healthy request is below this. On a slower one, every bound grows in
- * proportion. The bounds are at least twice the goals, because they must only detect a missing deadline:
- * the printed figures are the measurement.
+ * proportion. The bounds are at least twice the goals, because they must only detect a missing
+ * deadline: the printed figures are the measurement.
  */
 const QUIET_P99_MILLISECONDS = 60;
 const SMALLEST_FACTOR = 2;
@@ -37,9 +37,9 @@ function report(line: string): void {
 }
 
 /**
- * Breaks a tier under load and checks four promises: only valid credentials are accepted, every other
- * failure is a 503 with Retry-After in time, the tier recovers by itself, and no used or revoked
- * credential works again.
+ * Breaks a tier under load and checks four promises: only valid credentials are accepted, every
+ * other failure is a 503 with Retry-After in time, the tier recovers by itself, and no used or
+ * revoked credential works again.
  */
 export async function expectSurvival(name: string, tier: Tier, fault: Fault): Promise<void> {
   const requests = createRequests(tier);

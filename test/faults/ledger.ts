@@ -15,8 +15,8 @@ interface Ended {
 }
 
 /**
- * Credentials are ended some time after they were made. Otherwise a failover would lose both together, and prove
- * nothing.
+ * Credentials are ended some time after they were made. Otherwise a failover would lose both
+ * together, and prove nothing.
  */
 const STOCK = 10;
 
@@ -27,8 +27,9 @@ interface Application {
 }
 
 /**
- * Ends credentials without a pause and writes down what the tier acknowledged: a revocation that was answered with 200,
- * a code that gave tokens, a refresh token whose successor was used. None of them may ever work again.
+ * Ends credentials without a pause and writes down what the tier acknowledged: a revocation that
+ * was answered with 200, a code that gave tokens, a refresh token whose successor was used. None of
+ * them may ever work again.
  */
 export class Ledger {
   readonly #tier: Tier;

@@ -21,7 +21,10 @@ export interface Observation {
   readonly outageMilliseconds: number;
 }
 
-/** Sends requests with live credentials and with dead ones, ten a second of each kind, until it is stopped. */
+/**
+ * Sends requests with live credentials and with dead ones, ten a second of each kind, until it is
+ * stopped.
+ */
 export class Load {
   readonly #live: (Reply & { readonly kind: string })[] = [];
   #undeserved = 0;

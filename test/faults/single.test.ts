@@ -8,7 +8,8 @@ let redis: RedisServer;
 let tier: Tier;
 
 beforeAll(async () => {
-  // Always: a process that is killed while its disk is busy loses what was not written yet with everysec.
+  // Always: a process that is killed while its disk is busy loses what was not written yet with
+  // everysec.
   redis = await startRedisServer({
     arguments: ['--appendonly', 'yes', '--appendfsync', 'always'],
   });

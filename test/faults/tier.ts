@@ -1,6 +1,9 @@
 import { manyUsers, startConstellation, userClient } from '@gatehouse/testing';
 
-/** An authorization server, a gateway and a device service as processes, over a Redis that a test may break. */
+/**
+ * An authorization server, a gateway and a device service as processes, over a Redis that a test
+ * may break.
+ */
 export interface Tier {
   readonly issuer: string;
   readonly gateway: string;

@@ -3,8 +3,8 @@ export interface MutatedFolder {
   /** Its files that are not tests are mutated. */
   readonly folder: string;
   /**
-   * Test files that reach the folder through real processes, which an import graph cannot show. They run in this
-   * order, after the tests that import the mutated file.
+   * Test files that reach the folder through real processes, which an import graph cannot show.
+   * They run in this order, after the tests that import the mutated file.
    */
   readonly tests: readonly string[];
 }

@@ -4,8 +4,8 @@ import { readSourceTree, root, type SourceFile } from '../source-tree.ts';
 import type { MutatedFolder } from './folders.ts';
 
 /**
- * The test files that can notice a change of the file, in batches from near to far: a mutant that a unit test
- * kills needs no server.
+ * The test files that can notice a change of the file, in batches from near to far: a mutant that a
+ * unit test kills needs no server.
  */
 export function relatedTests(path: string, { tests }: MutatedFolder): readonly string[][] {
   const [, workspace = ''] = /^([^/]+\/[^/]+)\//.exec(path) ?? [];

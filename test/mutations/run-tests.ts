@@ -14,7 +14,10 @@ export interface TestRun {
   readonly milliseconds: number;
 }
 
-/** Runs test files, or one test of them, one after another and stops at the first failure, or when the time is up. */
+/**
+ * Runs test files, or one test of them, one after another and stops at the first failure, or when
+ * the time is up.
+ */
 export async function runTests(
   directory: string,
   files: readonly string[],

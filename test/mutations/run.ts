@@ -1,12 +1,13 @@
 /**
- * `npm run test:mutations -- [folder or file…] [--sample 60] [--seed 1] [--again]`: changes one thing at a time in a
- * copy of the tree and runs the tests that hold it. A mutant that no test notices (a survivor) is a missing test or
- * an equivalent change; docs/mutations.md lists them.
+ * `npm run test:mutations -- [folder or file…] [--sample 60] [--seed 1] [--again]`: changes one
+ * thing at a time in a copy of the tree and runs the tests that hold it. A mutant that no test
+ * notices (a survivor) is a missing test or an equivalent change; docs/mutations.md lists them.
  *
  *   folders ─▶ list-mutants ─▶ sample ─▶ scratch-tree ─▶ related-tests ─▶ run-tests ─▶ results (resumable)
  *
- * Without a folder it runs all of them. The results file remembers each mutant by the content of its file, so that a
- * run that was interrupted continues where it ended. `--again` retries the survivors, after tests were added.
+ * Without a folder it runs all of them. The results file remembers each mutant by the content of
+ * its file, so that a run that was interrupted continues where it ended. `--again` retries the
+ * survivors, after tests were added.
  */
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
@@ -133,7 +134,9 @@ async function measureBaseline(tree: ScratchTree, files: readonly string[]): Pro
   return run.milliseconds;
 }
 
-/** Every folder's mutants in an order that the seed decides, and as many of them as are asked for. */
+/**
+ * Every folder's mutants in an order that the seed decides, and as many of them as are asked for.
+ */
 function sampleOf(folder: string): readonly Candidate[] {
   const candidates = globSync(`${folder}/**/*.ts`, { cwd: scratch.directory })
     .map((path) => path.replaceAll('\\', '/'))

@@ -11,14 +11,17 @@ export interface ScratchTree {
   remove(): void;
 }
 
-/** The apps run as real processes, so a mutant has to be in a file, not in the memory of the test. */
+/**
+ * The apps run as real processes, so a mutant has to be in a file, not in the memory of the test.
+ */
 export function createScratchTree(): ScratchTree {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-mutations-'));
   for (const path of listFiles()) {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
     cpSync(join(root, path), join(directory, path));
   }
-  // Hard links where the file system allows: only the links of the workspaces must point into this tree.
+  // Hard links where the file system allows: only the links of the workspaces must point into this
+  // tree.
   const modules = [join(root, 'node_modules'), join(directory, 'node_modules')];
   if (spawnSync('cp', ['-al', ...modules]).status !== 0) {
     rmSync(modules[1] ?? '', { recursive: true, force: true });

@@ -6,7 +6,10 @@ export type Credential = () => Readonly<Record<string, string>>;
 
 /** How long a gateway accepted a credential, in milliseconds. */
 export interface RefusalSample {
-  /** From the acknowledgment of the revocation to the first rejected call. 0 if the call was rejected before. */
+  /**
+   * From the acknowledgment of the revocation to the first rejected call. 0 if the call was
+   * rejected before.
+   */
   readonly afterAcknowledgment: number;
   /** From the moment at which the revocation was sent. */
   readonly afterStart: number;

@@ -32,7 +32,10 @@ export type Tier = Awaited<ReturnType<typeof startTier>>;
 
 const unlimited = '10000000/60';
 
-/** Two authorization servers, two gateways and a device service over one store, with so many parties. */
+/**
+ * Two authorization servers, two gateways and a device service over one store, with so many
+ * parties.
+ */
 export async function startTier(engine: StoreEngineName, parties: number) {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-revocations-'));
   const MASTER_KEY_FILE = join(directory, 'master.key');
@@ -66,7 +69,10 @@ export async function startTier(engine: StoreEngineName, parties: number) {
     return (text === '' ? {} : JSON.parse(text)) as Readonly<Record<string, string>>;
   }
 
-  /** Sends the account page's form with this action. The page is read before: only the form is timed. */
+  /**
+   * Sends the account page's form with this action. The page is read before: only the form is
+   * timed.
+   */
   async function prepareAccountForm({ visitor, server }: Party, action: string, path = '/account') {
     const page = await visitor.get(`${server}${path}`);
     const forms = page.body.match(/<form[\s\S]*?<\/form>/g) ?? [];

@@ -1,6 +1,6 @@
 /**
- * A minimal third-party application. Its home page starts the browser sign-in. It receives the redirect, redeems the
- * code, and lists the devices of the user through the gateway.
+ * A minimal third-party application. Its home page starts the browser sign-in. It receives the
+ * redirect, redeems the code, and lists the devices of the user through the gateway.
  *
  * It is a demonstration on loopback. A real application also needs PKCE and a `state` per browser.
  */

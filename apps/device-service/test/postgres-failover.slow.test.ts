@@ -1,5 +1,8 @@
 // requires: postgresql
-/** The service keeps running while PostgreSQL restarts, fails over, stops answering or rejects writes. */
+/**
+ * The service keeps running while PostgreSQL restarts, fails over, stops answering or rejects
+ * writes.
+ */
 import { type PostgresServer, parseMetrics, startPostgresServer, until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { camera, createDeviceClient, type DeviceClient } from './device-client.ts';

@@ -16,7 +16,10 @@ export interface ServiceProcess {
 const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
 
 export interface ServiceProcessOptions {
-  /** Mounts an in-memory file system of this size over the folder, only for this process. Needs root. */
+  /**
+   * Mounts an in-memory file system of this size over the folder, only for this process. Needs
+   * root.
+   */
   readonly smallDisk?: { readonly folder: string; readonly megabytes: number };
 }
 

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A proxy between the service and PostgreSQL that can drop connections silently, like a firewall. */
+/**
+ * A proxy between the service and PostgreSQL that can drop connections silently, like a firewall.
+ */
 export interface SilentProxy {
   readonly port: number;
   /** Stops forwarding on open connections without closing them. New connections work. */

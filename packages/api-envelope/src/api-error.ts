@@ -14,7 +14,9 @@ export interface ApiErrorDetails {
   readonly cause?: unknown;
   /** For logs and the audit trail. Finer than the code. */
   readonly reason?: FailureReasonName | undefined;
-  /** The registered client that the request names, verified or not. For logs and the audit trail. */
+  /**
+   * The registered client that the request names, verified or not. For logs and the audit trail.
+   */
   readonly clientId?: string | undefined;
 }
 

@@ -10,7 +10,10 @@ import { listOf, pageOf, queryRequest } from './list-schemas.ts';
 import { BATCH_BODY_LIMIT_BYTES, type Operation } from './operation.ts';
 import { deviceCollectionPaths, devicePaths, withSuffixes } from './paths.ts';
 
-/** `_query`, `_count`, `_deploy` and `_delete` come before the detail, because they would also match `{deviceId}`. */
+/**
+ * `_query`, `_count`, `_deploy` and `_delete` come before the detail, because they would also match
+ * `{deviceId}`.
+ */
 export const deviceOperations = [
   {
     name: 'device.list',

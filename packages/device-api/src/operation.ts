@@ -18,7 +18,9 @@ export interface Operation<Name extends string = string> {
   readonly request?: z.ZodType;
   /** The `result` of a successful reply. Undefined: the reply has none. */
   readonly reply?: z.ZodType;
-  /** `DEFAULT_BODY_LIMIT_BYTES` if undefined. The handler of the device service sets the same limit. */
+  /**
+   * `DEFAULT_BODY_LIMIT_BYTES` if undefined. The handler of the device service sets the same limit.
+   */
   readonly bodyLimitBytes?: number;
 }
 

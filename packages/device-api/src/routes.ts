@@ -17,8 +17,8 @@ export interface OperationRoute {
 }
 
 /**
- * If two routes match a request, the device service uses the first one, and the gateway uses a path without a parameter.
- * List such a path first, so that both use the same route.
+ * If two routes match a request, the device service uses the first one, and the gateway uses a path
+ * without a parameter. List such a path first, so that both use the same route.
  */
 export const routes: readonly OperationRoute[] = operations.flatMap((operation) =>
   operation.methods.flatMap((method) =>

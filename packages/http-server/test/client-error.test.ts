@@ -47,7 +47,7 @@ test.each([
     431,
     'headers_too_large',
   ],
-  ['what is no HTTP', 'HELLO\r\n\r\n', 400, 'illegal_argument'],
+  ['input that is not HTTP', 'HELLO\r\n\r\n', 400, 'illegal_argument'],
 ])(
   '%s: the reply has the expected status and code, and is counted',
   async (_name, bytes, status, code) => {

@@ -86,7 +86,7 @@ describe('X-Request-Id', () => {
     expect(await reply.text()).toMatch(uuid);
   });
 
-  test('is random if the client sends none or two', async () => {
+  test('is random if the client sends no id or two', async () => {
     const url = await start([]);
     expect(await (await fetch(url)).text()).toMatch(uuid);
     const headers: [string, string][] = [

@@ -95,7 +95,7 @@ describe('the id of a request', () => {
         response.end(String(error));
       }
     });
-    expect(await (await ask(url)).text()).toContain('did not come through observeRequests');
+    expect(await (await ask(url)).text()).toContain('did not pass through observeRequests');
   });
 });
 

@@ -178,8 +178,8 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
         samples[kind]?.push(performance.now() - started);
       }
     }
-    // Compares the fastest of each kind, because a busy machine delays single ones. A missing hash would be a
-    // thirtieth of the time.
+    // Compares the fastest of each kind, because a busy machine delays single ones. A missing hash
+    // would be a thirtieth of the time.
     const fastest = samples.map((times) => Math.min(...times));
     expect(Math.min(...fastest)).toBeGreaterThan(Math.max(...fastest) / 5);
   });

@@ -8,7 +8,8 @@ const members: ReadonlySet<string> = new Set([...required, 'result', 'expires'])
  * (CWE-301). This is the second line of defense: the signature of every reply is claimed before the
  * reply leaves.
  *
- * @throws AmbiguousTextError for an object that has the members of an envelope, an HTTP status, and no
+ * @throws AmbiguousTextError for an object that has the members of an envelope, an HTTP status, and
+ * no
  *   other member
  */
 export function assertNotReplyEnvelope(signedText: string | Uint8Array): void {

@@ -1,6 +1,7 @@
 /**
- * How Gatehouse reads a request before it verifies it: target, credentials, signed text. The gateway
- * and `gatehouse verify` share this code, so that both read the same request in the same way.
+ * How Gatehouse reads a request before it verifies it: target, credentials, signed text. The
+ * gateway and `gatehouse verify` share this code, so that both read the same request in the same
+ * way.
  *
  *   request line → parseRequestTarget ─┐
  *   raw headers → presentedCredentials ┴→ coveredPart → signedQuery / signedBody (version 1)

@@ -28,8 +28,8 @@ const FORM = 'application/x-www-form-urlencoded';
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * Returns the part that version 1 signs. Rejects the parts that the signature does not cover: a body
- * with a signed query, a query with a signed body.
+ * Returns the part that version 1 signs. Rejects the parts that the signature does not cover: a
+ * body with a signed query, a query with a signed body.
  *
  * @throws AmbiguousTextError, ApiError `method_not_allowed`
  */

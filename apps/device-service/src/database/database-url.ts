@@ -9,8 +9,8 @@ const SQLITE_URL = /^sqlite:(?:\/\/(?=\/))?(?<path>[^?#]+)$/;
 
 /**
  * Reads `DATABASE_URL`. It is a connection URI of libpq, also with several hosts, such as
- * `postgres://user:password@host:5432/database`. Or it is `sqlite:` and a relative or absolute path:
- * `sqlite:/var/lib/devices.sqlite` and `sqlite:///var/lib/devices.sqlite` are the same file.
+ * `postgres://user:password@host:5432/database`. Or it is `sqlite:` and a relative or absolute
+ * path: `sqlite:/var/lib/devices.sqlite` and `sqlite:///var/lib/devices.sqlite` are the same file.
  */
 export function parseDatabaseUrl(url: string): DatabaseLocation | { readonly problem: string } {
   return /^postgres/i.test(url) ? parsePostgresUrl(url) : parseSqliteUrl(url);

@@ -4,8 +4,8 @@ import { isRolledBackForOthers } from './postgres-errors.ts';
 const ATTEMPTS = 3;
 
 /**
- * Runs the work in a new transaction, or in the one that is already open. The work runs again after a
- * deadlock, so it must only run queries.
+ * Runs the work in a new transaction, or in the one that is already open. The work runs again after
+ * a deadlock, so it must only run queries.
  */
 export async function inTransaction<Result>(
   database: OrganizationDatabase,

@@ -22,8 +22,8 @@ const MIGRATION_LOCK = 0x4761_7465n;
 export type NewDatabaseCallback = (tables: DeviceDatabase) => Promise<void>;
 
 /**
- * Migrates the tables forward in one transaction. It holds the write lock (SQLite) or an advisory lock
- * (PostgreSQL), so that only one of several starting processes migrates.
+ * Migrates the tables forward in one transaction. It holds the write lock (SQLite) or an advisory
+ * lock (PostgreSQL), so that only one of several starting processes migrates.
  *
  * @param target the last migration to run. Default: all.
  */

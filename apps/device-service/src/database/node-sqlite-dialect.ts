@@ -37,7 +37,9 @@ class ImmediateSqliteDriver extends SqliteDriver {
     this.#database = database;
   }
 
-  /** Takes the write lock first. SQLite does not wait for it if the transaction has already read. */
+  /**
+   * Takes the write lock first. SQLite does not wait for it if the transaction has already read.
+   */
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));
   }

@@ -32,9 +32,9 @@ export type OrganizationDatabase = DeviceDatabase & { readonly [scoped]: true };
 const ORGANIZATION_COLUMN = 'org_id';
 
 /**
- * Adds `org_id = <organization>` for every table that a query reads, changes or joins, and the column to
- * every inserted row. Rejects statements that it cannot scope. Without this, one forgotten `where` would
- * expose the devices of another organization.
+ * Adds `org_id = <organization>` for every table that a query reads, changes or joins, and the
+ * column to every inserted row. Rejects statements that it cannot scope. Without this, one
+ * forgotten `where` would expose the devices of another organization.
  */
 export function scopeToOrganization(
   database: DeviceDatabase,

@@ -27,8 +27,8 @@ export interface ServerConnection extends pg.PoolClient {
 }
 
 /**
- * Creates the class for connections of the pool. A connection goes to the current server. It is connected
- * only after the server has reported that it accepts writes.
+ * Creates the class for connections of the pool. A connection goes to the current server. It is
+ * connected only after the server has reported that it accepts writes.
  */
 export function connectionClass(choice: ServerChoice, onlyWritable: boolean): typeof pg.Client {
   return class PostgresConnection extends pg.Client {
@@ -38,7 +38,8 @@ export function connectionClass(choice: ServerChoice, onlyWritable: boolean): ty
       const url = choice.current();
       super({ ...config, connectionString: url });
       this.url = url;
-      // The pool listens only while the connection is idle. Otherwise the interrupted query reports the error.
+      // The pool listens only while the connection is idle. Otherwise the interrupted query reports
+      // the error.
       this.on('error', () => undefined);
     }
 

@@ -25,9 +25,9 @@ const UNAVAILABLE_CODES: ReadonlySet<string> = new Set([
 const ROLLED_BACK_CODES: ReadonlySet<string> = new Set(['40001', '40P01']);
 
 /**
- * Turns an error of PostgreSQL or its driver into `DatabaseUnavailableError` if the database caused it. An
- * error without SQLSTATE comes from the connection, except for a TypeError or RangeError: this service
- * called the driver incorrectly.
+ * Turns an error of PostgreSQL or its driver into `DatabaseUnavailableError` if the database caused
+ * it. An error without SQLSTATE comes from the connection, except for a TypeError or RangeError:
+ * this service called the driver incorrectly.
  */
 export function translatePostgresError(error: unknown): unknown {
   if (error instanceof TypeError || error instanceof RangeError) {

@@ -17,11 +17,12 @@ export interface PostgresPoolOptions {
 }
 
 /**
- * Creates a pool that throws `DatabaseUnavailableError` for failures of the database. The time limit of the
- * server ends a statement first. The limit of the driver follows later, for a connection without a reply.
+ * Creates a pool that throws `DatabaseUnavailableError` for failures of the database. The time
+ * limit of the server ends a statement first. The limit of the driver follows later, for a
+ * connection without a reply.
  *
- * If one connection breaks, stops answering or becomes read-only, the whole pool is replaced. Otherwise ten
- * idle connections to a dead server would fail ten requests.
+ * If one connection breaks, stops answering or becomes read-only, the whole pool is replaced.
+ * Otherwise ten idle connections to a dead server would fail ten requests.
  */
 export function createPostgresPool(options: PostgresPoolOptions): PostgresPool {
   const servers = readPostgresServers(options.url);
@@ -61,7 +62,9 @@ export function createPostgresPool(options: PostgresPoolOptions): PostgresPool {
     }
   }
 
-  /** Never uses a failed connection again, because its rollback would also wait for the time limit. */
+  /**
+   * Never uses a failed connection again, because its rollback would also wait for the time limit.
+   */
   function guard(client: ServerConnection, from: pg.Pool): PostgresPoolClient {
     let failure: unknown;
     const query = async (text: string, parameters?: readonly unknown[]) => {
@@ -117,11 +120,15 @@ function openPool(options: PostgresPoolOptions, Client: typeof pg.Client): pg.Po
           query_timeout: (statementTimeoutSeconds + 1) * SECOND,
         }),
   });
-  // The pool replaces a broken idle connection. Without a listener, the error would end the process.
+  // The pool replaces a broken idle connection. Without a listener, the error would end the
+  // process.
   pool.on('error', () => undefined);
   return pool;
 }
 
-/** Times and counts are 64-bit columns and safe integers. Without this, `pg` returns them as strings. */
+/**
+ * Times and counts are 64-bit columns and safe integers. Without this, `pg` returns them as
+ * strings.
+ */
 const typeParser = ((oid: number, format: 'text') =>
   oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser;

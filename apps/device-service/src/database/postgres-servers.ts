@@ -12,9 +12,9 @@ const SYNTAX = 'must be postgres://<user>:<password>@<host>:<port>/<database>';
 const SESSIONS: ReadonlySet<string> = new Set(['read-write', 'primary']);
 
 /**
- * Reads `postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write`. The `pg`
- * driver supports one server, so this function splits the list. The service writes, so it always uses the
- * writable server and rejects any other `target_session_attrs`.
+ * Reads `postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write`.
+ * The `pg` driver supports one server, so this function splits the list. The service writes, so it
+ * always uses the writable server and rejects any other `target_session_attrs`.
  */
 export function readPostgresServers(url: string): PostgresServers | { readonly problem: string } {
   const { scheme, user = '', hosts, path, query = '' } = CONNECTION_URI.exec(url)?.groups ?? {};

@@ -12,8 +12,8 @@ const NEVER_CONNECTED_ADDRESS = '/';
 const MAXIMUM_INCARNATION = 2 ** 48 - 1;
 
 /**
- * Inserts devices and their new products, and resolves to the outcome of each device. Rows are sorted by id,
- * so that two batches with common ids cannot deadlock.
+ * Inserts devices and their new products, and resolves to the outcome of each device. Rows are
+ * sorted by id, so that two batches with common ids cannot deadlock.
  */
 export async function addDevices(
   transaction: OrganizationDatabase,

@@ -4,8 +4,9 @@ import { DatabaseUnavailableError } from '../database/database-unavailable-error
 import { parsePayload } from '../input/parse-payload.ts';
 
 /**
- * Changes each of the devices whose ids are in the body, and reports those that it cannot change. If the database fails
- * after a change, the caller must still learn what changed, so the other devices are reported as unavailable.
+ * Changes each of the devices whose ids are in the body, and reports those that it cannot change.
+ * If the database fails after a change, the caller must still learn what changed, so the other
+ * devices are reported as unavailable.
  *
  * @throws ApiError `illegal_argument` if the body is not a list of ids
  */

@@ -16,10 +16,11 @@ const MAXIMUM_REPORTED_PROBLEMS = 100;
 type Item = { readonly device: NewDevice } | { readonly problems: readonly IllegalArgument[] };
 
 /**
- * Creates up to 10,000 devices in one atomic step. Reports devices that cannot be created, and creates the
- * others. With `allOrNothing`, one such device rejects the whole batch.
+ * Creates up to 10,000 devices in one atomic step. Reports devices that cannot be created, and
+ * creates the others. With `allOrNothing`, one such device rejects the whole batch.
  *
- * @param body an array of devices, or `{"allOrNothing": true, "devices": […]}` for signed requests, which
+ * @param body an array of devices, or `{"allOrNothing": true, "devices": […]}` for signed requests,
+ * which
  *   have no query
  * @throws ApiError `illegal_argument`; `duplicate_key` if existing ids are the only problem
  */

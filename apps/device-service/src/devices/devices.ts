@@ -6,8 +6,8 @@ import type { Device, DeviceChanges, DeviceSummary, NewDevice } from './device.t
 export type AddOutcome = 'created' | 'duplicate_key' | 'unknown_product';
 
 /**
- * The devices of one organization. No operation takes an organization, so the devices of another are
- * unreachable.
+ * The devices of one organization. No operation takes an organization, so the devices of another
+ * are unreachable.
  */
 export interface Devices {
   find(id: string): Promise<Device | undefined>;
@@ -19,16 +19,16 @@ export interface Devices {
   count(condition: Condition | undefined): Promise<number>;
 
   /**
-   * Adds the device, and its product if it is new, in one atomic step. Of several calls with the same id,
-   * one succeeds. A rejected device leaves no product.
+   * Adds the device, and its product if it is new, in one atomic step. Of several calls with the
+   * same id, one succeeds. A rejected device leaves no product.
    *
    * @throws ApiError `duplicate_key`; `illegal_argument` for a new product without a name
    */
   add(device: NewDevice): Promise<Device>;
 
   /**
-   * Adds devices in one atomic step, and resolves to the outcome of each, in order. With `allOrNothing`, one
-   * invalid device prevents all.
+   * Adds devices in one atomic step, and resolves to the outcome of each, in order. With
+   * `allOrNothing`, one invalid device prevents all.
    */
   addAll(devices: readonly NewDevice[], allOrNothing: boolean): Promise<readonly AddOutcome[]>;
 
@@ -41,6 +41,8 @@ export interface Devices {
   /** Changes every state to `notActive`. */
   undeploy(id: string): Promise<Device | undefined>;
 
-  /** Removes the device and its tags, and makes its log unreachable. `active`: the state forbids it. */
+  /**
+   * Removes the device and its tags, and makes its log unreachable. `active`: the state forbids it.
+   */
   remove(id: string): Promise<'removed' | 'active' | 'missing'>;
 }

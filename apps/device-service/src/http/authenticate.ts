@@ -8,8 +8,9 @@ import type { IdentifyCaller } from './verified-token-cache.ts';
 const callers = new WeakMap<IncomingMessage, Caller>();
 
 /**
- * Precedes every route, so that a caller without a token learns nothing about routes. The internal token of
- * the gateway is the only credential: a caller that bypasses the gateway cannot authenticate.
+ * Precedes every route, so that a caller without a token learns nothing about routes. The internal
+ * token of the gateway is the only credential: a caller that bypasses the gateway cannot
+ * authenticate.
  */
 export function authenticate(identifyCaller: IdentifyCaller): RequestHandler {
   return async (request, _response, next) => {

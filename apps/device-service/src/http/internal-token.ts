@@ -15,7 +15,9 @@ export interface VerifiedToken {
   readonly expiresAt: number;
 }
 
-/** @throws ApiError `unauthorized`; `service_unavailable` if the keys of the gateway are unavailable */
+/**
+ * @throws ApiError `unauthorized`; `service_unavailable` if the keys of the gateway are unavailable
+ */
 export type VerifyInternalToken = (token: string) => Promise<VerifiedToken>;
 
 export interface InternalTokenVerifier {
@@ -43,8 +45,8 @@ const JWKS_TIMEOUT_MILLISECONDS = SECOND;
 const JWKS_COOLDOWN_MILLISECONDS = 2 * SECOND;
 
 /**
- * Verifies internal tokens of the gateway (RFC 9068 `at+jwt`), with fixed algorithm, type, issuer and audience
- * (RFC 8725). The first token fetches the keys, so the gateway can start later.
+ * Verifies internal tokens of the gateway (RFC 9068 `at+jwt`), with fixed algorithm, type, issuer
+ * and audience (RFC 8725). The first token fetches the keys, so the gateway can start later.
  */
 export function createInternalTokenVerifier(options: InternalTokenOptions): InternalTokenVerifier {
   const remote = createRemoteJWKSet(new URL(options.jwksUrl), {

@@ -37,7 +37,9 @@ const expressMethods: Readonly<Record<OperationMethod, 'get' | 'post' | 'patch' 
   DELETE: 'delete',
 };
 
-/** Mounts every route of the device API. A known path answers other methods with 405 and `Allow`. */
+/**
+ * Mounts every route of the device API. A known path answers other methods with 405 and `Allow`.
+ */
 export function mountRoutes(app: Express, handlers: Handlers, now: () => number): void {
   for (const [path, ofPath] of Map.groupBy(routes, (route) => route.path)) {
     const mounted = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));

@@ -7,7 +7,9 @@ export const rejectUnknownRoute: RequestHandler = () => {
   throw new ApiError('not_found');
 };
 
-/** Writes every error reply. The reply has the message of the error catalog; the log has the cause. */
+/**
+ * Writes every error reply. The reply has the message of the error catalog; the log has the cause.
+ */
 export function replyFailures(now: () => number): ErrorRequestHandler {
   return (thrown, request, response, _next) => {
     const error = asApiError(thrown);

@@ -10,8 +10,8 @@ export interface VerifiedTokenCacheOptions {
 export type IdentifyCaller = (token: string) => Promise<Caller>;
 
 /**
- * Caches verified tokens until they expire, because the gateway sends each token many times. Invalid tokens
- * are not cached, so an attacker cannot evict entries or fill the memory.
+ * Caches verified tokens until they expire, because the gateway sends each token many times.
+ * Invalid tokens are not cached, so an attacker cannot evict entries or fill the memory.
  */
 export function rememberVerifiedTokens(
   verify: VerifyInternalToken,

@@ -11,7 +11,9 @@ export interface InventoryDatabase {
   readonly engine: DatabaseEngine;
 }
 
-/** Every query of the service goes through an inventory, and so through one organization's scope. */
+/**
+ * Every query of the service goes through an inventory, and so through one organization's scope.
+ */
 export function createSqlInventoryOf({ tables, engine }: InventoryDatabase): InventoryOf {
   return (organizationId) => {
     const database = scopeToOrganization(tables, organizationId);

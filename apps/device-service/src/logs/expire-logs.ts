@@ -26,8 +26,8 @@ export interface LogExpiry {
 }
 
 /**
- * Deletes up to `limit` of the oldest records of all organizations that were stored before a time. An index
- * limits what it reads. Several processes can run it at the same time.
+ * Deletes up to `limit` of the oldest records of all organizations that were stored before a time.
+ * An index limits what it reads. Several processes can run it at the same time.
  *
  * @returns the number of deleted records. Fewer than `limit`: there are no more.
  */

@@ -4,7 +4,8 @@
  *   http/ ─▶ report-log ─▶ Logs (port) ◀─ sql-logs (adapter) ─▶ state-transitions: online, offline
  *            describe-log-record            expire-logs: oldest first, in small steps
  *
- * Records never change. Communication with devices is not here: a device connector reports the records.
+ * Records never change. Communication with devices is not here: a device connector reports the
+ * records.
  */
 import type { LogType } from '@gatehouse/device-api';
 import type { Query } from '../query-grammar/query.ts';
@@ -12,7 +13,10 @@ import type { Page } from '../query-grammar/read-page.ts';
 
 export interface NewLogRecord {
   readonly type: LogType;
-  /** Epoch milliseconds: when it happened. If the device sends no time, when the service received it. */
+  /**
+   * Epoch milliseconds: when it happened. If the device sends no time, when the service received
+   * it.
+   */
   readonly timestamp: number;
   readonly content: string;
   /** Empty: none. */

@@ -9,16 +9,16 @@ const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
 /**
- * A device can store records while it is offline, and its clock can be slightly ahead. Other timestamps are
- * rejected instead of corrected, because a corrected time would look measured. A device without a clock
- * omits the timestamp.
+ * A device can store records while it is offline, and its clock can be slightly ahead. Other
+ * timestamps are rejected instead of corrected, because a corrected time would look measured. A
+ * device without a clock omits the timestamp.
  */
 export const MAXIMUM_RECORD_AGE_MILLISECONDS = 30 * DAY;
 export const MAXIMUM_RECORD_LEAD_MILLISECONDS = 5 * MINUTE;
 
 /**
- * Adds a record or an array of records to the log of a device. Records of type `online` and `offline` also
- * change the state of the device.
+ * Adds a record or an array of records to the log of a device. Records of type `online` and
+ * `offline` also change the state of the device.
  *
  * @throws ApiError `not_found`, `illegal_argument`
  */

@@ -143,8 +143,8 @@ function createLogId(now: number, index: number): string {
 }
 
 /**
- * Ignores a transition that is older than the last one, such as a record that an offline device stored. A
- * device that is not activated keeps its state, and only its connection changes.
+ * Ignores a transition that is older than the last one, such as a record that an offline device
+ * stored. A device that is not activated keeps its state, and only its connection changes.
  */
 async function applyTransition(
   transaction: OrganizationDatabase,

@@ -8,8 +8,8 @@ export interface Transition {
 }
 
 /**
- * Returns the last `online` and the last `offline` of a report, in order. A timestamp in the future counts as
- * now, because otherwise a fast clock would block later transitions.
+ * Returns the last `online` and the last `offline` of a report, in order. A timestamp in the future
+ * counts as now, because otherwise a fast clock would block later transitions.
  */
 export function transitionsOf(
   records: readonly NewLogRecord[],

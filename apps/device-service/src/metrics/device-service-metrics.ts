@@ -1,6 +1,6 @@
 /**
- * The metrics of the device service, in addition to those of every server. Label values come from fixed lists
- * and never from a caller (SL-08).
+ * The metrics of the device service, in addition to those of every server. Label values come from
+ * fixed lists and never from a caller (SL-08).
  *
  *   observeRequests ─▶ requested      observe-verification ─▶ verified      database/observe-queries ─▶ database
  */

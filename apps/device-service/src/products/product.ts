@@ -1,6 +1,6 @@
 /**
- * Owns products, which many devices share. The first device of a product creates it. A device inherits the
- * members that it does not set.
+ * Owns products, which many devices share. The first device of a product creates it. A device
+ * inherits the members that it does not set.
  *
  *   http/ ─▶ update-product, queries ─▶ Products (port) ◀─ sql-products (adapter)
  *

@@ -1,7 +1,10 @@
 import type { Comparison, Operator } from './condition.ts';
 import type { QueryColumn, QuerySubject } from './query.ts';
 
-/** The position of a comparison in the request. `reject` throws an error that names the invalid part. */
+/**
+ * The position of a comparison in the request. `reject` throws an error that names the invalid
+ * part.
+ */
 export interface Place {
   reject(part: 'column' | 'termType' | 'value', message: string): never;
 }
@@ -50,7 +53,9 @@ export function takesNoValue(operator: Operator): boolean {
   return valueless.has(operator);
 }
 
-/** Checks a comparison. An unknown part is an error, because ignoring it would return more records. */
+/**
+ * Checks a comparison. An unknown part is an error, because ignoring it would return more records.
+ */
 export function createComparison(
   written: WrittenComparison,
   subject: QuerySubject,

@@ -26,7 +26,9 @@ export function columnOf(name: string, columns: ColumnExpressions): Expression<u
   return column;
 }
 
-/** No column is null, so a negation finds exactly the other records. A missing value is empty or 0. */
+/**
+ * No column is null, so a negation finds exactly the other records. A missing value is empty or 0.
+ */
 function compileComparison(
   { operator, values }: Comparison,
   column: Expression<unknown>,

@@ -43,7 +43,9 @@ export const MAXIMUM_CONDITION_DEPTH = 8;
 const MAXIMUM_COMPARISONS = 100;
 const MAXIMUM_VALUES = 2000;
 
-/** `a and b or c` is `(a and b) or c`, as in SQL. The connector of the first condition is ignored. */
+/**
+ * `a and b or c` is `(a and b) or c`, as in SQL. The connector of the first condition is ignored.
+ */
 export function combine(links: readonly Link[]): Condition | undefined {
   const alternatives: Condition[][] = [];
   for (const { connector, condition } of links) {

@@ -2,8 +2,8 @@ import type { Query } from './query.ts';
 import type { Page } from './read-page.ts';
 
 /**
- * A page in the form of operation 6. `totalIsExact: false` means that counting stopped early: there are at
- * least `total` records.
+ * A page in the form of operation 6. `totalIsExact: false` means that counting stopped early: there
+ * are at least `total` records.
  */
 export function describePage<Row, Item extends object>(
   page: Page<Row>,

@@ -25,10 +25,11 @@ interface Items {
 }
 
 /**
- * Reads a query in its GET form: `pageIndex=0&terms[0].column=state&terms[0].value=online`. Converts it to the
- * JSON form, so that both have the same meaning.
+ * Reads a query in its GET form: `pageIndex=0&terms[0].column=state&terms[0].value=online`.
+ * Converts it to the JSON form, so that both have the same meaning.
  *
- * @throws ApiError `illegal_argument`, also for a misspelled `terms[…` or `sorts[…`, because ignoring it would
+ * @throws ApiError `illegal_argument`, also for a misspelled `terms[…` or `sorts[…`, because
+ * ignoring it would
  *   return more records
  */
 export function parseQueryParameters(parameters: URLSearchParams, subject: QuerySubject): Query {

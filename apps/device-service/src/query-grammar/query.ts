@@ -4,8 +4,9 @@
  *   query-parameters (GET) ─▶ query-body (JSON) ─▶ Query ─┬▶ compile-condition ─▶ SQL with parameters
  *            where-text, terms ─▶ comparison ─▶ Condition ┘   read-page: rows and total, within bounds
  *
- * Every form of a condition becomes the same syntax tree, with known columns and checked values. An error
- * names its position. SQL never contains text from a request. Tables and organizations are not here.
+ * Every form of a condition becomes the same syntax tree, with known columns and checked values. An
+ * error names its position. SQL never contains text from a request. Tables and organizations are
+ * not here.
  */
 import type { Condition } from './condition.ts';
 

@@ -17,8 +17,9 @@ export interface PageSource<Row> {
 }
 
 /**
- * The maximum number of records before a page. The database reads each of them. To read all records, a client
- * queries those after the last one (`where: id > <last>`, `orderBy: id`), which costs the same for every page.
+ * The maximum number of records before a page. The database reads each of them. To read all
+ * records, a client queries those after the last one (`where: id > <last>`, `orderBy: id`), which
+ * costs the same for every page.
  */
 export const MAXIMUM_OFFSET = 100_000;
 

@@ -3,7 +3,10 @@ import type { QuerySubject, Sort } from './query.ts';
 
 const MAXIMUM_SORTS = 8;
 
-/** Reads `sorts:[{name,order}]` and `orderBy:"a asc,b desc"`; if both are present, `orderBy` comes second. */
+/**
+ * Reads `sorts:[{name,order}]` and `orderBy:"a asc,b desc"`; if both are present, `orderBy` comes
+ * second.
+ */
 export function parseSorts(
   { sorts, orderBy }: { readonly sorts?: unknown; readonly orderBy?: unknown },
   subject: QuerySubject,

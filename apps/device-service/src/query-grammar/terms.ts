@@ -27,7 +27,9 @@ function readLinks(
   return terms.flatMap((term, index) => [readTerm(term, `${path}[${index}]`, depth, subject)]);
 }
 
-/** A term with both means `(own <type of the first nested> (nested))`, as existing clients expect. */
+/**
+ * A term with both means `(own <type of the first nested> (nested))`, as existing clients expect.
+ */
 function readTerm(term: unknown, path: string, depth: number, subject: QuerySubject): Link {
   if (typeof term !== 'object' || term === null || Array.isArray(term)) {
     throw argumentError(path, 'must be an object');

@@ -27,7 +27,8 @@ const symbols: Readonly<Record<string, string>> = {
  *   condition  = "(" conditions ")" | column operator [ value ]
  *   value      = word | quoted | "(" (word | quoted) … ")"       for in, nin, btw, nbtw
  *
- * Words end at a space or a parenthesis. Quote a value that contains one of them, or is `and` or `or`.
+ * Words end at a space or a parenthesis. Quote a value that contains one of them, or is `and` or
+ * `or`.
  */
 export function parseWhere(where: unknown, subject: QuerySubject): Condition | undefined {
   if (where === undefined || where === null) {

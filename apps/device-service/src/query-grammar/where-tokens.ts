@@ -13,8 +13,8 @@ const TOKEN =
 const COLUMN = /^[^\s()=!<>]+/u;
 
 /**
- * Splits a where text into tokens. A word ends at a space or parenthesis, so that `%a=b%` is one value. A
- * column name also ends at an operator (`state=online`).
+ * Splits a where text into tokens. A word ends at a space or parenthesis, so that `%a=b%` is one
+ * value. A column name also ends at an operator (`state=online`).
  */
 export function createWhereReader(text: string) {
   let position = 0;

@@ -19,7 +19,9 @@ export interface ProductTable {
 export interface DeviceTable {
   readonly org_id: OrganizationColumn;
   readonly id: string;
-  /** Random. Separates the log of this device from the log of an earlier device with the same id. */
+  /**
+   * Random. Separates the log of this device from the log of an earlier device with the same id.
+   */
   readonly incarnation: number;
   readonly product_id: string;
   readonly name: string;

@@ -95,7 +95,8 @@ export function batchContract(appOf: () => BootedApp): void {
         status: 200,
         code: 'success',
       });
-      // The goal is 5 s, which bench/device-service measures. The test allows twice that for a busy machine.
+      // The goal is 5 s, which bench/device-service measures. The test allows twice that for a busy
+      // machine.
       expect(seconds).toBeLessThan(10);
       expect((await client.list('?pageSize=1', 'org-batch')).headers['x-total-count']).toBe(
         '10000',

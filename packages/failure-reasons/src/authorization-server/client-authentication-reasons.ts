@@ -1,6 +1,9 @@
 import type { FailureReason } from '../failure-reason.ts';
 
-/** Why a client was not authenticated, or may not do what it requests. The reply never tells unknown, disabled and wrong secret apart. */
+/**
+ * Why a client was not authenticated, or may not do what it requests. The reply never tells
+ * unknown, disabled and wrong secret apart.
+ */
 export const clientAuthenticationReasons = {
   authorization_scheme_wrong: {
     codes: ['invalid_client', 'invalid_request'],

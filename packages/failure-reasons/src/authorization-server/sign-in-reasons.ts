@@ -1,6 +1,9 @@
 import type { FailureReason } from '../failure-reason.ts';
 
-/** Why a user was not signed in. They are in the log and the audit trail only: every reply is the same. */
+/**
+ * Why a user was not signed in. They are in the log and the audit trail only: every reply is the
+ * same.
+ */
 export const signInReasons = {
   user_unknown: {
     codes: ['signInFailed', 'invalid_grant'],

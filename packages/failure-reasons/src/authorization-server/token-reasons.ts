@@ -1,6 +1,9 @@
 import type { FailureReason } from '../failure-reason.ts';
 
-/** Why a refresh token, a device code or an access token was rejected. Authenticated clients read these texts in the reply of the token endpoint. */
+/**
+ * Why a refresh token, a device code or an access token was rejected. Authenticated clients read
+ * these texts in the reply of the token endpoint.
+ */
 export const tokenReasons = {
   refresh_token_unknown: {
     codes: ['invalid_grant'],

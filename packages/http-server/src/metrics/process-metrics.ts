@@ -20,7 +20,7 @@ function addBuildInfo(registry: MetricsRegistry, app: string): void {
   const labels = { app, version, node: process.versions.node };
   registry.collect({
     name: 'gatehouse_build_info',
-    help: 'What runs here; always 1.',
+    help: 'The app and its versions. The value is always 1.',
     type: 'gauge',
     read: () => [{ labels, value: 1 }],
   });
@@ -30,13 +30,13 @@ function addResources(registry: MetricsRegistry): void {
   const startTime = Date.now() / MILLISECONDS - process.uptime();
   registry.collect({
     name: 'process_start_time_seconds',
-    help: 'When the process started, in seconds since 1970.',
+    help: 'Start time of the process, in seconds since 1970.',
     type: 'gauge',
     read: () => startTime,
   });
   registry.collect({
     name: 'process_cpu_seconds_total',
-    help: 'Processor time, user and system.',
+    help: 'User and system processor time.',
     type: 'counter',
     read: () => {
       const { user, system } = process.cpuUsage();
@@ -45,13 +45,13 @@ function addResources(registry: MetricsRegistry): void {
   });
   registry.collect({
     name: 'process_resident_memory_bytes',
-    help: 'Memory that is in use, as the machine counts it.',
+    help: 'Resident memory.',
     type: 'gauge',
     read: () => process.memoryUsage.rss(),
   });
   registry.collect({
     name: 'gatehouse_heap_bytes',
-    help: 'Memory of JavaScript objects and of buffers outside of the heap.',
+    help: 'Memory of JavaScript objects and of buffers outside the heap.',
     type: 'gauge',
     read: () => {
       const { heapUsed, heapTotal, external } = process.memoryUsage();
@@ -64,13 +64,13 @@ function addResources(registry: MetricsRegistry): void {
   });
   registry.collect({
     name: 'process_open_fds',
-    help: 'Open file descriptors; absent where the machine does not tell.',
+    help: 'Open file descriptors. Absent if the system does not report them.',
     type: 'gauge',
     read: () => countOpenFiles(),
   });
   registry.collect({
     name: 'gatehouse_active_handles',
-    help: 'What keeps the event loop alive: sockets, timers, operations under way.',
+    help: 'Resources that keep the event loop alive: sockets, timers, pending operations.',
     type: 'gauge',
     read: () => process.getActiveResourcesInfo().length,
   });
@@ -81,7 +81,7 @@ function addEventLoop(registry: MetricsRegistry): void {
   delay.enable();
   registry.collect({
     name: 'gatehouse_event_loop_delay_seconds',
-    help: 'How late timers were since the last reading.',
+    help: 'Delay of timers since the last scrape.',
     type: 'gauge',
     read: () => {
       const seconds = (nanoseconds: number) =>
@@ -97,7 +97,7 @@ function addEventLoop(registry: MetricsRegistry): void {
   });
   registry.collect({
     name: 'gatehouse_event_loop_seconds_total',
-    help: 'Time of the event loop: active, or idle and waiting for something to do.',
+    help: 'Time in which the event loop was active or idle.',
     type: 'counter',
     read: () => {
       const { active, idle } = performance.eventLoopUtilization();

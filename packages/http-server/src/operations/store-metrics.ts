@@ -22,25 +22,25 @@ export function createStoreMetrics(
 ): StoreMetrics {
   const latency = registry.histogram({
     name: 'gatehouse_store_duration_seconds',
-    help: 'How long an operation of the store took, failed ones included.',
+    help: 'Duration of a store operation, including failed ones.',
     labels: { engine: [engine], operation: operations },
     buckets: LATENCY_BUCKETS_SECONDS,
   });
   const failures = registry.counter({
     name: 'gatehouse_store_failures_total',
-    help: 'Operations of the store that failed.',
+    help: 'Store operations that failed.',
     labels: { engine: [engine], operation: operations },
   });
   let current: (typeof storeStates)[number] = 'available';
   registry.collect({
     name: 'gatehouse_store_up',
-    help: '1 while the store reads and writes, 0 while it does not.',
+    help: '1 while the store reads and writes, otherwise 0.',
     type: 'gauge',
     read: () => (current === 'available' || current === 'nearly-full' ? 1 : 0),
   });
   registry.collect({
     name: 'gatehouse_store_state',
-    help: '1 at the state the store is in, 0 at the others.',
+    help: '1 for the current state of the store, otherwise 0.',
     type: 'gauge',
     read: () =>
       storeStates.map((state) => ({ labels: { state }, value: state === current ? 1 : 0 })),
@@ -65,13 +65,13 @@ function collectRoom(registry: MetricsRegistry): StoreMetrics['onRoom'] {
   const samples = (value: number | undefined) => (value === undefined ? [] : [{ value }]);
   registry.collect({
     name: 'gatehouse_store_used_bytes',
-    help: 'What the store uses; of a cluster, its fullest master.',
+    help: 'Space that the store uses. In a cluster, that of its fullest master.',
     type: 'gauge',
     read: () => samples(room?.usedBytes),
   });
   registry.collect({
     name: 'gatehouse_store_maximum_bytes',
-    help: 'What the store may use. Absent where it has no limit.',
+    help: 'Space that the store may use. Absent if it has no limit.',
     type: 'gauge',
     read: () => samples(room?.maximumBytes),
   });

@@ -17,7 +17,7 @@ export interface RequestNotes {
   credential?: string;
   /** The error code of the catalogue or of OAuth. */
   code?: string;
-  /** Why the request failed. Finer than the code. */
+  /** Explains the failure in more detail than the code. */
   reason?: FailureReasonName | undefined;
   /** Time until the head of the upstream's reply arrived. */
   upstreamMs?: number;
@@ -52,7 +52,7 @@ type Observable = IncomingMessage & { [observation]?: ObservedRequest };
 export function observedRequest(request: IncomingMessage): ObservedRequest {
   const found = (request as Observable)[observation];
   if (found === undefined) {
-    throw new Error('This request did not come through observeRequests.');
+    throw new Error('This request did not pass through observeRequests.');
   }
   return found;
 }

@@ -25,7 +25,7 @@ export function createRequestMetrics(
   const operation = ['unmatched', ...operations];
   const requests = registry.counter({
     name: 'gatehouse_requests_total',
-    help: 'Requests whose reply is over or whose caller left.',
+    help: 'Requests that have ended, with a reply or because the client disconnected.',
     labels: {
       operation,
       credential: ['none', ...credentials],
@@ -35,7 +35,7 @@ export function createRequestMetrics(
   });
   const durations = registry.histogram({
     name: 'gatehouse_request_duration_seconds',
-    help: 'From the head of the request to the end of the reply.',
+    help: 'Duration from the request headers to the end of the reply.',
     labels: { operation },
     buckets: DURATION_BUCKETS_SECONDS,
   });

@@ -8,7 +8,8 @@ export function deferContinue(request: IncomingMessage, response: ServerResponse
 }
 
 /**
- * Requests the body if the client waits for it (RFC 9110 §10.1.1). Node would always do so at once.
+ * Requests the body if the client waits for it (RFC 9110 §10.1.1). Node would always do so
+ * immediately.
  */
 export function sendContinue(request: IncomingMessage): void {
   waiting.get(request)?.writeContinue();

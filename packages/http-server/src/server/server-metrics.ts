@@ -21,20 +21,20 @@ export function addServerMetrics(
   });
   registry.collect({
     name: 'gatehouse_requests_in_flight',
-    help: 'Requests whose reply is not over.',
+    help: 'Requests without a complete reply.',
     type: 'gauge',
     read: () => connections.load().requests,
   });
   const refused = registry.counter({
     name: 'gatehouse_connections_refused_total',
-    help: 'Connections that were closed at once, because too many were open.',
+    help: 'Connections that were closed immediately, because too many were open.',
   });
   server.on('drop', () => {
     refused.of().value += 1;
   });
   const malformed = registry.counter({
     name: 'gatehouse_malformed_requests_total',
-    help: 'What was no request: not HTTP, headers too large, or too slow to arrive.',
+    help: 'Input that was not a request: invalid HTTP, too large headers, or too slow.',
     labels: { code: CLIENT_ERROR_CODES },
   });
   return (code) => {

@@ -17,7 +17,9 @@ export const xAccessTokenKey = (hashedToken: string): string => `x-access-token:
 
 /** The ids of a user's grants. Revoked grants stay in the index until they are looked up. */
 export const userGrantsKey = (userId: string): string => `user-grants:${userId}`;
-/** The keys of a user's sessions. Ended sessions stay in the index until they would have expired. */
+/**
+ * The keys of a user's sessions. Ended sessions stay in the index until they would have expired.
+ */
 export const userSessionsKey = (userId: string): string => `user-sessions:${userId}`;
 
 export const grantKey = (grantId: string): string => `grant:${grantId}`;

@@ -2,7 +2,9 @@ import type { Store } from '@gatehouse/store';
 import type { CredentialHash } from '../secrets/credential-hash.ts';
 import { canonicalUsername, type User } from './user.ts';
 
-/** Wrong passwords for one account, or from one known browser. An attempt counts until it succeeds. */
+/**
+ * Wrong passwords for one account, or from one known browser. An attempt counts until it succeeds.
+ */
 export const accountLimit = { attempts: 10, windowSeconds: 15 * 60 } as const;
 
 /** Why a user with the right password cannot sign in at the moment. */

@@ -72,7 +72,9 @@ export interface BootstrapUser {
   readonly enabled?: boolean | undefined;
 }
 
-/** The address of a user after a change. A new address is unverified unless the change confirms it. */
+/**
+ * The address of a user after a change. A new address is unverified unless the change confirms it.
+ */
 export function changedEmail(
   existing: Pick<User, 'email' | 'emailVerified'> | undefined,
   wanted: Pick<BootstrapUser, 'email' | 'emailVerified'>,

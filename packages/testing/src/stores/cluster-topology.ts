@@ -1,7 +1,7 @@
 import { freePort } from '../network/free-port.ts';
 import { until } from '../until.ts';
 import {
-  countInStep,
+  countInSync,
   credentials,
   persistent,
   READY_DEADLINE_SECONDS,
@@ -68,7 +68,7 @@ export async function startClusterTopology(
       return (
         reports.every(({ cluster }) => /cluster_state:ok/.test(cluster)) &&
         masters.length === 3 &&
-        masters.every(({ replication }) => countInStep(replication) === 1)
+        masters.every(({ replication }) => countInSync(replication) === 1)
       );
     }, READY_DEADLINE_SECONDS);
   }

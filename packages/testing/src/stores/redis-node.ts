@@ -28,7 +28,7 @@ export const persistent = [
 ];
 
 /** Replicas with a recent acknowledgment. Before the first one, the offset is 0. */
-export function countInStep(report: string): number {
+export function countInSync(report: string): number {
   return [...report.matchAll(/state=online,offset=[1-9]\d*,lag=[01]\b/g)].length;
 }
 

@@ -2,7 +2,7 @@ import { SERVER_SOURCE_ADDRESS, startFaultProxy } from '../network/fault-proxy.t
 import { freePort } from '../network/free-port.ts';
 import { until } from '../until.ts';
 import {
-  countInStep,
+  countInSync,
   credentials,
   persistent,
   READY_DEADLINE_SECONDS,
@@ -20,7 +20,7 @@ export interface SentinelTopology {
   master(): Promise<RedisNode>;
   /** Starts a failover by `SENTINEL FAILOVER`. */
   fail(): Promise<void>;
-  /** Waits until there is a master with this many replicas in step. */
+  /** Waits until there is a master with this many replicas in sync. */
   settled(replicas?: number): Promise<RedisNode>;
   stop(): Promise<void>;
 }
@@ -71,11 +71,11 @@ export async function startSentinelTopology(
     return node;
   }
 
-  async function settled(inStep = replicas): Promise<RedisNode> {
+  async function settled(inSync = replicas): Promise<RedisNode> {
     await until(async () => {
       const { server } = await master();
       const report = await server.command('INFO', 'replication');
-      return /role:master/.test(report) && countInStep(report) === inStep;
+      return /role:master/.test(report) && countInSync(report) === inSync;
     }, READY_DEADLINE_SECONDS);
     return master();
   }

@@ -3,8 +3,9 @@ import type { Migration } from 'kysely/migration';
 import type { DatabaseEngine } from '../../tables/tables.ts';
 
 /**
- * Adds tags, logs, and the members that a device inherits from its product. From here on, PostgreSQL compares
- * text by byte, as SQLite does. Ids sort the same on both, and indexes support LIKE 'abc%'.
+ * Adds tags, logs, and the members that a device inherits from its product. From here on,
+ * PostgreSQL compares text by byte, as SQLite does. Ids sort the same on both, and indexes support
+ * LIKE 'abc%'.
  */
 export function tagsAndLogs(engine: DatabaseEngine): Migration {
   const text = engine === 'postgres' ? sql`text collate "C"` : sql`text`;
@@ -80,7 +81,9 @@ async function createTags(db: Kysely<unknown>, text: TextType): Promise<void> {
     .execute();
 }
 
-/** Without a foreign key: the log of a deleted device is unreachable and expires like other logs. */
+/**
+ * Without a foreign key: the log of a deleted device is unreachable and expires like other logs.
+ */
 async function createLogs(db: Kysely<unknown>, text: TextType): Promise<void> {
   await db.schema
     .createTable('device_logs')

@@ -3,8 +3,9 @@ import type { Migration } from 'kysely/migration';
 import type { DatabaseEngine } from '../../tables/tables.ts';
 
 /**
- * Counting a million devices takes as long as reading them. Therefore triggers maintain the number by product
- * and state in the transaction of each change. Also adds an index for each first page that must be fast.
+ * Counting a million devices takes as long as reading them. Therefore triggers maintain the number
+ * by product and state in the transaction of each change. Also adds an index for each first page
+ * that must be fast.
  */
 export function deviceCounts(engine: DatabaseEngine): Migration {
   return {
