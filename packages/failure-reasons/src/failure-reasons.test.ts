@@ -6,7 +6,7 @@ import { authorizationServerReasons } from './authorization-server-reasons.ts';
 import { failureReasons } from './index.ts';
 
 /** Files that only combine others. */
-const collections = new Set(['authorization-server-reasons.ts']);
+const collections = new Set(['authorization-server-reasons.ts', 'signing-reasons.ts']);
 const folder = dirname(fileURLToPath(import.meta.url));
 
 test('No two files define a reason with the same name.', async () => {

@@ -3,6 +3,7 @@
  * log the names, the command line and the documentation explain them.
  */
 import { authorizationServerReasons } from './authorization-server-reasons.ts';
+import { credentialReasons } from './credential-reasons.ts';
 import { deviceServiceReasons } from './device-service-reasons.ts';
 import { gatewayReasons } from './gateway-reasons.ts';
 import { serverReasons } from './server-reasons.ts';
@@ -12,6 +13,7 @@ export { type FailureReason, type FailureStage, failureStages } from './failure-
 
 export const failureReasons = {
   ...serverReasons,
+  ...credentialReasons,
   ...gatewayReasons,
   ...signingReasons,
   ...authorizationServerReasons,

@@ -96,6 +96,7 @@ export {
 } from './signing-keys/signing-keys.ts';
 export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
 export { clientPrincipal } from './tokens/client-principal.ts';
+export type { FindTokenKind, TokenKind } from './tokens/token-kind.ts';
 export { createXAccessTokens, type XAccessTokens } from './tokens/x-access-tokens.ts';
 export {
   hashPassword,

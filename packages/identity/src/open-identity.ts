@@ -23,6 +23,7 @@ import type { MasterKey } from './secrets/master-key.ts';
 import { createSealer, type Sealer } from './secrets/seal.ts';
 import { createUserSessions, type UserSessions } from './sessions/user-sessions.ts';
 import { type AccessTokenVerifier, createAccessTokenVerifier } from './tokens/access-tokens.ts';
+import { createTokenKinds, type FindTokenKind } from './tokens/token-kind.ts';
 import { createSignInLocks, type SignInLocks } from './users/sign-in-locks.ts';
 import type { UserRegistry } from './users/user.ts';
 import { createUserRegistry } from './users/users.ts';
@@ -35,6 +36,8 @@ export interface Identity {
   readonly signInLocks: SignInLocks;
   readonly userSessions: UserSessions;
   readonly verifyAccessToken: AccessTokenVerifier;
+  /** Explains a token that a verifier rejected. */
+  readonly findTokenKind: FindTokenKind;
   /** Every verifier of credentials calls this to find out whether they were revoked. */
   readonly findLiveHolder: FindLiveHolder;
   readonly revocations: Revocations;
@@ -80,6 +83,7 @@ export function openIdentity(dependencies: {
       onDamagedRecord,
       now,
     }),
+    findTokenKind: createTokenKinds({ store, credentialHash, now }),
     findLiveHolder,
     revocations: createRevocations({ store, clients, users, notBefore, credentialHash, now }),
     audit: createAuditTrail({

@@ -16,6 +16,15 @@ export {
   type PresentedSignature,
   presentedCredentials,
 } from './presented-credentials.ts';
+export {
+  type CredentialMistake,
+  isBearer,
+  type PresentedToken,
+  readBearerToken,
+  readQueryToken,
+  readXAccessToken,
+  unknownTokenMistake,
+} from './presented-token.ts';
 export { splitQueryToken } from './query-token.ts';
 export { assertReadableQuery, parseRequestTarget, type RequestTarget } from './request-target.ts';
 export {
@@ -25,3 +34,4 @@ export {
   signedBody,
   signedQuery,
 } from './signed-text.ts';
+export { type SimilarHeader, similarHeader } from './similar-header.ts';

@@ -1,5 +1,6 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import { splitQueryToken } from './query-token.ts';
+import { severalCredentials } from './several-credentials.ts';
 
 /** The headers of Method A. */
 export interface PresentedSignature {
@@ -60,7 +61,7 @@ export function presentedCredentials(
   const { 'x-access-token': accessToken, authorization } = headers;
   const tokens = count(accessToken) + count(authorization) + count(queryToken);
   if (tokens + count(headers['x-sign']) + count(headers['x-sign-v2']) > 1) {
-    throw new ApiError('multiple_credentials');
+    throw severalCredentials(`The request has ${list(headers, queryToken)}.`);
   }
   return {
     signature: readSignature(headers),
@@ -105,7 +106,7 @@ function readCredentialHeaders(rawHeaders: readonly string[]): CredentialHeaders
     if (isCredentialHeader(name)) {
       if (found[name] !== undefined) {
         throw name === 'authorization' || name === 'x-access-token'
-          ? new ApiError('multiple_credentials')
+          ? severalCredentials(`The request has ${credentialNames[name]} twice.`)
           : new ApiError('ambiguous_request', { message: 'A signature header was sent twice.' });
       }
       found[name] = rawHeaders[index + 1] ?? '';
@@ -147,6 +148,21 @@ function readSignature(headers: CredentialHeaders): PresentedCredentials['signat
     throw new ApiError('missing_signature');
   }
   return { version, clientId, timestamp, sign, nonce: version === 2 ? nonce : undefined };
+}
+
+const credentialNames = {
+  'x-sign': 'X-Sign',
+  'x-sign-v2': 'X-Sign-V2',
+  'x-access-token': 'X-Access-Token',
+  authorization: 'Authorization',
+} as const;
+
+function list(headers: CredentialHeaders, queryToken: string | undefined): string {
+  const names = Object.entries(credentialNames)
+    .filter(([name]) => headers[name as keyof typeof credentialNames] !== undefined)
+    .map(([, name]) => name);
+  const found = queryToken === undefined ? names : [...names, 'access_token in the query'];
+  return `${found.slice(0, -1).join(', ')} and ${found.at(-1)}`;
 }
 
 function count(credential: string | undefined): number {

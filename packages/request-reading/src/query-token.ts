@@ -1,4 +1,4 @@
-import { ApiError } from '@gatehouse/api-envelope';
+import { severalCredentials } from './several-credentials.ts';
 
 const PARAMETER = 'access_token';
 
@@ -34,9 +34,7 @@ export function splitQueryToken(query: string): SplitQuery {
     return { token: undefined, rest: query };
   }
   if (tokens.length > 1) {
-    throw new ApiError('multiple_credentials', {
-      message: 'access_token was sent more than once.',
-    });
+    throw severalCredentials('The query has access_token twice.');
   }
   return { token: tokens[0], rest: rest.join('&') };
 }

@@ -8,7 +8,12 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import type { AccessTokenVerifier, Principal } from '@gatehouse/identity';
-import type { PresentedCredentials, RequestTarget, SignedBody } from '@gatehouse/request-reading';
+import {
+  type PresentedCredentials,
+  type RequestTarget,
+  type SignedBody,
+  similarHeader,
+} from '@gatehouse/request-reading';
 import type { sent } from '../http/header-names.ts';
 import type { CredentialKind } from '../routes/route.ts';
 import { bearerChallenge } from './challenge.ts';
@@ -76,14 +81,21 @@ export function authenticate(
       return verified;
     }
   }
-  throw new ApiError('unauthorized', { headers: bearerChallenge() });
+  throw noCredential(request.message.rawHeaders);
 }
 
-/** 401 for a token that is unknown, expired or revoked. Clients of the platform check `value`. */
-export function tokenRefused(): ApiError {
+function noCredential(rawHeaders: readonly string[]): ApiError {
+  const headers = bearerChallenge();
+  const similar = similarHeader(rawHeaders);
+  if (similar === undefined) {
+    return new ApiError('unauthorized', { headers, reason: 'no_credential' });
+  }
+  const reason = 'credential_header_misnamed';
+  const hint = `Send the credential as "${similar.meant}".`;
   return new ApiError('unauthorized', {
-    message: 'The token is unknown, expired or revoked.',
-    result: { text: 'Token expired', value: 'expired' },
-    headers: bearerChallenge('invalid_token'),
+    message: `The request has no credential, but the header ${similar.name}. ${hint}`,
+    result: { cause: reason, hint },
+    headers,
+    reason,
   });
 }

@@ -1,32 +1,27 @@
-import { ApiError } from '@gatehouse/api-envelope';
-import type { AccessTokenVerifier } from '@gatehouse/identity';
-import type { PresentedCredentials } from '@gatehouse/request-reading';
-import { type Authenticator, tokenRefused, type VerifiedRequest } from './authenticator.ts';
-import { bearerChallenge } from './challenge.ts';
-import { isTokenText } from './token-text.ts';
-
-/** The scheme in any case, then exactly one space (RFC 6750 §2.1). */
-const BEARER = /^bearer (\S+)$/i;
-const SCHEME = /^bearer(?![^\s])/i;
+import type { AccessTokenVerifier, FindTokenKind } from '@gatehouse/identity';
+import {
+  isBearer,
+  type PresentedCredentials,
+  readBearerToken,
+  readQueryToken,
+} from '@gatehouse/request-reading';
+import type { Authenticator, VerifiedRequest } from './authenticator.ts';
+import { malformedToken, otherScheme, rejectedToken, tokenInQuery } from './rejected-token.ts';
 
 /** Method C: `Authorization: bearer …` or the query parameter `access_token`. */
 export function createBearerTokenAuthenticator(dependencies: {
   readonly verifyAccessToken: AccessTokenVerifier;
+  readonly findTokenKind: FindTokenKind;
   /** False in the strict profile: tokens in URLs leak into logs and histories (RFC 9700 §4.3.2). */
   readonly acceptQueryToken: boolean;
 }): Authenticator {
-  const { verifyAccessToken, acceptQueryToken } = dependencies;
+  const { verifyAccessToken, findTokenKind, acceptQueryToken } = dependencies;
 
   function verifyToken(credentials: PresentedCredentials): Promise<VerifiedRequest> {
-    const { authorization, queryToken, query } = credentials;
-    const token = authorization === undefined ? queryToken : readHeader(authorization);
-    const accepted = authorization !== undefined || acceptQueryToken;
-    if (!accepted || token === undefined || !isTokenText(token)) {
-      throw tokenRefused();
-    }
+    const token = readToken(credentials);
     return verifyAccessToken(token).then((principal) => {
       if (principal === undefined) {
-        throw tokenRefused();
+        return rejectedToken(token, 'access-token', findTokenKind);
       }
       return {
         kind: 'bearer',
@@ -34,25 +29,31 @@ export function createBearerTokenAuthenticator(dependencies: {
         signer: undefined,
         secureKeyId: undefined,
         token: { text: token, verify: verifyAccessToken },
-        query,
+        query: credentials.query,
         body: undefined,
       };
     });
   }
 
+  function readToken({ authorization, queryToken = '' }: PresentedCredentials): string {
+    if (authorization === undefined && !acceptQueryToken) {
+      throw tokenInQuery();
+    }
+    const read =
+      authorization === undefined ? readQueryToken(queryToken) : readBearerToken(authorization);
+    if ('token' in read) {
+      return read.token;
+    }
+    throw authorization === undefined || isBearer(authorization)
+      ? malformedToken(read.mistake)
+      : otherScheme(read.mistake);
+  }
+
   return {
     authenticate({ credentials }) {
       const { authorization, queryToken } = credentials;
-      const isBearer = authorization !== undefined || queryToken !== undefined;
-      return isBearer ? verifyToken(credentials) : undefined;
+      const isPresented = authorization !== undefined || queryToken !== undefined;
+      return isPresented ? verifyToken(credentials) : undefined;
     },
   };
-}
-
-function readHeader(authorization: string): string | undefined {
-  if (!SCHEME.test(authorization)) {
-    // Another scheme is not a bearer credential, so the challenge has no error (RFC 6750 §3.1).
-    throw new ApiError('unauthorized', { headers: bearerChallenge() });
-  }
-  return BEARER.exec(authorization)?.[1];
 }

@@ -1,4 +1,9 @@
-import type { AccessTokenVerifier, ClientRegistry, ReplayGuard } from '@gatehouse/identity';
+import type {
+  AccessTokenVerifier,
+  ClientRegistry,
+  FindTokenKind,
+  ReplayGuard,
+} from '@gatehouse/identity';
 import type { CredentialKind } from '../routes/route.ts';
 import type { Authenticator } from './authenticator.ts';
 import { createBearerTokenAuthenticator } from './bearer-token.ts';
@@ -12,6 +17,7 @@ export function createAuthenticators(dependencies: {
   readonly replayGuard: ReplayGuard;
   readonly verifyXAccessToken: AccessTokenVerifier;
   readonly verifyAccessToken: AccessTokenVerifier;
+  readonly findTokenKind: FindTokenKind;
   readonly heldBodies: HeldBodiesLimits;
   readonly now: () => number;
   readonly signatureToleranceMilliseconds: number;
@@ -30,10 +36,12 @@ export function createAuthenticators(dependencies: {
   });
   const xAccessToken = createXAccessTokenAuthenticator({
     verifyXAccessToken: dependencies.verifyXAccessToken,
+    findTokenKind: dependencies.findTokenKind,
     clients,
   });
   const bearer = createBearerTokenAuthenticator({
     verifyAccessToken: dependencies.verifyAccessToken,
+    findTokenKind: dependencies.findTokenKind,
     acceptQueryToken: !strict,
   });
   return [

@@ -1,30 +1,32 @@
-import type { AccessTokenVerifier, ClientRegistry } from '@gatehouse/identity';
+import type { AccessTokenVerifier, ClientRegistry, FindTokenKind } from '@gatehouse/identity';
+import { readXAccessToken } from '@gatehouse/request-reading';
 import { assertAllowedAddress } from './allowed-address.ts';
-import {
-  type AuthenticationRequest,
-  type Authenticator,
-  tokenRefused,
-  type VerifiedRequest,
-} from './authenticator.ts';
-import { isTokenText } from './token-text.ts';
+import type { AuthenticationRequest, Authenticator, VerifiedRequest } from './authenticator.ts';
+import { malformedToken, rejectedToken } from './rejected-token.ts';
 
 /**
  * Method B: a token that a signed request obtained. Only the header `X-Access-Token` carries it.
  */
 export function createXAccessTokenAuthenticator(dependencies: {
   readonly verifyXAccessToken: AccessTokenVerifier;
+  readonly findTokenKind: FindTokenKind;
   readonly clients: ClientRegistry;
 }): Authenticator {
-  const { verifyXAccessToken: verify, clients } = dependencies;
+  const { verifyXAccessToken: verify, findTokenKind, clients } = dependencies;
 
   async function verifyToken(
-    token: string,
+    value: string,
     request: AuthenticationRequest,
   ): Promise<VerifiedRequest> {
-    const principal = isTokenText(token) ? await verify(token) : undefined;
+    const read = readXAccessToken(value);
+    if ('mistake' in read) {
+      throw malformedToken(read.mistake);
+    }
+    const { token } = read;
+    const principal = await verify(token);
     const client = principal && (await clients.find(principal.clientId));
     if (principal === undefined || client === undefined) {
-      throw tokenRefused();
+      return rejectedToken(token, 'x-access-token', findTokenKind);
     }
     assertAllowedAddress(client, request.clientAddress);
     return {

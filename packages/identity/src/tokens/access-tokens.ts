@@ -26,7 +26,7 @@ export interface Principal {
 export type AccessTokenVerifier = (token: string) => Promise<Principal | undefined>;
 
 /** The members of a stored access token that a verifier needs. */
-interface StoredAccessToken {
+export interface StoredAccessToken {
   readonly kind: string;
   readonly clientId: string;
   readonly accountId?: string;
@@ -102,7 +102,7 @@ function isRegistered(client: Client, scope: string): boolean {
 }
 
 /** Fails closed: a damaged record, or a record of another kind, is not an access token. */
-function parseStoredToken(text: string): StoredAccessToken | undefined {
+export function parseStoredToken(text: string): StoredAccessToken | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isStoredAccessToken(value) ? value : undefined;

@@ -52,6 +52,11 @@ const storedToken = z.object({
   secureKeyId: z.string().optional(),
 });
 
+/** Fails closed: a damaged record is not a token. */
+export function parseXAccessToken(text: string): z.infer<typeof storedToken> | undefined {
+  return parseRecord(storedToken, text);
+}
+
 /**
  * @param dependencies.maximumLiveTokens of one client. A further token revokes the one that expires
  *   first. This limits the space that a client can use.
@@ -77,7 +82,7 @@ export function createXAccessTokens(dependencies: {
 
   async function find(token: string): Promise<FoundXAccessToken | undefined> {
     const text = await store.get(xAccessTokenKey(credentialHash(token)));
-    const stored = readRecord(text, (found) => parseRecord(storedToken, found), record);
+    const stored = readRecord(text, parseXAccessToken, record);
     if (stored === undefined || stored.expiresAt <= now()) {
       return undefined;
     }

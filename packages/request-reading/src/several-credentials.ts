@@ -1,0 +1,13 @@
+import { ApiError } from '@gatehouse/api-envelope';
+import { failureReasons } from '@gatehouse/failure-reasons';
+
+/** @param found the credentials of the request, by the names of their headers */
+export function severalCredentials(found: string): ApiError {
+  const reason = 'several_credentials';
+  const { fix } = failureReasons[reason];
+  return new ApiError('multiple_credentials', {
+    message: `${found} ${fix}`,
+    result: { cause: reason, hint: fix },
+    reason,
+  });
+}
