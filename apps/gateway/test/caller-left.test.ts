@@ -31,7 +31,14 @@ test('the gateway forwards nothing for a caller that left before its internal to
   if (route === undefined) {
     throw new Error('There is no route to list devices.');
   }
-  const observed = { id: 'request-1', receivedAt: 0, notes: {}, dependent: undefined };
+  const observed = {
+    id: 'request-1',
+    receivedAt: 0,
+    notes: {},
+    startedAt: 0,
+    completing: undefined,
+    dependent: undefined,
+  };
   const principal = {
     clientId: 'c',
     orgId: 'o',

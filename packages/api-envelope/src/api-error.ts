@@ -12,7 +12,7 @@ export interface ApiErrorDetails {
   readonly headers?: Readonly<Record<string, string>>;
   /** For the log only. */
   readonly cause?: unknown;
-  /** For logs and the audit trail. Finer than the code. */
+  /** For logs and the audit trail. Defaults to the reason with the name of the code. */
   readonly reason?: FailureReasonName | undefined;
   /**
    * The registered client that the request names, verified or not. For logs and the audit trail.
@@ -26,7 +26,7 @@ export class ApiError extends Error {
   readonly status: number;
   readonly result: unknown;
   readonly headers: Readonly<Record<string, string>>;
-  readonly reason: FailureReasonName | undefined;
+  readonly reason: FailureReasonName;
   readonly clientId: string | undefined;
 
   constructor(code: ErrorCode, details: ApiErrorDetails = {}) {
@@ -37,7 +37,7 @@ export class ApiError extends Error {
     this.status = entry.status;
     this.result = details.result;
     this.headers = details.headers ?? {};
-    this.reason = details.reason;
+    this.reason = details.reason ?? (code === 'internal_server_error' ? 'unexpected_error' : code);
     this.clientId = details.clientId;
   }
 }
@@ -49,15 +49,23 @@ export interface IllegalArgument {
 }
 
 /** 400 `illegal_argument` that names all invalid members. */
-export function illegalArgument(problems: readonly IllegalArgument[]): ApiError {
+export function illegalArgument(
+  problems: readonly IllegalArgument[],
+  reason?: FailureReasonName,
+): ApiError {
   const message = problems.map((problem) => `${problem.property}: ${problem.message}`).join('; ');
-  return new ApiError('illegal_argument', { message, result: problems });
+  return new ApiError('illegal_argument', { message, result: problems, reason });
 }
 
 /** 503 with `Retry-After`, for a store or service that is unavailable. */
-export function serviceUnavailable(cause: unknown, retryAfterSeconds = 1): ApiError {
+export function serviceUnavailable(
+  cause: unknown,
+  reason?: FailureReasonName,
+  retryAfterSeconds = 1,
+): ApiError {
   return new ApiError('service_unavailable', {
     headers: { 'Retry-After': String(retryAfterSeconds) },
     cause,
+    reason,
   });
 }

@@ -104,8 +104,9 @@ test('illegalArgument names every invalid member', () => {
 
 test('serviceUnavailable sets Retry-After and keeps the cause for the log', () => {
   const cause = new Error('marker');
-  const error = serviceUnavailable(cause, 3);
+  const error = serviceUnavailable(cause, 'store_unavailable', 3);
   expect(error.headers).toEqual({ 'Retry-After': '3' });
   expect(error.status).toBe(503);
   expect(error.cause).toBe(cause);
+  expect(error.reason).toBe('store_unavailable');
 });

@@ -74,6 +74,7 @@ test('a collected metric is read at a scrape, and its labels are escaped', () =>
 
 const line: RequestLine = {
   reason: undefined,
+  stage: undefined,
   requestId: 'id',
   method: 'GET',
   status: 200,

@@ -62,7 +62,10 @@ export function assertReadableQuery(query: string): void {
     return;
   }
   if (ENCODED_CONTROL.test(query) || decodeOnce(query) === undefined) {
-    throw illegalArgument([{ property: 'query', message: 'is not valid percent-encoded text' }]);
+    throw illegalArgument(
+      [{ property: 'query', message: 'is not valid percent-encoded text' }],
+      'query_undecodable',
+    );
   }
 }
 
@@ -94,5 +97,5 @@ function decodeOnce(text: string): string | undefined {
 
 function refusal(message: string) {
   const problem: IllegalArgument = { property: 'path', message };
-  return illegalArgument([problem]);
+  return illegalArgument([problem], 'target_invalid');
 }

@@ -52,9 +52,10 @@ async function addDevice(transaction: OrganizationDatabase, device: NewDevice): 
     throw new ApiError('duplicate_key');
   }
   if (outcome === 'unknown_product') {
-    throw illegalArgument([
-      { property: 'productName', message: 'is required for a product that does not exist yet' },
-    ]);
+    throw illegalArgument(
+      [{ property: 'productName', message: 'is required for a product that does not exist yet' }],
+      'payload_invalid',
+    );
   }
   const added = await findDevice(transaction, device.id);
   if (added === undefined) {
@@ -127,7 +128,7 @@ function merge(current: string, changes: Readonly<Record<string, string | null>>
   const entries = Object.entries(merged).filter(([, value]) => value !== null);
   if (entries.length > MAXIMUM_CONFIGURATION_ENTRIES) {
     const message = `must have at most ${MAXIMUM_CONFIGURATION_ENTRIES} entries`;
-    throw illegalArgument([{ property: 'configuration', message }]);
+    throw illegalArgument([{ property: 'configuration', message }], 'payload_invalid');
   }
   return JSON.stringify(Object.fromEntries(entries));
 }

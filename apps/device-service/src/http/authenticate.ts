@@ -34,6 +34,7 @@ export function assertScope(caller: Caller, scope: string): void {
   if (!caller.scopes.has(scope)) {
     throw new ApiError('access_denied', {
       headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+      reason: 'scope_missing',
     });
   }
 }
@@ -43,7 +44,10 @@ function readBearerToken(request: IncomingMessage): string {
   const sent = request.headersDistinct.authorization ?? [];
   const token = /^Bearer +([A-Za-z0-9_.-]+)$/i.exec(sent[0] ?? '')?.[1];
   if (token === undefined || sent.length > 1) {
-    throw new ApiError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } });
+    throw new ApiError('unauthorized', {
+      headers: { 'WWW-Authenticate': 'Bearer' },
+      reason: 'internal_token_missing',
+    });
   }
   return token;
 }

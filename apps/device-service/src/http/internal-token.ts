@@ -76,7 +76,7 @@ function separateFailures(remote: JWTVerifyGetKey): JWTVerifyGetKey {
       const isAboutToken =
         error instanceof errors.JWKSNoMatchingKey ||
         error instanceof errors.JWKSMultipleMatchingKeys;
-      throw isAboutToken ? error : serviceUnavailable(error);
+      throw isAboutToken ? error : serviceUnavailable(error, 'gateway_keys_unavailable');
     }
   };
 }
@@ -129,5 +129,6 @@ function invalidToken(cause: unknown): ApiError {
   return new ApiError('unauthorized', {
     headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
     cause,
+    reason: 'internal_token_invalid',
   });
 }

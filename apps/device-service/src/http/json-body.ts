@@ -28,11 +28,15 @@ function assertPlainJson(request: IncomingMessage): void {
   if (!JSON_MEDIA_TYPE.test(request.headers['content-type'] ?? '')) {
     throw new ApiError('unsupported_media_type', {
       message: 'The body must have Content-Type: application/json.',
+      reason: 'body_not_json',
     });
   }
   const encoding = request.headers['content-encoding'] ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') {
-    throw new ApiError('unsupported_media_type', { message: 'The body must not be compressed.' });
+    throw new ApiError('unsupported_media_type', {
+      message: 'The body must not be compressed.',
+      reason: 'body_compressed',
+    });
   }
 }
 
@@ -45,5 +49,5 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 function illegalBody(message: string): ApiError {
-  return illegalArgument([{ property: 'body', message }]);
+  return illegalArgument([{ property: 'body', message }], 'body_malformed');
 }

@@ -22,7 +22,11 @@ export async function readBody(request: IncomingMessage, limitBytes: number): Pr
       }
     }
   } catch (cause) {
-    throw new ApiError('illegal_argument', { message: 'The body is incomplete.', cause });
+    throw new ApiError('illegal_argument', {
+      message: 'The body is incomplete.',
+      cause,
+      reason: 'body_incomplete',
+    });
   }
   if (length > limitBytes) {
     throw new ApiError('payload_too_large', { headers: { Connection: 'close' } });

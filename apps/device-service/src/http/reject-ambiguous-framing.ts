@@ -10,7 +10,7 @@ export const rejectAmbiguousFraming: RequestHandler = (request, response, next) 
   const message = transferEncodingProblem(request);
   if (message !== undefined) {
     response.set('Connection', 'close');
-    throw illegalArgument([{ property: 'Transfer-Encoding', message }]);
+    throw illegalArgument([{ property: 'Transfer-Encoding', message }], 'framing_ambiguous');
   }
   next();
 };

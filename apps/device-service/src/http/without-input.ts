@@ -21,7 +21,7 @@ export function withoutInput(handle: Handler): Handler {
 
 function assertNone(problems: readonly IllegalArgument[]): void {
   if (problems.length > 0) {
-    throw illegalArgument(problems);
+    throw illegalArgument(problems, 'input_not_accepted');
   }
 }
 

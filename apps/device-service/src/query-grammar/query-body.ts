@@ -14,7 +14,10 @@ const DEFAULT_PAGE_SIZE = 25;
  */
 export function parseQueryBody(body: unknown, subject: QuerySubject): Query {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw illegalArgument([{ property: 'body', message: 'must be a JSON object' }]);
+    throw illegalArgument(
+      [{ property: 'body', message: 'must be a JSON object' }],
+      'query_invalid',
+    );
   }
   const written = body as Readonly<Record<string, unknown>>;
   return {
@@ -48,7 +51,7 @@ function readPaging(written: Readonly<Record<string, unknown>>) {
     problems.push({ property: 'paging', message: 'must be true or false' });
   }
   if (problems.length > 0) {
-    throw illegalArgument(problems);
+    throw illegalArgument(problems, 'query_invalid');
   }
   const offset = (pageIndex - firstPageIndex) * pageSize;
   return { pageIndex, pageSize, offset, paging: paging !== false, knownTotal };
@@ -87,12 +90,15 @@ function readFields(
     const value = written[property] ?? [];
     const names = typeof value === 'string' ? value.split(',').map((name) => name.trim()) : value;
     if (!Array.isArray(names)) {
-      throw illegalArgument([{ property, message: 'must be an array of field names' }]);
+      throw illegalArgument(
+        [{ property, message: 'must be an array of field names' }],
+        'query_invalid',
+      );
     }
     const unknownAt = names.findIndex((name) => !subject.fields.includes(name));
     if (unknownAt >= 0) {
       const message = `must be one of ${[...subject.fields].sort().join(', ')}`;
-      throw illegalArgument([{ property: `${property}[${unknownAt}]`, message }]);
+      throw illegalArgument([{ property: `${property}[${unknownAt}]`, message }], 'query_invalid');
     }
     return names;
   }

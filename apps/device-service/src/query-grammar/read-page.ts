@@ -51,7 +51,7 @@ async function rejectDeepPage<Row>(offset: number, source: PageSource<Row>): Pro
   const count = await source.count();
   if (!count.isExact || count.total > offset) {
     const message = `pages cover the first ${MAXIMUM_OFFSET} records: restrict the query, or query the records after the last one`;
-    throw illegalArgument([{ property: 'pageIndex', message }]);
+    throw illegalArgument([{ property: 'pageIndex', message }], 'query_invalid');
   }
   return { ...count, rows: [] };
 }
@@ -61,7 +61,7 @@ async function readEverything<Row>(source: PageSource<Row>): Promise<Page<Row>> 
   const rows = await source.rows(MAXIMUM_PAGE_SIZE + 1, 0);
   if (rows.length > MAXIMUM_PAGE_SIZE) {
     const message = `there are more than ${MAXIMUM_PAGE_SIZE} records: use pages`;
-    throw illegalArgument([{ property: 'paging', message }]);
+    throw illegalArgument([{ property: 'paging', message }], 'query_invalid');
   }
   return { rows, total: rows.length, isExact: true };
 }

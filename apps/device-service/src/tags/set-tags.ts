@@ -21,7 +21,10 @@ export async function setTags(
     written.some((w, j) => j < i && w.key === key),
   );
   if (repeated >= 0) {
-    throw illegalArgument([{ property: `[${repeated}].key`, message: 'must be unique' }]);
+    throw illegalArgument(
+      [{ property: `[${repeated}].key`, message: 'must be unique' }],
+      'payload_invalid',
+    );
   }
   const wanted = written.map(({ key, name, value, type, description }) => ({
     key,

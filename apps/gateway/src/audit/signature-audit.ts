@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ApiError } from '@gatehouse/api-envelope';
+import { observedRequest } from '@gatehouse/http-server';
 import type { Identity } from '@gatehouse/identity';
 import { isClientId } from '../authentication/client-id.ts';
 import { received } from '../http/header-names.ts';
@@ -11,26 +12,47 @@ export type AuditFailure = (
   exchange: { readonly message: IncomingMessage; readonly clientAddress: string },
 ) => void;
 
+const auditedEvents = {
+  invalid_signature: 'signature_refused',
+  replayed_request: 'request_replayed',
+} as const;
+
 /**
- * Records invalid and replayed signatures. The record names the client only if it is registered,
- * because an unauthenticated caller may send any text as its id.
+ * Records invalid and replayed signatures, and names the client of a rejected signed request in the
+ * log. Both name the client only if it is registered, because an unauthenticated caller may send
+ * any text as its id.
  */
 export function createSignatureAudit({
   audit,
   clients,
 }: Pick<Identity, 'audit' | 'clients'>): AuditFailure {
-  async function findClientId({ headers }: IncomingMessage): Promise<string | undefined> {
-    const presented = headers[received.clientId];
-    return isClientId(presented) ? (await clients.find(presented))?.clientId : undefined;
+  async function findClientId(presented: string): Promise<string | undefined> {
+    const client = await clients.find(presented).catch(() => undefined);
+    return client?.clientId;
   }
 
-  return ({ code }, { message, clientAddress }) => {
-    if (code !== 'invalid_signature' && code !== 'replayed_request') {
+  return ({ code, reason }, { message, clientAddress }) => {
+    const observed = observedRequest(message);
+    const { notes } = observed;
+    const presented = message.headers[received.clientId];
+    // Beyond the rate limit, a caller must not cause reads of the store.
+    const isUnnamed = notes.clientId === undefined && code !== 'too_many_requests';
+    if (!isUnnamed || presented === undefined) {
       return;
     }
-    const event = code === 'invalid_signature' ? 'signature_refused' : 'request_replayed';
-    const origin = requestOrigin(message, clientAddress);
-    const record = (clientId?: string) => audit.record({ event, clientId }, origin);
-    findClientId(message).then(record, () => record());
+    const finding = isClientId(presented) ? findClientId(presented) : Promise.resolve(undefined);
+    observed.completing = finding.then((clientId) => {
+      if (clientId !== undefined) {
+        notes.clientId = clientId;
+      }
+      if (isAudited(code)) {
+        const event = auditedEvents[code];
+        audit.record({ event, clientId, reason }, requestOrigin(message, clientAddress));
+      }
+    });
   };
+}
+
+function isAudited(code: string): code is keyof typeof auditedEvents {
+  return Object.hasOwn(auditedEvents, code);
 }

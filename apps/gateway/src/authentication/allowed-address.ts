@@ -19,6 +19,7 @@ export function assertAllowedAddress(client: Client, address: string): void {
     throw new ApiError('access_denied', {
       message: 'This client may not be used from this address.',
       headers: bearerChallenge(),
+      reason: 'address_not_allowed',
     });
   }
 }

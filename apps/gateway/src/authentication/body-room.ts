@@ -80,6 +80,7 @@ export class BodyRoom {
     }
     const error = serviceUnavailable(
       new Error('Too many signed bodies are waiting for verification.'),
+      'signed_bodies_waiting',
     );
     if (slowest === grower) {
       throw error;

@@ -49,6 +49,8 @@ export async function readSignedBody(
     });
     request.once('error', reject);
     // The caller has left and reads no reply, but the promise must settle.
-    request.once('close', () => reject(new ApiError('illegal_argument')));
+    request.once('close', () =>
+      reject(new ApiError('illegal_argument', { reason: 'body_incomplete' })),
+    );
   });
 }

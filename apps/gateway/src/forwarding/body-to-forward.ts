@@ -45,7 +45,9 @@ export async function bodyToForward(
     // Never removed: after an early answer, an error without a listener would end the process.
     counted.on('error', reject);
     // The caller has left and reads no reply, but the promise must settle.
-    request.once('close', () => reject(new ApiError('illegal_argument')));
+    request.once('close', () =>
+      reject(new ApiError('illegal_argument', { reason: 'body_incomplete' })),
+    );
     sendContinue(request);
     request.pipe(counted);
   });

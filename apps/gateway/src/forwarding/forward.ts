@@ -18,6 +18,7 @@ import type { UpstreamReply } from '../upstream/upstream-call.ts';
 import { bodyToForward } from './body-to-forward.ts';
 import { forwardedHeaders, repliedHeaders } from './header-policy.ts';
 import type { InternalTokenIssuer } from './internal-token.ts';
+import { noteUpstreamFailure } from './note-upstream-failure.ts';
 import { publicLocation } from './public-location.ts';
 import { watchCredential } from './watch-credential.ts';
 
@@ -89,6 +90,9 @@ export function createForwarder(dependencies: {
       request.observed.notes.upstreamMs = performance.now() - sentAt;
     }
     answer.body.assertIntact();
+    if (answer.status >= 400) {
+      noteUpstreamFailure(answer, request.observed.notes);
+    }
     const reply = toReply(answer, message.method === 'HEAD', (location) =>
       publicLocation(location, {
         target,
@@ -119,7 +123,10 @@ export function createForwarder(dependencies: {
 
 function assertForwardableBody(message: IncomingMessage, route: Route): void {
   if (!METHODS_WITH_BODY.has(message.method ?? '') && hasBody(message)) {
-    throw new ApiError('illegal_argument', { message: 'This method takes no body.' });
+    throw new ApiError('illegal_argument', {
+      message: 'This method takes no body.',
+      reason: 'body_not_accepted',
+    });
   }
   assertAnnouncedSize(message, route.bodyLimitBytes);
 }
@@ -144,7 +151,10 @@ function toReply(
     // The upstream rejected the internal token. A 401 would make the caller discard a good
     // credential.
     body.cancel(new Error('The service rejected the internal token.'));
-    throw new ApiError('bad_gateway', { cause: new Error(`The service answered ${status}.`) });
+    throw new ApiError('bad_gateway', {
+      cause: new Error(`The service answered ${status}.`),
+      reason: 'upstream_rejected_gateway',
+    });
   }
   const headers = repliedHeaders(reply.headers, translate);
   if (
@@ -155,6 +165,7 @@ function toReply(
     body.cancel(new Error('The service redirected to another origin.'));
     throw new ApiError('bad_gateway', {
       cause: new Error('The service redirected to another origin.'),
+      reason: 'upstream_redirected',
     });
   }
   headers.push(...protectiveHeaders);

@@ -40,6 +40,8 @@ const withheldReplyHeaders: ReadonlySet<string> = new Set([
   'server',
   'via',
   'x-powered-by',
+  // Explains a failure to the gateway, for the log.
+  received.failure,
   // Only the gateway signs. An upstream must not be able to forge a signature.
   received.signature1,
   received.signature2,

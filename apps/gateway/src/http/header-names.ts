@@ -21,6 +21,7 @@ export const received = {
   contentLength: 'content-length',
   contentLocation: 'content-location',
   contentType: 'content-type',
+  failure: 'x-failure',
   forwardedFor: 'x-forwarded-for',
   keepAlive: 'keep-alive',
   location: 'location',

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
-import type { AddressMatcher, RequestNotes } from '@gatehouse/http-server';
+import { type AddressMatcher, observedRequest, type RequestNotes } from '@gatehouse/http-server';
 import {
   assertReadableQuery,
   isPresent,
@@ -93,6 +93,8 @@ export async function admit(
   state.verified = verified;
   notes.clientId = verified.principal.clientId;
   notes.credential = verified.kind;
+  notes.keyId = verified.secureKeyId;
+  notes.verifiedMs = performance.now() - observedRequest(message).startedAt;
   const counting = limits.countClient(verified.principal.clientId, route, appliedLimits);
   if (counting !== undefined) {
     await counting;

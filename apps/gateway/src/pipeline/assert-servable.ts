@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
+import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { isHost, transferEncodingProblem } from '@gatehouse/http-server';
 import { sent } from '../http/header-names.ts';
 
@@ -18,27 +19,33 @@ export function assertServable(
 ): void {
   const { method = '', url, headers } = request;
   if (!served.has(method) || url === '*') {
-    throw new ApiError('method_not_allowed', { headers: { [sent.allow]: METHODS.join(', ') } });
+    throw new ApiError('method_not_allowed', {
+      headers: { [sent.allow]: METHODS.join(', ') },
+      reason: 'method_unknown',
+    });
   }
   if (headers.upgrade !== undefined && !acceptsUpgrade && !isIgnoredUpgrade(headers.upgrade)) {
-    throw refusal('Upgrade', 'is not accepted here');
+    throw refusal('upgrade_not_accepted', 'Upgrade', 'is not accepted here');
   }
   const encodingProblem = transferEncodingProblem(request);
   if (encodingProblem !== undefined) {
-    throw refusal('Transfer-Encoding', encodingProblem);
+    throw refusal('framing_ambiguous', 'Transfer-Encoding', encodingProblem);
   }
   if (headers['content-encoding'] !== undefined) {
-    throw new ApiError('unsupported_media_type', { message: 'Send the body without an encoding.' });
+    throw new ApiError('unsupported_media_type', {
+      message: 'Send the body without an encoding.',
+      reason: 'body_compressed',
+    });
   }
   if (hasTwoHosts(request.rawHeaders)) {
-    throw refusal('Host', 'was sent twice');
+    throw refusal('host_invalid', 'Host', 'was sent twice');
   }
   // The gateway does not use Host, but an upstream might trust it.
   if (headers.host !== undefined && !isHost(headers.host)) {
-    throw refusal('Host', 'must be a name or an address, with or without a port');
+    throw refusal('host_invalid', 'Host', 'must be a name or an address, with or without a port');
   }
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
-    throw refusal('HTTP version', 'must be 1.1 or 1.0');
+    throw refusal('http_version_unsupported', 'HTTP version', 'must be 1.1 or 1.0');
   }
 }
 
@@ -59,10 +66,11 @@ function hasTwoHosts(rawHeaders: readonly string[]): boolean {
 }
 
 /** Also closes the connection, because the boundary to the next request may be unclear. */
-function refusal(property: string, message: string): ApiError {
+function refusal(reason: FailureReasonName, property: string, message: string): ApiError {
   return new ApiError('illegal_argument', {
     message: `${property}: ${message}`,
     result: [{ property, message }],
     headers: { [sent.connection]: 'close' },
+    reason,
   });
 }

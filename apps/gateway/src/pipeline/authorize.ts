@@ -14,12 +14,14 @@ export function authorize(verified: VerifiedRequest, route: Route): void {
     throw new ApiError('unauthorized', {
       message: 'This operation does not accept this kind of credential.',
       headers: bearerChallenge(),
+      reason: 'credential_kind_not_accepted',
     });
   }
   if (route.scope !== undefined && !verified.principal.scopes.has(route.scope)) {
     throw new ApiError('access_denied', {
       message: `This operation needs the scope ${route.scope}.`,
       headers: bearerChallenge('insufficient_scope', route.scope),
+      reason: 'scope_missing',
     });
   }
 }

@@ -7,12 +7,14 @@ import { CircuitOpenError } from '../upstream/circuit-open-error.ts';
 
 /** Converts any thrown value to an error of the catalogue. */
 export function toFailure(thrown: unknown): ApiError {
-  return thrown instanceof StoreUnavailableError ? serviceUnavailable(thrown) : toApiError(thrown);
+  return thrown instanceof StoreUnavailableError
+    ? serviceUnavailable(thrown, 'store_unavailable')
+    : toApiError(thrown);
 }
 
 export function noteFailure(error: ApiError, notes: RequestNotes, hasCallerLeft: boolean): void {
   notes.code = error.code;
-  notes.reason = error.reason;
+  notes.reason = hasCallerLeft && error.status >= 500 ? 'caller_left' : error.reason;
   if (error.clientId !== undefined) {
     notes.clientId ??= error.clientId;
   }

@@ -161,7 +161,10 @@ function answerPublic(
 /** Runs only after authentication, so that unauthenticated callers cannot discover routes. */
 function answerUnrouted({ method }: IncomingMessage, match: RouteMatch): Reply {
   if (match === undefined || match.route !== undefined) {
-    throw new ApiError('not_found', { message: 'There is no such operation.' });
+    throw new ApiError('not_found', {
+      message: 'There is no such operation.',
+      reason: 'operation_unknown',
+    });
   }
   const allow = [...match.allow, 'OPTIONS'].join(', ');
   if (method !== 'OPTIONS') {

@@ -73,7 +73,10 @@ async function open(
     const { verified, match } = await admit(state, target, dependencies);
     const route = match?.route;
     if (route?.upstream === undefined || !route.webSocket) {
-      throw new ApiError('not_found', { message: 'There is no such operation.' });
+      throw new ApiError('not_found', {
+        message: 'There is no such operation.',
+        reason: 'operation_unknown',
+      });
     }
     authorize(verified, route);
     const { id: requestId } = observedRequest(message);

@@ -1,4 +1,5 @@
 import { ApiError } from '@gatehouse/api-envelope';
+import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import type { RateLimit, Verdict } from '@gatehouse/store';
 
 /** One limit that a request was counted against. */
@@ -32,9 +33,14 @@ export function addLimitHeaders(
   headers.push('RateLimit-Policy', policies, 'RateLimit', states);
 }
 
-export function tooManyRequests(verdict: Verdict, now: number): ApiError {
+export function tooManyRequests(
+  verdict: Verdict,
+  reason: FailureReasonName,
+  now: number,
+): ApiError {
   return new ApiError('too_many_requests', {
     headers: { 'Retry-After': String(Math.max(1, secondsLeft(verdict, now))) },
+    reason,
   });
 }
 

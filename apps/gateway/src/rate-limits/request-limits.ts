@@ -8,6 +8,7 @@
  *
  * Deliberately not here: sign-in attempts, which the authorization server counts.
  */
+import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { addressGroup } from '@gatehouse/http-server';
 import { createRateLimiter, type RateLimit, type RateLimiter, type Store } from '@gatehouse/store';
 import type { Route } from '../routes/route.ts';
@@ -39,6 +40,11 @@ interface NamedLimiter extends RateLimiter, Pick<AppliedLimit, 'name' | 'policy'
 
 /** The limit of bad credentials per address, as a multiple of its limit of requests. */
 const BAD_CREDENTIALS_FACTOR = 10;
+
+const reasons: ReadonlyMap<string, FailureReasonName> = new Map([
+  ['client', 'client_rate_limit'],
+  ['address', 'address_rate_limit'],
+]);
 
 export function createRequestLimits(dependencies: {
   readonly store: Store;
@@ -82,8 +88,9 @@ export function createRequestLimits(dependencies: {
     applied.push({ name, policy, verdict });
     if (!verdict.allowed) {
       // Removes the quotation marks that the headers need.
-      onRefused?.(name.slice(1, -1));
-      throw tooManyRequests(verdict, now());
+      const limit = name.slice(1, -1);
+      onRefused?.(limit);
+      throw tooManyRequests(verdict, reasons.get(limit) ?? 'operation_rate_limit', now());
     }
   }
 

@@ -14,7 +14,10 @@ export function collectBody(body: StreamedBody, limitBytes: number): Promise<Buf
         chunks.push(chunk);
         if (size > limitBytes) {
           body.cancel(
-            new ApiError('bad_gateway', { message: 'The reply is too large to be signed.' }),
+            new ApiError('bad_gateway', {
+              message: 'The reply is too large to be signed.',
+              reason: 'reply_too_large_to_sign',
+            }),
           );
         }
         return true;

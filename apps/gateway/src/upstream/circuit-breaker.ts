@@ -41,7 +41,10 @@ const TRIAL_CHECKS = 2;
 const TIMEOUTS_IN_A_ROW = 5;
 
 const stopped = () =>
-  new ApiError('timeout', { cause: new Error('The service has stopped answering.') });
+  new ApiError('timeout', {
+    cause: new Error('The service has stopped answering.'),
+    reason: 'upstream_stopped',
+  });
 
 export class CircuitBreaker {
   readonly #dependencies: CircuitDependencies;
@@ -73,7 +76,7 @@ export class CircuitBreaker {
     // A caller that stalls its upload must not keep the trial from the others.
     const isTrialFree = this.#checksUntilTrial === 0 || this.#trial?.isUploading === true;
     if (this.#dependencies.health !== undefined || !isTrialFree) {
-      throw serviceUnavailable(new CircuitOpenError());
+      throw serviceUnavailable(new CircuitOpenError(), 'upstream_circuit_open');
     }
   }
 

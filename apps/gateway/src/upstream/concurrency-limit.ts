@@ -12,7 +12,10 @@ export class ConcurrencyLimit {
   /** @throws ApiError `service_unavailable` when the limit is reached */
   enter(): void {
     if (this.#inFlight >= this.#limit) {
-      throw serviceUnavailable(new Error('Too many requests are waiting for the upstream.'));
+      throw serviceUnavailable(
+        new Error('Too many requests are waiting for the upstream.'),
+        'upstream_overloaded',
+      );
     }
     this.#inFlight += 1;
   }

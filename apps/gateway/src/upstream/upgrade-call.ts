@@ -59,14 +59,14 @@ export class UpgradeCall implements Dispatcher.DispatchHandler, WatchedCall {
     if (this.#controller !== undefined && !this.#over) {
       this.#events.unanswered(this);
     }
-    this.#reject(new ApiError('timeout'));
-    this.#controller?.abort(new ApiError('timeout'));
+    this.#reject(new ApiError('timeout', { reason: 'upstream_timeout' }));
+    this.#controller?.abort(new ApiError('timeout', { reason: 'upstream_timeout' }));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#expired) {
-      controller.abort(new ApiError('timeout'));
+      controller.abort(new ApiError('timeout', { reason: 'upstream_timeout' }));
     }
   }
 
@@ -85,7 +85,9 @@ export class UpgradeCall implements Dispatcher.DispatchHandler, WatchedCall {
     this.#events.answered();
     if (status >= 200) {
       const cause = new Error(`The service answered ${status} to an upgrade.`);
-      controller.abort(new ApiError(refusals[status] ?? 'bad_gateway', { cause }));
+      controller.abort(
+        new ApiError(refusals[status] ?? 'bad_gateway', { cause, reason: 'upstream_refused' }),
+      );
     }
   }
 

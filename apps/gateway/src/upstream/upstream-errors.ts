@@ -1,9 +1,14 @@
-import { ApiError, type ErrorCode } from '@gatehouse/api-envelope';
+import { ApiError } from '@gatehouse/api-envelope';
 
-/** System error code → error code of the reply. Every other error is `bad_gateway`. */
-const codes: Readonly<Record<string, ErrorCode>> = {
-  ETIMEDOUT: 'timeout',
-};
+/** System errors before the service received anything. */
+const unreachable: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOENT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
 
 /** The cause goes to the log. The caller learns neither the address nor the reason. */
 export function toUpstreamError(error: unknown): ApiError {
@@ -11,5 +16,9 @@ export function toUpstreamError(error: unknown): ApiError {
     return error;
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return new ApiError(codes[code] ?? 'bad_gateway', { cause: error });
+  if (code === 'ETIMEDOUT') {
+    return new ApiError('timeout', { cause: error, reason: 'upstream_timeout' });
+  }
+  const reason = unreachable.has(code) ? 'upstream_unreachable' : 'upstream_broke_off';
+  return new ApiError('bad_gateway', { cause: error, reason });
 }

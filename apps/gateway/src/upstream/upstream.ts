@@ -40,7 +40,10 @@ export interface UpstreamOptions extends PoolOptions {
 }
 
 const callerDoesNotRead = () =>
-  serviceUnavailable(new Error('The caller did not read while others waited for a connection.'));
+  serviceUnavailable(
+    new Error('The caller did not read while others waited for a connection.'),
+    'caller_too_slow',
+  );
 
 /** A stream that sends nothing for so long has ended. Services keep streams alive with comments. */
 const STREAM_IDLE_MILLISECONDS = 5 * 60_000;

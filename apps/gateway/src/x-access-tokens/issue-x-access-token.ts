@@ -18,7 +18,10 @@ export function createXAccessTokenOperation(dependencies: {
   const { xAccessTokens, audit, lifetime, now } = dependencies;
   return async ({ message, verified, clientAddress }) => {
     if (!isJson(message.headers[received.contentType])) {
-      throw new ApiError('unsupported_media_type', { message: 'Send application/json.' });
+      throw new ApiError('unsupported_media_type', {
+        message: 'Send application/json.',
+        reason: 'body_not_json',
+      });
     }
     const text = Buffer.from(verified.body?.bytes ?? []).toString('utf8');
     const expires = readLifetime(text, lifetime);

@@ -31,12 +31,14 @@ export function readLifetime(text: string, limits: LifetimeLimits): number {
         property: path.join('.') || 'body',
         message,
       })),
+      'lifetime_invalid',
     );
   }
   if (!PLAIN.test(text)) {
-    throw illegalArgument([
-      { property: 'expires', message: 'must occur once and without escapes' },
-    ]);
+    throw illegalArgument(
+      [{ property: 'expires', message: 'must occur once and without escapes' }],
+      'lifetime_invalid',
+    );
   }
   const asked = parsed.data.expires ?? limits.defaultSeconds;
   // Clients send 0 and -1 for "never", which means the maximum.
@@ -47,6 +49,10 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new ApiError('illegal_argument', { message: 'The body is not JSON.', cause });
+    throw new ApiError('illegal_argument', {
+      message: 'The body is not JSON.',
+      cause,
+      reason: 'body_malformed',
+    });
   }
 }

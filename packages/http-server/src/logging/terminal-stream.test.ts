@@ -16,6 +16,7 @@ const request = {
   credential: 'bearer',
   code: undefined,
   reason: undefined,
+  stage: undefined,
 };
 
 function printed(log: (logger: ReturnType<typeof createLogger>) => void): readonly string[] {

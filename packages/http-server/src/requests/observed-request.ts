@@ -1,7 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import { type FailureReasonName, failureReasons } from '@gatehouse/failure-reasons';
 import type { Logger } from '../logging/logger.ts';
 import type { AddressMatcher } from './address-matcher.ts';
+import { failureReasonOf } from './failure-reason-of.ts';
 import { requestId } from './request-id.ts';
 import { createRequestLineWriter, type RequestLine } from './request-line.ts';
 import type { RequestObserver } from './request-metrics.ts';
@@ -13,12 +14,17 @@ import { createForwardingCheck } from './untrusted-forwarding.ts';
 export interface RequestNotes {
   /** The route name, never the URL, because a path or query can contain a code or token. */
   operation?: string;
+  /** Only a registered client, never text that an unauthenticated caller sent as its id. */
   clientId?: string;
   credential?: string;
+  /** The id of the secure key that verified the request. */
+  keyId?: string | undefined;
   /** The error code of the catalogue or of OAuth. */
   code?: string;
   /** Explains the failure in more detail than the code. */
   reason?: FailureReasonName | undefined;
+  /** Time from the start of the request until its credential was verified. */
+  verifiedMs?: number;
   /** Time until the head of the upstream's reply arrived. */
   upstreamMs?: number;
   /** Internal reason of a failure, for the log and never for the client. */
@@ -35,6 +41,13 @@ export interface ObservedRequest {
   /** Epoch milliseconds. */
   readonly receivedAt: number;
   readonly notes: RequestNotes;
+  /** The time at which the request started, of `performance.now()`. */
+  readonly startedAt: number;
+  /**
+   * Completes the notes of a failure. The log line waits for it, and the reply does not, so that
+   * its time reveals nothing.
+   */
+  completing: Promise<void> | undefined;
   /**
    * Called when the reply ends or the client disconnects. An object instead of a listener or
    * closure, because a closure keeps the data of the request alive: young collections copied 3.7 MB
@@ -75,13 +88,35 @@ export function observeRequests(
   const writeLine = createRequestLineWriter(logger);
   const { isTrustedProxy } = options;
   const checkForwarding = isTrustedProxy && createForwardingCheck(isTrustedProxy, logger);
+
+  function report(
+    request: IncomingMessage,
+    response: ServerResponse,
+    entry: ObservedRequest,
+    milliseconds: number,
+  ): void {
+    const line = describe(request, response, entry, milliseconds);
+    options.observer?.(line, request);
+    if (entry.notes.err === undefined) {
+      writeLine(line);
+    } else {
+      const { operation = 'unmatched', err } = entry.notes;
+      logger.error(
+        { ...line, aborted: line.aborted || undefined, err },
+        `${request.method} ${operation} ${line.status ?? 'aborted'}`,
+      );
+    }
+  }
+
   return (request, response) => {
-    const started = performance.now();
+    const startedAt = performance.now();
     checkForwarding?.(request);
     const entry: ObservedRequest = {
       id: requestId(request),
       receivedAt: Date.now(),
+      startedAt,
       notes: {},
+      completing: undefined,
       dependent: undefined,
     };
     (request as Observable)[observation] = entry;
@@ -92,16 +127,12 @@ export function observeRequests(
     response.on('close', () => {
       entry.dependent?.onRequestClosed();
       entry.dependent = undefined;
-      const line = describe(request, response, entry, performance.now() - started);
-      options.observer?.(line);
-      if (entry.notes.err === undefined) {
-        writeLine(line);
+      const milliseconds = performance.now() - startedAt;
+      if (entry.completing === undefined) {
+        report(request, response, entry, milliseconds);
       } else {
-        const { operation = 'unmatched', err } = entry.notes;
-        logger.error(
-          { ...line, aborted: line.aborted || undefined, err },
-          `${request.method} ${operation} ${line.status ?? 'aborted'}`,
-        );
+        const finish = () => report(request, response, entry, milliseconds);
+        entry.completing.then(finish, finish);
       }
     });
     listener(request, response);
@@ -114,19 +145,24 @@ function describe(
   { id, notes }: ObservedRequest,
   milliseconds: number,
 ): RequestLine {
+  // A client that disconnected before the reply got no status.
+  const status = response.headersSent ? response.statusCode : undefined;
+  const aborted = !response.writableFinished;
+  const failed = aborted || notes.code !== undefined || (status ?? 0) >= 400;
+  const reason = failed ? failureReasonOf(notes, aborted) : undefined;
   return {
     requestId: id,
     method: request.method,
-    // A client that disconnected before the reply got no status.
-    status: response.headersSent ? response.statusCode : undefined,
-    aborted: !response.writableFinished,
+    status,
+    aborted,
     durationMs: tenths(milliseconds),
     upstreamMs: notes.upstreamMs === undefined ? undefined : tenths(notes.upstreamMs),
     operation: notes.operation,
     clientId: notes.clientId,
     credential: notes.credential,
     code: notes.code,
-    reason: notes.reason,
+    reason,
+    stage: reason && failureReasons[reason].stage,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import type { FailureReasonName, FailureStage } from '@gatehouse/failure-reasons';
 import pino from 'pino';
 import type { Logger } from '../logging/logger.ts';
 
@@ -16,7 +16,9 @@ export interface RequestLine {
   readonly clientId: string | undefined;
   readonly credential: string | undefined;
   readonly code: string | undefined;
+  /** Every failed request has a reason and the stage that it failed in. */
   readonly reason: FailureReasonName | undefined;
+  readonly stage: FailureStage | undefined;
 }
 
 /**
@@ -44,7 +46,7 @@ export function createRequestLineWriter(logger: Logger): (line: RequestLine) => 
     text += line.upstreamMs === undefined ? '' : `,"upstreamMs":${line.upstreamMs}`;
     text += operation === undefined ? '' : `,"operation":"${operation}"`;
     text += member('clientId', line.clientId) + member('credential', line.credential);
-    text += member('code', line.code) + member('reason', line.reason);
+    text += member('code', line.code) + member('reason', line.reason) + member('stage', line.stage);
     text += `,"msg":"${method} ${operation ?? 'unmatched'} ${status ?? 'aborted'}"}\n`;
     stream?.write(text);
   };

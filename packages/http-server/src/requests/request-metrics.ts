@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
 import type { RequestLine } from './request-line.ts';
 
@@ -11,7 +12,7 @@ export interface RequestLabels {
 }
 
 /** Called once for each request, after the reply or a disconnect. */
-export type RequestObserver = (request: RequestLine) => void;
+export type RequestObserver = (line: RequestLine, request: IncomingMessage) => void;
 
 const OUTCOMES = ['success', 'refused', 'failed', 'aborted'] as const;
 /** Label value for replies without a code. */
@@ -21,7 +22,7 @@ const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10] as cons
 export function createRequestMetrics(
   registry: MetricsRegistry,
   { operations, credentials, codes }: RequestLabels,
-): RequestObserver {
+): (line: RequestLine) => void {
   const operation = ['unmatched', ...operations];
   const requests = registry.counter({
     name: 'gatehouse_requests_total',

@@ -28,6 +28,11 @@ interface Parties {
   readonly userId?: string | undefined;
 }
 
+interface Explained {
+  /** A name of `packages/failure-reasons`. Absent in entries of earlier releases. */
+  readonly reason?: string | undefined;
+}
+
 /** All audited events. No member contains a secret, a token, a code or text that a user entered. */
 export type AuditEvent = Parties &
   (
@@ -43,7 +48,10 @@ export type AuditEvent = Parties &
       }
     | { readonly event: 'account_locked' }
     | { readonly event: 'sign_out'; readonly userId: string; readonly everywhere: boolean }
-    | { readonly event: 'client_authentication_failed'; readonly endpoint: string }
+    | (Explained & {
+        readonly event: 'client_authentication_failed';
+        readonly endpoint: string;
+      })
     | {
         readonly event: 'token_issued';
         readonly clientId: string;
@@ -56,8 +64,7 @@ export type AuditEvent = Parties &
     | { readonly event: 'code_guessed' }
     | { readonly event: 'refresh_token_replayed' }
     | { readonly event: 'pkce_challenge_reused' }
-    | { readonly event: 'signature_refused' }
-    | { readonly event: 'request_replayed' }
+    | (Explained & { readonly event: 'signature_refused' | 'request_replayed' })
     | {
         readonly event: 'client_changed';
         readonly clientId: string;
