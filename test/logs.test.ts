@@ -170,18 +170,53 @@ describe('the gateway and the device service write one line each', () => {
     const sign = createHash('sha256').update(`${timestamp}wrong`).digest('hex');
     const signed = { 'X-Client-Id': 'one', 'X-Timestamp': timestamp, 'X-Sign': sign };
     await ask('/api/device', 'wrong-signature', signed);
+    await ask('/api/device', 'no-such-client', { ...signed, 'X-Client-Id': 'made-up-text' });
+    const early = { ...signed, 'X-Timestamp': '1' };
+    await ask('/api/device', 'too-early', early);
     expect(await linesOf('gateway', 'unknown-token')).toMatchObject([
-      { operation: 'device.list', status: 401, code: 'unauthorized' },
+      { operation: 'device.list', status: 401, code: 'unauthorized', stage: 'authenticate' },
     ]);
+    const notFound = { code: 'not_found', reason: 'device_unknown', stage: 'validate' };
     expect(await linesOf('gateway', 'not-there')).toMatchObject([
-      { operation: 'device.detail', status: 404, clientId: 'one' },
+      { operation: 'device.detail', status: 404, clientId: 'one', ...notFound },
     ]);
     expect(await linesOf('device-service', 'not-there')).toMatchObject([
-      { operation: 'device.detail', status: 404, code: 'not_found' },
+      { operation: 'device.detail', status: 404, ...notFound },
     ]);
+    const refused = { status: 401, code: 'invalid_signature', stage: 'authenticate' };
     expect(await linesOf('gateway', 'wrong-signature')).toMatchObject([
-      { status: 401, code: 'invalid_signature' },
+      { ...refused, clientId: 'one' },
     ]);
+    const [unknown] = await linesOf('gateway', 'no-such-client');
+    expect(unknown).toMatchObject(refused);
+    expect(unknown).not.toHaveProperty('clientId');
+    expect(await linesOf('gateway', 'too-early')).toMatchObject([
+      { status: 401, code: 'timestamp_out_of_range', clientId: 'one' },
+    ]);
+  });
+
+  test('and the caller never sees the header with which the device service explains a failure', async () => {
+    const reply = await fetch(`${system.gatewayUrl}/api/v1/device/none`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect([reply.status, reply.headers.get('x-failure')]).toEqual([404, null]);
+  });
+
+  test('every failed request has a reason and the stage that failed, and no other has', async () => {
+    const lines = system.members
+      .flatMap(({ process }) => process.output().split('\n'))
+      .filter((line) => line.includes('"requestId":'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const isFailure = ({ status, code, aborted }: Record<string, unknown>) =>
+      Number(status) >= 400 || code !== undefined || aborted === true;
+    expect(lines.filter(isFailure).length).toBeGreaterThanOrEqual(9);
+    for (const line of lines) {
+      expect([line.requestId, line.reason !== undefined, line.stage !== undefined]).toEqual([
+        line.requestId,
+        isFailure(line),
+        isFailure(line),
+      ]);
+    }
   });
 });
 

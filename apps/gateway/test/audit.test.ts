@@ -46,6 +46,7 @@ describe.each(['sqlite', 'redis'])('the audit of the gateway on %s', (engine) =>
     const refused = {
       ...from,
       event: 'signature_refused',
+      reason: expect.any(String),
       severity: 'warning',
       outcome: 'failure',
       requestId: reply.headers['x-request-id'],
@@ -78,6 +79,7 @@ describe.each(['sqlite', 'redis'])('the audit of the gateway on %s', (engine) =>
       {
         ...from,
         event: 'request_replayed',
+        reason: expect.any(String),
         severity: 'alert',
         outcome: 'failure',
         clientId: booted.clientId,

@@ -26,29 +26,28 @@ export function createSignatureAudit({
   audit,
   clients,
 }: Pick<Identity, 'audit' | 'clients'>): AuditFailure {
-  async function findClientId(presented: string): Promise<string | undefined> {
-    const client = await clients.find(presented).catch(() => undefined);
-    return client?.clientId;
-  }
-
   return ({ code, reason }, { message, clientAddress }) => {
     const observed = observedRequest(message);
     const { notes } = observed;
+    const record = () => {
+      if (isAudited(code)) {
+        const event = { event: auditedEvents[code], clientId: notes.clientId, reason };
+        audit.record(event, requestOrigin(message, clientAddress));
+      }
+    };
     const presented = message.headers[received.clientId];
     // Beyond the rate limit, a caller must not cause reads of the store.
-    const isUnnamed = notes.clientId === undefined && code !== 'too_many_requests';
-    if (!isUnnamed || presented === undefined) {
+    const mayFind = notes.clientId === undefined && code !== 'too_many_requests';
+    if (!mayFind || !isClientId(presented)) {
+      record();
       return;
     }
-    const finding = isClientId(presented) ? findClientId(presented) : Promise.resolve(undefined);
-    observed.completing = finding.then((clientId) => {
-      if (clientId !== undefined) {
-        notes.clientId = clientId;
+    const finding = clients.find(presented).catch(() => undefined);
+    observed.completing = finding.then((client) => {
+      if (client !== undefined) {
+        notes.clientId = client.clientId;
       }
-      if (isAudited(code)) {
-        const event = auditedEvents[code];
-        audit.record({ event, clientId, reason }, requestOrigin(message, clientAddress));
-      }
+      record();
     });
   };
 }
