@@ -1,5 +1,7 @@
 // requires: redis-server redis-cli
-/** The table of docs/operations/reference.md against what anonymous requests really write. */
+/**
+ * Compares the table of docs/operations/reference.md with the data that anonymous requests write.
+ */
 import {
   type Constellation,
   createPageVisitor,
@@ -36,13 +38,13 @@ const bootstrap = {
 };
 
 interface Row {
-  /** How its keys begin; the last row is the sum. */
+  /** The prefix of the keys. The last row is the sum. */
   readonly prefix: string;
-  /** Of one record, at most; NaN if the row names what bounds it. */
+  /** The maximum size of one record. NaN if the row names what limits it. */
   readonly bytes: number;
-  /** Alive at the same time, of one address group; NaN where a budget in bytes bounds them. */
+  /** Records of one address group at the same time. NaN if a budget in bytes limits them. */
   readonly records: number;
-  /** Of one address group, and of 100, in MiB. */
+  /** MiB of one address group, and of 100 groups. */
   readonly group: number;
   readonly hundred: number;
 }
@@ -131,7 +133,7 @@ describe.each(storeEngines)('what anonymous requests store, on %s', (engine) => 
       const sizes = added.filter(({ key }) => key.startsWith(prefix)).map((key) => key.bytes);
       const largest = Math.max(...sizes);
       expect([prefix, largest <= bytes || largest]).toEqual([prefix, true]);
-      // Redis is the one that runs out of memory.
+      // Of the two engines, Redis is the one that runs out of memory.
       if (engine === 'redis') {
         expect([prefix, largest >= bytes / 2 || largest]).toEqual([prefix, true]);
       }
@@ -154,13 +156,13 @@ describe.each(storeEngines)('what anonymous requests store, on %s', (engine) => 
       expect(costOf('oidc:PushedAuthorizationRequest:')).toBeLessThan(ofPushed);
       const ofDevice = device.costOf(bytesOf({ client_id: tv, scope: 'device:read' }));
       expect(costOf('oidc:DeviceCode:')).toBeGreaterThan(ofDevice / 3);
-      // And the keys that a browser and the device add later: a polling counter and two claims.
+      // Adds the keys that a browser and the device create later: a polling counter and two claims.
       expect(costOf('oidc:DeviceCode:') + 3 * 230).toBeLessThan(ofDevice);
     }
   });
 });
 
-/** Every request that an anonymous caller can make and that writes, from an address of its own. */
+/** Sends every anonymous request that writes, from a new address. */
 async function sendEverything(system: Constellation, i: number): Promise<void> {
   const { authorizationServerUrl: issuer, gatewayUrl } = system;
   // Addresses of IPv6 make the longest keys.

@@ -1,7 +1,5 @@
 // requires: curl openssl
-/**
- * docs/applications.md: every command of it, in its order, as an application developer pastes them.
- */
+/** Runs every command of docs/applications.md in order, as an application developer pastes them. */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +20,7 @@ import { codeBlock, readDocument, tableRows } from './documents.ts';
 
 const guide = readDocument('docs/applications.md');
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-applications-'));
-/** What a shell would still know from the commands before. */
+/** The variables that earlier commands set in the shell. */
 const variables = join(directory, 'variables');
 const alice = { username: 'alice', password: 'a person’s password' };
 const secureKey = 'dashboardKey0123456789ab';
@@ -71,7 +69,7 @@ function block(heading: string): string {
     .replaceAll('http://localhost:8844', system.gatewayUrl);
 }
 
-/** Runs a block of the guide after those before it. */
+/** Runs a block of the guide after the earlier blocks. */
 function run(name: string, given: Readonly<Record<string, string>> = {}): string {
   const assignments = Object.entries(given).map(([key, value]) => `export ${key}='${value}'\n`);
   appendFileSync(variables, assignments.join(''));
@@ -87,7 +85,7 @@ const answer = (name: string, given?: Readonly<Record<string, string>>) =>
 
 const variable = (name: string) => runShell(`. "$1"; printf %s "$${name}"`);
 
-/** Where the browser ends that opens an address of the guide. */
+/** Opens an address of the guide in a browser, signs in, and returns the last URL. */
 function signIn(name: string, replace: (url: string) => string = (url) => url): Promise<URL> {
   return authorizeAsUser(replace(block(`text ${name}`).trim()), alice);
 }

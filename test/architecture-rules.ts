@@ -1,11 +1,11 @@
 import { posix } from 'node:path';
 import { lineOf, type SourceFile } from './source-tree.ts';
 
-/** Something a file does and may not: printed as `path:line what. why`. */
+/** A rule that source files must follow. A violation is printed as `path:line what. why`. */
 export interface Rule {
   readonly name: string;
   readonly why: string;
-  /** What the file does wrong, by line. */
+  /** The violations in the file, by line. */
   check(file: SourceFile): readonly { readonly line: number; readonly what: string }[];
 }
 
@@ -15,7 +15,7 @@ export function findViolations(files: readonly SourceFile[], rule: Rule): readon
   );
 }
 
-/** Our own workspace that an import leads to, `apps/gateway` say; undefined for anything else. */
+/** The workspace of Gatehouse that an import refers to, such as `apps/gateway`, or undefined. */
 export function importedWorkspace(file: SourceFile, specifier: string): string | undefined {
   if (specifier.startsWith('.')) {
     const target = posix.join(posix.dirname(file.path), specifier);
@@ -125,7 +125,7 @@ const confinementRules = confinements.map(
 const crossings: readonly Rule[] = [
   {
     name: 'lets no app import an app',
-    why: 'Apps meet over HTTP and the store, so that each can be deployed and replaced alone',
+    why: 'Apps communicate over HTTP and the store, so that each can be deployed and replaced separately',
     check: (file) =>
       imports(file, (target) => {
         const fromApp = file.workspace?.startsWith('apps/') === true;
@@ -255,7 +255,7 @@ const conduct: readonly Rule[] = [
   },
 ];
 
-/** Files with a longer function. The reason is in the suppression itself. */
+/** Files with a longer function. The suppression contains the reason. */
 const longFunctions: ReadonlySet<string> = new Set([]);
 
 const leftovers = new Set(['utils', 'util', 'helpers', 'common', 'lib', 'types', 'misc', 'shared']);

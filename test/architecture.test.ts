@@ -1,6 +1,6 @@
 /**
- * Holds the dependency directions of docs/architecture.md. Each rule must also report a file that
- * breaks it, so that a rule that no longer works does not pass unnoticed.
+ * Enforces the dependency directions of docs/architecture.md. Each rule must also report a file
+ * that breaks it, so that a broken rule does not pass.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -216,7 +216,7 @@ describe('every workspace', () => {
   );
 });
 
-/** Names of Gatehouse's packages that the source of a workspace imports. Its tests do not count. */
+/** The names of Gatehouse packages that the source of a workspace imports, without its tests. */
 function ownImports(workspace: string): ReadonlySet<string> {
   const targets = filesOf(workspace)
     .filter((file) => isProductCode(file, workspace))
@@ -232,7 +232,7 @@ function manifestProblems(workspace: string, manifest: Manifest): readonly strin
   );
   const all = externalImports(filesOf(workspace));
   const problems: string[] = [];
-  // packages/testing is not installed for running, and its libraries must not be either.
+  // Production installs omit packages/testing and must omit its libraries.
   const named = workspace === 'packages/testing' ? devDependencies : dependencies;
   for (const [name, place] of product) {
     if (named[name] === undefined) {

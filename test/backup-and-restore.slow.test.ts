@@ -1,6 +1,6 @@
 // requires: redis-server redis-cli postgresql sqlite3
 /**
- * The commands of docs/operations/back-up-and-restore.md, in its order: backup, loss of everything,
+ * Runs the commands of docs/operations/back-up-and-restore.md in order: backup, loss of all data,
  * restore.
  */
 import { randomBytes } from 'node:crypto';
@@ -23,7 +23,7 @@ import {
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { commandsNamed, commandsUnder, runCommands } from './operators-commands.ts';
 
-// A dozen commands, each a process of its own.
+// A dozen commands, each a separate process.
 jest.setTimeout(90_000);
 
 const engines = ['sqlite', 'redis and postgres'] as const;
@@ -129,7 +129,7 @@ describe.each(engines)('an installation on %s', (engine) => {
     return (await authorizeAsUser(url, alice)).searchParams.get('code') ?? '';
   }
 
-  /** Asks the store itself, before any server runs on it. */
+  /** Queries the store directly, before a server uses it. */
   async function isAlive(token: string): Promise<boolean> {
     const masterKey = Buffer.from(readFileSync(join(data, 'master.key'), 'utf8').trim(), 'hex');
     const store = createStore(storeUrl);
@@ -184,7 +184,10 @@ describe.each(engines)('an installation on %s', (engine) => {
     expect([await isAlive(kept), await isAlive(revoked)]).toEqual([false, false]);
   });
 
-  /** All but the last command, to see that it is what ends the tokens; then that one. */
+  /**
+   * Runs all commands except the last, checks that tokens still work, and then runs the last one,
+   * which revokes them.
+   */
   async function restore(name: string): Promise<void> {
     const commands = commandsNamed(name).trim().split('\n');
     const last = commands.pop() ?? '';
@@ -196,7 +199,8 @@ describe.each(engines)('an installation on %s', (engine) => {
 
   test('has its clients, users and devices again, and rejects old tokens', async () => {
     await start();
-    // What is issued within a second of a revocation counts as before (docs/decisions/0022).
+    // Credentials that are issued within a second of a revocation are also revoked
+    // (docs/decisions/0022).
     await sleep(2000);
     expect((await call(kept)).status).toBe(401);
     expect((await call(revoked)).status).toBe(401);

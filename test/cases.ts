@@ -29,7 +29,7 @@ export function namedCases(text: string): ReadonlySet<string> {
   return new Set(text.match(caseId));
 }
 
-/** Case → the tests, and benchmarks, that name it. */
+/** Case → the tests and benchmarks that name it. */
 export function testsByCase(files: readonly SourceFile[]): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   for (const { path, text } of files.filter((file) => file.isTest)) {
@@ -40,7 +40,7 @@ export function testsByCase(files: readonly SourceFile[]): ReadonlyMap<string, r
   return found;
 }
 
-/** The document with the tests that name each of its cases. */
+/** Returns the document with the tests that name each case. */
 export function withTests(document: string, tests: ReturnType<typeof testsByCase>): string {
   return document
     .split('\n')

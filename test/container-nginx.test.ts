@@ -1,5 +1,8 @@
 // requires: nginx
-/** nginx as the containers run it, in front of servers that break off, or that are not there. */
+/**
+ * nginx with the configuration of the containers, before servers that close connections or that do
+ * not run.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -31,7 +34,7 @@ const servers: Server[] = [];
 let nginx: ChildProcess;
 
 beforeAll(async () => {
-  // nginx's workers are another user where this one is root.
+  // If this process is root, the workers of nginx run as another user.
   chmodSync(directory, 0o755);
   for (const app of apps) {
     mkdirSync(join(directory, `${app}s`));
@@ -56,7 +59,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => once(server.close(), 'close')));
-  // nginx writes a line after the reply was read.
+  // nginx may write a line after the client has read the reply.
   for (let before = -1; before !== statSync(log).size; ) {
     before = statSync(log).size;
     await sleep(50);
@@ -74,7 +77,7 @@ const isListening = () =>
     () => false,
   );
 
-/** Counts the requests that reach it. */
+/** Counts the requests that reach the server. */
 async function serveAt(app: App, name: string, answer: (socket: Socket) => void) {
   const seen = { requests: 0 };
   const server = createServer((socket) => {
@@ -102,7 +105,7 @@ const post = (app: App, query = '') =>
     body: '{}',
   });
 
-/** The lines that came since, when there are so many. */
+/** Waits for this many new lines. */
 async function linesAfter(before: string, count: number): Promise<readonly string[]> {
   const deadline = performance.now() + 3000;
   let lines: readonly string[] = [];
@@ -159,16 +162,16 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
   });
 
   test.each([
-    ['a word too many', 'GET / two HTTP/1.1\r\nHost: x', 400, 'illegal_argument'],
-    ['a version of its own', 'GET / HTTP/3.0\r\nHost: x', 400, 'illegal_argument'],
+    ['an extra word in the request line', 'GET / two HTTP/1.1\r\nHost: x', 400, 'illegal_argument'],
+    ['an unknown version', 'GET / HTTP/3.0\r\nHost: x', 400, 'illegal_argument'],
     ['a request without a host', 'GET / HTTP/1.1', 400, 'illegal_argument'],
     [
-      'a coding it does not know',
+      'an unknown transfer coding',
       'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip',
       400,
       'illegal_argument',
     ],
-    ['a method of no use here', 'TRACE / HTTP/1.1\r\nHost: x', 405, 'method_not_allowed'],
+    ['a method that is not allowed', 'TRACE / HTTP/1.1\r\nHost: x', 405, 'method_not_allowed'],
     [
       'a header of 40 kB',
       `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(40_000)}`,
@@ -182,7 +185,7 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
       'headers_too_large',
     ],
   ] as const)(
-    'refuses %s itself, with the reply of the apps',
+    'rejects %s itself, with the reply of the apps',
     async (_name, head, status, code) => {
       const before = readFileSync(log, 'utf8');
       const socket = connect(ports[app], '127.0.0.1');
@@ -222,7 +225,7 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
   });
 });
 
-describe('an authorization server that takes a request and sends no reply', () => {
+describe('an authorization server that accepts a request and sends no reply', () => {
   const app = 'authorization-server';
   const freeze = () => {};
 
@@ -237,7 +240,7 @@ describe('an authorization server that takes a request and sends no reply', () =
     expect(first.requests + second.requests).toBe(1);
   });
 
-  test('hands its GET over to the other instance', async () => {
+  test('passes its GET to the other instance', async () => {
     const first = await serveAt(app, app, freeze);
     const second = await serveAt(app, `${app}-2`, succeed);
     for (let asked = 1; asked <= 4; asked += 1) {

@@ -6,12 +6,12 @@ import { type RedisServer, startRedisServer } from '@gatehouse/testing';
 import { makeTierSecrets } from '../scripts/container/tier-secrets.ts';
 import { root } from './source-tree.ts';
 
-/** A redis-server with the configuration, the users and the passwords that containers get. */
+/** A redis-server with the configuration, users and passwords of the containers. */
 export interface ContainerRedis {
   readonly server: RedisServer;
-  /** As the store's user. */
+  /** For the user of the store. */
   readonly storeUrl: string;
-  /** As the operators' user. */
+  /** For the user of operators. */
   readonly operatorUrl: string;
   /** Runs the service `secrets` again. */
   makeSecrets(): void;
@@ -20,7 +20,7 @@ export interface ContainerRedis {
 }
 
 /**
- * @param users replaces the ACL file by lines made from the one that the service `secrets` wrote
+ * @param users replaces the ACL file by lines that are derived from those of the service `secrets`
  */
 export async function startContainerRedis(
   users?: (aclFile: string) => string,
@@ -59,7 +59,7 @@ export async function startContainerRedis(
   };
 }
 
-/** containers/redis.conf without its places. */
+/** containers/redis.conf without its paths. */
 function containerSettings(): readonly string[] {
   const lines = readFileSync(join(root, 'containers/redis.conf'), 'utf8').split('\n');
   const settings = lines.map((line) => /^([a-z-]+) (.*)$/.exec(line)?.slice(1) ?? []);

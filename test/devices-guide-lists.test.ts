@@ -1,6 +1,6 @@
 /**
- * docs/devices.md lists whole, and rightly, what there is: operations, members, term types,
- * columns, log types.
+ * docs/devices.md lists exactly the existing operations, members, term types, columns and log
+ * types.
  */
 import type { ApiError } from '@gatehouse/api-envelope';
 import {
@@ -35,7 +35,7 @@ import { firstName, readDocument, section, tableRows } from './documents.ts';
 const guide = readDocument('docs/devices.md');
 const textOf = (heading: string) => section(guide, heading);
 
-/** The texts in backticks, in their order. */
+/** The texts in backticks, in order. */
 const inCode = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
 describe('docs/devices.md, the operations', () => {
@@ -72,7 +72,7 @@ describe('docs/devices.md, the operations', () => {
     expect(stated.toSorted()).toEqual(served.toSorted());
   });
 
-  /** The places that the page calls alike. */
+  /** The paths that are synonyms according to the page. */
   function alike(path: string): readonly string[] {
     const [before = ''] = textOf('The operations').split('The table');
     const places = inCode(before);
@@ -172,7 +172,7 @@ describe('docs/devices.md, the query grammar', () => {
     expect(inCode(type?.cells[2])).toEqual(logTypes);
   });
 
-  /** The list at the end of the service's own refusal. */
+  /** The list at the end of the service's error message. */
   function namedInRefusal(term: object): readonly string[] {
     try {
       parseQueryBody({ terms: [term] }, deviceSubject);

@@ -1,5 +1,5 @@
 // requires: curl
-/** docs/devices.md: every command of it, in its order. */
+/** Runs every command of docs/devices.md in order. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { codeBlock, readDocument } from './documents.ts';
 
 const guide = readDocument('docs/devices.md');
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-devices-'));
-/** What a shell would still know from the commands before: variables and functions. */
+/** The variables and functions that earlier commands defined in the shell. */
 const session = join(directory, 'session');
 const secureKey = 'deviceTeamKey0123456789a';
 
@@ -53,7 +53,7 @@ function block(heading: string): string {
   return codeBlock(guide, heading).replaceAll('http://localhost:8844', system.gatewayUrl);
 }
 
-/** Runs a block of the guide after those before it. */
+/** Runs a block of the guide after the earlier blocks. */
 function run(name: string): string {
   const script = `set -eu\n. "$1"\n${block(`sh ${name}`)}\ndeclare -p ACCESS_TOKEN OTHER_TOKEN API > "$1"\ndeclare -f >> "$1"`;
   return execFileSync('bash', ['--norc', '-c', script, 'guide', session], { encoding: 'utf8' });

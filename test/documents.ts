@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './source-tree.ts';
 
-/** A page of the documentation, and the names on it that the code must have. */
+/** A page of the documentation, and the names on it that must exist in the code. */
 export interface Document {
   /** From the root, with forward slashes. */
   readonly path: string;
@@ -10,7 +10,7 @@ export interface Document {
 }
 
 export interface TableRow {
-  /** The text of each cell, as it is written. */
+  /** The text of each cell, unchanged. */
   readonly cells: readonly string[];
 }
 
@@ -26,8 +26,8 @@ export function readDocument(path: string): Document {
 }
 
 /**
- * The rows of every table under a heading (of any level), up to the next heading of that level or
- * above.
+ * Returns the rows of every table below a heading, up to the next heading of the same or a higher
+ * level.
  */
 export function tableRows(document: Document, heading: string): readonly TableRow[] {
   return section(document, heading)
@@ -42,7 +42,7 @@ export function tableRows(document: Document, heading: string): readonly TableRo
     .slice(1);
 }
 
-/** The text in backticks at the beginning of a row's first cell. */
+/** Returns the text in backticks at the start of a row's first cell. */
 export function firstName({ cells }: TableRow): string {
   return /^`([^`]+)`/.exec(cells[0] ?? '')?.[1] ?? '';
 }
@@ -61,14 +61,14 @@ export function section({ path, text }: Document, heading: string): string {
   return rest.slice(0, end === -1 ? undefined : end).join('\n');
 }
 
-/** Relative links and pictures, without their anchors. */
+/** Relative links and images, without their anchors. */
 export function relativeLinks({ text }: Document): readonly string[] {
   return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, target = '']) => target.split('#', 1)[0] ?? '')
     .filter((target) => target !== '' && !/^[a-z]+:/.test(target));
 }
 
-/** Relative links with an anchor; the target is empty for a link within the page. */
+/** Relative links with an anchor. The target is empty for a link within the page. */
 export function relativeAnchors({
   text,
 }: Document): readonly { readonly target: string; readonly anchor: string }[] {
@@ -78,7 +78,7 @@ export function relativeAnchors({
   }));
 }
 
-/** The anchors that GitHub gives to the headings of a page. */
+/** The anchors that GitHub generates for the headings of a page. */
 export function headingAnchors({ text }: Document): ReadonlySet<string> {
   return new Set(
     [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
@@ -90,14 +90,14 @@ export function headingAnchors({ text }: Document): ReadonlySet<string> {
   );
 }
 
-/** Paths from the root that stand in backticks. */
+/** Paths from the root, in backticks. */
 export function namedPaths({ text }: Document): readonly string[] {
   return [...text.matchAll(/`((?:apps|packages|scripts|test|docs)\/[^`\s*{}]*)`/g)].map(
     ([, path = '']) => path,
   );
 }
 
-/** `GET /path`, and the addresses in examples, without query and fragment. */
+/** `GET /path`, and the URLs in examples, without query and fragment. */
 export function namedRoutes({ text }: Document): readonly string[] {
   const written = [...text.matchAll(/\b(GET|POST|PUT|PATCH|DELETE)\s+(\/[^\s`|)?,]*)/g)].map(
     ([, method, path]) => `${method} ${path}`,
@@ -115,7 +115,8 @@ export function namedNpmScripts({ text }: Document): readonly string[] {
 }
 
 /**
- * The first block of code whose fence is followed by this: a language, or a language and a name.
+ * Returns the first code block whose fence is followed by this text: a language, or a language and
+ * a name.
  */
 export function codeBlock({ path, text }: Document, heading: string): string {
   const found = new RegExp(`\`\`\`${heading}\\n([\\s\\S]*?)\`\`\``).exec(text)?.[1];

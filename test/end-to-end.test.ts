@@ -69,7 +69,7 @@ describe.each(storeEngines)('the whole system on %s', (engine) => {
     return { 'X-Client-Id': clientId, 'X-Timestamp': timestamp, 'X-Sign': signature };
   }
 
-  /** Version 2, of a request of the client one without query and body. */
+  /** Signs a request of client `one` without query and body, with version 2. */
   function signV2(method: string, path: string) {
     const timestamp = String(Date.now());
     const nonce = randomUUID();

@@ -1,14 +1,13 @@
 import { posix } from 'node:path';
 import type { SourceFile } from './source-tree.ts';
 
-/** What an entry of a folder imports: the other entry, and a file that does it. */
+/** The entries that an entry of a folder imports, each with a file that imports it. */
 type Edges = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /**
- * Cycles among the entries of each folder. An entry is a file, or a folder as one unit, so that two
- * folders that import each other are a cycle even if no two of their files are. Imports of types
- * count. Cycles of files alone are left to the linter (noImportCycles), which permits imports of
- * types.
+ * Finds cycles among the entries of each folder. An entry is a file, or a folder as one unit, so
+ * two folders that import each other are a cycle even if no two of their files are. Imports of
+ * types count. The linter finds cycles of files (noImportCycles), but permits imports of types.
  */
 export function findFolderCycles(files: readonly SourceFile[]): readonly string[] {
   return [...edgesByFolder(files)].flatMap(([folder, edges]) => {
@@ -48,7 +47,7 @@ function entryOf<Key, Name, Value>(maps: Map<Key, Map<Name, Value>>, key: Key): 
   return found;
 }
 
-/** Breadth first: the first path that returns to the entry is the shortest. */
+/** The search is breadth-first, so the first path that returns to the entry is the shortest. */
 function shortestCycle(entry: string, edges: Edges): readonly string[] | undefined {
   const visited = new Set<string>();
   const paths: string[][] = [[entry]];

@@ -1,5 +1,5 @@
 // requires: redis-server postgresql
-/** `/ready` names what is missing, on every engine, and the metrics say the same. */
+/** `/ready` names missing dependencies with every engine, and the metrics agree. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -59,7 +59,7 @@ async function metric(name: string) {
 }
 
 describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => {
-  test('RD-01 RD-02 reports that Redis is missing, from the start and later, and recovers by itself', async () => {
+  test('RD-01 RD-02 reports that Redis is missing, at the start and later, and recovers', async () => {
     const redis: RedisServer = await startRedisServer();
     await redis.kill();
     const bootstrap = join(directory, 'bootstrap.json');
@@ -69,7 +69,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await start(name, { STORE_URL: redis.url, BOOTSTRAP_FILE: bootstrap });
     const early = await readiness();
     expect([early.status, early.body.checks.store]).toEqual([503, 'unavailable']);
-    // What is built on the store is missing as well.
+    // Dependencies that use the store are also missing.
     expect(new Set(Object.values(early.body.checks))).toEqual(new Set(['unavailable']));
     await redis.restart();
     await until(async () => (await readiness()).status === 200);
@@ -86,7 +86,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.stop();
   }, 60_000);
 
-  test('shows that Redis refuses writes while it does, and logs it once', async () => {
+  test('shows that Redis rejects writes, and logs it once', async () => {
     const redis = await startRedisServer();
     await start(name, { STORE_URL: redis.url });
     await until(async () => (await readiness()).status === 200);
@@ -171,7 +171,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
   });
 });
 
-test('the device service reports that PostgreSQL is missing or silent, and recovers by itself', async () => {
+test('the device service reports that PostgreSQL is missing or silent, and recovers', async () => {
   const postgres = await startPostgresServer();
   await start('device-service', { DATABASE_URL: postgres.url });
   await until(async () => (await readiness()).status === 200);

@@ -3,8 +3,8 @@ import { readDocument, section } from './documents.ts';
 import { root } from './source-tree.ts';
 
 /**
- * A line without indentation that names a folder starts a part; indented lines name the folders
- * inside it.
+ * A line without indentation that names a folder starts a part. Indented lines name the folders in
+ * it.
  */
 export function foldersOfLayout(): readonly string[] {
   let part = '';

@@ -1,5 +1,5 @@
 // requires: redis-server
-/** How a process ends under load, alone and behind a balancer with two of them. */
+/** Ends a process under load, alone and as one of two behind a load balancer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Constellation,
@@ -50,7 +50,7 @@ const readiness = async (member: Member) => {
   return [reply.status, await reply.json()];
 };
 
-/** Starts a request every five milliseconds for so long, and tells what became of them. */
+/** Starts a request every five milliseconds for this time, and returns the outcomes. */
 async function ask200TimesASecond(seconds: number, url: string, token: string) {
   const replies: Promise<number>[] = [];
   const started = performance.now();
@@ -83,8 +83,8 @@ async function stopInTime(member: Member): Promise<number | null> {
   return code;
 }
 
-describe('a process that gets a signal to end', () => {
-  test('CF-02 is unready at once, still answers during the shutdown delay, and exits cleanly', async () => {
+describe('a process that receives a signal to end', () => {
+  test('CF-02 is immediately not ready, still replies during the shutdown delay, and exits cleanly', async () => {
     const environment = { SHUTDOWN_DELAY_SECONDS: '2' };
     system = await startConstellation({ engine: 'sqlite', bootstrap, environment });
     const { members } = system;
@@ -133,13 +133,13 @@ describe('one of two gateways restarts under 200 requests a second', () => {
   }
 
   test(
-    'CF-02 fails nobody behind a balancer that looks at /ready',
+    'CF-02 fails no request behind a load balancer that checks /ready',
     () => restartUnderLoad(true),
     60_000,
   );
 
   test(
-    'CF-02 fails no request behind a balancer that retries refused connections elsewhere',
+    'CF-02 fails no request behind a load balancer that retries on another gateway',
     () => restartUnderLoad(false),
     60_000,
   );

@@ -1,7 +1,7 @@
 // requires: redis-server python3
 /**
- * One line a request, in all three apps: who, what, with which outcome, for how long; and nothing
- * secret.
+ * All three apps log one line per request with caller, operation, outcome and duration, but without
+ * secrets.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -60,7 +60,7 @@ function asClient(path: string, parameters: Record<string, string>, secret = sec
   });
 }
 
-/** The lines of an app that carry this request id; the gateway's come up to 100 ms late. */
+/** The lines of an app with this request id. The gateway buffers its lines for up to 100 ms. */
 async function linesOf(app: AppName, requestId: string): Promise<readonly object[]> {
   const member = system.members.find((each) => each.app === app);
   const find = () =>
@@ -72,14 +72,14 @@ async function linesOf(app: AppName, requestId: string): Promise<readonly object
   while (find().length === 0 && performance.now() < deadline) {
     await sleep(20);
   }
-  // A second line would come right behind.
+  // A second line would follow immediately.
   await sleep(150);
   return find();
 }
 
 const timed = { durationMs: expect.any(Number), time: expect.any(String) };
 
-describe('the authorization server writes one line a request', () => {
+describe('the authorization server writes one line per request', () => {
   test.each<[string, () => Promise<Response>, object]>([
     [
       'that succeeds',
@@ -107,7 +107,7 @@ describe('the authorization server writes one line a request', () => {
       { operation: 'introspect', status: 200, clientId: 'one' },
     ],
     [
-      'for a page that is not there',
+      'for a page that does not exist',
       () =>
         fetch(`${system.authorizationServerUrl}/none`, {
           headers: { 'X-Request-Id': 'no-page-1' },
@@ -160,7 +160,7 @@ describe('the gateway and the device service write one line each', () => {
     ]);
   });
 
-  test('with the code of a refusal by either of them', async () => {
+  test('with the error code of either app', async () => {
     const ask = (path: string, id: string, headers: Record<string, string>) =>
       fetch(system.gatewayUrl + path, { headers: { 'X-Request-Id': id, ...headers } });
     const bearer = { authorization: `Bearer ${token}` };
@@ -223,7 +223,7 @@ describe('the gateway and the device service write one line each', () => {
 test('on a terminal, the lines are formatted for people', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-terminal-'));
   const main = join(root, 'apps/device-service/src/main.ts');
-  // A terminal of its own: Node sees one on its standard output.
+  // Runs in a pseudo-terminal, which Node detects on standard output.
   const child = spawn(
     'python3',
     ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', process.execPath, main],
@@ -240,7 +240,7 @@ test('on a terminal, the lines are formatted for people', async () => {
   while (!output.includes('listening') && performance.now() < deadline) {
     await sleep(50);
   }
-  // Ctrl-C, as a person ends it.
+  // Ctrl-C, as a user presses it.
   child.stdin.write('\x03');
   await once(child, 'exit');
   rmSync(directory, { recursive: true });

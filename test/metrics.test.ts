@@ -1,7 +1,6 @@
 // requires: redis-server
 /**
- * What the operators' guide lists as metrics, the apps export, and the other way round; and nobody
- * can add to it.
+ * The apps export exactly the metrics that the operators' guide lists, and a caller cannot add any.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -122,8 +121,8 @@ function signed(timestamp: number, body: string) {
 }
 
 /**
- * A token, a sign-in, a verified call, a write, a replay, refusals: what makes the labelled metrics
- * appear.
+ * Issues a token, signs in, makes verified and rejected calls, writes, and replays, so that all
+ * labels appear.
  */
 async function useEverything(): Promise<void> {
   const { access_token: token } = (await (
@@ -232,10 +231,7 @@ describe('the metrics', () => {
   });
 });
 
-/**
- * Sends requests one after the other down one connection, without waiting, and waits for that many
- * replies.
- */
+/** Sends the requests on one connection without waiting, and then waits for as many replies. */
 function pipeline(url: string, requests: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -258,7 +254,7 @@ function pipeline(url: string, requests: readonly string[]): Promise<void> {
 
 const made = (i: number) => createHash('sha256').update(`${i}`).digest('base64url');
 
-/** Everything that a caller chooses, made up. */
+/** Requests in which every value that a caller can choose is random. */
 function randomRequests(from: number, count: number): readonly string[] {
   return Array.from({ length: count }, (_value, i) => {
     const text = made(from + i);
@@ -279,7 +275,7 @@ describe('SL-08', () => {
     ['device-service', 2000],
     ['authorization-server', 1000],
   ])(
-    'whatever is sent to the %s, in %d variations, adds no series of it and no word',
+    'random requests to the %s, in %d variations, add no series and no label value',
     async (app, count) => {
       const { url } = memberOf(app);
       await pipeline(url, randomRequests(-100, 100));

@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(path, { recursive: true }));
 
-/** The test command on a machine that has neither services nor apt. */
+/** Runs the test command on a machine without services and apt. */
 function runTests(environment: Record<string, string>) {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

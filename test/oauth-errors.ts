@@ -1,7 +1,7 @@
 import { errors } from 'oidc-provider';
 import { readSourceTree } from './source-tree.ts';
 
-/** What the authorization server throws by the library's classes, or writes itself. */
+/** The errors that the authorization server throws with the library's classes, or writes itself. */
 export function ownOauthErrors(): readonly string[] {
   const code = readSourceTree()
     .filter((file) => file.workspace === 'apps/authorization-server' && !file.isTest)
@@ -18,7 +18,7 @@ export function ownOauthErrors(): readonly string[] {
   return [...new Set([...thrown, ...written.filter((error) => known.has(error))])];
 }
 
-/** Error → its statuses: those of the library, of an unavailable store and of a fault. */
+/** Error → its statuses: those of the library, of an unavailable store and of an internal error. */
 export function oauthErrors(): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>([
     ['temporarily_unavailable', new Set(['503'])],

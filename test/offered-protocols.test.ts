@@ -1,5 +1,5 @@
 // requires: curl
-/** Clients that send absolute-form targets or offer HTTP/2, against all three servers. */
+/** Clients that send absolute-form targets or offer HTTP/2 to all three servers. */
 import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';

@@ -8,16 +8,14 @@ export function readOperationsPages(): readonly Document[] {
   return readDocuments().filter(({ path }) => path.startsWith('docs/operations/'));
 }
 
-/**
- * The names of the blocks of commands that have one: the text after `sh` at the start of the block.
- */
+/** The names of the named command blocks: the text after `sh` at the start of a block. */
 export function namesOfCommands(): readonly string[] {
   return readOperationsPages().flatMap(({ text }) =>
     [...text.matchAll(/^```sh (.+)$/gm)].map(([, name = '']) => name),
   );
 }
 
-/** The commands of the block that has this name. */
+/** The commands of the block with this name. */
 export function commandsNamed(name: string): string {
   return codeBlock(pageWith(`\`\`\`sh ${name}\n`), `sh ${name}`);
 }
@@ -41,7 +39,7 @@ function pageWith(text: string): Document {
 }
 
 /**
- * Runs the commands as an operator does, in the root of this repository; resolves to their output.
+ * Runs the commands in the root of the repository, as an operator does. Resolves to their output.
  */
 export function runCommands(commands: string, environment: Readonly<NodeJS.ProcessEnv>): string {
   const PATH = `${dirname(process.execPath)}:${process.env.PATH}`;

@@ -1,8 +1,8 @@
 // requires: redis-server
 /**
- * A minute without the store leaves nothing behind. The heap is bounded as
- * docs/operations/deploy.md advises: without a bound, V8 collects the garbage of requests that
- * waited so late that it hides whether anything else holds memory.
+ * An outage of the store for a minute leaks no memory. The heap is limited as
+ * docs/operations/deploy.md recommends. Without a limit, V8 collects garbage so late that it would
+ * hide a leak.
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -24,7 +24,7 @@ const SETTLED_MEBIBYTES = 3;
 const OUTAGE_SECONDS = 60;
 const AFTERWARDS_SECONDS = 35;
 const MOST_MEBIBYTES = 50;
-/** A busy machine serves fewer requests, instead of keeping ever more of them. */
+/** A busy machine serves fewer requests instead of accumulating them. */
 const MOST_IN_FLIGHT = 200;
 
 let redis: RedisServer;
@@ -107,7 +107,7 @@ function authorizeCall(index: number, round: number): Call {
   };
 }
 
-/** Calls so many times a second until it is told to stop, and counts the replies by status. */
+/** Sends this many calls per second until it is stopped, and counts the replies by status. */
 function startLoad(perSecond: number, callOf: (index: number, round: number) => Call) {
   const statuses = new Map<number, number>();
   let inFlight = 0;
@@ -151,10 +151,7 @@ async function largestWithin(pid: number, seconds: number): Promise<number> {
   return largest;
 }
 
-/**
- * A process grows until V8's spaces are as large as the load needs: longer where the machine is
- * busy.
- */
+/** The process grows until V8's spaces fit the load, which takes longer on a busy machine. */
 async function settled(pid: number): Promise<number> {
   let before = await largestWithin(pid, WINDOW_SECONDS);
   for (let window = 0; window < MOST_WINDOWS; window += 1) {

@@ -15,16 +15,16 @@ import {
 
 export const apps = ['authorization-server', 'gateway', 'device-service'] as const;
 
-/** The three apps over Redis and PostgreSQL, each part of which a test may take away. */
+/** The three apps with Redis and PostgreSQL. A test can stop each part. */
 export interface Platform {
   readonly redis: RedisServer;
   readonly postgres: PostgresServer;
   readonly directory: string;
   readonly urls: Readonly<Record<AppName, string>>;
   process(app: AppName): AppProcess;
-  /** Ends it first if it runs; with other variables than before, where some are given. */
+  /** Stops the app first if it runs, and starts it with the given variables, if any. */
   restart(app: AppName, environment?: Readonly<Record<string, string>>): Promise<void>;
-  /** Status of `/ready`, and the checks that fail. */
+  /** The status of `/ready`, and the failed checks. */
   ready(app: AppName): Promise<string>;
   environment(app: AppName): Readonly<Record<string, string>>;
   stop(): Promise<void>;

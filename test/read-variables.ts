@@ -8,7 +8,7 @@ import { loadConfiguration as loadGateway } from '../apps/gateway/src/config.ts'
 import { readSourceTree, root } from './source-tree.ts';
 
 /**
- * Every variable that an app asks its environment for: found by asking, not by reading its source.
+ * The variables that the apps read. The test runs the apps with an environment that records them.
  */
 export async function variablesOfApps(): Promise<ReadonlySet<string>> {
   const asked = new Set<string>();
@@ -26,7 +26,7 @@ export async function variablesOfApps(): Promise<ReadonlySet<string>> {
     for (const load of [loadAuthorizationServer, loadGateway, loadDeviceService]) {
       load(environment);
     }
-    // The operators' commands open the store that the servers have made the key for.
+    // The commands open the store for which the servers created the key.
     await (await openIdentityStore(environment)).close();
   } finally {
     rmSync(directory, { recursive: true, force: true });
@@ -35,8 +35,8 @@ export async function variablesOfApps(): Promise<ReadonlySet<string>> {
 }
 
 /**
- * Every variable that a script reads: by name from process.env, or through a reader it gives the
- * name to.
+ * The variables that scripts read: by name from process.env, or through a reader with the name as
+ * its argument.
  */
 export function variablesOfScripts(): ReadonlySet<string> {
   const patterns = [
@@ -51,7 +51,7 @@ export function variablesOfScripts(): ReadonlySet<string> {
   return new Set(names);
 }
 
-/** Every variable that the compose file takes from the shell or from `.env`. */
+/** The variables that the compose file reads from the shell or `.env`. */
 export function variablesOfContainers(): ReadonlySet<string> {
   const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8');
   return new Set([...text.matchAll(/\$\{([A-Z][A-Z0-9_]*)/g)].map(([, name = '']) => name));

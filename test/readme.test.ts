@@ -43,7 +43,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** The text under a heading, with the addresses of the running system. */
+/** Returns the commands below a heading, with the addresses of the running system. */
 function commandsUnder(path: string, heading: string): string {
   return section(readDocument(path), heading)
     .replaceAll('http://localhost:9000', system?.authorizationServerUrl ?? '')

@@ -1,5 +1,5 @@
 // requires: redis-server
-/** A restart of Redis as the containers run it: what was acknowledged is there afterwards. */
+/** Acknowledged writes survive a restart of Redis with the configuration of the containers. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createStore, NEVER_EXPIRES, type Store } from '@gatehouse/store';
@@ -17,10 +17,13 @@ import { type ContainerRedis, startContainerRedis } from './container-redis.ts';
 let redis: ContainerRedis;
 afterEach(() => redis.stop());
 
-/** What the ACL file was before Redis's append-only file was known to load as its default user. */
+/**
+ * The former ACL file, from before the rights of `default` mattered when Redis loads its
+ * append-only file.
+ */
 function restrictedDefaultUser(aclFile: string): string {
-  // The store's user could not ask for the rights of others. The user `health` was not in it: the
-  // test asks through it.
+  // The former user of the store could not run ACL DRYRUN. The former file had no user `health`,
+  // but the test needs it.
   const kept = aclFile
     .replace(' +acl|dryrun', '')
     .split('\n')
@@ -84,7 +87,7 @@ describe('a restart of Redis', () => {
       await redis.server.restart();
       await until(() => store.ping());
       expect(await contents(store)).toEqual(everything);
-      // The apps go on with the password they have.
+      // The apps continue to use their password.
       expect(readFileSync(redis.aclFile, 'utf8')).toContain(passwords?.[0]);
     } finally {
       await store.close();

@@ -1,5 +1,5 @@
 // requires: redis-server redis-cli
-/** The users of Redis in containers, each with the rights that the service `secrets` gives it. */
+/** The users of Redis in containers, with the rights from the service `secrets`. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -15,7 +15,7 @@ afterAll(() => redis.stop());
 
 const run = promisify(execFile);
 
-/** What redis-cli prints, errors included. */
+/** Returns the output of redis-cli, including errors. */
 async function send(login: readonly string[], ...words: readonly string[]): Promise<string> {
   const server = ['-h', '127.0.0.1', '-p', String(redis.server.port), '--no-auth-warning'];
   const { stdout, stderr } = await run('redis-cli', [...server, ...login, ...words]);
@@ -25,14 +25,14 @@ const loginOf = (url: string) => ['--user', new URL(url).username, '--pass', new
 
 describe('without a password', () => {
   test.each([['PING'], ['GET', 'key'], ['INFO'], ['ACL', 'LIST']])(
-    'nobody may send %s',
+    'no caller may send %s',
     async (...words) => {
       expect(await send([], ...words)).toContain('NOAUTH');
     },
   );
 
   test.each([[''], ['none'], ['default'], ['gatehouse']])(
-    'the default user does not take %j as one',
+    'the default user does not accept %j as a password',
     async (password) => {
       const login = ['--user', 'default', '--pass', password];
       expect(await send(login, 'PING')).toContain('NOAUTH');

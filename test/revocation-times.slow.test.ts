@@ -1,5 +1,5 @@
 // requires: redis-server
-/** How long gateways accept a credential after it was revoked, for every kind of revocation. */
+/** Measures how long gateways accept a credential after each kind of revocation. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { storeEngines } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -10,9 +10,12 @@ import { startTier, type Tier } from './revocations/tier.ts';
 const PARTIES = 20;
 const ALWAYS_MILLISECONDS = 1000;
 const P99_MILLISECONDS = 100;
-/** On a busy machine: a call takes 1 ms where the processes need not wait for their turn. */
+/**
+ * High, because processes wait for the processor on a busy machine. On an idle machine, a call
+ * takes 1 ms.
+ */
 const P99_ROUND_TRIPS = 40;
-/** A not-before lies up to a second ahead and counts to the end of its second. */
+/** A not-before is up to one second in the future and applies until the end of its second. */
 const ACCEPTED_WITHIN_MILLISECONDS = 10_000;
 
 describe.each(storeEngines)('revocations over %s', (engine) => {

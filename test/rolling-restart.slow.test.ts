@@ -1,8 +1,5 @@
 // requires: redis-server
-/**
- * A deployment is upgraded while people use it: every process is restarted once, and nobody
- * notices.
- */
+/** Simulates an upgrade under load: every process is restarted once, and no user notices. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AppName,

@@ -8,14 +8,14 @@ import { createApp } from '../apps/authorization-server/src/app.ts';
 import { deviceRoutes } from '../apps/gateway/src/routes/device-routes.ts';
 import { root } from './source-tree.ts';
 
-/** A mounted route. One for any method leaves the choice to its handler. */
+/** A mounted route. If it accepts any method, its handler decides. */
 export interface ServedRoute {
   readonly methods: readonly string[] | 'any';
   /** `/path/{parameter}` */
   readonly path: string;
 }
 
-/** @param named `GET /path`; with `*` for the method, any will do */
+/** @param named `GET /path`. `*` instead of the method means any method */
 export function isServed(named: string, routes: readonly ServedRoute[]): boolean {
   const [method = '', path] = named.split(' ');
   return routes.some(
@@ -45,9 +45,7 @@ export async function readServedRoutes(): Promise<readonly ServedRoute[]> {
   ];
 }
 
-/**
- * Express's own list, as far as it is looked at: a route, or a router that is mounted somewhere.
- */
+/** The parts of Express's route list that this file uses: a route, or a mounted router. */
 interface Layer {
   readonly route?: {
     readonly path: string;
@@ -69,7 +67,8 @@ async function authorizationServerRoutes(): Promise<readonly ServedRoute[]> {
       cookieKeys: [randomBytes(32).toString('hex')],
       securityProfile: 'compatible',
     });
-    // Express does not remember where a router was mounted; app.ts lists it, in the same order.
+    // Express does not record the path of a mounted router. app.ts lists the routers in the same
+    // order.
     const source = readFileSync(join(root, 'apps/authorization-server/src/app.ts'), 'utf8');
     const mounts = [...source.matchAll(/app\.use\(\s*'([^']+)'/g)].map(([, path = '']) => path);
     const { stack } = (app as unknown as { readonly router: { readonly stack: readonly Layer[] } })
@@ -94,7 +93,7 @@ function toRoute({ route }: Layer, mountedAt: string): readonly ServedRoute[] {
     {
       // `app.all` mounts every method that Node knows.
       methods: methods.has('TRACE') ? 'any' : [...methods],
-      // The root of a mounted router is the path it is mounted at.
+      // The root of a mounted router is its mount path.
       path: (mountedAt + route.path).replace(/:([A-Za-z]+)/g, '{$1}').replace(/(.)\/$/, '$1'),
     },
   ];

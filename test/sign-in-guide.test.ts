@@ -1,6 +1,6 @@
 /**
- * docs/sign-in-to-applications.md: registers the clients as on the page, then sends the requests of
- * each application and reads the claims that it reads.
+ * Registers the clients as docs/sign-in-to-applications.md describes. Then sends the requests of
+ * each application and reads the claims that it uses.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ function settings(name: string): string {
   return codeBlock(guide, name).replaceAll('https://auth.example', issuer);
 }
 
-/** The value in the settings that this pattern finds. */
+/** Returns the value that the pattern finds in the settings. */
 function findValue(text: string, pattern: RegExp): string {
   const [, value] = pattern.exec(text) ?? [];
   if (value === undefined) {

@@ -12,13 +12,15 @@ export interface Import {
 export interface SourceFile {
   /** From the root, with forward slashes. */
   readonly path: string;
-  /** `apps/gateway`, `packages/store`, …; undefined for `scripts/` and `test/` at the root. */
+  /**
+   * `apps/gateway`, `packages/store` and so on. Undefined for `scripts/` and `test/` in the root.
+   */
   readonly workspace: string | undefined;
-  /** Tests, contract suites and what only they use. */
+  /** Tests, contract suites, and files that only they use. */
   readonly isTest: boolean;
   readonly imports: readonly Import[];
   readonly text: string;
-  /** The text with every comment blanked; lines stay where they are. */
+  /** The text with blank comments. Line numbers do not change. */
   readonly code: string;
   readonly lineCount: number;
 }
@@ -70,7 +72,7 @@ export function lineOf(code: string, index: number): number {
   return code.slice(0, index).split('\n').length;
 }
 
-/** Strings are matched too, so that `//` inside one is no comment. */
+/** Strings are matched too, so that `//` in a string is not treated as a comment. */
 function blankComments(text: string): string {
   return text.replace(
     /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g,
@@ -78,7 +80,10 @@ function blankComments(text: string): string {
   );
 }
 
-/** Static imports and re-exports begin a line (Biome sees to it); dynamic ones stand anywhere. */
+/**
+ * Static imports and re-exports start a line, which Biome enforces. Dynamic imports can be
+ * anywhere.
+ */
 function findImports(code: string): readonly Import[] {
   const patterns = [
     /^(?:import|export)\s+(?:[\w*{}\s,$]+?\s+from\s+)?'([^']+)'/gm,

@@ -1,5 +1,5 @@
 /**
- * docs/specification.md numbers the operations of the platform API, which the gateway serves under
+ * docs/specification.md numbers the operations of the platform API. The gateway serves them under
  * these names.
  */
 import { describe, expect, test } from '@jest/globals';

@@ -2,7 +2,7 @@ import { type Constellation, parseMetrics, startConstellation, until } from '@ga
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
 const client = { clientId: 'client-1', secureKey: 'k3yForTheStoppedService' };
-/** Of every route. */
+/** The time limit of every route. */
 const DEADLINE_MILLISECONDS = 15_000;
 
 let system: Constellation;

@@ -7,7 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Certificate } from '@gatehouse/testing';
 import { readDocument } from './documents.ts';
 
-/** Where the examples of docs/operations/deploy.md are to run in place of where they say. */
+/**
+ * The paths, ports and certificate that replace those in the examples of docs/operations/deploy.md.
+ */
 export interface ProxyPlace {
   readonly directory: string;
   readonly port: number;
@@ -17,12 +19,15 @@ export interface ProxyPlace {
 }
 
 export interface RunningProxy {
-  /** Everything it logged, wherever. */
+  /** All of its log output, from files and streams. */
   logged(): string;
   stop(): Promise<void>;
 }
 
-/** From which nginx connects here, so that another address of this machine is no proxy. */
+/**
+ * nginx connects from this address, so that other addresses of this machine are not trusted
+ * proxies.
+ */
 export const NGINX_ADDRESS = '127.0.0.2';
 
 export function startNginx(place: ProxyPlace): Promise<RunningProxy> {
@@ -38,7 +43,7 @@ export function startNginx(place: ProxyPlace): Promise<RunningProxy> {
   const file = write(
     place,
     'nginx.conf',
-    // Its workers buffer bodies in a folder of the test.
+    // The workers buffer bodies in a folder of the test.
     `${process.getuid?.() === 0 ? 'user root; ' : ''}daemon off; worker_processes 1; pid ${place.directory}/nginx.pid; error_log ${place.directory}/early.log;\n` +
       `events {}\nhttp { ${temporary} proxy_bind ${NGINX_ADDRESS};\n${example}\n}\n`,
   );

@@ -22,7 +22,7 @@ import { NGINX_ADDRESS, type RunningProxy, startCaddy, startNginx } from './tls-
 const secureKey = randomBytes(16).toString('hex');
 const alice = { username: 'alice', password: randomBytes(12).toString('base64url') };
 const redirectUri = 'https://app.example/callback';
-/** The only address the client `here` may call from. */
+/** The only address from which the client `here` may call. */
 const CALLER = '127.0.0.3';
 const STRANGER = '127.0.0.4';
 
@@ -204,7 +204,7 @@ describe.each([
       },
       body: JSON.stringify(devices),
     });
-    // The reply, even a refusal, comes from the device service.
+    // The device service sends the reply, including the error.
     expect(reply.headers.get('content-type')).toContain('application/json');
     expect([200, 400]).toContain(reply.status);
   });

@@ -1,5 +1,5 @@
 // requires: redis-server
-/** Both public apps behind a proxy on the same machine, which reaches them over Unix sockets. */
+/** Both public apps with a proxy on the same machine, which connects over Unix sockets. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type OutgoingHttpHeaders, request } from 'node:http';
@@ -86,7 +86,7 @@ describe('on Unix sockets', () => {
     const { body } = await askForToken();
     const authorization = `Bearer ${body.access_token}`;
     expect(await send('gateway', '/api/device', { authorization })).toMatchObject({ status: 200 });
-    // The client's allow list is for signed requests.
+    // The allow list of the client applies to signed requests.
     const listFrom = (address: string, query: string) => {
       const headers = {
         ...sign({ clientId: 'one', secureKey }, query),
@@ -99,18 +99,15 @@ describe('on Unix sockets', () => {
     expect(await listFrom(forged, 'pageIndex=1')).toMatchObject({ status: 403 });
   });
 
-  test.each(['authorization-server', 'gateway'] as const)(
-    '%s listens on no port of its own',
-    (app) => {
-      const { port } = new URL(memberOf(app).url);
-      const outcome = new Promise((resolve) => {
-        const socket = connect(Number(port), '127.0.0.1');
-        socket.on('connect', () => resolve('connected'));
-        socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
-      });
-      return expect(outcome).resolves.toBe('ECONNREFUSED');
-    },
-  );
+  test.each(['authorization-server', 'gateway'] as const)('%s listens on no TCP port', (app) => {
+    const { port } = new URL(memberOf(app).url);
+    const outcome = new Promise((resolve) => {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.on('connect', () => resolve('connected'));
+      socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+    });
+    return expect(outcome).resolves.toBe('ECONNREFUSED');
+  });
 
   test('the gateway logs where it listens', () => {
     const lines = memberOf('gateway').process.output().split('\n');

@@ -1,7 +1,7 @@
 // requires: redis-server postgresql
 /**
- * The table of docs/operations/troubleshoot.md against processes from which each part is taken away
- * in turn.
+ * Checks the table of docs/operations/troubleshoot.md against processes, and stops each part in
+ * turn.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -53,7 +53,7 @@ function withClockOffBy(milliseconds: number) {
   return fetch(`${platform.urls.gateway}/api/device`, { headers });
 }
 
-/** In the form of a cell of the table. */
+/** In the format of a table cell. */
 async function describeReply(asked: Promise<Response>): Promise<string> {
   const reply = await asked.catch(() => undefined);
   if (reply === undefined) {
@@ -74,10 +74,10 @@ async function describeReadiness(): Promise<string> {
 }
 
 interface Failure {
-  /** Takes something away; resolves to what a refused start said. */
+  /** Causes the failure. Resolves to the error output if an app fails to start. */
   begin(): Promise<unknown>;
   end(): Promise<unknown> | unknown;
-  /** What is asked at the gateway in place of an ordinary call. */
+  /** Replaces the ordinary call to the gateway. */
   readonly call?: () => Promise<Response>;
 }
 
@@ -101,7 +101,7 @@ const failures: Readonly<Record<string, Failure>> = {
   'Redis is full': {
     begin: () => platform.redis.command('CONFIG', 'SET', 'maxmemory', '1'),
     end: () => platform.redis.command('CONFIG', 'SET', 'maxmemory', '0'),
-    // Every signature is written down; a token needs no write while the lease of a limit lasts.
+    // A signature is always stored. A token causes no write while the lease of a limit lasts.
     call: () => withClockOffBy(0),
   },
   'The authorization server is down': {
@@ -175,7 +175,7 @@ describe.each(rows.filter(({ what }) => what in failures))('$what', ({ what, ...
       await failure?.end();
     }
     await untilWhole();
-    // The gateway collects its lines for a moment.
+    // The gateway buffers its log lines.
     await sleep(200);
     const written = logs.map((each, index) => each.output().slice(before[index])).join('\n');
     expect(stated.log.filter((words) => !written.includes(words))).toEqual([]);
@@ -187,7 +187,7 @@ describe(refusal, () => {
   const stated = rows.find(({ what }) => what === refusal);
 
   test.each(['authorization-server', 'gateway'] as const)(
-    'ends the %s at its start',
+    'prevents the start of the %s',
     async (app) => {
       await untilWhole();
       const wrong = join(platform.directory, 'wrong.key');

@@ -1,4 +1,4 @@
-/** The checks of words that `npm run check:static` runs must fail if a text breaks the rules. */
+/** The checks of words in `npm run check:static` must fail if a text breaks the rules. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

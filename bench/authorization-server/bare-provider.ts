@@ -1,6 +1,6 @@
 /**
- * The peer: oidc-provider as it comes, with its in-memory adapter, serving client_credentials and
- * nothing else.
+ * The baseline: oidc-provider with its defaults and in-memory adapter. It serves only
+ * client_credentials.
  */
 import { createServer } from 'node:http';
 import Provider from 'oidc-provider';

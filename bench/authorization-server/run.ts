@@ -1,7 +1,7 @@
 /**
- * client_credentials at /token: Gatehouse over Redis compared with bare oidc-provider in memory,
- * each pinned to core 0 in turn, wrk and Redis on core 1, several rounds A B A B; the median of the
- * ratios is the figure.
+ * Compares client_credentials at /token of Gatehouse over Redis with oidc-provider in memory. Each
+ * server is pinned to core 0 in turn, wrk and Redis to core 1. Rounds alternate, and the result is
+ * the median of the ratios.
  *
  *   node bench/authorization-server/run.ts [rounds] [seconds]
  */
@@ -68,7 +68,7 @@ function measure(port: number, pid: number): Run {
   };
 }
 
-/** User and system time of a process, in seconds; the kernel counts in hundredths. */
+/** User and system time of a process in seconds. The kernel counts in hundredths. */
 function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / 100;
@@ -109,7 +109,7 @@ try {
     COOKIE_KEYS_FILE: secret('cookie.keys'),
     BOOTSTRAP_FILE: bootstrap,
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'info',
-    // One machine asks for all of them; they are counted all the same.
+    // One address sends all requests. The server still counts them.
     CLIENT_REQUESTS_PER_MINUTE: '9999999',
     PAGE_REQUESTS_PER_MINUTE: '9999999',
   });

@@ -1,7 +1,8 @@
 /**
- * Memory of the apps in containers under mixed load: node bench/compose/run.ts [minutes] [requests
- * a second] Needs a Docker engine. Brings up a tier of its own (ports and networks included) and
- * removes it at the end.
+ * Measures the memory of the apps in containers under mixed load. Requires a Docker engine. Starts
+ * a separate tier, with its own ports and networks, and removes it at the end.
+ *
+ *   node bench/compose/run.ts [minutes] [requests per second]
  */
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -61,7 +62,8 @@ try {
 }
 
 /**
- * Every way to get a token and to call; one password grant in fifty, because it is meant to cost.
+ * Every way to get a token and to call the gateway. Only one request in fifty uses the password
+ * grant, because hashing is expensive by design.
  */
 async function mixedCalls(): Promise<readonly ((turn: number) => Call)[]> {
   const { web, alice } = await registerUsers(tier);
@@ -97,7 +99,7 @@ async function mixedCalls(): Promise<readonly ((turn: number) => Call)[]> {
   return [...Array.from({ length: 49 }, (_, i) => turns[i % turns.length] ?? password), password];
 }
 
-/** Of the app's own process: neither init nor a health check that happens to run. */
+/** Measures only the process of the app, without init and a running health check. */
 async function residentMegabytes(container: string): Promise<number> {
   const lines = (await docker('top', container, '-eo', 'pid,rss,args')).split('\n');
   const line = lines.find((each) => /node .*src\/main\.ts/.test(each) && !/init --/.test(each));

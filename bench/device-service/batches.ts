@@ -1,6 +1,6 @@
 /**
- * How long a batch of 10,000 devices takes, over HTTP, on both engines, with their durability on:
- * into an empty organization, and next to the devices of the batches before it.
+ * Measures how long a batch of 10,000 devices takes over HTTP, on both engines with durable
+ * commits. The first batch goes into an empty organization, the others next to earlier devices.
  *
  *   node bench/device-service/batches.ts [rounds]
  */

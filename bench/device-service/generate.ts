@@ -6,15 +6,13 @@ export interface GeneratedData {
 }
 
 export const PRODUCTS = 10;
-/**
- * One device in this many has 51 log records, each other one a single one: two a device altogether.
- */
+/** One device of this many has 51 log records, and the others have one. The average is two. */
 export const BUSY_EVERY = 50;
 
 /**
- * Fills a migrated database with devices of one organization, a tenth of them a product, 60 %
- * offline, 30 % online, 10 % notActive, and twice as many log records. One statement a table: a
- * million devices take a minute. The tables' own triggers count the devices.
+ * Fills a migrated database with devices of one organization: each product has a tenth of them, 60
+ * % are offline, 30 % online and 10 % notActive. There are twice as many log records. One statement
+ * fills a table, so a million devices take a minute. Triggers of the tables count the devices.
  */
 export async function generate(
   postgres: PostgresServer,

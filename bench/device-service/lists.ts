@@ -1,9 +1,9 @@
 /**
- * How lists grow: the same requests to two services over one PostgreSQL, one with 1,000 devices and
- * one with 1,000,000 (and twice as many log records), taking turns, so that what else the machine
- * does hits both.
+ * Measures how list requests slow down with the number of devices. It sends the same requests
+ * alternately to two services on one PostgreSQL server, one with 1,000 devices and one with
+ * 1,000,000, and twice as many log records. Other load on the machine affects both.
  *
- *   node bench/device-service/lists.ts [devices] [requests a case]
+ *   node bench/device-service/lists.ts [devices] [requests per case]
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Milliseconds, sorted within. */
+/** Milliseconds, in any order. */
 export function percentile(samples: readonly number[], share: number): number {
   const sorted = [...samples].sort((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

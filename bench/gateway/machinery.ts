@@ -1,6 +1,6 @@
 /**
- * Processes pinned to cores, and one measurement: wrk on core 1, the CPU time of the measured
- * process next to it.
+ * Starts processes that are pinned to cores, and measures one of them: wrk runs on core 1, and the
+ * CPU time of the measured process is recorded.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ export function start(
     stdio: ['ignore', output, 'inherit', 'ipc'],
     env: {
       PATH: process.env.PATH ?? '',
-      // For a profile: --cpu-prof --cpu-prof-dir=…
+      // For a profile, set CHILD_OPTIONS='--cpu-prof --cpu-prof-dir=…'.
       ...(process.env.CHILD_OPTIONS && { NODE_OPTIONS: process.env.CHILD_OPTIONS }),
       ...options.env,
     },
@@ -42,7 +42,7 @@ export async function startNode(
   return child;
 }
 
-/** One nginx with one worker, in the foreground. */
+/** Starts nginx with one worker in the foreground. */
 export function startNginx(core: number, directory: string, server: string): ChildProcess {
   mkdirSync(directory, { recursive: true });
   const file = join(directory, 'nginx.conf');
@@ -63,8 +63,8 @@ http {
 const APACHE_MODULES = '/usr/lib/apache2/modules';
 
 /**
- * Apache in the foreground with one process of threads: mod_auth_openidc introspects and keeps the
- * answers. Undefined where it is not installed.
+ * Starts Apache in the foreground with one process of threads. mod_auth_openidc introspects tokens
+ * and caches the results. Returns undefined if it is not installed.
  */
 export function startApache(
   core: number,
@@ -115,7 +115,7 @@ OIDCOAuthSSLValidateServer Off
   return start(core, 'apache2', ['-D', 'FOREGROUND', '-f', file]);
 }
 
-/** A key and a certificate that nobody vouches for, in one file. */
+/** Creates a key and a self-signed certificate in one file. */
 export function makeCertificate(file: string): string {
   const options = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1';
   const output = ['-subj', '/CN=127.0.0.1', '-keyout', '-', '-out', '-'];
@@ -136,11 +136,11 @@ export interface Measured {
   readonly requestsPerSecond: number;
   readonly cpuMicroseconds: number;
   readonly p99Milliseconds: number;
-  /** Not 2xx. */
+  /** Replies other than 2xx. */
   readonly refused: number;
 }
 
-/** @param pids all processes whose CPU time counts */
+/** @param pids the processes whose CPU time counts */
 export function measure(
   url: string,
   requests: string,
@@ -160,7 +160,8 @@ export function measure(
   );
   const count = Number(/(\d+) requests in/.exec(output)?.[1]);
   const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(output)?.[1] ?? 0);
-  // On a busy machine a store command may miss its deadline; more than that is another measurement.
+  // On a busy machine, a few store commands may miss their deadline. More than that invalidates the
+  // measurement.
   if (refused > count * refusedPart) {
     throw new Error(output);
   }
@@ -173,7 +174,7 @@ export function measure(
   };
 }
 
-/** User and system time of processes and their children; the kernel counts in hundredths. */
+/** User and system time of the processes and their children. The kernel counts in hundredths. */
 function cpuSeconds(pids: readonly number[]): number {
   return pids
     .flatMap((pid) => [pid, ...childrenOf(pid)])

@@ -1,4 +1,4 @@
-/** Node's http server alone: what any gateway on Node starts from. */
+/** The HTTP server of Node alone, which is the minimum for any gateway on Node. */
 import { createServer } from 'node:http';
 
 const body = Buffer.from(

@@ -1,11 +1,12 @@
 /**
- * The gateway compared with other proxies that could precede a service, each pinned to core 0 in
- * turn; wrk, the nginx upstream and Redis on core 1. All in one run, in rounds; medians, and ratios
- * of medians.
+ * Compares the gateway with other proxies. Each is pinned to core 0 in turn. wrk, the nginx
+ * upstream and Redis are on core 1. A run measures all subjects in rounds, and the results are
+ * medians and ratios of medians.
  *
- *   node bench/gateway/run.ts [rounds] [seconds] [only these subjects, separated by commas]
+ *   node bench/gateway/run.ts [rounds] [seconds] [subjects, separated by commas]
  *   SOAK_SECONDS=600 node bench/gateway/run.ts 1 1 gateway-bearer
- *   CHILD_OPTIONS='--cpu-prof --cpu-prof-dir=/tmp/profile' KEEP_LOG=/tmp/gateway.log node bench/gateway/run.ts …
+ *   CHILD_OPTIONS='--cpu-prof --cpu-prof-dir=/tmp/profile' KEEP_LOG=/tmp/gateway.log \
+ *     node bench/gateway/run.ts …
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -50,7 +51,7 @@ function file(name: string, lines: readonly string[]): string {
   return path;
 }
 
-/** Every one with a signature of its own, as clients send them. */
+/** Each request has a different signature, as those of clients do. */
 function signedRequests(): string[] {
   const now = Date.now();
   return Array.from({ length: SIGNED_REQUESTS }, (_, index) => {
@@ -129,7 +130,7 @@ async function prepare(): Promise<Map<string, Subject>> {
     `server { listen 127.0.0.1:${upstream}; default_type application/json;
        location / { return 200 '${reply}'; } }`,
   );
-  // Redis as it comes, apart from where it listens and writes.
+  // Redis with default settings, except for its port and directory.
   start(CORE_LOAD, 'redis-server', ['--port', String(redis), '--dir', directory]);
   await sleep(500);
   const known = randomBytes(32).toString('base64url');
@@ -186,7 +187,7 @@ async function prepare(): Promise<Map<string, Subject>> {
   );
 }
 
-/** How much memory a subject holds while it works: every 10 s, after a first warm 10 s. */
+/** Records the memory of a subject under load every 10 s, after 10 s of warm-up. */
 function soak(subjects: ReadonlyMap<string, Subject>, duration: number): void {
   for (const [name, { url, requests, pids }] of subjects) {
     console.log(`${name}: resident MiB every 10 s, and requests so far`);
@@ -221,7 +222,7 @@ try {
       {
         rate: median(all.map((each) => each.requestsPerSecond)),
         cpu: median(all.map((each) => each.cpuMicroseconds)),
-        // What a busy machine disturbed least.
+        // The minimum is the sample that other load disturbed least.
         least: Math.min(...all.map((each) => each.cpuMicroseconds)),
         p99: median(all.map((each) => each.p99Milliseconds)),
         refused: all.reduce((sum, each) => sum + each.refused, 0),

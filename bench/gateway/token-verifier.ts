@@ -1,6 +1,7 @@
 /**
- * What nginx's auth_request asks, and where mod_auth_openidc introspects (RFC 7662, over TLS, or it
- * will not): is this the token I know? The least that a verifier can do.
+ * Verifies tokens for nginx (auth_request) and for mod_auth_openidc, which introspects them (RFC
+ * 7662) and requires TLS. It only compares the token with the known one, so it does the minimum
+ * that a verifier can do.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Enough that the slowest of a hundred is an average of many. */
+/** High enough that the slowest percent contains many requests. */
 const REQUESTS_PER_SECOND = 300;
 
 export interface Latency {
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** How many were not answered with 2xx; they count as slower than all others. */
+  /** Requests without a 2xx reply. They count as slower than all others. */
   readonly failed: number;
 }
 
 /**
- * Sends requests at a steady pace, whether earlier ones are answered or not, as independent callers
- * do: a server that hangs shows in every request that came meanwhile.
+ * Sends requests at a constant rate without waiting for earlier replies, as independent callers do.
+ * If a server hangs, every request of that time shows it.
  */
 export async function measureGoodRequests(
   good: { readonly url: string; readonly init: RequestInit },

@@ -1,8 +1,8 @@
 /**
- * Good requests at the gateway and at the authorization server, alone and next to 500 slow clients
- * of slowhttptest: slow headers (-H), slow bodies (-B), slow readers (-X). Quiet and slow rounds
- * alternate, and the figures are medians. Exits with 1 if p99 more than doubles and grows by 20 ms,
- * three times in a row.
+ * Sends good requests to the gateway and to the authorization server, alone and next to 500 slow
+ * clients of slowhttptest: slow headers (-H), slow bodies (-B), slow readers (-X). Quiet and slow
+ * rounds alternate, and the results are medians. Exits with 1 if p99 more than doubles and grows by
+ * 20 ms, three times in a row.
  *
  *   node bench/slow-clients/run.ts [rounds] [seconds]
  */
@@ -17,12 +17,12 @@ const seconds = Number(process.argv[3] ?? 8);
 const CONNECTIONS = 500;
 const CONNECTIONS_PER_SECOND = 250;
 const MOST = 2;
-/** What a busy machine adds to the slowest of a hundred by itself. */
+/** A busy machine alone can add this to the p99. */
 const HICCUP_MILLISECONDS = 20;
 /** Other load on the machine slows single comparisons. A defect slows all of them. */
 const ATTEMPTS = 3;
 
-// What it started ends with it, also at Ctrl-C.
+// Ends its child processes, also at Ctrl-C.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => process.exit(1));
 }
@@ -30,7 +30,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const client = { clientId: 'bench', secureKey: 'benchKey0123456789abcdef' };
 const basic = `Basic ${btoa(`${client.clientId}:${client.secureKey}`)}`;
 
-/** The arguments of slowhttptest for a server, in addition to the kind of slowness. */
+/** A server, and the slowhttptest arguments of each kind of slowness. */
 interface Target {
   readonly name: string;
   readonly good: { readonly url: string; readonly init: RequestInit };
@@ -50,7 +50,7 @@ const system = await startConstellation({
   },
   environment: {
     LOG_LEVEL: 'info',
-    // Slow and good clients come from one address here.
+    // Here, slow and good clients have the same address.
     CLIENT_REQUESTS_PER_MINUTE: '9999999',
     PAGE_REQUESTS_PER_MINUTE: '9999999',
     ADDRESS_RATE_LIMIT: '10000000/60',
@@ -191,9 +191,7 @@ async function prepare(constellation: Constellation): Promise<readonly Target[]>
   ];
 }
 
-/**
- * A device so large that its description does not fit into the kernel's buffers for a slow reader.
- */
+/** Creates a device whose description does not fit into the kernel's buffers of a slow reader. */
 async function makeDevice(gateway: string, token: string): Promise<void> {
   const reply = await fetch(`${gateway}/device-instance`, {
     method: 'POST',

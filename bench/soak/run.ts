@@ -1,10 +1,10 @@
 /**
- * CF-08: everything is used by many at once for a while, and memory and handles are looked at. Ends
- * with 1 when memory or handles still grow in the second half, or when a request got an unexpected
- * reply.
+ * CF-08: many users use every feature at the same time while the script measures memory and
+ * handles. It exits with 1 if memory or handles still grow in the second half, or if a reply is
+ * unexpected.
  *
  *   node bench/soak/run.ts [minutes] [users] [sqlite | redis]
- *   NODE_OPTIONS=… MALLOC_ARENA_MAX=… node bench/soak/run.ts …   the apps get what begins so
+ *   NODE_OPTIONS=… MALLOC_ARENA_MAX=… node bench/soak/run.ts …   passes these variables to the apps
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -21,7 +21,7 @@ const minutes = Number(process.argv[2] ?? 10);
 const count = Number(process.argv[3] ?? 20);
 const engine = (process.argv[4] ?? 'redis') as StoreEngineName;
 
-/** How the processes are to use memory. */
+/** Variables that control how the processes use memory. */
 const runtime = Object.entries(process.env).filter(([name]) => /^(?:NODE_|MALLOC_)/.test(name));
 const SAMPLE_SECONDS = 5;
 const MEBIBYTE = 1024 * 1024;
@@ -87,7 +87,7 @@ async function sample({ operationsUrl }: Member, minute: number): Promise<Sample
   return {
     minute,
     residentMebibytes: value('process_resident_memory_bytes') / MEBIBYTE,
-    // The second of its kinds: the whole heap, garbage included.
+    // The second sample is the total heap, including garbage.
     heapMebibytes:
       (families.get('gatehouse_heap_bytes')?.samples[1]?.value ?? Number.NaN) / MEBIBYTE,
     handles: value('gatehouse_active_handles'),
@@ -119,12 +119,12 @@ function report(app: string, samples: readonly Sample[]): boolean {
   );
 }
 
-/** The short peak of password hashing does not count. */
+/** The median ignores the short peaks of password hashing. */
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Least squares: how much is added a minute. */
+/** The growth per minute, by least squares. */
 function slope(points: readonly (readonly [x: number, y: number])[]): number {
   const mean = (values: readonly number[]) =>
     values.reduce((sum, each) => sum + each, 0) / values.length;

@@ -1,6 +1,6 @@
 /**
- * What it costs that a claim is confirmed by replicas: the same claims on a Redis without replicas
- * and on one with two, in turns, by one process.
+ * Measures the cost of a claim that replicas confirm. One process sends the same claims alternately
+ * to a Redis without replicas and to one with two.
  *
  *   node bench/store/confirmed-writes.ts [rounds]
  */

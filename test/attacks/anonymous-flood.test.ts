@@ -1,6 +1,6 @@
 // requires: redis-server
 /**
- * Anonymous callers try to fill a small Redis, while a person and their application use everything.
+ * Anonymous callers try to fill a small Redis while a user and an application use every feature.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -62,7 +62,7 @@ async function usedMemory(): Promise<number> {
   return Number(bytes);
 }
 
-/** @param addressOf the address that a request claims to come from */
+/** @param addressOf the claimed address of a request */
 function attacksFrom(addressOf: (sequence: number) => string): Readonly<Record<string, Attack>> {
   const { authorizationServerUrl: issuer, gatewayUrl } = system;
   const long = 'x'.repeat(14_000);
@@ -111,7 +111,7 @@ function attacksFrom(addressOf: (sequence: number) => string): Readonly<Record<s
   };
 }
 
-/** Attacks while the virtual user goes on, and reports what each of them achieved. */
+/** Attacks while the virtual user continues, and reports the result of each attack. */
 async function attack(addressOf: (sequence: number) => string, seconds: number) {
   const user = createVirtualUser({
     authorizationServerUrl: system.authorizationServerUrl,
@@ -150,7 +150,7 @@ describe('an anonymous flood', () => {
       64,
     ],
   ] as const)(
-    'from %s fills a bounded part of the store, and nobody else notices',
+    'from %s fills a bounded part of the store, and does not affect other callers',
     async (_name, addressOf, mebibytes) => {
       const { statuses, requests, rounds, grown, disappointments } = await attack(addressOf, 25);
       const outcomes = [...statuses].map(([name, counts]) => [name, Object.fromEntries(counts)]);
@@ -160,7 +160,7 @@ describe('an anonymous flood', () => {
       expect(disappointments).toEqual([]);
       expect(rounds).toBeGreaterThan(0);
       expect(grown).toBeLessThan(mebibytes * MIB);
-      // The attack is one only if each request reached what it attacks.
+      // Checks that each request reached its target. Otherwise, there was no attack.
       for (const [name, counts] of statuses) {
         expect([name, counts.get(404) ?? 0, counts.get(0) ?? 0]).toEqual([name, 0, 0]);
       }

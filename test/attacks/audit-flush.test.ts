@@ -1,7 +1,7 @@
 // requires: redis-server
 /**
- * An anonymous caller fails as often and as variously as it can, to push a locked account out of
- * the audit trail.
+ * An anonymous caller causes many different failures, to displace a locked account from the audit
+ * trail.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -79,7 +79,7 @@ describe.each(storeEngines)('guessing credentials on %s', (engine) => {
     expect((await redeem(code, verifier)).status).toBe(400);
   });
 
-  /** Signs in at the account page. Returns whether that worked. */
+  /** Signs in on the account page. Returns whether it succeeded. */
   async function signsIn(visitor: PageVisitor): Promise<boolean> {
     let page = await visitor.get(`${issuer}/logout`);
     if (page.body.includes('/logout/confirm')) {
@@ -92,7 +92,7 @@ describe.each(storeEngines)('guessing credentials on %s', (engine) => {
     return (await visitor.submit(page, user)).status === 303;
   }
 
-  test('does not lock out the browser of an earlier sign-in with wrong passwords from elsewhere', async () => {
+  test('with wrong passwords from other addresses does not lock out the browser of an earlier sign-in', async () => {
     const browser = createPageVisitor();
     expect(await signsIn(browser)).toBe(true);
     const authorization = `Basic ${btoa(`${machine.clientId}:${machine.secureKey}`)}`;

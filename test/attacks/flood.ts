@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** One request of an attack; the number makes each of them new. */
+/** One request of an attack. The number makes each request different. */
 export type Attack = (sequence: number) => { readonly url: string } & RequestInit;
 
 export interface FloodResult {
@@ -9,7 +9,9 @@ export interface FloodResult {
   readonly requests: number;
 }
 
-/** Sends the attacks in turn over so many connections, as fast as they are answered. */
+/**
+ * Sends the attacks alternately over this many connections, each as soon as the last reply arrived.
+ */
 export async function flood(
   attacks: Readonly<Record<string, Attack>>,
   settings: { readonly connections: number; readonly seconds: number },
@@ -33,7 +35,7 @@ export async function flood(
     await reply?.arrayBuffer().catch(() => undefined);
     const status = reply?.status ?? 0;
     counts.set(status, (counts.get(status) ?? 0) + 1);
-    // A server that breaks off must not make this a busy loop.
+    // Prevents a busy loop if the server closes the connection.
     await sleep(status === 0 ? 10 : 0);
   }
 

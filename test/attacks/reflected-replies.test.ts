@@ -1,7 +1,7 @@
 // requires: redis-server
 /**
  * An attacker reads the traffic of a client that signs with version 1, and sends the gateway's
- * signed replies back as requests: as they are, as a form, and split at the first `=` as a query.
+ * signed replies back as requests: unchanged, as a form, and split at the first `=` as a query.
  */
 import { createHash } from 'node:crypto';
 import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
@@ -16,7 +16,7 @@ const client = {
 };
 const bootstrap = {
   organizations: [{ id: 'org-1', name: 'Attacked' }],
-  // The twin has the same key, as operators sometimes give it to two clients.
+  // The twin has the same key, because operators sometimes give two clients the same key.
   clients: [
     { ...client, clientId: 'attacked' },
     { ...client, clientId: 'twin' },
@@ -38,7 +38,7 @@ interface Attack {
 
 const device = '/api/v1/device/valve';
 
-/** What the issue found, and what resembles it. */
+/** The reported attack, and similar ones. */
 const attacks: Readonly<Record<string, (captured: Captured) => Attack>> = {
   'lists every device': ({ text }) => withBody('POST', '/device-instance/_query', text),
   'counts every device': ({ text }) => withBody('POST', '/device/instance/_count', text),
@@ -84,7 +84,7 @@ describe.each(storeEngines.flatMap((engine) => profiles.map((profile) => ({ engi
         ...{ engine, bootstrap },
         environment: { SECURITY_PROFILE: profile, LOG_LEVEL: 'error' },
       });
-      // Its name has an equals sign, so that its replies can be split like a query.
+      // The name contains an equals sign, so that replies can be split like a query.
       const name = 'open=0';
       const body = JSON.stringify({ id: 'valve', name, productId: 'p', productName: 'P' });
       const { status } = await signed('POST', '/device-instance', body);

@@ -1,5 +1,5 @@
 /**
- * Five addresses send signed bodies of 1 MiB and never end them, while everyone else sends signed
+ * Five addresses send signed bodies of 1 MiB and never end them, while other addresses send signed
  * requests.
  */
 import { createHash } from 'node:crypto';
@@ -30,8 +30,8 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 /**
- * Sends all of a body but its last byte, and waits for the end; an unknown client is as good as
- * any.
+ * Sends a body except for its last byte, and waits for the end of the connection. An unknown client
+ * has the same effect as a known one.
  */
 function hold(from: string): Promise<void> {
   const { port } = new URL(system.gatewayUrl);
@@ -52,7 +52,7 @@ async function attack(until: number): Promise<void> {
   const keep = async (from: string) => {
     while (performance.now() < until) {
       await Promise.race([hold(from), sleep(until - performance.now())]);
-      // A gateway that rejects at once must not make this a busy loop.
+      // Prevents a busy loop if the gateway rejects immediately.
       await sleep(200);
     }
   };
@@ -89,7 +89,7 @@ async function residentMebibytes(): Promise<number> {
   return Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]) / MIB;
 }
 
-test('slow signed bodies cause no refusal of other signed requests', async () => {
+test('slow signed bodies do not cause rejections of other signed requests', async () => {
   expect(await create(10)).toBe(200);
   const before = await residentMebibytes();
   const end = performance.now() + ATTACK_SECONDS * 1000;
@@ -105,6 +105,6 @@ test('slow signed bodies cause no refusal of other signed requests', async () =>
 
   expect(statuses.length).toBeGreaterThan(30);
   expect(new Set(statuses)).toEqual(new Set([200]));
-  // 5 × 4 MiB are held; the rest is on its way, or garbage.
+  // The gateway holds 5 × 4 MiB. The rest is in transit or garbage.
   expect(most - before).toBeLessThan(300);
 }, 120_000);

@@ -18,7 +18,7 @@ export function startApache(
   );
 }
 
-/** A folder with the pages of the server and room for its files. */
+/** Creates a folder with the pages of the server, for its other files too. */
 export function makeServerFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-apache-'));
   // Root starts the server, but its workers belong to another user.

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { processEnvironment, until } from '@gatehouse/testing';
 
 export interface Application {
-  /** Everything that the program printed so far. */
+  /** The output of the program so far. */
   output(): string;
   /** Writes a line to the input of the program, and returns the line of JSON that it prints. */
   ask(line: string): Promise<Readonly<Record<string, unknown>>>;

@@ -74,7 +74,7 @@ let system: Constellation;
 let browser: Browser;
 const ports = new Map<string, number>();
 const originOf = ({ name, scheme }: WebApplication) =>
-  // The implicit grant may not lead to localhost.
+  // The implicit grant does not allow redirects to localhost.
   scheme === 'https'
     ? `https://127.0.0.1:${ports.get(name)}`
     : `http://localhost:${ports.get(name)}`;

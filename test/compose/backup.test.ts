@@ -1,5 +1,5 @@
 /**
- * The commands of docs/operations/back-up-and-restore.md for containers, in its order: backup, loss
+ * Runs the commands of docs/operations/back-up-and-restore.md for containers in order: backup, loss
  * of every volume, restore, new secrets.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -59,7 +59,7 @@ function refresh() {
   });
 }
 
-/** Repeats while the authorization server still connects to a restarted store. */
+/** Retries while the authorization server reconnects to a restarted store. */
 async function revoke(token: string): Promise<void> {
   const send = () =>
     fetch(`${tier.authorizationServerUrl}/revoke`, {
@@ -76,8 +76,8 @@ async function revoke(token: string): Promise<void> {
 }
 
 /**
- * Asks the restored store through an operator's container whether it takes the token, before any
- * app runs.
+ * Checks in the restored store whether the token is valid, through a container for operators,
+ * before an app runs.
  */
 async function isAlive(token: string): Promise<boolean> {
   const script = `
@@ -118,7 +118,7 @@ describe('RD-20 a tier of containers', () => {
     await untilServed();
   });
 
-  /** The apps find their store again by themselves, each at its own time. */
+  /** Waits until each app has reconnected to its store. */
   async function untilServed(): Promise<void> {
     const statuses = async () => [
       (await listWith(kept)).status,
@@ -153,7 +153,7 @@ describe('RD-20 a tier of containers', () => {
     const last = commands.pop() ?? '';
     expect(last).toContain('revoke all');
     runLines(commands.join('\n'));
-    // What a restore without the last command would let in.
+    // Tokens that a restore without the last command would accept.
     expect([await isAlive(kept), await isAlive(revoked)]).toEqual([true, true]);
     runLines(last);
     expect([await isAlive(kept), await isAlive(revoked)]).toEqual([false, false]);
@@ -163,7 +163,8 @@ describe('RD-20 a tier of containers', () => {
 
   test('has its clients, users and devices again, and rejects old tokens', async () => {
     runBlock('start-containers');
-    // What is issued within a second of a revocation counts as before (docs/decisions/0022).
+    // Credentials that are issued within a second of a revocation are also revoked
+    // (docs/decisions/0022).
     await sleep(2000);
     expect([(await listWith(kept)).status, (await listWith(revoked)).status]).toEqual([401, 401]);
     expect(await refresh()).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
@@ -192,8 +193,8 @@ describe('a tier of containers whose secrets became known', () => {
   }
 
   /**
-   * Signs alice in, runs the commands, and revokes: Redis restarts with some of them, and must lose
-   * nothing.
+   * Signs alice in, runs the commands, and revokes tokens. Some commands restart Redis, which must
+   * lose no data.
    */
   async function renew(block: string): Promise<void> {
     const signedIn = await requestToken(tier, users.web, {

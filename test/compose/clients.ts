@@ -4,11 +4,11 @@ import type { Tier } from './tier.ts';
 export const redirectUri = 'https://app.example/callback';
 export const alice = { username: 'alice' } as const;
 
-/** The users of the tier in a test, with the secrets that the operators' commands printed. */
+/** The users and clients of the tier, with the secrets that the operators' commands printed. */
 export interface Users {
-  /** Every grant that a client with a secret may use. */
+  /** A client with every grant that requires a secret. */
   readonly web: { readonly clientId: string; readonly secureKey: string };
-  /** A browser application of the old kind. */
+  /** A browser application with the implicit grant. */
   readonly implicit: { readonly clientId: string };
   readonly alice: { readonly username: string; readonly password: string };
 }
@@ -51,7 +51,7 @@ function addClient(
   );
 }
 
-/** A member of the JSON that a command wrote, wherever it stands in it. */
+/** Finds a member by its name, at any depth, in the JSON that a command printed. */
 function text(json: unknown, name: string): string {
   const found = new RegExp(`"${name}":"([^"]+)"`).exec(JSON.stringify(json))?.[1];
   if (found === undefined) {

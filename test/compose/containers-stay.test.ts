@@ -1,4 +1,4 @@
-/** What commands leave alone, and what they leave behind. */
+/** Which containers and volumes commands keep. */
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createTier, docker, serviceOf, type Tier } from './tier.ts';
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => tier.remove());
 
-/** The container of each service that stays. */
+/** The ids of the containers that must stay, by service. */
 async function identifiers() {
   const kept = (await tier.containers()).filter((each) => !/^(secrets|demo)/.test(serviceOf(each)));
   return Object.fromEntries(kept.map((each) => [serviceOf(each), each.Id]));

@@ -100,7 +100,7 @@ describe('the networks', () => {
     nginx: 9000,
   } as const;
 
-  /** Who may talk to whom; everything else must not even find the other. */
+  /** The allowed connections. Containers must not be able to find any other service. */
   test.each([
     ['authorization-server', ['redis']],
     ['gateway', ['redis', 'device-service']],
@@ -132,7 +132,7 @@ describe('the networks', () => {
     expect((await tier.node(service, script)).trim()).toBe('ENETUNREACH');
   });
 
-  /** Every port that the tier listens on, at every address and name of the private containers. */
+  /** Every port of the tier, at every address and name of the private containers. */
   async function privatePlaces(): Promise<readonly (readonly [string, number])[]> {
     const names = [...apps, 'redis', 'postgres'];
     const hosts = [...(await addressesOf(names)).values()].flat();
@@ -150,7 +150,7 @@ describe('the networks', () => {
 
   test('let the host reach no private port, by any address', async () => {
     const [nginx = ''] = (await addressesOf(['nginx'])).get('nginx') ?? [];
-    // The same look finds what is there to be found.
+    // The same search finds a port that is reachable.
     const places = [...(await privatePlaces()), [nginx, 9000] as const];
     const { stdout } = await run(process.execPath, ['-e', probeScript(places)]);
     expect(JSON.parse(stdout)).toEqual([[nginx, 9000]]);
@@ -224,7 +224,7 @@ describe('SL-05 a secret', () => {
     const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
     const url = `${tier.gatewayUrl}/api/device?access_token=${body.access_token}`;
     expect((await fetch(url)).status).toBe(200);
-    // What fails is told in more words: nothing of it may be a secret.
+    // Failures are logged in detail, but without secrets.
     await tier.compose('stop', 'device-service', 'redis');
     await fetch(url);
     await requestToken(tier, users.web, { grant_type: 'client_credentials' });
@@ -240,7 +240,7 @@ describe('SL-05 a secret', () => {
     ]);
   }, 120_000);
 
-  /** Every secret in every volume: the files, and the passwords inside their URLs. */
+  /** Every secret in every volume: the files, and the passwords in their URLs. */
   async function generatedSecrets(): Promise<readonly [string, string][]> {
     const script = `const fs = require('fs'), path = require('path');
       console.log(JSON.stringify(fs.readdirSync('/secrets', { recursive: true })
@@ -270,7 +270,7 @@ describe('SL-05 a secret', () => {
     const passwords = files
       .filter(([name]) => name.endsWith('-url'))
       .map(([name, url]): [string, string] => [`password in ${name}`, new URL(url).password]);
-    // Redis's file holds digests, which must not leave it either.
+    // The file of Redis contains digests, which must not leak either.
     const whole = files.flatMap(([name, text]): [string, string][] => {
       const digests = text.match(/(?<=#)\w{64}/g) ?? [text];
       return digests.map((each, index) => [index === 0 ? name : `${name}, ${index}`, each]);
@@ -278,7 +278,7 @@ describe('SL-05 a secret', () => {
     return [...whole, ...passwords];
   }
 
-  /** What nginx refuses by itself: a line with a word too many. */
+  /** Sends a malformed request line, which nginx rejects itself. */
   async function sendMalformed(url: string): Promise<void> {
     const { hostname, port, pathname, search } = new URL(url);
     const socket = connect(Number(port), hostname);
@@ -316,11 +316,11 @@ describe('SL-05 a secret', () => {
 
   test('is not in the environment of any process', async () => {
     for (const service of services) {
-      // A health check may end while it is looked at: unreadable entries are skipped.
+      // A health check may end during the search, so unreadable entries are skipped.
       const words = ['sh', '-c', 'cat /proc/[0-9]*/environ 2>/dev/null; true'];
       const text = await tier.compose('exec', '-T', service, ...words);
-      // The app, and the two that read; init hides its own. Other servers write their title over
-      // what Linux shows of it.
+      // The processes are the app and the two that search. init hides its environment. Other
+      // servers overwrite part of theirs with their title.
       const isOurs = (apps as readonly string[]).includes(service);
       expect(text.split('PATH=').length).toBeGreaterThan(isOurs ? 3 : 2);
       expect(found(text)).toEqual([]);
@@ -335,7 +335,7 @@ describe('SL-05 a secret', () => {
 
   test('is not in the line that nginx logs for its own replies', async () => {
     const log = await tier.compose('logs', '--no-color', '--no-log-prefix', 'nginx');
-    // Some versions of compose put a control sequence before each line.
+    // Some versions of compose print a control sequence before each line.
     const lines = log.match(/\{"level".*/g) ?? [];
     const said = lines.map((line) => ({ ...JSON.parse(line), time: undefined }));
     const line = { level: 'warn', app: 'nginx', port: 8844, msg: 'answered by nginx' };
@@ -348,7 +348,7 @@ describe('SL-05 a secret', () => {
   test('is not in the history or the layers of the image', async () => {
     expect(found(await docker('history', '--no-trunc', 'gatehouse:test'))).toEqual([]);
     const wanted = [...secrets.values()];
-    // A line of a source shows that the layers can be read at all.
+    // A known line of the source shows that the search can read the layers.
     const control = '// Loads the modules of the apps';
     expect(await findInImage('gatehouse:test', [...wanted, control])).toEqual([control]);
   }, 120_000);

@@ -8,8 +8,8 @@ import { gunzipSync } from 'node:zlib';
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
 /**
- * Which of the texts are anywhere in an image: its configuration, its manifests, every byte of
- * every layer.
+ * Returns the texts that occur in an image: in its configuration, its manifests, or any byte of its
+ * layers.
  */
 export async function findInImage(
   image: string,

@@ -1,5 +1,5 @@
 /**
- * A frozen process: its callers wait for a bounded time, and the container is restarted without an
+ * A frozen process delays its callers for a bounded time, and its container restarts without an
  * operator.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { type Container, createTier, serviceOf, type Tier } from './tier.ts';
 
 jest.setTimeout(240_000);
 
-/** Until the next health check, its patience, and a start; a busy machine takes its time. */
+/** Until the next health check, its timeout, and the start, on a busy machine. */
 const LONGEST_RECOVERY_MILLISECONDS = 90_000;
 
 let tier: Tier;
@@ -51,7 +51,7 @@ describe.each([
   ['gateway', list],
   ['authorization-server', post],
 ] as const)('a frozen %s', (service, call) => {
-  test('delays no caller for long, and restarts without an operator', async () => {
+  test('delays its callers for a bounded time, and restarts without an operator', async () => {
     const before = await containerOf(service);
     await tier.compose(
       'exec',
@@ -64,7 +64,7 @@ describe.each([
     const frozenAt = performance.now();
     const reply = await call();
     const answeredAfter = Math.round(performance.now() - frozenAt);
-    // It may have taken effect, so nobody is told to repeat it.
+    // The request may have taken effect, so the reply must not ask the caller to repeat it.
     expect([502, 503]).toContain(reply.status);
     expect(Object.keys((await reply.json()) as object)).toContain(
       service === 'gateway' ? 'code' : 'error',

@@ -4,9 +4,7 @@ import { createDevice, registerUsers, requestToken, sign, type Users } from './c
 import { createTier, docker, serviceOf, type Tier } from './tier.ts';
 
 const DEADLINE_MILLISECONDS = 60_000;
-/**
- * Long enough for requests to meet an outage, and for patience with a lost connection to be over.
- */
+/** Longer than the time for which requests wait for a lost connection. */
 const OUTAGE_MILLISECONDS = 3000;
 
 let tier: Tier;
@@ -23,7 +21,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => tier.remove(), 60_000);
 
-/** The status of one call of each kind; 0 where the connection broke. */
+/** The status of one call of each kind, or 0 if the connection broke. */
 const probes = {
   bearer: () => statusOf(`${tier.gatewayUrl}/api/device`, { authorization: `Bearer ${token}` }),
   signed: () => {
@@ -59,8 +57,8 @@ async function statuses(): Promise<Record<Probe, number>> {
 
 const whole = { bearer: 200, signed: 200, token: 200 };
 
-/** @returns every status that came on the way, by probe */
-async function becomesWhole(): Promise<Record<Probe, Set<number>>> {
+/** @returns every status that occurred until all probes succeeded */
+async function untilRecovered(): Promise<Record<Probe, Set<number>>> {
   const seen = { bearer: new Set<number>(), signed: new Set<number>(), token: new Set<number>() };
   const begun = performance.now();
   for (;;) {
@@ -72,7 +70,7 @@ async function becomesWhole(): Promise<Record<Probe, Set<number>>> {
       return seen;
     }
     if (performance.now() - begun > DEADLINE_MILLISECONDS) {
-      throw new Error(`Not whole again: ${JSON.stringify(now)}`);
+      throw new Error(`Not recovered: ${JSON.stringify(now)}`);
     }
     await sleep(50);
   }
@@ -86,16 +84,17 @@ async function containerOf(service: string) {
   return found;
 }
 
-/** The only replies during an outage: no 401, no 404, no wrong 2xx. */
-const away: Readonly<Record<string, Readonly<Partial<Record<Probe, readonly number[]>>>>> = {
-  redis: { bearer: [503], signed: [503], token: [503] },
-  postgres: { bearer: [502, 503], signed: [502, 503] },
-  'device-service': { bearer: [502, 503], signed: [502, 503] },
-  gateway: { bearer: [503], signed: [503] },
-  'authorization-server': { token: [503] },
-};
+/** The only replies during an outage. There is no 401, no 404 and no wrong 2xx. */
+const duringOutage: Readonly<Record<string, Readonly<Partial<Record<Probe, readonly number[]>>>>> =
+  {
+    redis: { bearer: [503], signed: [503], token: [503] },
+    postgres: { bearer: [502, 503], signed: [502, 503] },
+    'device-service': { bearer: [502, 503], signed: [502, 503] },
+    gateway: { bearer: [503], signed: [503] },
+    'authorization-server': { token: [503] },
+  };
 
-describe.each(Object.entries(away))('without %s', (service, answers) => {
+describe.each(Object.entries(duringOutage))('without %s', (service, answers) => {
   test('only requests that need it fail, and all succeed after it returns', async () => {
     expect(await statuses()).toEqual(whole);
     await docker('kill', (await containerOf(service)).Id);
@@ -107,20 +106,19 @@ describe.each(Object.entries(away))('without %s', (service, answers) => {
         expect.arrayContaining([during[probe]]),
       ]);
     }
-    // Docker takes its own kill for an operator's wish; only the one container is started, nothing
-    // else is touched.
+    // Docker treats `docker kill` as a stop by the operator. Only this container is started again.
     await docker('start', (await containerOf(service)).Id);
-    await becomesWhole();
+    await untilRecovered();
   }, 180_000);
 });
 
-describe.each([...Object.keys(away), 'nginx'])('%s that crashes', (service) => {
-  test('restarts by itself, and no caller gets a wrong reply meanwhile', async () => {
+describe.each([...Object.keys(duringOutage), 'nginx'])('%s that crashes', (service) => {
+  test('restarts automatically, and no caller gets a wrong reply', async () => {
     const before = await containerOf(service);
-    // Everything but init, as a crash takes it: the restart policy answers that, and not `docker
-    // kill`.
+    // Kills every process except init, like a crash. The restart policy applies to a crash, but not
+    // to `docker kill`.
     await tier.compose('exec', '-T', service, 'sh', '-c', 'kill -9 -1').catch(() => undefined);
-    const seen = await becomesWhole();
+    const seen = await untilRecovered();
     for (;;) {
       const { RestartCount, State } = await containerOf(service);
       if (RestartCount > before.RestartCount && State.Health?.Status === 'healthy') {

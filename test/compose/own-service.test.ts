@@ -1,6 +1,5 @@
 /**
- * docs/routes.md in containers: a service of somebody's own behind the gateway, as the guide writes
- * it.
+ * docs/routes.md with containers: a custom service behind the gateway, as the guide describes it.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +25,8 @@ beforeAll(async () => {
   const routes = file('routes.json', codeBlock(guide, 'json'));
   const program = file('telemetry.mjs', codeBlock(guide, 'js telemetry.mjs'));
   const override = codeBlock(guide, 'yaml own-service').replace('./routes.json', routes);
-  // The guide's program takes the place of an image: ours has Node and jose.
+  // Runs the guide's program in Gatehouse's image, which contains Node and jose, instead of
+  // building another.
   const asImage = file(
     'image.yml',
     `services:
@@ -62,7 +62,7 @@ describe('a custom service', () => {
     });
   });
 
-  test('gets no request without a credential, and none that the file does not list', async () => {
+  test('gets no request without a credential or outside the listed routes', async () => {
     expect(await callGateway(tier, '/telemetry/pump-1')).toMatchObject({ status: 401 });
     const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
     const headers = { authorization: `Bearer ${body.access_token}` };

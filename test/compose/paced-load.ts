@@ -11,21 +11,21 @@ export interface Call {
 export interface LoadReport {
   readonly sent: number;
   /**
-   * How often each outcome was seen: 200, another status with its body, or the code of a broken
+   * The count of each outcome: 200, another status with its body, or the code of a broken
    * connection.
    */
   readonly outcomes: Readonly<Record<string, number>>;
 }
 
 export interface PacedLoad {
-  /** Resolves when every reply has come. */
+  /** Resolves when all replies have arrived. */
   stop(): Promise<LoadReport>;
 }
 
 const TICK_MILLISECONDS = 20;
 
 /**
- * Sends so many requests a second, whatever becomes of them: a slow reply holds up no other
+ * Sends this many requests per second without waiting, so that a slow reply delays no other
  * request.
  */
 export function startPacedLoad(

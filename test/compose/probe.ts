@@ -1,6 +1,7 @@
 /**
- * JavaScript that finds the places on which the tier answers: `[[host, port], …]` as JSON. A
- * connection alone means nothing, since a device between two networks may accept any connection.
+ * JavaScript that finds the places at which the tier replies: `[[host, port], …]` as JSON. A
+ * connection without a reply proves nothing, because a device between two networks may accept any
+ * connection.
  */
 export function probeScript(places: readonly (readonly [host: string, port: number])[]): string {
   return `const net = require('net');

@@ -1,4 +1,4 @@
-/** Restarts of Redis in containers: revocation goes on to work on what was issued before. */
+/** After restarts of Redis in containers, earlier credentials can still be revoked. */
 import { authorizeAsUser, createPageVisitor, type PageVisitor, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { callGateway, redirectUri, registerUsers, requestToken, type Users } from './clients.ts';
@@ -57,7 +57,7 @@ async function revoke({ refreshToken }: SignIn): Promise<number> {
   return reply.status;
 }
 
-/** Calls again while the store is unavailable: each connection to Redis recovers by itself. */
+/** Retries while the store is unavailable, because each connection to Redis recovers separately. */
 async function onceAvailable(call: () => Promise<number>): Promise<number> {
   let status = 503;
   await until(async () => {

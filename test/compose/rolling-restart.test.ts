@@ -13,7 +13,7 @@ import { startVirtualUser } from './virtual-user.ts';
 
 const REQUESTS_PER_SECOND = 200;
 const VIRTUAL_USERS = 20;
-/** Enough that those who change them rarely wait for each other. */
+/** Enough devices that concurrent changes rarely wait for each other. */
 const DEVICES = 21;
 const replicas = ['authorization-server', 'authorization-server-2', 'gateway', 'gateway-2'];
 
@@ -39,8 +39,8 @@ beforeAll(async () => {
 afterAll(() => tier.remove(), 60_000);
 
 /**
- * As docs/operations/upgrade.md describes: a new container for each, one after the other, each
- * waited for.
+ * Replaces one container after the other and waits for each, as docs/operations/upgrade.md
+ * describes.
  */
 async function restartAllInTurn(): Promise<void> {
   for (const service of replicas) {
@@ -106,8 +106,8 @@ describe('a rolling restart of two authorization servers and two gateways', () =
   }, 300_000);
 
   test(`CF-06 loses no refresh token of ${VIRTUAL_USERS} users, and answers no 5xx`, async () => {
-    // One at a time: passwords are slow to check by design, and the server answers 503 to too many
-    // at once.
+    // One at a time, because hashing passwords is slow by design, and the server returns 503 for
+    // too many at once.
     let line: Promise<unknown> = Promise.resolve();
     const signIn = (work: () => Promise<string>) => {
       const turn = line.then(work);

@@ -26,7 +26,7 @@ describe('docker compose up', () => {
   test('has every container healthy within 20 s', async () => {
     process.stdout.write(`docker compose up, all healthy: ${milliseconds} ms\n`);
     if (milliseconds >= START_LIMIT_MILLISECONDS) {
-      // Again: a busy machine is no slow start.
+      // Starts again, because a slow first start can have other causes on a busy machine.
       await tier.remove();
       milliseconds = await tier.up();
       process.stdout.write(`again: ${milliseconds} ms\n`);

@@ -12,7 +12,7 @@ export interface TierOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** One container as `docker inspect` describes it, as far as tests look at it. */
+/** The members of `docker inspect` that tests use. */
 export interface Container {
   readonly Id: string;
   readonly Name: string;
@@ -40,24 +40,25 @@ export interface Container {
 }
 
 /**
- * The compose file under a project name, ports and networks of its own, driven as an operator does.
+ * The compose file under a separate project name, with separate ports and networks, used as by an
+ * operator.
  */
 export interface Tier {
   readonly project: string;
-  /** What a shell needs for commands of its own against this tier. */
+  /** The variables with which other shell commands can use this tier. */
   readonly environment: NodeJS.ProcessEnv;
   readonly authorizationServerUrl: string;
   readonly gatewayUrl: string;
-  /** `docker compose …`; resolves to its standard output, rejects with everything it wrote. */
+  /** Runs `docker compose …`. Resolves to the standard output, or rejects with all output. */
   compose(...words: readonly string[]): Promise<string>;
-  /** `up --detach --wait`; resolves to the milliseconds until everything is healthy. */
+  /** Runs `up --detach --wait`. Resolves to the milliseconds until all containers are healthy. */
   up(): Promise<number>;
-  /** An operator's command, answered in JSON. */
+  /** Runs a command for operators, and resolves to its JSON output. */
   gatehouse(...words: readonly string[]): Promise<unknown>;
   /** Runs JavaScript in a running container of the tier. */
   node(service: string, script: string): Promise<string>;
   containers(): Promise<readonly Container[]>;
-  /** Everything is removed, volumes included. */
+  /** Removes all containers, networks and volumes. */
   remove(): Promise<void>;
 }
 

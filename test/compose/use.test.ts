@@ -28,7 +28,7 @@ function authorizationUrl(parameters: Readonly<Record<string, string>>): string 
   return `${tier.authorizationServerUrl}/authorize?${query}`;
 }
 
-/** What a person enters on the pages of a device's sign-in. */
+/** The values that a user enters on the pages of a device sign-in. */
 function answersTo(body: string, { user_code }: { readonly user_code: string }) {
   const has = (name: string) => body.includes(`name="${name}"`);
   return {

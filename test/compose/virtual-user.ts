@@ -5,19 +5,19 @@ import type { Tier } from './tier.ts';
 
 export interface VirtualUser {
   /**
-   * Ends after the step it is in; resolves to what it did, and to everything that was not answered
-   * with 200.
+   * Stops after the current step. Resolves to the number of rounds, and to every reply other than
+   * 200.
    */
   stop(): Promise<{ readonly rounds: number; readonly failures: readonly string[] }>;
 }
 
-/** Between rounds: a person is no load generator. */
+/** The pause between rounds, because a user is not a load generator. */
 const PAUSE_MILLISECONDS = 200;
 
 /**
- * A user who signs in once and then works: refreshes, calls with the new token, calls signed, gets
- * a machine's token; every tenth round signs in again, by password or by code. A refresh token that
- * is lost ends the chain, and so shows in every later round.
+ * A user who signs in once and then, in each round, refreshes, calls with the new token, sends a
+ * signed request, and gets a machine token. In every tenth round, the user signs in again, with a
+ * password or a code. A lost refresh token ends the chain, so every later round fails.
  */
 export async function startVirtualUser(
   tier: Tier,

@@ -31,7 +31,7 @@ export interface Fault {
   readonly recoversWithinMilliseconds: number;
 }
 
-/** Prints a figure at once. Jest would hold it back until the end. */
+/** Prints a figure immediately. Jest would delay it until the end. */
 function report(line: string): void {
   process.stderr.write(`${line}\n`);
 }

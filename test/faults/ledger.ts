@@ -15,8 +15,8 @@ interface Ended {
 }
 
 /**
- * Credentials are ended some time after they were made. Otherwise a failover would lose both
- * together, and prove nothing.
+ * Ends credentials some time after they were issued. Otherwise a failover could lose both writes
+ * together, and the test would prove nothing.
  */
 const STOCK = 10;
 
@@ -27,9 +27,9 @@ interface Application {
 }
 
 /**
- * Ends credentials without a pause and writes down what the tier acknowledged: a revocation that
- * was answered with 200, a code that gave tokens, a refresh token whose successor was used. None of
- * them may ever work again.
+ * Continuously ends credentials, and records what the tier acknowledged: revocations with status
+ * 200, codes that returned tokens, and refresh tokens whose successor was used. None of these
+ * credentials may work again.
  */
 export class Ledger {
   readonly #tier: Tier;
@@ -62,7 +62,7 @@ export class Ledger {
     return this.#ended.filter((each) => each.kind === kind).length;
   }
 
-  /** One that was revoked at least a second ago. */
+  /** A token that was revoked at least a second ago. */
   revokedToken(): string | undefined {
     const tokens = this.#ended.filter(({ kind }) => kind === 'revoked token');
     return tokens[Math.floor(Math.random() * Math.max(0, tokens.length - 50))]?.value;
@@ -83,7 +83,10 @@ export class Ledger {
     await Promise.all(this.#workers);
   }
 
-  /** Presents all of them again. Each must be rejected: a 503 proves nothing, so it is repeated. */
+  /**
+   * Presents all ended credentials again. Each must be rejected. A 503 proves nothing, so the
+   * request is repeated.
+   */
   async findAccepted(): Promise<readonly Kind[]> {
     const waiting = [...this.#ended];
     const accepted: Kind[] = [];
@@ -129,7 +132,7 @@ export class Ledger {
 
   async #work(step: () => Promise<void>): Promise<void> {
     while (this.#isRunning) {
-      // A step that the fault interrupts leaves nothing in the ledger.
+      // If the fault interrupts a step, the ledger does not record it.
       await step().catch(() => undefined);
       await sleep(PAUSE_MILLISECONDS);
     }
@@ -180,5 +183,5 @@ function takeAged(stock: string[]): string | undefined {
   return stock.length > STOCK ? stock.shift() : undefined;
 }
 
-/** A request without any credential. */
+/** A request without a credential. */
 export const callWithout = ({ gateway }: Tier) => send(`${gateway}/api/device`);

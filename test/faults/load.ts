@@ -5,25 +5,24 @@ import type { Tier } from './tier.ts';
 
 const PAUSE_MILLISECONDS = 100;
 const START_MILLISECONDS = 20_000;
-/** So many successes in a row show that requests of a kind work again, whatever key they touch. */
+/** This many consecutive successes show that requests of a kind work again, for every key. */
 const STREAK = 10;
 
 export interface Observation {
-  /** Requests with live credentials that got neither success nor 503. */
+  /** Replies to requests with valid credentials, other than success and 503. */
   readonly unexpected: readonly string[];
-  /** Requests without a live credential that got success. */
+  /** Successful requests without a valid credential. */
   readonly undeserved: number;
   readonly unavailable: number;
   readonly withoutRetryAfter: number;
-  /** Of the replies that were 503, in milliseconds. */
+  /** The p99 of 503 replies, in milliseconds. */
   readonly p99: number;
-  /** From the fault until all kinds of requests worked again. */
+  /** From the fault until requests of every kind worked again. */
   readonly outageMilliseconds: number;
 }
 
 /**
- * Sends requests with live credentials and with dead ones, ten a second of each kind, until it is
- * stopped.
+ * Continuously sends ten requests per second of each kind, with valid and with ended credentials.
  */
 export class Load {
   readonly #live: (Reply & { readonly kind: string })[] = [];
@@ -58,7 +57,7 @@ export class Load {
   }
 
   static async start(tier: Tier, requests: Requests, ledger: Ledger): Promise<Load> {
-    // A tier that has just started, or that was repaired a moment ago.
+    // The tier may have just started or been repaired.
     const deadline = performance.now() + START_MILLISECONDS;
     let reply = await requests.machineToken(2);
     while (!isSuccess(reply) && performance.now() < deadline) {
@@ -68,7 +67,7 @@ export class Load {
     return new Load(tier, requests, ledger, memberOf(reply, 'access_token'));
   }
 
-  /** Of requests that succeeded before the fault: how loaded the machine is. */
+  /** The p99 of successful requests before the fault, which shows the load of the machine. */
   get healthyP99(): number {
     return percentile99(
       this.#live.filter((reply) => isSuccess(reply) && reply.sentAt < this.#faultAt),
@@ -111,7 +110,7 @@ export class Load {
     };
   }
 
-  /** Undefined while one kind of request does not work. */
+  /** Undefined while a kind of request does not work. */
   #outage(): number | undefined {
     const ends = ['bearer call', 'signed call', 'token request'].map((kind) => {
       const replies = this.#live

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { person, type Tier } from './tier.ts';
 
-/** Longer than anything that is promised: what takes longer counts as no answer. */
+/** Longer than every guaranteed time. A slower request counts as a request without a reply. */
 const PATIENCE_MILLISECONDS = 10_000;
 
 export interface Reply {
-  /** 0 where there was none. */
+  /** 0 if there was no reply. */
   readonly status: number;
   readonly body: string;
   readonly hasRetryAfter: boolean;
@@ -17,7 +17,9 @@ export const isSuccess = ({ status }: Reply) => status >= 200 && status < 300;
 
 let addresses = 0;
 
-/** Every request comes from another address group: limits are no part of these tests. */
+/**
+ * Sends each request from a different address group, so that rate limits do not affect these tests.
+ */
 export async function send(url: string, init: RequestInit = {}): Promise<Reply> {
   addresses = (addresses + 1) % 60_000;
   const address = `10.${addresses % 250}.${Math.floor(addresses / 250)}.1`;
@@ -39,7 +41,7 @@ export async function send(url: string, init: RequestInit = {}): Promise<Reply> 
   }
 }
 
-/** What a client with credentials asks of the tier. */
+/** The requests of a client with credentials. */
 export function createRequests(tier: Pick<Tier, 'issuer' | 'gateway'>) {
   const asClient = (path: string, index: number, parameters: Record<string, string>) => {
     const { clientId, secureKey } = person(index).client;

@@ -10,7 +10,7 @@ export interface Security extends TopologySecurity {
   remove(): void;
 }
 
-/** TLS with a private authority, and a Redis user with exactly the rights that we document. */
+/** TLS with a private authority, and a Redis user with exactly the documented rights. */
 export function makeSecurity(): Security {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-faults-'));
   const certificate = makeCertificate(directory, ['127.0.0.1', 'localhost']);

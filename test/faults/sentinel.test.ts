@@ -28,7 +28,7 @@ function slow(milliseconds: number): void {
   }
 }
 
-/** What is acknowledged now and not confirmed is certainly lost. */
+/** Delays replication, so that a failover loses every unconfirmed write. */
 async function holdBackReplication(): Promise<void> {
   slow(100);
   await sleep(1500);
@@ -49,7 +49,7 @@ describe('a tier over a master, two replicas and three Sentinels, with TLS and u
     });
   }, 240_000);
 
-  test('survives a failover that an operator starts without a pause, while the master replicates slowly', async () => {
+  test('survives a failover without a pause by an operator, while the master replicates slowly', async () => {
     const before = await redis.settled();
     await expectSurvival('Sentinel, failover', tier, {
       prepare: holdBackReplication,

@@ -8,8 +8,8 @@ let redis: RedisServer;
 let tier: Tier;
 
 beforeAll(async () => {
-  // Always: a process that is killed while its disk is busy loses what was not written yet with
-  // everysec.
+  // `always`, because with `everysec`, a Redis that is killed while its disk is busy loses
+  // unwritten data.
   redis = await startRedisServer({
     arguments: ['--appendonly', 'yes', '--appendfsync', 'always'],
   });
@@ -22,7 +22,7 @@ afterAll(async () => {
 }, 60_000);
 
 describe('a tier over one Redis with an append-only file', () => {
-  test('survives a Redis that is killed and started again', async () => {
+  test('survives a Redis that is killed and restarted', async () => {
     await expectSurvival('Single, restart', tier, {
       begin: () => redis.kill(),
       repair: () => redis.restart(),

@@ -1,13 +1,13 @@
 import { manyUsers, startConstellation, userClient } from '@gatehouse/testing';
 
 /**
- * An authorization server, a gateway and a device service as processes, over a Redis that a test
- * may break.
+ * An authorization server, a gateway and a device service as processes, with a Redis that the test
+ * can break.
  */
 export interface Tier {
   readonly issuer: string;
   readonly gateway: string;
-  /** What the apps wrote, which no token may be part of. */
+  /** The output of the apps, which must not contain a token. */
   output(): Promise<string>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The folders that the run covers, and the tests that hold each of them. */
+/** The mutated folders, and the tests of each. */
 export interface MutatedFolder {
   /** Its files that are not tests are mutated. */
   readonly folder: string;

@@ -32,7 +32,7 @@ describe('the mutants of a source text', () => {
     expect(changed(source)).toEqual([]);
   });
 
-  test('of a function that returns nothing contain an early return', () => {
+  test('of a function that returns no value contain an early return', () => {
     expect(changed('function f() { const x = a; g(x); }')).toContain(
       'function f() { return; g(x); }',
     );

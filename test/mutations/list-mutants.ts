@@ -9,7 +9,7 @@ export interface Mutant {
   readonly operator: string;
 }
 
-/** What the parser returns: every node has a type, most have a span. */
+/** A node of the parser. Every node has a type, and most have a span. */
 interface Node {
   readonly type: string;
   readonly span?: { readonly start: number; readonly end: number };
@@ -42,7 +42,9 @@ const FUNCTIONS =
   /^(FunctionDeclaration|FunctionExpression|ArrowFunction|ClassMethod|PrivateMethod|MethodProp|Constructor)/;
 /** Spans of the parser start at 1. */
 const BASE = 1;
-/** Numbers from here on are durations and sizes: one more of them is the same to every test. */
+/**
+ * Numbers from here on are durations and sizes. No test notices if one of them increases by one.
+ */
 const LARGE = 1000;
 
 /** Lists every mutant of a source text, in the order of the text. */
@@ -50,7 +52,7 @@ export function listMutants(source: string): readonly Mutant[] {
   const bytes = Buffer.from(source);
   const text = (start: number, end: number) => bytes.toString('utf8', start, end);
   const mutants: Mutant[] = [];
-  /** Whole conditions: the constants true and false are harder to notice than their negation. */
+  /** Replaces whole conditions by true and false, which tests notice less often than a negation. */
   const conditions = new Set<Node>();
   const replace = (operator: string, [start, end]: readonly [number, number], by: string) => {
     mutants.push({ operator, start, end, replacement: by });
@@ -167,7 +169,7 @@ export function listMutants(source: string): readonly Mutant[] {
   function mutateFunction(node: Node): void {
     const { body } = (node.function ?? node) as { readonly body?: Node | null };
     const statements = (body?.stmts ?? []) as Node[];
-    // A function of one statement is emptied by dropping that statement.
+    // A function with one statement is emptied by dropping that statement.
     if (body && statements.length > 1 && !returnsValue(body)) {
       replace('early return', rangeOf(statements[0] as Node), 'return;');
     }
@@ -179,7 +181,7 @@ export function listMutants(source: string): readonly Mutant[] {
     .sort((one, other) => one.start - other.start || one.end - other.end);
 }
 
-/** The text with the mutant in it. */
+/** Returns the text with the mutant. */
 export function applyMutant(source: string, { start, end, replacement }: Mutant): string {
   const bytes = Buffer.from(source);
   return bytes.toString('utf8', 0, start) + replacement + bytes.toString('utf8', end);
@@ -189,7 +191,7 @@ function rangeOf({ span }: Node): readonly [number, number] {
   return [(span?.start ?? BASE) - BASE, (span?.end ?? BASE) - BASE];
 }
 
-/** Types have no effect when the program runs, so nothing below them is mutated. */
+/** Types have no effect at run time, so nothing below them is mutated. */
 function children(node: Node): readonly Node[] {
   const isErased = /^(Ts|Import|ExportNamed|ExportAll)/.test(node.type);
   const members = isErased ? [node.expression] : Object.values(node);

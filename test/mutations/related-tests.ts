@@ -4,7 +4,7 @@ import { readSourceTree, root, type SourceFile } from '../source-tree.ts';
 import type { MutatedFolder } from './folders.ts';
 
 /**
- * The test files that can notice a change of the file, in batches from near to far: a mutant that a
+ * The test files that can notice a change of the file, in batches, nearest first. A mutant that a
  * unit test kills needs no server.
  */
 export function relatedTests(path: string, { tests }: MutatedFolder): readonly string[][] {
@@ -15,14 +15,14 @@ export function relatedTests(path: string, { tests }: MutatedFolder): readonly s
   const beside = importing.filter((file) => file.startsWith(`${workspace}/src/`));
   const apart = importing.filter((file) => !beside.includes(file) && !tests.includes(file));
   const present = tests.filter((file) => existsSync(join(root, file)));
-  // Where a table names the tests, the others only repeat them through the whole app.
+  // If the table lists tests, the remaining ones would only repeat them through the whole app.
   return [beside, tests.length > 0 ? [...present] : apart].filter((batch) => batch.length > 0);
 }
 
-/** Every file that imports the path, directly or through others, nearest first. */
+/** Every file that imports the path directly or indirectly, nearest first. */
 function importersOf(path: string): readonly string[] {
   const reached = new Set([path]);
-  // A set is iterated in the order of insertion, also over what is added meanwhile.
+  // The loop also visits entries that are added during the iteration, in insertion order.
   for (const target of reached) {
     for (const importer of directImporters().get(target) ?? []) {
       reached.add(importer);

@@ -3,20 +3,20 @@ import { once } from 'node:events';
 
 export interface FailedTest {
   readonly file: string;
-  /** Undefined when the file could not be run at all. */
+  /** Undefined if the file could not be run. */
   readonly name: string | undefined;
 }
 
 export interface TestRun {
   readonly passed: boolean;
-  /** The first test that failed; undefined when none did, or when the time was up. */
+  /** The first test that failed. Undefined if none failed, or if the time limit was reached. */
   readonly failed: FailedTest | undefined;
   readonly milliseconds: number;
 }
 
 /**
- * Runs test files, or one test of them, one after another and stops at the first failure, or when
- * the time is up.
+ * Runs test files, or one of their tests, one after the other. Stops at the first failure or the
+ * time limit.
  */
 export async function runTests(
   directory: string,
@@ -33,7 +33,7 @@ export async function runTests(
       ...['--bail', '--runInBand', '--forceExit', '--runTestsByPath', ...files],
       ...(name === undefined ? [] : ['--testNamePattern', patternOf(name)]),
     ],
-    // Its own process group, so that the servers it started end with it.
+    // A separate process group, so that the servers of the tests end with it.
     { cwd: directory, stdio: ['ignore', 'ignore', 'pipe'], detached: true },
   );
   const endWithUs = () => endGroup(child.pid);
@@ -59,7 +59,7 @@ export async function runTests(
   };
 }
 
-/** A group whose processes have all ended already needs no signal. */
+/** If all processes of the group have ended, it needs no signal. */
 function endGroup(pid: number | undefined): void {
   try {
     process.kill(-(pid ?? 0), 'SIGKILL');

@@ -1,7 +1,7 @@
 /**
  * `npm run test:mutations -- [folder or file…] [--sample 60] [--seed 1] [--again]`: changes one
- * thing at a time in a copy of the tree and runs the tests that hold it. A mutant that no test
- * notices (a survivor) is a missing test or an equivalent change; docs/mutations.md lists them.
+ * thing at a time in a copy of the tree and runs the related tests. A mutant that no test notices
+ * (a survivor) is a missing test or an equivalent change; docs/mutations.md lists them.
  *
  *   folders ─▶ list-mutants ─▶ sample ─▶ scratch-tree ─▶ related-tests ─▶ run-tests ─▶ results (resumable)
  *
@@ -20,7 +20,7 @@ import { relatedTests } from './related-tests.ts';
 import { runTests } from './run-tests.ts';
 import { createScratchTree, type ScratchTree } from './scratch-tree.ts';
 
-/** A mutant that makes a loop endless is noticed by the time it takes. */
+/** Detects a mutant that creates an endless loop. */
 const MINIMUM_DEADLINE_MILLISECONDS = 60_000;
 const DEADLINE_FACTOR = 4;
 
@@ -28,16 +28,16 @@ interface Candidate {
   readonly path: string;
   readonly source: string;
   readonly mutant: Mutant;
-  /** The same in every run while the file and the seed are the same. */
+  /** Unchanged between runs with the same file and seed. */
   readonly key: string;
 }
 
 interface Result {
   readonly key: string;
   readonly folder: string;
-  /** The file, the line and the change, for people. */
+  /** The file, the line and the change, for the report. */
   readonly change: string;
-  /** The test that noticed it; undefined for a survivor. */
+  /** The test that noticed the mutant. Undefined for a survivor. */
   readonly killedBy?: string;
 }
 
@@ -110,7 +110,7 @@ async function tryMutant(
   return { key, folder: folder.folder, change };
 }
 
-/** On a busy machine a test may fail by itself, so a test counts only when it fails twice. */
+/** A test can fail on a busy machine without a reason, so it counts only if it fails twice. */
 async function findKiller(files: readonly string[], deadline: number): Promise<string | undefined> {
   for (;;) {
     const run = await runTests(scratch.directory, files, deadline);
@@ -125,7 +125,7 @@ async function findKiller(files: readonly string[], deadline: number): Promise<s
   }
 }
 
-/** Tests that fail without a mutant would kill every one. */
+/** Tests that fail without a mutant would kill every mutant. */
 async function measureBaseline(tree: ScratchTree, files: readonly string[]): Promise<number> {
   const run = await runTests(tree.directory, files, 1_000_000);
   if (!run.passed) {
@@ -134,9 +134,7 @@ async function measureBaseline(tree: ScratchTree, files: readonly string[]): Pro
   return run.milliseconds;
 }
 
-/**
- * Every folder's mutants in an order that the seed decides, and as many of them as are asked for.
- */
+/** Selects the requested number of mutants of a folder, in an order that depends on the seed. */
 function sampleOf(folder: string): readonly Candidate[] {
   const candidates = globSync(`${folder}/**/*.ts`, { cwd: scratch.directory })
     .map((path) => path.replaceAll('\\', '/'))

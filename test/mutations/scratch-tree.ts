@@ -4,24 +4,22 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { root } from '../source-tree.ts';
 
-/** A copy of the tracked files, so that a mutant never touches the files that a person works on. */
+/** A copy of the tracked files, so that a mutant never changes the working tree. */
 export interface ScratchTree {
   readonly directory: string;
   write(path: string, text: string): void;
   remove(): void;
 }
 
-/**
- * The apps run as real processes, so a mutant has to be in a file, not in the memory of the test.
- */
+/** The apps run as processes, so a mutant must be in a file, not in the memory of the test. */
 export function createScratchTree(): ScratchTree {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-mutations-'));
   for (const path of listFiles()) {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
     cpSync(join(root, path), join(directory, path));
   }
-  // Hard links where the file system allows: only the links of the workspaces must point into this
-  // tree.
+  // Uses hard links if the file system supports them. Only the links of the workspaces must point
+  // into this tree.
   const modules = [join(root, 'node_modules'), join(directory, 'node_modules')];
   if (spawnSync('cp', ['-al', ...modules]).status !== 0) {
     rmSync(modules[1] ?? '', { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import type { Credential } from './measure-refusal.ts';
 import { bearer, type Party, signature, type Tier, xAccess } from './tier.ts';
 
-/** What is revoked at once, and how. */
+/** The credentials that one revocation revokes, and how. */
 export interface Revocation {
   readonly credentials: readonly Credential[];
   readonly revoke: () => Promise<unknown>;
@@ -9,9 +9,9 @@ export interface Revocation {
 
 export interface RevocationKind {
   readonly name: string;
-  /** Those that wait for a not-before to pass are repeated less. */
+  /** Fewer rounds for revocations that wait for a not-before to pass. */
   readonly rounds: number;
-  /** Issues what is revoked. */
+  /** Issues the credentials that are then revoked. */
   prepare(tier: Tier, party: Party, index: number): Promise<Revocation>;
 }
 
@@ -131,7 +131,9 @@ async function tokensOfClient(tier: Tier, party: Party): Promise<readonly Creden
   return [bearer(await tier.machineToken(party)), xAccess(await tier.xAccessToken(party))];
 }
 
-/** In this order: what disables a user or a client comes last of those that need it. */
+/**
+ * The order matters: revocations that disable a user or client are last among those that use it.
+ */
 export const revocationKinds: readonly RevocationKind[] = [
   ...grantKinds,
   ...userKinds,

@@ -7,11 +7,11 @@ export type Credential = () => Readonly<Record<string, string>>;
 /** How long a gateway accepted a credential, in milliseconds. */
 export interface RefusalSample {
   /**
-   * From the acknowledgment of the revocation to the first rejected call. 0 if the call was
-   * rejected before.
+   * From the acknowledgment of the revocation to the first rejected call. 0 if a call was rejected
+   * earlier.
    */
   readonly afterAcknowledgment: number;
-  /** From the moment at which the revocation was sent. */
+  /** From the time at which the revocation was sent. */
   readonly afterStart: number;
 }
 
@@ -20,7 +20,10 @@ interface Refusal {
 }
 
 const POLL_MILLISECONDS = 2;
-/** With these, each gateway has a fresh copy of every record: the worst case for a revocation. */
+/**
+ * After these calls, each gateway has a fresh copy of every record, which is the worst case for a
+ * revocation.
+ */
 const WARMING_CALLS = 3;
 const LONGEST_MILLISECONDS = 5000;
 const CALLS_AFTER_REFUSAL = 3;
@@ -28,20 +31,26 @@ const CALLS_AFTER_REFUSAL = 3;
 export class RefusalMeter {
   readonly #agent = new Agent({ keepAlive: true });
   readonly #gatewayUrls: readonly string[];
-  /** Of calls that were accepted. */
+  /** The durations of accepted calls. */
   readonly roundTrips: number[] = [];
 
   constructor(gatewayUrls: readonly string[]) {
     this.#gatewayUrls = gatewayUrls;
   }
 
-  /** By every gateway. New tokens are rejected for up to two seconds after some revocations. */
+  /**
+   * Whether every gateway accepts it. After some revocations, new tokens are rejected for up to two
+   * seconds.
+   */
   async isAccepted(credential: Credential): Promise<boolean> {
     const statuses = await Promise.all(this.#gatewayUrls.map((url) => this.#call(url, credential)));
     return statuses.every((status) => status === 200);
   }
 
-  /** Calls every gateway with every credential while they are revoked: one sample for each pair. */
+  /**
+   * Calls every gateway with every credential during the revocation. Returns one sample for each
+   * pair.
+   */
   async measure(
     credentials: readonly Credential[],
     revoke: () => Promise<unknown>,

@@ -14,7 +14,7 @@ import {
 import { runGatehouse } from '../../apps/cli/test/run-gatehouse.ts';
 import type { Credential } from './measure-refusal.ts';
 
-/** A user with a client of their own. Requests alternate between the two authorization servers. */
+/** A user with a separate client. Requests alternate between the two authorization servers. */
 export interface Party {
   readonly clientId: string;
   readonly username: string;
@@ -33,7 +33,7 @@ export type Tier = Awaited<ReturnType<typeof startTier>>;
 const unlimited = '10000000/60';
 
 /**
- * Two authorization servers, two gateways and a device service over one store, with so many
+ * Two authorization servers, two gateways and a device service with one store and this many
  * parties.
  */
 export async function startTier(engine: StoreEngineName, parties: number) {
@@ -70,8 +70,8 @@ export async function startTier(engine: StoreEngineName, parties: number) {
   }
 
   /**
-   * Sends the account page's form with this action. The page is read before: only the form is
-   * timed.
+   * Sends the form of the account page with this action. The page is read earlier, so that only the
+   * form is timed.
    */
   async function prepareAccountForm({ visitor, server }: Party, action: string, path = '/account') {
     const page = await visitor.get(`${server}${path}`);
@@ -119,7 +119,7 @@ export async function startTier(engine: StoreEngineName, parties: number) {
       });
       return ((await reply.json()) as { result: string }).result;
     },
-    /** @throws Error when the command fails */
+    /** @throws Error if the command fails */
     async operator(words: readonly string[], stdin?: string) {
       const { code, errors, json } = await runGatehouse(environment, words, stdin);
       if (code !== 0) {
@@ -142,7 +142,7 @@ export const xAccess =
   (token: string): Credential =>
   () => ({ 'X-Access-Token': token });
 
-/** Of the call that `RefusalMeter` sends. */
+/** The signature of the call that `RefusalMeter` sends. */
 export function signature({ clientId, secureKey }: Party): Credential {
   const signer = { clientId, secureKey };
   return () => sign(signer, 'pageSize=1');

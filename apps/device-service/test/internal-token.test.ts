@@ -41,9 +41,9 @@ describe('UP-10 a request that bypasses the gateway', () => {
     ['without client_id', { client_id: undefined }],
     ['without org', { org: undefined }],
     ['with an empty org', { org: '' }],
-    ['with an org that is no text', { org: ['org-1'] }],
+    ['with an org that is not a string', { org: ['org-1'] }],
     ['without scope', { scope: undefined }],
-    ['with a scope that is no text', { scope: ['device:read'] }],
+    ['with a scope that is not a string', { scope: ['device:read'] }],
   ])('is rejected with a token %s', async (_what, claims) => {
     const reply = await callWith(await app.gateway.token(claims as Record<string, string>));
 
@@ -59,7 +59,7 @@ describe('UP-10 a request that bypasses the gateway', () => {
     },
   );
 
-  test('is rejected with a token of an unknown key, whatever its key id', async () => {
+  test('is rejected with a token of an unknown key, with any key id', async () => {
     const { privateKey } = await generateKeyPair('EdDSA');
     for (const kid of ['key-1', 'key-2', undefined]) {
       const forged = await new SignJWT(validClaims(app.gateway.issuer))
@@ -117,7 +117,7 @@ describe('UP-10 a request that bypasses the gateway', () => {
   test.each([
     ['another scheme', 'Basic YTpi'],
     ['nothing after the scheme', 'Bearer'],
-    ['text that is no token', 'Bearer null'],
+    ['text that is not a token', 'Bearer null'],
     ['a comma list', 'Bearer a.b.c, Bearer d.e.f'],
   ])('is rejected with %s', async (_what, authorization) => {
     const reply = await request(app.url).get('/api/device').set('Authorization', authorization);

@@ -225,7 +225,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     'Grant',
     'accesstoken',
     '',
-  ])('CG-11 a record of the kind %j is no access token', async (kind) => {
+  ])('CG-11 a record of the kind %j is not an access token', async (kind) => {
     const { identity, record } = await prepare();
     expect(await identity.verifyAccessToken(await store(identity, { ...record, kind }))).toBe(
       undefined,

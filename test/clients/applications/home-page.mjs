@@ -1,4 +1,4 @@
-/** What every application shows at its address, so that one test can drive all of them. */
+/** Every application shows this page at its address, so that one test can drive all of them. */
 export function homePage(user) {
   return user === undefined || user === null
     ? '<p>Signed out.</p><a href="/login">Sign in</a>'

@@ -11,7 +11,7 @@ const configuration = await client.discovery(
   CLIENT_ID,
   CLIENT_SECRET,
   undefined,
-  // The library requires https otherwise.
+  // Without this option, the library requires https.
   { execute: [client.allowInsecureRequests] },
 );
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 import { isRolledBackForOthers, translatePostgresError } from './postgres-errors.ts';
 
-const failure = (code?: string) => Object.assign(new Error('said by PostgreSQL'), { code });
+const failure = (code?: string) => Object.assign(new Error('a message of PostgreSQL'), { code });
 
 describe('an error of PostgreSQL', () => {
   test.each([

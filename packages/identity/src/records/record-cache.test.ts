@@ -129,7 +129,7 @@ describe('a record cache', () => {
     expect(await cache.read('a')).toBeUndefined();
   });
 
-  test('CG-16 is bounded, whatever the number of invented names', async () => {
+  test('CG-16 is bounded for any number of invented names', async () => {
     for (let i = 0; i < 25_000; i += 1) {
       await cache.read(`invented-${i}`);
     }
