@@ -30,10 +30,6 @@ export function reconnectPauseMilliseconds(): number {
  */
 const clientOptions = {
   scripts: redisScripts,
-  // Closes a connection without replies, so that commands do not queue behind each other. The
-  // timeout is far longer than the deadline of an operation (deadline.ts), because ioredis also
-  // counts the time in which this process did not run.
-  socketTimeout: 4 * OPERATION_DEADLINE_MILLISECONDS,
   connectTimeout: CONNECT_TIMEOUT_MILLISECONDS,
   disconnectTimeout: DISCONNECT_TIMEOUT_MILLISECONDS,
   enableOfflineQueue: false,

@@ -3,6 +3,7 @@ import type { EngineSignals } from '../../observation/store-watch.ts';
 import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
 import { StoreFullError, StoreUnavailableError } from '../../port/store.ts';
 import type { RedisLocation } from '../../port/store-url.ts';
+import { closeSilentConnections } from './close-silent-connections.ts';
 import { withinDeadline } from './deadline.ts';
 import { createRedisClient, type RedisClient, reconnectPauseMilliseconds } from './redis-client.ts';
 import { readMemory } from './redis-memory.ts';
@@ -25,6 +26,7 @@ export class RedisConnection {
   readonly #client: RedisClient;
   readonly #signals: EngineSignals;
   readonly #warn: (message: string) => void;
+  readonly #stopClosing: () => void;
   #corkedStream: Redis['stream'] | undefined;
   #state: 'connecting' | 'available' | 'unavailable' | 'closed' = 'connecting';
   #connected = deferred();
@@ -35,7 +37,11 @@ export class RedisConnection {
   constructor(location: RedisLocation, signals: EngineSignals, warn: (message: string) => void) {
     this.#signals = signals;
     this.#warn = warn;
-    this.#client = createRedisClient(location);
+    const client = createRedisClient(location);
+    this.#client = client;
+    this.#stopClosing = closeSilentConnections(() =>
+      client instanceof Redis ? [client] : client.nodes(),
+    );
     this.#client.on('ready', () => this.#examine());
     // Without a listener, ioredis prints errors, whose text and properties may contain credentials.
     this.#client.on('error', (error: unknown) => {
@@ -76,8 +82,10 @@ export class RedisConnection {
     this.#connected.reject(new Error('The store is closed.'));
     if (wasAvailable) {
       // QUIT waits for the replies in flight. A server that is already down is not an error.
-      await this.#client.quit().catch(() => undefined);
+      const quit = withinDeadline(OPERATION_DEADLINE_MILLISECONDS, () => this.#client.quit());
+      await quit.catch(() => undefined);
     }
+    this.#stopClosing();
     this.#client.disconnect();
   }
 
