@@ -17,6 +17,12 @@ if (existsSync(join(root, '.git'))) {
       );
       process.exitCode = 1;
     }
+    if (!subject.includes(' ')) {
+      console.error(
+        `Commit ${commit} has a subject of one word, which explains nothing: ${subject}`,
+      );
+      process.exitCode = 1;
+    }
   }
 } else {
   console.log('No git history: commit subjects are not checked.');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { root } from './source-tree.ts';
 
-const longest = 'A'.repeat(72);
+const longest = `Add ${'a'.repeat(68)}`;
 
 describe('scripts/check-commit-subjects.ts', () => {
   let checkout: string;
@@ -26,17 +26,25 @@ describe('scripts/check-commit-subjects.ts', () => {
   test('rejects a subject of 73 characters, and names the commit', () => {
     git(checkout, 'init', '-q');
     commit(checkout, `${longest}A`);
-    commit(checkout, 'Short');
+    commit(checkout, 'Add a file');
     const { status, stderr } = check(checkout);
     expect(status).toBe(1);
     expect(stderr).toContain(git(checkout, 'rev-parse', '--short', 'HEAD~1').trim());
+  });
+
+  test('rejects a subject of one word, and names the commit', () => {
+    git(checkout, 'init', '-q');
+    commit(checkout, 'x');
+    const { status, stderr } = check(checkout);
+    expect(status).toBe(1);
+    expect(stderr).toContain(git(checkout, 'rev-parse', '--short', 'HEAD').trim());
   });
 
   test('checks the commits that a shallow clone has', () => {
     const origin = join(checkout, 'origin');
     mkdirSync(origin);
     git(origin, 'init', '-q');
-    commit(origin, 'Short');
+    commit(origin, 'Add a file');
     commit(origin, `${longest}A`);
     const clone = join(checkout, 'clone');
     git(checkout, 'clone', '-q', '--depth', '1', `file://${origin}`, clone);
