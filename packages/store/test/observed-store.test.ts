@@ -36,6 +36,7 @@ test('an observer is notified of every operation once, with its duration and whe
       store.removeFromIndex('index', 'member'),
       store.members('index'),
       store.append('log', 'entry', 10),
+      store.appendAll('log', ['entry'], 10),
       store.read('log', 1),
       store.ping(),
     ]);

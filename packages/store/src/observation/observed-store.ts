@@ -13,6 +13,7 @@ export const storeOperations = [
   'removeFromIndex',
   'members',
   'append',
+  'appendAll',
   'read',
   'ping',
 ] as const satisfies readonly Exclude<keyof Store, 'close'>[];
@@ -60,6 +61,8 @@ export function observeStore(store: Store, observe: StoreObserver): Store {
     members: (key) => timed('members', now(), store.members(key)),
     append: (key, entry, capacity, options) =>
       timed('append', now(), store.append(key, entry, capacity, options)),
+    appendAll: (key, entries, capacity, options) =>
+      timed('appendAll', now(), store.appendAll(key, entries, capacity, options)),
     read: (key, limit) => timed('read', now(), store.read(key, limit)),
     ping: () => timed('ping', now(), store.ping()),
     close: () => store.close(),

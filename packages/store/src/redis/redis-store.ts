@@ -127,6 +127,19 @@ class RedisStore implements Store {
     );
   }
 
+  async appendAll(
+    key: string,
+    entries: readonly string[],
+    capacity: number,
+    { maximumAgeSeconds }: Pick<AppendOptions, 'maximumAgeSeconds'> = {},
+  ): Promise<void> {
+    assertPositiveInteger('A capacity', capacity);
+    const age = maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
+    await this.#send('appendAll', (client) =>
+      client.appendAllToLog(key, capacity, this.#now(), age, ...entries),
+    );
+  }
+
   async read(key: string, limit: number): Promise<readonly string[]> {
     assertPositiveInteger('A limit', limit);
     return this.#send('read', async (client) =>

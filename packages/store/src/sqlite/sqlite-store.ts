@@ -153,15 +153,28 @@ class SqliteStore implements Store {
     const age = maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
     this.#assertRoom('append', { revokes });
     await this.#write('append', () => {
-      const now = this.#now();
       if (replaces !== undefined) {
         this.#statements.removeEntry.run(key, replaces);
       }
-      this.#statements.append.run(key, entry, now);
-      this.#statements.trim.run({ key, capacity });
-      if (age > 0) {
-        this.#statements.trimByAge.run(key, now - age);
+      this.#statements.append.run(key, entry, this.#now());
+      this.#trimLog(key, capacity, age);
+    });
+  }
+
+  async appendAll(
+    key: string,
+    entries: readonly string[],
+    capacity: number,
+    { maximumAgeSeconds }: Pick<AppendOptions, 'maximumAgeSeconds'> = {},
+  ): Promise<void> {
+    assertPositiveInteger('A capacity', capacity);
+    const age = maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
+    this.#assertRoom('appendAll');
+    await this.#write('appendAll', () => {
+      for (const entry of entries) {
+        this.#statements.append.run(key, entry, this.#now());
       }
+      this.#trimLog(key, capacity, age);
     });
   }
 
@@ -182,6 +195,13 @@ class SqliteStore implements Store {
     this.#stopSweeping();
     if (this.#database.isOpen) {
       this.#database.close();
+    }
+  }
+
+  #trimLog(key: string, capacity: number, age: number): void {
+    this.#statements.trim.run({ key, capacity });
+    if (age > 0) {
+      this.#statements.trimByAge.run(key, this.#now() - age);
     }
   }
 

@@ -130,7 +130,30 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       );
     });
 
+    test('several entries are appended in order, within the capacity', async () => {
+      const key = freshKey();
+      await store().append(key, 'first', 4);
+      await store().appendAll(key, ['one', 'two', 'three'], 4);
+      expect(await store().read(key, 9)).toEqual(['three', 'two', 'one', 'first']);
+      await store().appendAll(key, ['four', 'one', 'five'], 4);
+      expect(await store().read(key, 9)).toEqual(['five', 'one', 'four', 'three']);
+      await store().appendAll(key, [], 4);
+      expect(await store().read(key, 9)).toHaveLength(4);
+    });
+
+    test('appending several entries removes those that are too old', async () => {
+      const key = freshKey();
+      await store().append(key, 'old', 5);
+      await sleep(1100);
+      await store().appendAll(key, ['kept', 'newest'], 5, { maximumAgeSeconds: 1 });
+      expect(await store().read(key, 5)).toEqual(['newest', 'kept']);
+      await expect(store().appendAll(key, ['never'], 5, { maximumAgeSeconds: 0 })).rejects.toThrow(
+        RangeError,
+      );
+    });
+
     test.each([0, -1, 1.5])('a capacity or limit of %p is rejected', async (size) => {
+      await expect(store().appendAll(freshKey(), ['entry'], size)).rejects.toThrow(RangeError);
       await expect(store().append(freshKey(), 'entry', size)).rejects.toThrow(RangeError);
       await expect(store().read(freshKey(), size)).rejects.toThrow(RangeError);
     });

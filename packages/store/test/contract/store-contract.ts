@@ -86,6 +86,7 @@ function describeLifecycle({ url, store, freshKey }: ContractSubject): void {
         closed.removeFromIndex(key, 'member'),
         closed.members(key),
         closed.append(key, 'entry', 1),
+        closed.appendAll(key, ['entry'], 1),
         closed.read(key, 1),
         closed.ping(),
       ];

@@ -6,6 +6,16 @@ const INDEX_MARGIN_MILLISECONDS = 60_000;
 /** A script with this flag may write while Redis is over its maxmemory (Redis 7.0 and later). */
 const ALLOW_OOM = '#!lua flags=allow-oom\n';
 
+/** Needs the variables `capacity`, `now` and `maximumAge`. */
+const trimLog = `
+      local beyond = redis.call('ZRANGE', KEYS[1], -capacity - 1, -capacity - 1, 'WITHSCORES')[2]
+      if beyond then
+        redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', beyond)
+      end
+      if maximumAge > 0 then
+        redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', (now - maximumAge) * 1000))
+      end`;
+
 /**
  * A score is the time of the append in microseconds. If the last score is not lower, it is the last
  * score plus one. The order of the scores is therefore the order of the appends, even if the clocks
@@ -23,13 +33,20 @@ const appendToLog = `
         score = last + 1
       end
       redis.call('ZADD', KEYS[1], string.format('%.0f', score), entry)
-      local beyond = redis.call('ZRANGE', KEYS[1], -capacity - 1, -capacity - 1, 'WITHSCORES')[2]
-      if beyond then
-        redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', beyond)
+      ${trimLog}`;
+
+const appendAllToLog = `
+      local capacity, now, maximumAge = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+      local last = tonumber(redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2])
+      local score = now * 1000
+      if last and last >= score then
+        score = last + 1
       end
-      if maximumAge > 0 then
-        redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', (now - maximumAge) * 1000))
-      end`;
+      for i = 4, #ARGV do
+        redis.call('ZADD', KEYS[1], string.format('%.0f', score), ARGV[i])
+        score = score + 1
+      end
+      ${trimLog}`;
 
 /**
  * The read-modify-write operations. Each is atomic and uses one key, so that it runs on a cluster.
@@ -83,6 +100,7 @@ export const redisScripts = {
       end`,
   },
   appendToLog: { numberOfKeys: 1, lua: appendToLog },
+  appendAllToLog: { numberOfKeys: 1, lua: appendAllToLog },
   // The same writes as part of a revocation. Redis accepts them even at its maxmemory.
   setAlways: {
     numberOfKeys: 1,
