@@ -135,8 +135,8 @@ describe('docs/applications.md', () => {
     const replies = run('call', { ACCESS_TOKEN: tokens.access_token ?? '' })
       .trim()
       .replace(/\}\{/g, '}\n{');
-    const said = replies.split('\n').map((line) => JSON.parse(line));
-    expect(said).toMatchObject([
+    const printed = replies.split('\n').map((line) => JSON.parse(line));
+    expect(printed).toMatchObject([
       { status: 200, result: [] },
       { status: 200, result: [] },
     ]);

@@ -231,7 +231,7 @@ try {
   );
   const base = medians.get('undici-dispatch');
   console.log(
-    '| Subject | requests/s | CPU µs a request | least | p99 ms | not 2xx | rate ÷ undici | least CPU: undici ÷ this |',
+    '| Subject | requests/s | CPU µs per request | minimum | p99 ms | not 2xx | rate ÷ undici | minimum CPU: undici ÷ this |',
   );
   console.log('|---|---|---|---|---|---|---|---|');
   for (const [name, { rate, cpu, least, p99, refused }] of medians) {

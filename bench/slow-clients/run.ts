@@ -131,7 +131,7 @@ function startSlowClients(parameters: readonly string[]) {
   return {
     async end() {
       if (child.exitCode !== null) {
-        throw new Error(`slowhttptest ended by itself with ${child.exitCode}.`);
+        throw new Error(`slowhttptest ended early with ${child.exitCode}.`);
       }
       process.off('exit', killOnExit);
       child.kill('SIGKILL');

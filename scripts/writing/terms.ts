@@ -31,6 +31,15 @@ const replacements: Readonly<Record<string, string>> = {
   administrator: 'operator',
   '(?:is|are|was|were) refused': 'is rejected',
   misspelt: 'misspelled',
+  'who(?:m)?ever': 'a caller that, every user who',
+  wherever: 'if, in every …',
+  'told (?:about|again|apart|at|how|of|once|what|whether)': 'notified of, reported, distinguished',
+  'under way': 'in progress',
+  excepted: 'except …',
+  'by the (?:dozen|hundred|thousand)': 'thousands of',
+  'as it were': 'as if',
+  'for ever': 'forever',
+  '(?:is|are|be|replicas) in step': 'is in sync',
 };
 
 /** In the form of textlint-rule-terminology. */

@@ -38,7 +38,7 @@ function report(line: string): void {
 
 /**
  * Breaks a tier under load and checks four promises: only valid credentials are accepted, every
- * other failure is a 503 with Retry-After in time, the tier recovers by itself, and no used or
+ * other failure is a 503 with Retry-After in time, the tier recovers without help, and no used or
  * revoked credential works again.
  */
 export async function expectSurvival(name: string, tier: Tier, fault: Fault): Promise<void> {

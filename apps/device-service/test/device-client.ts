@@ -41,7 +41,7 @@ export function createDeviceClient({ url, gateway }: Pick<BootedApp, 'url' | 'ga
     return token;
   };
 
-  /** Sends a string as it is, and other bodies as JSON. */
+  /** Sends a string unchanged, and other bodies as JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: each test knows the shape that it expects
   const call = async <Result = any>(
     method: string,

@@ -32,7 +32,7 @@ describe.each(['sqlite', 'redis'])('a rejected token on %s', (engine) => {
     return token;
   }
 
-  test('is told apart from an unknown one if the client was revoked, for its holder only', async () => {
+  test('differs from an unknown one if the client was revoked, but only for its holder', async () => {
     const revoked = await issueXAccessToken('revoked');
     const access = await booted.issueToken({ clientId: 'revoked' });
     expect((await get({ 'X-Access-Token': revoked })).status).toBe(200);

@@ -15,7 +15,7 @@ const term = z.looseObject({
 });
 
 /**
- * The shape of a list query. The query grammar of the device service also checks what it means, for
+ * The shape of a list query. The query grammar of the device service also checks its meaning, for
  * example whether a column exists.
  */
 export const queryRequest = z.looseObject({

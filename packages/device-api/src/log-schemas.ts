@@ -68,7 +68,7 @@ function toContent(value: unknown, context: z.RefinementCtx): string {
   return content;
 }
 
-/** Text stays as it is, and no value becomes empty text. Every other value becomes JSON. */
+/** A string stays unchanged, null and undefined become an empty string, and the rest JSON. */
 function toText(value: unknown): string {
   if (value === undefined || value === null) {
     return '';

@@ -20,7 +20,7 @@ interface Run {
   readonly exit: Promise<unknown>;
   output(): string;
   errors(): string;
-  said(text: string): Promise<void>;
+  printed(text: string): Promise<void>;
   port(): Promise<number>;
 }
 
@@ -49,7 +49,7 @@ function run(mode: string, { supervised = false, options = [] }: RunOptions = {}
     once(child, 'exit'),
     ...outputs.map((stream) => once(stream, 'end')),
   ]).then(([[code, signal]]) => code ?? signal);
-  async function said(text: string): Promise<void> {
+  async function printed(text: string): Promise<void> {
     const deadline = performance.now() + 5000;
     while (!output.includes(text)) {
       if (performance.now() > deadline || child.exitCode !== null) {
@@ -63,9 +63,9 @@ function run(mode: string, { supervised = false, options = [] }: RunOptions = {}
     exit,
     output: () => output,
     errors: () => errors,
-    said,
+    printed,
     async port() {
-      await said('running');
+      await printed('running');
       return Number(/port (\d+)/.exec(output)?.[1]);
     },
   };
@@ -168,7 +168,7 @@ describe('the end of a process', () => {
 
   test.concurrent('also follows the end of the supervisor during the start', async () => {
     const process_ = run('starts slowly', { supervised: true });
-    await process_.said('starting');
+    await process_.printed('starting');
     process_.child.disconnect();
     expect(await process_.exit).toBe(0);
   });
@@ -245,7 +245,7 @@ describe('an unhandled error', () => {
 
   test.concurrent('of a deferred application at a later attempt ends the process with 1', async () => {
     const process_ = run('fails later');
-    await process_.said('running');
+    await process_.printed('running');
     expect(await process_.exit).toBe(1);
     expect(process_.output()).toContain('"level":"fatal"');
     expect(process_.output()).toContain('wrong configuration');
@@ -253,7 +253,7 @@ describe('an unhandled error', () => {
 
   test.concurrent('of a deferred application does not disturb a shutdown', async () => {
     const process_ = run('fails later while closing');
-    await process_.said('running');
+    await process_.printed('running');
     process_.child.kill('SIGTERM');
     expect(await process_.exit).toBe(0);
     expect(process_.output()).not.toContain('fatal');
@@ -270,7 +270,7 @@ describe('the log of requests', () => {
         'X-Request-Id: from-the-caller\r\nCookie: marker\r\nContent-Length: 6\r\n\r\nmarker',
     );
     await connection.until('done');
-    await process_.said('"operation"');
+    await process_.printed('"operation"');
     const lines = process_
       .output()
       .split('\n')
@@ -291,9 +291,9 @@ describe('the log of requests', () => {
   });
 
   test.concurrent('SL-03 contains the cause of a failure without secrets', async () => {
-    const { connection, output, said } = await runAndAsk('serve', '/failing');
+    const { connection, output, printed } = await runAndAsk('serve', '/failing');
     await connection.until('500');
-    await said('"level":"error"');
+    await printed('"level":"error"');
     expect(output()).toContain('redis://***@host');
     expect(output()).toContain('"code":"internal_server_error"');
     expect(output()).not.toContain('marker');
@@ -301,9 +301,9 @@ describe('the log of requests', () => {
   });
 
   test.concurrent('reports that a disconnected client got no status', async () => {
-    const { connection, said, output } = await runAndAsk('serve', '/hang');
+    const { connection, printed, output } = await runAndAsk('serve', '/hang');
     connection.socket.destroy();
-    await said('aborted');
+    await printed('aborted');
     const line = JSON.parse(output().trim().split('\n').at(-1) ?? '');
     expect(line).toMatchObject({ aborted: true, msg: 'GET hang aborted' });
     expect(line).not.toHaveProperty('status');

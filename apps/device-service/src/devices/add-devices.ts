@@ -118,7 +118,7 @@ async function insertDevices(
   return created;
 }
 
-/** Removes a new product again if none of its devices could be inserted. */
+/** Removes a new product again if no device of it could be inserted. */
 async function removeProducts(
   transaction: OrganizationDatabase,
   ids: readonly string[],

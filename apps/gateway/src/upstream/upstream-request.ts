@@ -8,7 +8,7 @@ export interface UpstreamRequest {
   readonly headers: readonly string[];
   readonly body: Uint8Array | BodyStream | undefined;
   readonly timeoutMilliseconds: number;
-  /** The deadline ends with the head. The body may last as long as data arrives now and then. */
+  /** The deadline ends with the head. The body may last as long as data keeps arriving. */
   readonly streaming: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { FailureReason } from '../failure-reason.ts';
 
-/** Requests to the OAuth endpoints that are malformed, whoever sent them. */
+/** Malformed requests to the OAuth endpoints, from any caller. */
 export const oauthRequestReasons = {
   oauth_target_invalid: {
     codes: ['invalid_request'],

@@ -19,7 +19,7 @@ interface Waiting {
 /**
  * Closes connections whose peer does not read its reply (slow read, CWE-400). Node limits the time
  * of a request but not of a reply, and unread replies occupy memory. A peer must read all waiting
- * data in time, so one byte now and then is not enough.
+ * data in time, so an occasional byte is not enough.
  */
 export function cutSlowReaders(server: Server, limits: SlowReaderLimits): void {
   const connections = new Map<Socket, Waiting | undefined>();

@@ -5,7 +5,7 @@ const texts: readonly (readonly [string, string])[] = [
   ['an empty text', ''],
   ['Chinese, emoji and combining characters', '设备 🛰️ é ﷽'],
   ['control characters and NUL', '\u0000a\u0001\u001f\u007f\r\n\t\u0000'],
-  ['protocol look-alikes', '$-1\r\n*2\r\n+OK\r\n'],
+  ['replies of the Redis protocol', '$-1\r\n*2\r\n+OK\r\n'],
   ['SQL', "'; DROP TABLE entries; --"],
   ['a number', '42'],
   ['JSON with a prototype', '{"__proto__":{"polluted":true}}'],
