@@ -25,11 +25,15 @@ const bootstrap = {
   organizations: [{ id: 'org-1', name: 'One' }],
   clients: [
     {
-      ...{ ...publicClient, clientId: tv, name: 'TV' },
+      ...publicClient,
+      clientId: tv,
+      name: 'TV',
       grantTypes: ['urn:ietf:params:oauth:grant-type:device_code'],
     },
     {
-      ...{ ...publicClient, clientId: application, name: 'Application' },
+      ...publicClient,
+      clientId: application,
+      name: 'Application',
       grantTypes: ['authorization_code', 'password'],
       redirectUris: ['https://anonymous.example/callback'],
     },
@@ -57,8 +61,10 @@ const rows: readonly Row[] = tableRows(
   const prefix = key.replaceAll('`', '');
   return {
     prefix,
-    ...{ bytes: Number(bytes), records: Number(records) },
-    ...{ group: Number(group), hundred: Number(hundred) },
+    bytes: Number(bytes),
+    records: Number(records),
+    group: Number(group),
+    hundred: Number(hundred),
   };
 });
 const recordRows = rows.filter(({ prefix }) => prefix !== 'sum');
@@ -186,7 +192,8 @@ async function sendEverything(system: Constellation, i: number): Promise<void> {
   const device = await startDevice(system, address, { login_hint: hint });
   await post('/token', {
     grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
-    ...{ client_id: tv, device_code: device.device_code },
+    client_id: tv,
+    device_code: device.device_code,
   });
   const page = await visitor.get(`${issuer}/device`);
   const wrong = await visitor.submit(page, { user_code: 'BCDFGHJK' });
@@ -207,9 +214,12 @@ async function sendEverything(system: Constellation, i: number): Promise<void> {
 }
 
 const authorization = () => ({
-  ...{ response_type: 'code', client_id: application, scope: 'device:read' },
+  response_type: 'code',
+  client_id: application,
+  scope: 'device:read',
   redirect_uri: 'https://anonymous.example/callback',
-  ...{ code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' },
+  code_challenge: 'c'.repeat(43),
+  code_challenge_method: 'S256',
 });
 
 const signature = (i: number) => ({

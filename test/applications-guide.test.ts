@@ -32,7 +32,12 @@ let system: Constellation;
 
 beforeAll(async () => {
   const client = (clientId: string, grantTypes: readonly string[], more: object) => ({
-    ...{ clientId, name: clientId, orgId: 'acme', grantTypes, scopes, ...more },
+    clientId,
+    name: clientId,
+    orgId: 'acme',
+    grantTypes,
+    scopes,
+    ...more,
   });
   system = await startConstellation({
     engine: 'sqlite',
@@ -41,16 +46,19 @@ beforeAll(async () => {
       users: [{ ...alice, name: 'Alice', orgId: 'acme' }],
       clients: [
         client('dashboard', [...codeGrants, 'client_credentials'], {
-          ...{ secureKey, redirectUris: ['https://app.example/callback'] },
+          secureKey,
+          redirectUris: ['https://app.example/callback'],
         }),
         client('phone', codeGrants, {
           redirectUris: ['http://127.0.0.1:9010/callback'],
-          ...{ applicationType: 'native', public: true },
+          applicationType: 'native',
+          public: true,
         }),
         client('sensor', ['urn:ietf:params:oauth:grant-type:device_code'], { public: true }),
         client('partner', ['password'], { secureKey: partnerKey }),
         client('old', ['implicit'], {
-          ...{ redirectUris: ['https://old.example/callback'], public: true },
+          redirectUris: ['https://old.example/callback'],
+          public: true,
           scopes: ['device:read'],
         }),
       ],

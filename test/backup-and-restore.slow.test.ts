@@ -52,9 +52,13 @@ describe.each(engines)('an installation on %s', (engine) => {
     const bootstrap = join(directory, 'bootstrap.json');
     writeFileSync(bootstrap, '{}', { mode: 0o600 });
     environment = {
-      ...{ DATA_DIR: data, BACKUP: backup, BOOTSTRAP_FILE: bootstrap },
-      ...{ AUTHORIZATION_SERVER_PORT: String(server), GATEWAY_PORT: String(gateway) },
-      ...{ DEVICE_SERVICE_PORT: String(devices), GATEWAY_OPERATIONS: String(gatewayOperations) },
+      DATA_DIR: data,
+      BACKUP: backup,
+      BOOTSTRAP_FILE: bootstrap,
+      AUTHORIZATION_SERVER_PORT: String(server),
+      GATEWAY_PORT: String(gateway),
+      DEVICE_SERVICE_PORT: String(devices),
+      GATEWAY_OPERATIONS: String(gatewayOperations),
       AUTHORIZATION_SERVER_URL: `http://localhost:${server}`,
       DEVICE_SERVICE_URL: `http://127.0.0.1:${devices}`,
       GATEWAY_JWKS_URL: `http://127.0.0.1:${gatewayOperations}/.well-known/jwks.json`,
@@ -66,8 +70,10 @@ describe.each(engines)('an installation on %s', (engine) => {
       postgres = await startPostgresServer();
       storeUrl = redis.url;
       Object.assign(environment, {
-        ...{ STORE_URL: redis.url, DATABASE_URL: postgres.url },
-        ...{ REDIS_HOST: '127.0.0.1', REDIS_PORT: String(redis.port) },
+        STORE_URL: redis.url,
+        DATABASE_URL: postgres.url,
+        REDIS_HOST: '127.0.0.1',
+        REDIS_PORT: String(redis.port),
         REDIS_DIRECTORY: redis.directory,
         MASTER_KEY_FILE: join(data, 'master.key'),
         COOKIE_KEYS_FILE: join(data, 'cookie.keys'),
@@ -122,7 +128,9 @@ describe.each(engines)('an installation on %s', (engine) => {
 
   async function signIn(): Promise<string> {
     const query = new URLSearchParams({
-      ...{ response_type: 'code', client_id: 'dashboard', scope: 'openid' },
+      response_type: 'code',
+      client_id: 'dashboard',
+      scope: 'openid',
       redirect_uri: 'https://app.example/callback',
     });
     const url = `${environment.AUTHORIZATION_SERVER_URL}/authorize?${query}`;

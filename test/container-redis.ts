@@ -41,7 +41,8 @@ export async function startContainerRedis(
   }
   const server = await startRedisServer({
     // The store's user may not send PING.
-    ...{ username: 'health', password: 'none' },
+    username: 'health',
+    password: 'none',
     arguments: [...containerSettings(), '--aclfile', aclFile],
   });
   const urlFor = (username: string, password: string) =>

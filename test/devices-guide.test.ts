@@ -18,7 +18,11 @@ let system: Constellation;
 
 beforeAll(async () => {
   const client = (clientId: string, orgId: string) => ({
-    ...{ clientId, name: clientId, orgId, secureKey, grantTypes: ['client_credentials'] },
+    clientId,
+    name: clientId,
+    orgId,
+    secureKey,
+    grantTypes: ['client_credentials'],
     scopes: ['device:read', 'device:write', 'device:log', 'device:report'],
   });
   system = await startConstellation({

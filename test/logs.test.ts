@@ -148,7 +148,9 @@ describe('the gateway and the device service write one line each', () => {
     const [gateway, ...more] = await linesOf('gateway', 'both-of-them');
     expect(gateway).toMatchObject({
       ...common,
-      ...{ app: 'gateway', operation: 'device.list', credential: 'bearer' },
+      app: 'gateway',
+      operation: 'device.list',
+      credential: 'bearer',
       upstreamMs: expect.any(Number),
     });
     const { upstreamMs, durationMs } = gateway as Record<string, number>;

@@ -114,7 +114,9 @@ function signed(timestamp: number, body: string) {
     method: 'POST',
     headers: {
       'Content-Type': 'application/json',
-      ...{ 'X-Client-Id': 'one', 'X-Timestamp': String(timestamp), 'X-Sign': sign },
+      'X-Client-Id': 'one',
+      'X-Timestamp': String(timestamp),
+      'X-Sign': sign,
     },
     body,
   });

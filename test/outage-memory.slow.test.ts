@@ -37,9 +37,11 @@ beforeEach(async () => {
     engine: { storeUrl: redis.url, storedText: async () => '', stop: redis.stop },
     bootstrap: manyUsers(USERS),
     environment: {
-      ...{ LOG_LEVEL: 'info', TRUSTED_PROXIES: '127.0.0.1,::1' },
-      ...{ NODE_OPTIONS: '--max-semi-space-size=4 --max-old-space-size=256' },
-      ...{ MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '1048576' },
+      LOG_LEVEL: 'info',
+      TRUSTED_PROXIES: '127.0.0.1,::1',
+      NODE_OPTIONS: '--max-semi-space-size=4 --max-old-space-size=256',
+      MALLOC_ARENA_MAX: '2',
+      MALLOC_MMAP_THRESHOLD_: '1048576',
     },
   });
   agent = new Agent({ keepAlive: true, maxSockets: 100 });
@@ -98,7 +100,10 @@ function tokenCall(index: number, round: number): Call {
 function authorizeCall(index: number, round: number): Call {
   const { client, redirectUri, address } = userClient(index);
   const query = new URLSearchParams({
-    ...{ response_type: 'code', client_id: client.clientId, redirect_uri: redirectUri, state: 's' },
+    response_type: 'code',
+    client_id: client.clientId,
+    redirect_uri: redirectUri,
+    state: 's',
   });
   return {
     method: 'GET',

@@ -97,7 +97,13 @@ export async function startPlatform(
     throw error;
   }
   return {
-    ...{ redis, postgres, directory, process, restart, environment, stop },
+    redis,
+    postgres,
+    directory,
+    process,
+    restart,
+    environment,
+    stop,
     urls: {
       'authorization-server': urlOf('authorization-server'),
       gateway: urlOf('gateway'),

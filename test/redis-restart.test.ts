@@ -57,8 +57,13 @@ async function contents(store: Store) {
 }
 
 const everything = {
-  ...{ value: 'kept', claimed: 'first', count: 2, countsForMinutes: 10 },
-  ...{ expiring: ['first', 'second'], lasting: ['first', 'second'], log: ['second', 'first'] },
+  value: 'kept',
+  claimed: 'first',
+  count: 2,
+  countsForMinutes: 10,
+  expiring: ['first', 'second'],
+  lasting: ['first', 'second'],
+  log: ['second', 'first'],
 };
 
 describe('a restart of Redis', () => {
@@ -103,7 +108,9 @@ const bootstrap = {
   clients: [
     {
       ...client,
-      ...{ name: 'Example web application', orgId: 'org-1', scopes: ['device:read'] },
+      name: 'Example web application',
+      orgId: 'org-1',
+      scopes: ['device:read'],
       grantTypes: ['authorization_code', 'refresh_token'],
       redirectUris: [redirectUri],
     },
@@ -155,13 +162,17 @@ function post(system: Constellation, path: string, parameters: Record<string, st
 
 function redeem(system: Constellation, code: string): Promise<Response> {
   return post(system, '/token', {
-    ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri },
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
   });
 }
 
 async function signIn(system: Constellation, visitor: PageVisitor): Promise<Tokens> {
   const query = new URLSearchParams({
-    ...{ response_type: 'code', client_id: client.clientId, redirect_uri: redirectUri },
+    response_type: 'code',
+    client_id: client.clientId,
+    redirect_uri: redirectUri,
     scope: 'device:read',
   });
   const url = `${system.authorizationServerUrl}/authorize?${query}`;

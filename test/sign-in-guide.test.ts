@@ -117,7 +117,10 @@ describe('docs/sign-in-to-applications.md', () => {
     const redirect_uri = `${setting('root_url')}login/generic_oauth`;
     const client_id = setting('client_id');
     const code = await signIn(setting('auth_url'), {
-      ...{ access_type: 'online', client_id, redirect_uri, ...challenge },
+      access_type: 'online',
+      client_id,
+      redirect_uri,
+      ...challenge,
       scope: setting('scopes'),
     });
     const { accessToken, idToken } = await postToken(
@@ -146,14 +149,20 @@ describe('docs/sign-in-to-applications.md', () => {
     const client_id = setting('identifier');
     const scope = findValue(ruby, /scope: \[([^\]]+)\]/).replace(/[",]/g, '');
     const code = await signIn(metadata.authorization_endpoint ?? '', {
-      ...{ client_id, redirect_uri, scope, nonce, ...challenge },
+      client_id,
+      redirect_uri,
+      scope,
+      nonce,
+      ...challenge,
     });
     // The OmniAuth strategy repeats the scope in the token request.
     const parameters = { code, redirect_uri, scope, code_verifier: verifier };
     const { accessToken, idToken } =
       method === undefined
         ? await postToken(metadata.token_endpoint ?? '', {
-            ...{ ...parameters, client_id, client_secret: secret },
+            ...parameters,
+            client_id,
+            client_secret: secret,
           })
         : await postToken(
             metadata.token_endpoint ?? '',
@@ -179,12 +188,19 @@ describe('docs/sign-in-to-applications.md', () => {
     const wanted = { name: null, email: null, quota: null, groups: null };
     const requested = { ...wanted, preferred_username: { essential: true } };
     const code = await signIn(metadata.authorization_endpoint ?? '', {
-      ...{ client_id, redirect_uri, nonce, ...challenge },
+      client_id,
+      redirect_uri,
+      nonce,
+      ...challenge,
       scope: findValue(command, /--scope="([^"]+)"/),
       claims: JSON.stringify({ id_token: requested, userinfo: requested }),
     });
     const { idToken } = await postToken(metadata.token_endpoint ?? '', {
-      ...{ code, redirect_uri, code_verifier: verifier, client_id, client_secret: secret },
+      code,
+      redirect_uri,
+      code_verifier: verifier,
+      client_id,
+      client_secret: secret,
     });
     const claims = await verifiedClaims(idToken, metadata.jwks_uri ?? '', client_id);
     expect(claims).toMatchObject({ nonce, ...alice });

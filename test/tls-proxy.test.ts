@@ -27,9 +27,12 @@ const CALLER = '127.0.0.3';
 const STRANGER = '127.0.0.4';
 
 const client = {
-  ...{ name: 'Application', orgId: 'org-1', secureKey, redirectUris: [redirectUri] },
-  ...{ grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'] },
-  ...{ scopes: ['device:read', 'device:write', 'openid'] },
+  name: 'Application',
+  orgId: 'org-1',
+  secureKey,
+  redirectUris: [redirectUri],
+  grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'],
+  scopes: ['device:read', 'device:write', 'openid'],
 };
 const bootstrap = {
   organizations: [{ id: 'org-1', name: 'One' }],
@@ -88,7 +91,9 @@ describe.each([
     const logs = join(directory, 'proxy');
     mkdirSync(logs);
     proxy = await startProxy({
-      ...{ directory: logs, port, certificate },
+      directory: logs,
+      port,
+      certificate,
       authorizationServerPort: new URL(system.authorizationServerUrl).port,
       gatewayPort: new URL(system.gatewayUrl).port,
     });

@@ -23,7 +23,11 @@ beforeAll(async () => {
       organizations: [{ id: 'org-1', name: 'One' }],
       clients: [
         {
-          ...{ clientId: 'app', secureKey, name: 'App', orgId: 'org-1', scopes: ['device:read'] },
+          clientId: 'app',
+          secureKey,
+          name: 'App',
+          orgId: 'org-1',
+          scopes: ['device:read'],
           grantTypes: ['client_credentials'],
         },
       ],

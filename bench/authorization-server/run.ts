@@ -52,8 +52,16 @@ function measure(port: number, pid: number): Run {
   const output = execFileSync(
     'taskset',
     [
-      ...['-c', '1', 'wrk', '-t1', '-c32', `-d${seconds}s`, '--latency'],
-      ...['-s', join(here, 'token.lua'), `http://127.0.0.1:${port}/token`],
+      '-c',
+      '1',
+      'wrk',
+      '-t1',
+      '-c32',
+      `-d${seconds}s`,
+      '--latency',
+      '-s',
+      join(here, 'token.lua'),
+      `http://127.0.0.1:${port}/token`,
     ],
     { encoding: 'utf8' },
   );

@@ -153,8 +153,18 @@ export function measure(
   const output = execFileSync(
     'taskset',
     [
-      ...['-c', String(CORE_LOAD), 'wrk', '-t1', '-c64', `-d${seconds}s`, '--latency'],
-      ...['-s', script, url, '--', requests],
+      '-c',
+      String(CORE_LOAD),
+      'wrk',
+      '-t1',
+      '-c64',
+      `-d${seconds}s`,
+      '--latency',
+      '-s',
+      script,
+      url,
+      '--',
+      requests,
     ],
     { encoding: 'utf8' },
   );

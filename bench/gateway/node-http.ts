@@ -6,8 +6,10 @@ const body = Buffer.from(
 );
 const server = createServer((_request, response) => {
   response.writeHead(200, [
-    ...['Content-Type', 'application/json'],
-    ...['Content-Length', String(body.length)],
+    'Content-Type',
+    'application/json',
+    'Content-Length',
+    String(body.length),
   ]);
   response.end(body);
 });

@@ -151,15 +151,20 @@ async function prepare(): Promise<Map<string, Subject>> {
          proxy_set_header Connection ""; proxy_pass_request_body off; proxy_set_header Content-Length ""; } }`,
   );
   const verifierNode = await startNode(join(here, 'token-verifier.ts'), [
-    ...[String(verifier), String(introspection)],
-    ...[makeCertificate(join(directory, 'verifier.pem')), known],
+    String(verifier),
+    String(introspection),
+    makeCertificate(join(directory, 'verifier.pem')),
+    known,
   ]);
   const apacheProxy = startApache(CORE_MEASURED, join(directory, 'apache'), {
-    ...{ port: apache, upstream, verifier: introspection },
+    port: apache,
+    upstream,
+    verifier: introspection,
   });
   const nodeHttp = await startNode(join(here, 'node-http.ts'), [String(node)]);
   const undiciProxy = await startNode(join(here, 'undici-dispatch.ts'), [
-    ...[String(undici), String(upstream)],
+    String(undici),
+    String(upstream),
   ]);
   const [bearer, bearers, signed] = await startGateway(upstream, redis);
   const knownRequest = file('known', [

@@ -43,7 +43,10 @@ const system = await startConstellation({
     organizations: [{ id: 'bench', name: 'Bench' }],
     clients: [
       {
-        ...{ ...client, name: 'Bench', orgId: 'bench', grantTypes: ['client_credentials'] },
+        ...client,
+        name: 'Bench',
+        orgId: 'bench',
+        grantTypes: ['client_credentials'],
         scopes: ['device:read', 'device:write'],
       },
     ],
@@ -112,16 +115,20 @@ function startSlowClients(parameters: readonly string[]) {
   const child = spawn(
     'nice',
     [
-      ...[
-        '-n',
-        '19',
-        'slowhttptest',
-        '-c',
-        String(CONNECTIONS),
-        '-r',
-        String(CONNECTIONS_PER_SECOND),
-      ],
-      ...['-l', '600', '-p', '5', '-v', '0', ...parameters],
+      '-n',
+      '19',
+      'slowhttptest',
+      '-c',
+      String(CONNECTIONS),
+      '-r',
+      String(CONNECTIONS_PER_SECOND),
+      '-l',
+      '600',
+      '-p',
+      '5',
+      '-v',
+      '0',
+      ...parameters,
     ],
     { stdio: 'ignore' },
   );
@@ -162,8 +169,11 @@ async function prepare(constellation: Constellation): Promise<readonly Target[]>
       attacks: {
         headers: [...headers, '-u', `${gateway}/api/device`],
         bodies: [
-          ...[...body, '-f', 'application/json'],
-          ...['-u', `${gateway}/device-instance?access_token=${token}`],
+          ...body,
+          '-f',
+          'application/json',
+          '-u',
+          `${gateway}/device-instance?access_token=${token}`,
         ],
         readers: [
           ...reader,
@@ -197,7 +207,10 @@ async function makeDevice(gateway: string, token: string): Promise<void> {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ id: 'large', name: 'Large', productId: 'bench', productName: 'Bench' },
+      id: 'large',
+      name: 'Large',
+      productId: 'bench',
+      productName: 'Bench',
       configuration: Object.fromEntries(
         Array.from({ length: 100 }, (_, index) => [`text${index}`, 'x'.repeat(2000)]),
       ),

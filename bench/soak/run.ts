@@ -42,7 +42,8 @@ const system = await startConstellation({
   engine,
   bootstrap: manyUsers(count),
   environment: {
-    ...{ TRUSTED_PROXIES: '127.0.0.1,::1', LOG_LEVEL: 'warn' },
+    TRUSTED_PROXIES: '127.0.0.1,::1',
+    LOG_LEVEL: 'warn',
     ...(Object.fromEntries(runtime) as Record<string, string>),
   },
 });

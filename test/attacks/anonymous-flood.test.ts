@@ -26,11 +26,15 @@ const bootstrap = {
   clients: [
     ...people.clients,
     {
-      ...{ ...publicClient, clientId: tv, name: 'TV' },
+      ...publicClient,
+      clientId: tv,
+      name: 'TV',
       grantTypes: ['urn:ietf:params:oauth:grant-type:device_code'],
     },
     {
-      ...{ ...publicClient, clientId: application, name: 'Application' },
+      ...publicClient,
+      clientId: application,
+      name: 'Application',
       grantTypes: ['authorization_code'],
       redirectUris: ['https://attacked.example/callback'],
     },
@@ -68,9 +72,12 @@ function attacksFrom(addressOf: (sequence: number) => string): Readonly<Record<s
   const long = 'x'.repeat(14_000);
   const fitting = 'x'.repeat(3700);
   const authorization = {
-    ...{ response_type: 'code', client_id: application, scope: 'device:read' },
+    response_type: 'code',
+    client_id: application,
+    scope: 'device:read',
     redirect_uri: 'https://attacked.example/callback',
-    ...{ code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' },
+    code_challenge: 'c'.repeat(43),
+    code_challenge_method: 'S256',
   };
   const numbered = (text: string, sequence: number) => text.replace('NUMBER', String(sequence));
   const get = (url: string, headers: Record<string, string> = {}): Attack => {
@@ -101,12 +108,15 @@ function attacksFrom(addressOf: (sequence: number) => string): Readonly<Record<s
     'pushed requests': post('/par', { ...authorization, login_hint: fitting }),
     introspection: post('/introspect', { client_id: 'nobody-NUMBER', token: 'x' }),
     'wrong secrets': post('/token', {
-      ...{ grant_type: 'client_credentials', client_id: 'nobody-NUMBER' },
+      grant_type: 'client_credentials',
+      client_id: 'nobody-NUMBER',
       client_secret: 'a wrong secret',
     }),
     'wrong bearer tokens': get(`${gatewayUrl}/api/device`, { authorization: 'Bearer NUMBER' }),
     'wrong signatures': get(`${gatewayUrl}/api/device`, {
-      ...{ 'x-client-id': 'app-0', 'x-timestamp': String(Date.now()), 'x-sign': 'f'.repeat(64) },
+      'x-client-id': 'app-0',
+      'x-timestamp': String(Date.now()),
+      'x-sign': 'f'.repeat(64),
     }),
   };
 }

@@ -20,8 +20,11 @@ const bootstrap = {
   organizations: [{ id: 'org-1', name: 'Example' }],
   clients: [
     {
-      ...{ ...machine, name: 'Machine', orgId: 'org-1' },
-      ...{ grantTypes: ['password', 'client_credentials'], scopes: ['device:read'] },
+      ...machine,
+      name: 'Machine',
+      orgId: 'org-1',
+      grantTypes: ['password', 'client_credentials'],
+      scopes: ['device:read'],
     },
   ],
   users: [{ ...user, name: 'Attacked', orgId: 'org-1' }],
@@ -39,7 +42,9 @@ describe.each(storeEngines)('flushing the audit trail on %s', (engine) => {
     const MASTER_KEY_FILE = join(directory, 'master.key');
     writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
     system = await startConstellation({
-      ...{ engine, bootstrap, apps: ['authorization-server', 'gateway'] },
+      engine,
+      bootstrap,
+      apps: ['authorization-server', 'gateway'],
       environment: { MASTER_KEY_FILE, CLIENT_REQUESTS_PER_MINUTE: '9999999', LOG_LEVEL: 'error' },
     });
     identity = openIdentity({ store: createStore(system.storeUrl), masterKey });
@@ -53,7 +58,9 @@ describe.each(storeEngines)('flushing the audit trail on %s', (engine) => {
   test('keeps every failure and lock of a known user', async () => {
     const { authorizationServerUrl: issuer, gatewayUrl } = system;
     const post = (path: string, authorization: string, fields: Record<string, string>) => ({
-      ...{ url: `${issuer}${path}`, method: 'POST', headers: { authorization } },
+      url: `${issuer}${path}`,
+      method: 'POST',
+      headers: { authorization },
       body: new URLSearchParams(fields),
     });
     const wrong = { grant_type: 'password', username: user.username, password: 'wrong password' };
@@ -80,7 +87,8 @@ describe.each(storeEngines)('flushing the audit trail on %s', (engine) => {
         signed: (i) => ({
           url: `${gatewayUrl}/api/device`,
           headers: {
-            ...{ 'X-Client-Id': `stranger-${i}`, 'X-Timestamp': String(Date.now()) },
+            'X-Client-Id': `stranger-${i}`,
+            'X-Timestamp': String(Date.now()),
             'X-Sign': 'a'.repeat(64),
           },
         }),
@@ -90,7 +98,9 @@ describe.each(storeEngines)('flushing the audit trail on %s', (engine) => {
 
     expect(requests).toBeGreaterThan(500);
     expect((await kept()).map(({ event, severity }) => `${severity} ${event}`).sort()).toEqual([
-      ...['alert account_locked', 'warning sign_in_failed', 'warning sign_in_failed'],
+      'alert account_locked',
+      'warning sign_in_failed',
+      'warning sign_in_failed',
     ]);
     const after = (await identity.audit.read({ limit: 100_000 })).length;
     expect(after - before).toBeLessThan(50);

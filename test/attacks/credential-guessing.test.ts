@@ -21,12 +21,19 @@ const bootstrap = {
   organizations: [{ id: 'org-1', name: 'Example' }],
   clients: [
     {
-      ...{ clientId: application.clientId, name: 'Application', orgId: 'org-1', public: true },
-      ...{ grantTypes: ['authorization_code'], redirectUris: [application.redirectUri] },
+      clientId: application.clientId,
+      name: 'Application',
+      orgId: 'org-1',
+      public: true,
+      grantTypes: ['authorization_code'],
+      redirectUris: [application.redirectUri],
       scopes: ['device:read'],
     },
     {
-      ...{ ...machine, name: 'Machine', orgId: 'org-1', grantTypes: ['password'] },
+      ...machine,
+      name: 'Machine',
+      orgId: 'org-1',
+      grantTypes: ['password'],
       scopes: ['device:read'],
     },
   ],
@@ -39,7 +46,9 @@ describe.each(storeEngines)('guessing credentials on %s', (engine) => {
 
   beforeAll(async () => {
     system = await startConstellation({
-      ...{ engine, bootstrap, apps: ['authorization-server'] },
+      engine,
+      bootstrap,
+      apps: ['authorization-server'],
       environment: { TRUSTED_PROXIES: '127.0.0.0/8,::1', LOG_LEVEL: 'error' },
     });
     issuer = system.authorizationServerUrl;
@@ -50,7 +59,9 @@ describe.each(storeEngines)('guessing credentials on %s', (engine) => {
 
   function authorizationUrl(verifier: string): string {
     const query = new URLSearchParams({
-      ...{ response_type: 'code', client_id: application.clientId, scope: 'device:read' },
+      response_type: 'code',
+      client_id: application.clientId,
+      scope: 'device:read',
       redirect_uri: application.redirectUri,
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
@@ -62,8 +73,11 @@ describe.each(storeEngines)('guessing credentials on %s', (engine) => {
     fetch(`${issuer}/token`, {
       method: 'POST',
       body: new URLSearchParams({
-        ...{ grant_type: 'authorization_code', code, code_verifier: verifier },
-        ...{ client_id: application.clientId, redirect_uri: application.redirectUri },
+        grant_type: 'authorization_code',
+        code,
+        code_verifier: verifier,
+        client_id: application.clientId,
+        redirect_uri: application.redirectUri,
       }),
     });
 
@@ -101,7 +115,9 @@ describe.each(storeEngines)('guessing credentials on %s', (engine) => {
         method: 'POST',
         headers: { authorization, 'x-forwarded-for': `203.0.113.${i}` },
         body: new URLSearchParams({
-          ...{ grant_type: 'password', username: user.username, password: `guess number ${i}` },
+          grant_type: 'password',
+          username: user.username,
+          password: `guess number ${i}`,
         }),
       });
     }

@@ -11,7 +11,10 @@ const secureKey = 'attackedKey0123456789';
 const json = { 'Content-Type': 'application/json' };
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const client = {
-  ...{ name: 'Attacked', orgId: 'org-1', secureKey, grantTypes: ['client_credentials'] },
+  name: 'Attacked',
+  orgId: 'org-1',
+  secureKey,
+  grantTypes: ['client_credentials'],
   scopes: ['device:read', 'device:write', 'device:log', 'device:report'],
 };
 const bootstrap = {
@@ -43,7 +46,9 @@ const attacks: Readonly<Record<string, (captured: Captured) => Attack>> = {
   'lists every device': ({ text }) => withBody('POST', '/device-instance/_query', text),
   'counts every device': ({ text }) => withBody('POST', '/device/instance/_count', text),
   'lists devices by a form': ({ text }) => ({
-    ...{ method: 'POST', path: '/device-instance/_query', headers: form },
+    method: 'POST',
+    path: '/device-instance/_query',
+    headers: form,
     body: asParameters(text),
   }),
   'reads the log': ({ text }) => withBody('POST', `${device}/log/_query`, text),
@@ -54,10 +59,12 @@ const attacks: Readonly<Record<string, (captured: Captured) => Attack>> = {
   'tags a device': ({ text }) => withBody('PATCH', `${device}/tag`, text),
   'deploys a device': ({ text }) => withBody('POST', `${device}/_deploy`, text),
   'deletes a device': ({ text }) => ({
-    ...{ method: 'DELETE', path: `${device}?${asParameters(text)}` },
+    method: 'DELETE',
+    path: `${device}?${asParameters(text)}`,
   }),
   'reads a device': ({ text }) => ({
-    ...{ method: 'GET', path: `${device}/_detail?${asParameters(text)}` },
+    method: 'GET',
+    path: `${device}/_detail?${asParameters(text)}`,
   }),
   'gets a token': ({ text }) => withBody('POST', '/api/v1/token', text),
 };
@@ -81,7 +88,8 @@ describe.each(storeEngines.flatMap((engine) => profiles.map((profile) => ({ engi
 
     beforeAll(async () => {
       system = await startConstellation({
-        ...{ engine, bootstrap },
+        engine,
+        bootstrap,
         environment: { SECURITY_PROFILE: profile, LOG_LEVEL: 'error' },
       });
       // The name contains an equals sign, so that replies can be split like a query.
@@ -101,7 +109,9 @@ describe.each(storeEngines.flatMap((engine) => profiles.map((profile) => ({ engi
       const reply = await fetch(system.gatewayUrl + path, {
         method,
         headers: {
-          ...{ 'X-Client-Id': 'attacked', 'X-Timestamp': String(timestamp), 'X-Sign': signature },
+          'X-Client-Id': 'attacked',
+          'X-Timestamp': String(timestamp),
+          'X-Sign': signature,
           ...(body === undefined ? {} : json),
         },
         ...(body === undefined ? {} : { body }),
@@ -145,7 +155,10 @@ describe.each(storeEngines.flatMap((engine) => profiles.map((profile) => ({ engi
           expect(captured.signature).toMatch(/^[0-9a-f]{64}$/);
           const { status, signature } = await replay(captured, clientId, attack(captured));
           expect({ name, clientId, refused: status === 400 || status === 401, signature }).toEqual({
-            ...{ name, clientId, refused: true, signature: null },
+            name,
+            clientId,
+            refused: true,
+            signature: null,
           });
         }
       }

@@ -64,7 +64,10 @@ let sequence = 0;
 async function create(bytes: number): Promise<number> {
   sequence += 1;
   const body = JSON.stringify({
-    ...{ id: `device-${sequence}`, name: 'x', productId: 'p', productName: 'p' },
+    id: `device-${sequence}`,
+    name: 'x',
+    productId: 'p',
+    productName: 'p',
     describe: 'y'.repeat(bytes),
   });
   const timestamp = String(Date.now());
@@ -74,8 +77,10 @@ async function create(bytes: number): Promise<number> {
   const reply = await fetch(`${system.gatewayUrl}/device-instance`, {
     method: 'POST',
     headers: {
-      ...{ 'Content-Type': 'application/json', 'X-Client-Id': client.clientId },
-      ...{ 'X-Timestamp': timestamp, 'X-Sign': sign },
+      'Content-Type': 'application/json',
+      'X-Client-Id': client.clientId,
+      'X-Timestamp': timestamp,
+      'X-Sign': sign,
     },
     body,
   });

@@ -35,8 +35,12 @@ beforeAll(async () => {
     ports.set(clientId, port);
     const origin = `http://localhost:${port}`;
     clients.push({
-      ...{ clientId, grantTypes, public: true, corsOrigins: [origin] },
-      ...{ redirectUris: [`${origin}/callback`], postLogoutRedirectUris: [`${origin}/`] },
+      clientId,
+      grantTypes,
+      public: true,
+      corsOrigins: [origin],
+      redirectUris: [`${origin}/callback`],
+      postLogoutRedirectUris: [`${origin}/`],
     });
   }
   [system, browser] = await Promise.all([

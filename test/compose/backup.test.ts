@@ -91,8 +91,14 @@ async function isAlive(token: string): Promise<boolean> {
     await store.close();`;
   const node = ['--entrypoint', '/usr/local/bin/node', '-w', '/app/apps/cli', 'gatehouse'];
   const said = await tier.compose(
-    ...['run', '--rm', '-T', '--no-deps', ...node],
-    ...['--input-type=module', '--eval', script],
+    'run',
+    '--rm',
+    '-T',
+    '--no-deps',
+    ...node,
+    '--input-type=module',
+    '--eval',
+    script,
   );
   return JSON.parse(said) as boolean;
 }
@@ -113,7 +119,10 @@ describe('RD-20 a tier of containers', () => {
       (statSync(join(backup, name)).mode & 0o777).toString(8),
     ]);
     expect(Object.fromEntries(modes)).toEqual({
-      ...{ '.': '700', 'secrets.tar': '600', 'devices.dump': '600', 'store.tar': '600' },
+      '.': '700',
+      'secrets.tar': '600',
+      'devices.dump': '600',
+      'store.tar': '600',
     });
     await untilServed();
   });
@@ -186,7 +195,7 @@ describe('a tier of containers whose secrets became known', () => {
     operator: '/secrets/operator/redis-password',
   };
   const read = (path: string) =>
-    tier.compose(...['run', '--rm', '-T', '--no-deps', '--entrypoint', 'cat', 'secrets', path]);
+    tier.compose('run', '--rm', '-T', '--no-deps', '--entrypoint', 'cat', 'secrets', path);
 
   async function isWhole(): Promise<void> {
     expect(await listWith(await issueToken())).toMatchObject({ status: 200 });

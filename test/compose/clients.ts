@@ -45,7 +45,13 @@ function addClient(
   options: readonly string[],
 ): Promise<unknown> {
   return tier.gatehouse(
-    ...['clients', 'add', clientId, '--org', 'acme', '--redirect-uri', redirectUri],
+    'clients',
+    'add',
+    clientId,
+    '--org',
+    'acme',
+    '--redirect-uri',
+    redirectUri,
     ...grantTypes.flatMap((grantType) => ['--grant-type', grantType]),
     ...options,
   );

@@ -29,7 +29,9 @@ function redeem(code: string) {
 
 async function signIn(visitor: PageVisitor): Promise<SignIn> {
   const query = new URLSearchParams({
-    ...{ response_type: 'code', client_id: users.web.clientId, redirect_uri: redirectUri },
+    response_type: 'code',
+    client_id: users.web.clientId,
+    redirect_uri: redirectUri,
     scope: 'device:read',
   });
   const url = `${tier.authorizationServerUrl}/authorize?${query}`;

@@ -123,7 +123,9 @@ export class Ledger {
         return this.#requests.call(value);
       case 'used code':
         return this.#requests.token(index, {
-          ...{ grant_type: 'authorization_code', code: value, redirect_uri: redirectUri },
+          grant_type: 'authorization_code',
+          code: value,
+          redirect_uri: redirectUri,
         });
       case 'rotated refresh token':
         return this.#requests.token(index, { grant_type: 'refresh_token', refresh_token: value });
@@ -149,7 +151,9 @@ export class Ledger {
   async #application(index: number, { visitor, codes, refreshTokens }: Application): Promise<void> {
     const { client, redirectUri, user } = person(index);
     const query = new URLSearchParams({
-      ...{ response_type: 'code', client_id: client.clientId, redirect_uri: redirectUri },
+      response_type: 'code',
+      client_id: client.clientId,
+      redirect_uri: redirectUri,
       scope: 'device:read',
     });
     const landed = await authorizeAsUser(`${this.#tier.issuer}/authorize?${query}`, user, visitor);
@@ -157,7 +161,9 @@ export class Ledger {
     const code = takeAged(codes);
     if (code !== undefined) {
       const redeemed = await this.#requests.token(index, {
-        ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri },
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: redirectUri,
       });
       if (isSuccess(redeemed)) {
         this.#ended.push({ kind: 'used code', index, value: code });

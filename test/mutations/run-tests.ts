@@ -28,9 +28,14 @@ export async function runTests(
   const child = spawn(
     process.execPath,
     [
-      ...['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
+      '--experimental-vm-modules',
+      '--disable-warning=ExperimentalWarning',
       'node_modules/jest/bin/jest.js',
-      ...['--bail', '--runInBand', '--forceExit', '--runTestsByPath', ...files],
+      '--bail',
+      '--runInBand',
+      '--forceExit',
+      '--runTestsByPath',
+      ...files,
       ...(name === undefined ? [] : ['--testNamePattern', patternOf(name)]),
     ],
     // A separate process group, so that the servers of the tests end with it.

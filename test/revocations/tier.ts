@@ -48,9 +48,12 @@ export async function startTier(engine: StoreEngineName, parties: number) {
       ...(['gateway', 'gateway', 'device-service'] as const),
     ],
     environment: {
-      ...{ MASTER_KEY_FILE, LOG_LEVEL: 'warn' },
-      ...{ CLIENT_RATE_LIMIT: unlimited, ADDRESS_RATE_LIMIT: unlimited },
-      ...{ CLIENT_REQUESTS_PER_MINUTE: '100000', PAGE_REQUESTS_PER_MINUTE: '100000' },
+      MASTER_KEY_FILE,
+      LOG_LEVEL: 'warn',
+      CLIENT_RATE_LIMIT: unlimited,
+      ADDRESS_RATE_LIMIT: unlimited,
+      CLIENT_REQUESTS_PER_MINUTE: '100000',
+      PAGE_REQUESTS_PER_MINUTE: '100000',
     },
   });
   const environment = { STORE_URL: system.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
@@ -103,7 +106,9 @@ export async function startTier(engine: StoreEngineName, parties: number) {
     async userTokens(party: Party, index: number): Promise<UserTokens> {
       const { redirectUri, user } = userClient(index);
       const query = new URLSearchParams({
-        ...{ response_type: 'code', client_id: party.clientId, redirect_uri: redirectUri },
+        response_type: 'code',
+        client_id: party.clientId,
+        redirect_uri: redirectUri,
       });
       const url = `${system.authorizationServerUrl}/authorize?${query}`;
       const code = (await authorizeAsUser(url, user, party.visitor)).searchParams.get('code') ?? '';

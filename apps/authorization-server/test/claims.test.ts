@@ -98,7 +98,9 @@ describe.each(storeEngines)('claims of users on %s', (engine) => {
     const expected = {
       name: 'Alice Example',
       preferred_username: 'alice',
-      ...{ groups: [], roles: [], org: 'org-1' },
+      groups: [],
+      roles: [],
+      org: 'org-1',
     };
     const { idToken, userinfo } = await claimsFor(issuer, 'openid profile email groups', alice);
     expect([idToken, userinfo]).toEqual([expected, expected]);

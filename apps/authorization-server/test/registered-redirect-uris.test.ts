@@ -69,8 +69,14 @@ describe.each(storeEngines)('redirect URIs of stored clients on %s', (engine) =>
       const clientId = [uri, applicationType, grantType].join('-').replace(/[^\w]+/g, '-');
       const secureKey = randomBytes(32).toString('hex');
       const definition = {
-        ...{ clientId, name: clientId, orgId: 'org-1', applicationType, secureKey },
-        ...{ redirectUris: [uri], grantTypes: [grantType], scopes: ['device:read' as const] },
+        clientId,
+        name: clientId,
+        orgId: 'org-1',
+        applicationType,
+        secureKey,
+        redirectUris: [uri],
+        grantTypes: [grantType],
+        scopes: ['device:read' as const],
       };
       const { success, error } = clientSchema.safeParse(definition);
       const accepted = clientSchema.parse({ ...definition, redirectUris: [uris[0]] });

@@ -132,7 +132,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await users.ensure(first)).toMatchObject({ emailVerified: true });
     const second = { ...wanted, email: 'b@example.com' };
     expect(await users.ensure(second)).toMatchObject({
-      ...{ email: second.email },
+      email: second.email,
       emailVerified: false,
     });
   });

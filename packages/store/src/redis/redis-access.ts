@@ -1,13 +1,26 @@
 /** The commands of the store and its scripts. HELLO, AUTH, QUIT and RESET need no permission. */
 const operations = [
-  ...['get', 'set', 'unlink', 'exists'],
-  ...['incrby', 'decr', 'pttl', 'pexpire', 'persist'],
-  ...['zadd', 'zrem', 'zrange', 'zrangebyscore', 'zremrangebyscore'],
-  ...['evalsha', 'eval'],
+  'get',
+  'set',
+  'unlink',
+  'exists',
+  'incrby',
+  'decr',
+  'pttl',
+  'pexpire',
+  'persist',
+  'zadd',
+  'zrem',
+  'zrange',
+  'zrangebyscore',
+  'zremrangebyscore',
+  'evalsha',
+  'eval',
   // Checks the rights of the user that loads the append-only file (redis-replay.ts).
   'acl|dryrun',
   // WAIT confirms that replicas have a write. ASKING follows a slot that is migrating.
-  ...['wait', 'asking'],
+  'wait',
+  'asking',
 ] as const;
 
 /**

@@ -25,7 +25,8 @@ async function startRestrictedRedis() {
   ];
   await writeFile(file, `${users.join('\n')}\n`);
   const server = await startRedisServer({
-    ...{ username: 'health', password: 'none' },
+    username: 'health',
+    password: 'none',
     arguments: ['--aclfile', file],
   });
   return {

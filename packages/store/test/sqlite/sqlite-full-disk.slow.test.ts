@@ -27,17 +27,18 @@ describe('a SQLite store on a full disk', () => {
 
     expect(filled).toBeGreaterThan(100);
     expect(atReserve).toEqual({
-      ...{ revoking: ok(4), ordinary: Array.from({ length: 5 }, () => 'StoreFullError') },
-      ...{ revocations: ['ok'], read: 'revoked', readiness: { ready: false, state: 'full' } },
+      revoking: ok(4),
+      ordinary: Array.from({ length: 5 }, () => 'StoreFullError'),
+      revocations: ['ok'],
+      read: 'revoked',
+      readiness: { ready: false, state: 'full' },
     });
     expect(withRoom).toEqual(room);
     // Another program has used up the reserve.
     expect(withoutRoom).toEqual({
-      ...{
-        revoking: 'StoreFullError',
-        read: 'revoked',
-        readiness: { ready: false, state: 'full' },
-      },
+      revoking: 'StoreFullError',
+      read: 'revoked',
+      readiness: { ready: false, state: 'full' },
     });
     expect(recovered).toEqual(room);
     const reasons = changes.filter(([state]: [string]) => state === 'full');

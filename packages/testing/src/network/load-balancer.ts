@@ -126,7 +126,11 @@ function send(
       headers.push('Content-Length', String(body.length));
     }
     const request = openRequest({
-      ...{ host: '127.0.0.1', port, method, path: url, agent },
+      host: '127.0.0.1',
+      port,
+      method,
+      path: url,
+      agent,
       headers: headers as unknown as Record<string, string>,
     });
     request.once('response', resolve);

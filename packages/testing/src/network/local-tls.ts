@@ -19,8 +19,14 @@ export function openLocalTls(
   return new Promise((resolve, reject) => {
     const outgoing = request(
       {
-        ...{ host: '127.0.0.1', port, path: pathname + search, localAddress: from, agent: false },
-        ...{ method: body?.method ?? 'GET', servername: hostname, ca: authority },
+        host: '127.0.0.1',
+        port,
+        path: pathname + search,
+        localAddress: from,
+        agent: false,
+        method: body?.method ?? 'GET',
+        servername: hostname,
+        ca: authority,
         headers: { host, ...headers },
       },
       resolve,

@@ -38,8 +38,14 @@ export async function startClusterTopology(
       const server = await startRedisServer({
         arguments: [
           ...persistent,
-          ...['--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeout)],
-          ...['--cluster-announce-ip', '127.0.0.1', '--cluster-port', String(busPort)],
+          '--cluster-enabled',
+          'yes',
+          '--cluster-node-timeout',
+          String(nodeTimeout),
+          '--cluster-announce-ip',
+          '127.0.0.1',
+          '--cluster-port',
+          String(busPort),
           ...securityArguments(security, tlsPort),
         ],
       });

@@ -161,7 +161,8 @@ function spawnServer(programs: PostgresPrograms, launch: Launch): ChildProcess {
   const server = [
     ...programs.asUser,
     join(programs.folder, 'postgres'),
-    ...['-D', data],
+    '-D',
+    data,
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ];
   const mount = `size=${options.smallDiskMegabytes ?? 0}m,mode=0700,uid=${USER},gid=${USER}`;
@@ -169,9 +170,13 @@ function spawnServer(programs: PostgresPrograms, launch: Launch): ChildProcess {
     options.smallDiskMegabytes === undefined
       ? server
       : [
-          ...['unshare', '--mount', 'sh', '-c'],
+          'unshare',
+          '--mount',
+          'sh',
+          '-c',
           `mount -t tmpfs -o ${mount} tmpfs ${smallDiskPath} && exec "$@"`,
-          ...['sh', ...server],
+          'sh',
+          ...server,
         ];
   const child = spawn(program, parameters, { stdio: 'ignore' });
   // A test that does not stop the server must not block the end of the test run, which stops it.

@@ -22,9 +22,13 @@ export const STORE_PASSWORD = 'the-store-of-a-test';
 /** How long servers may take until they agree. */
 export const READY_DEADLINE_SECONDS = 40;
 export const persistent = [
-  ...['--appendonly', 'yes', '--repl-diskless-sync-delay', '0'],
+  '--appendonly',
+  'yes',
+  '--repl-diskless-sync-delay',
+  '0',
   // The first ping changes the offsets from 0.
-  ...['--repl-ping-replica-period', '1'],
+  '--repl-ping-replica-period',
+  '1',
 ];
 
 /** Replicas with a recent acknowledgment. Before the first one, the offset is 0. */
@@ -45,8 +49,12 @@ export function securityArguments(
   }
   return [
     ...tlsLines(security.certificate, tlsPort).flatMap((line) => `--${line}`.split(' ')),
-    ...['--tls-cluster', 'yes'],
-    ...['--user', STORE_USER, ...security.accessRule.split(' '), `>${STORE_PASSWORD}`],
+    '--tls-cluster',
+    'yes',
+    '--user',
+    STORE_USER,
+    ...security.accessRule.split(' '),
+    `>${STORE_PASSWORD}`,
   ];
 }
 

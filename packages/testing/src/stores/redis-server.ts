@@ -99,8 +99,18 @@ function serverArguments(
   options: RedisServerOptions,
 ): readonly string[] {
   return [
-    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', directory],
-    ...['--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction'],
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    directory,
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--maxmemory-policy',
+    'noeviction',
     ...(options.password === undefined || options.username !== undefined
       ? []
       : ['--requirepass', options.password]),

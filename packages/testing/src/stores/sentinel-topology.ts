@@ -121,8 +121,14 @@ async function startNode(
   const server = await startRedisServer({
     arguments: [
       ...persistent,
-      ...['--bind-source-addr', SERVER_SOURCE_ADDRESS, '--repl-timeout', '60'],
-      ...['--replica-announce-ip', '127.0.0.1', '--replica-announce-port', String(proxy.port)],
+      '--bind-source-addr',
+      SERVER_SOURCE_ADDRESS,
+      '--repl-timeout',
+      '60',
+      '--replica-announce-ip',
+      '127.0.0.1',
+      '--replica-announce-port',
+      String(proxy.port),
       ...securityArguments(security, tlsPort),
       ...(masterPort === undefined ? [] : ['--replicaof', '127.0.0.1', String(masterPort)]),
     ],

@@ -77,7 +77,9 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
   async function land(responseType: 'code' | 'token'): Promise<URL> {
     requests += 1;
     const query = new URLSearchParams({
-      ...{ response_type: responseType, client_id: client.clientId, redirect_uri: redirectUri },
+      response_type: responseType,
+      client_id: client.clientId,
+      redirect_uri: redirectUri,
       scope: 'device:read',
     });
     try {
@@ -189,7 +191,10 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
             await askTokens('password', { grant_type: 'password', ...user }),
           ),
         authorization_code: signInByCode,
-        ...{ refresh, implicit, connectDevice, callSigned },
+        refresh,
+        implicit,
+        connectDevice,
+        callSigned,
       };
       for (const [step, run] of Object.entries(steps)) {
         await run().catch((error: unknown) => {

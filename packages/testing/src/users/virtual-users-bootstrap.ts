@@ -15,7 +15,11 @@ export function manyUsers(count: number) {
       name: client.clientId,
       orgId: 'org-1',
       grantTypes: [
-        ...['authorization_code', 'client_credentials', 'refresh_token', 'password', 'implicit'],
+        'authorization_code',
+        'client_credentials',
+        'refresh_token',
+        'password',
+        'implicit',
         'urn:ietf:params:oauth:grant-type:device_code',
       ],
       redirectUris: [redirectUri],
