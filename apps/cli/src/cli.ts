@@ -6,6 +6,8 @@
  * The commands change the store, and read the same environment as the servers. No server has to run;
  * running servers apply a change within a second. The rules for clients and users are in
  * packages/identity, which the bootstrap file also uses.
+ *
+ * `sign` and `verify` are for developers. They do not open the store (signing/).
  */
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -15,18 +17,21 @@ import { type AuditEvent, type Identity, RefusedChangeError } from '@gatehouse/i
 import { StoreUnavailableError } from '@gatehouse/store';
 import {
   type Command,
-  type CommandContext,
+  type CommandInput,
   type CommandResult,
+  type OfflineContext,
   UsageError,
 } from './command-line/command.ts';
 import { describeCommand, describeCommands } from './command-line/help.ts';
 import { parseCommand } from './command-line/parse-command.ts';
+import { createByteReader } from './command-line/read-bytes.ts';
 import { createTerminal } from './command-line/terminal.ts';
 import { auditCommands } from './commands/audit.ts';
 import { clientCommands } from './commands/clients.ts';
 import { organizationCommands } from './commands/organizations.ts';
 import { revokeCommands } from './commands/revoke.ts';
 import { secureKeyCommands } from './commands/secure-keys.ts';
+import { signCommand } from './commands/sign.ts';
 import { userCommands } from './commands/users.ts';
 import { openIdentityStore } from './open-identity-store.ts';
 
@@ -41,6 +46,7 @@ export const commands: readonly Command[] = [
   ...userCommands,
   ...revokeCommands,
   ...auditCommands,
+  signCommand,
 ];
 
 export interface CliStreams {
@@ -70,7 +76,7 @@ export async function runCli(args: readonly string[], streams: CliStreams): Prom
       errors.write(asJson ? `${JSON.stringify({ warning })}\n` : `Warning: ${warning}\n`),
     );
     output.write(`${asJson ? JSON.stringify(result.json) : result.text}\n`);
-    return 0;
+    return result.isFailure === true ? 1 : 0;
   } catch (error) {
     const { code, lines } = describeFailure(error);
     const [message = '', ...problems] = lines;
@@ -83,20 +89,26 @@ export async function runCli(args: readonly string[], streams: CliStreams): Prom
 
 async function runCommand(
   command: Command,
-  input: Parameters<Command['run']>[0],
+  input: CommandInput,
   streams: CliStreams,
   warn: (warning: string) => void,
 ): Promise<CommandResult> {
-  const { identity, warnings, close } = await openIdentityStore(streams.environment);
-  warnings.forEach(warn);
-  const context: CommandContext = {
-    identity,
+  const context: OfflineContext = {
     terminal: createTerminal(streams),
     now: Date.now,
-    audit: (event) => recordChange(event, identity),
+    readBytes: createByteReader(streams),
   };
+  if ('runOffline' in command) {
+    return command.runOffline(input, context);
+  }
+  const { identity, warnings, close } = await openIdentityStore(streams.environment);
+  warnings.forEach(warn);
   try {
-    return await command.run(input, context);
+    return await command.run(input, {
+      ...context,
+      identity,
+      audit: (event) => recordChange(event, identity),
+    });
   } finally {
     await close();
   }

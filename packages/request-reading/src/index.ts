@@ -9,6 +9,7 @@
  * Not here: sockets, clients and keys, and the signatures (packages/request-signature).
  */
 export { assertNotReplyEnvelope } from './assert-not-reply-envelope.ts';
+export { isClientId } from './client-id.ts';
 export { nodeDigest, nodeHmac } from './node-digest.ts';
 export {
   isPresent,

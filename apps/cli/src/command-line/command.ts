@@ -17,11 +17,22 @@ export interface CommandInput {
   readonly options: Readonly<Record<string, OptionValue>>;
 }
 
-export interface CommandContext {
-  readonly identity: Identity;
+/** What every command gets. */
+export interface OfflineContext {
   readonly terminal: Terminal;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /**
+   * Reads a file, or standard input for `-`. Paths are relative to the folder of the caller.
+   *
+   * @throws UsageError if it cannot be read, or is larger than 16 MiB
+   */
+  readBytes(path: string): Promise<Buffer>;
+}
+
+/** What the commands of operators get. */
+export interface CommandContext extends OfflineContext {
+  readonly identity: Identity;
   /** Records a change. If recording fails, the command fails. */
   audit(event: AuditEvent): Promise<void>;
 }
@@ -32,10 +43,12 @@ export interface CommandResult {
   readonly json: unknown;
   /** For people. */
   readonly text: string;
+  /** The command worked, but found that its input is wrong: exit code 1. */
+  readonly isFailure?: boolean;
 }
 
-export interface Command {
-  /** Two words: group and verb. */
+interface CommandDescription {
+  /** Group and verb. Commands without a store have one word. */
   readonly name: string;
   readonly summary: string;
   /** Required arguments, in order. */
@@ -43,9 +56,21 @@ export interface Command {
   readonly options?: Readonly<Record<string, Option>>;
   /** Additional lines of the help text. */
   readonly notes?: readonly string[];
+}
+
+/** A command for operators. */
+export interface StoreCommand extends CommandDescription {
   /** @throws UsageError, RefusedChangeError, StoreUnavailableError */
   run(input: CommandInput, context: CommandContext): Promise<CommandResult>;
 }
+
+/** A command for developers. It needs neither the store nor a server. */
+export interface OfflineCommand extends CommandDescription {
+  /** @throws UsageError */
+  runOffline(input: CommandInput, context: OfflineContext): Promise<CommandResult>;
+}
+
+export type Command = StoreCommand | OfflineCommand;
 
 /**
  * Invalid usage: exit code 2. The message never quotes a value, because a secret could be in the wrong

@@ -4,7 +4,7 @@ import { formatTable } from './table.ts';
 export function describeCommands(commands: readonly Command[]): string {
   const rows = commands.map((command) => [`  ${usage(command)}`, command.summary]);
   return [
-    'Usage: npm run gatehouse -- <group> <verb> [arguments] [options]',
+    'Usage: npm run gatehouse -- <command> [arguments] [options]',
     '',
     formatTable(rows),
     '',
@@ -12,9 +12,11 @@ export function describeCommands(commands: readonly Command[]): string {
     'Commands that disable or revoke ask for confirmation. Scripts add --yes. Without it, and without a',
     'terminal, these commands change nothing and exit with 1.',
     '--version prints the version.',
-    'The commands find the store as the servers do: with DATA_DIR, or with STORE_URL and MASTER_KEY_FILE.',
-    'Enter passwords and tokens at the prompt or on standard input, never as arguments.',
-    'Exit codes: 0 success, 1 the command failed, 2 invalid usage.',
+    'sign and verify are for developers. They need neither the store nor a server.',
+    'The other commands find the store as the servers do: with DATA_DIR, or with STORE_URL and',
+    'MASTER_KEY_FILE.',
+    'Enter passwords, tokens and keys at the prompt or on standard input, never as arguments.',
+    'Exit codes: 0 success, 1 the command failed or verify found a mistake, 2 invalid usage.',
   ].join('\n');
 }
 

@@ -11,10 +11,10 @@ export function parseCommand(args: readonly string[], commands: readonly Command
   const wantsHelp = args.includes('--help') || args.includes('-h');
   const [group, verb] = args.filter((arg) => !arg.startsWith('-'));
   const among = commands.filter(({ name }) => name.split(' ')[0] === group);
-  if (group === undefined || (wantsHelp && (among.length === 0 || verb === undefined))) {
+  const command = among.find(({ name }) => name === group || name === `${group} ${verb}`);
+  if (group === undefined || (wantsHelp && command === undefined && isGroup(among, verb))) {
     return { help: true, among: among.length === 0 ? commands : among };
   }
-  const command = among.find(({ name }) => name === `${group} ${verb}`);
   if (command === undefined) {
     const names = commands.map(({ name }) => name);
     const meant = closestName(`${group} ${verb ?? ''}`.trim(), names);
@@ -31,6 +31,11 @@ export function parseCommand(args: readonly string[], commands: readonly Command
     : { help: false, command, input: parseInput(args, command) };
 }
 
+/** Whether only the group is named. The help of an unknown group lists all commands. */
+function isGroup(among: readonly Command[], verb: string | undefined): boolean {
+  return among.length === 0 || verb === undefined;
+}
+
 function parseInput(args: readonly string[], command: Command): CommandInput {
   const options = Object.entries(command.options ?? {}).map(
     ([name, { type, multiple = false }]) => [name, { type, multiple }] as const,
@@ -40,7 +45,7 @@ function parseInput(args: readonly string[], command: Command): CommandInput {
     json: { type: 'boolean' },
   });
   const names = command.positionals ?? [];
-  const given = parsed.positionals.slice(2);
+  const given = parsed.positionals.slice(command.name.split(' ').length);
   const missing = names[given.length];
   if (missing !== undefined) {
     throw new UsageError(`${command.name} needs <${missing}>.`, [hint(command)]);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ApiError } from '@gatehouse/api-envelope';
 import { observedRequest } from '@gatehouse/http-server';
 import type { Identity } from '@gatehouse/identity';
-import { isClientId } from '../authentication/client-id.ts';
+import { isClientId } from '@gatehouse/request-reading';
 import { received } from '../http/header-names.ts';
 import { requestOrigin } from './request-origin.ts';
 

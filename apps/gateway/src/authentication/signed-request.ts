@@ -8,12 +8,11 @@ import {
   MAXIMUM_ACTIVE_KEYS,
   type ReplayGuard,
 } from '@gatehouse/identity';
-import type { PresentedSignature } from '@gatehouse/request-reading';
+import { isClientId, type PresentedSignature } from '@gatehouse/request-reading';
 import { AmbiguousTextError, isTimely, parseTimestamp } from '@gatehouse/request-signature';
 import { assertAllowedAddress } from './allowed-address.ts';
 import type { AuthenticationRequest, Authenticator, VerifiedRequest } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
-import { isClientId } from './client-id.ts';
 import type { HeldBody } from './held-bodies.ts';
 import type { SignatureScheme } from './signature-scheme.ts';
 import { createSignatureVersion1 } from './signature-version-1.ts';

@@ -1,0 +1,157 @@
+import { createHash, createHmac } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { visibleLines } from '../src/signing/visible-text.ts';
+import { runGatehouse } from './run-gatehouse.ts';
+
+const secureKey = 'testSecure-0123456789';
+const timestamp = '1574993804802';
+const nonce = 'q83vEjRWeJCrze8S';
+let directory: string;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gatehouse-sign-'));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function file(name: string, content: string | Buffer): string {
+  const path = join(directory, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** Without a store: the environment names none. */
+const sign = (args: readonly string[], stdin?: Parameters<typeof runGatehouse>[2]) =>
+  runGatehouse({}, ['sign', '--client', 'machine-1', '--timestamp', timestamp, ...args], stdin);
+
+const signWithFile = (args: readonly string[], stdin?: string) =>
+  sign(['--nonce', nonce, '--key-file', file('key', `${secureKey}\n`), ...args], stdin);
+
+describe('gatehouse sign', () => {
+  test('prints the signatures of the documentation without a store', async () => {
+    const { code, json } = await signWithFile([
+      'GET',
+      '/api/device?pageSize=20&pageIndex=0',
+      '--json',
+    ]);
+
+    expect(code).toBe(0);
+    expect(json.version1).toMatchObject({
+      algorithm: 'SHA-256',
+      signedAs: 'query',
+      signedText: 'pageIndex=0&pageSize=20',
+    });
+    const digest = createHash('sha256').update(`pageIndex=0&pageSize=20${timestamp}${secureKey}`);
+    expect(json.version1.headers['X-Sign']).toBe(digest.digest('hex'));
+    expect(json.version2.headers['X-Sign-V2']).toBe(
+      '0e4072accf3a26b497a0eca4091b4bc515883b523f97362ef600a94a07aa3a1a',
+    );
+    expect(json.version2.lines).toHaveLength(9);
+  });
+
+  test('signs version 1 with MD5 by option', async () => {
+    const { json } = await signWithFile(['GET', '/x?a=1', '--algorithm', 'md5', '--json']);
+    const digest = createHash('md5').update(`a=1${timestamp}${secureKey}`).digest('hex');
+    expect(json.version1).toMatchObject({ algorithm: 'MD5', headers: { 'X-Sign': digest } });
+    expect((await signWithFile(['GET', '/x', '--algorithm', 'sha1'])).code).toBe(2);
+  });
+
+  test('signs the bytes of a body from a file and from standard input', async () => {
+    const body = '{"id":"d1"}\r\n';
+    const path = file('body.json', body);
+    const fromFile = await signWithFile([
+      'POST',
+      '/device-instance',
+      '--body-file',
+      path,
+      '--json',
+    ]);
+    const fromInput = await signWithFile(
+      ['POST', '/device-instance', '--body-file', '-', '--json'],
+      body,
+    );
+
+    const hash = createHash('sha256').update(body).digest('hex');
+    for (const { json } of [fromFile, fromInput]) {
+      expect(json.version1).toMatchObject({ signedAs: 'body', signedText: body });
+      expect(json.version2.lines.slice(4, 6)).toEqual(['application/json', hash]);
+      const lines = json.version2.lines.join('\n');
+      expect(json.version2.headers['X-Sign-V2']).toBe(
+        createHmac('sha256', secureKey).update(lines).digest('hex'),
+      );
+    }
+    expect(fromInput.json.notes.join(' ')).toContain('standard input of curl');
+  });
+
+  test('reads the key from standard input and from a hidden prompt', async () => {
+    const args = ['GET', '/x', '--json'];
+    const expected = createHash('sha256').update(`${timestamp}${secureKey}`).digest('hex');
+    for (const stdin of [`${secureKey}\n`, { typed: [secureKey] }]) {
+      const { json, output, errors } = await sign(args, stdin);
+      expect(json.version1.headers['X-Sign']).toBe(expected);
+      expect(output + errors).not.toContain(secureKey);
+    }
+  });
+
+  test('never prints the key and takes no key as an argument', async () => {
+    const { output, errors } = await signWithFile(['GET', '/x?a=1']);
+    expect(output + errors).not.toContain(secureKey);
+    const refused = await sign(['GET', '/x', '--key', secureKey]);
+    expect(refused.code).toBe(2);
+    expect(refused.output + refused.errors).not.toContain(secureKey);
+  });
+
+  test('explains why a version cannot sign the request', async () => {
+    const path = file('body.json', '{}');
+    const { output } = await signWithFile(['POST', '/x?a=1', '--body-file', path]);
+    expect(output).toContain('Version 1 cannot sign this request:\n  The signature of this method');
+    expect(output).toContain('Version 2\n');
+    const latin1 = file('latin1', Buffer.from([0xe9]));
+    const { json } = await signWithFile(['POST', '/x', '--body-file', latin1, '--json']);
+    expect(json.version1).toEqual({ problem: expect.stringContaining('UTF-8') });
+  });
+
+  test.each([
+    [['GET', 'gateway.example/x'], 'must begin with'],
+    [['GET', '/x?a=张'], 'percent-encoded'],
+    [['GET', '/a/../b'], 'path:'],
+    [['GET', '/x?access_token=t'], 'second credential'],
+    [['G T', '/x'], 'method'],
+    [['GET', '/x', '--body-file', '/nowhere'], 'does not exist'],
+    [['GET', '/x', '--content-type', 'a\nb'], 'ASCII'],
+    [['GET', '/x', '--nonce', 'short'], '--nonce'],
+    [['GET', '/x', '--timestamp', '1574993804'], '--timestamp'],
+    [['GET'], 'needs <url>'],
+  ])('rejects %j', async (args, problem) => {
+    const { code, errors } = await signWithFile(args);
+    expect(code).toBe(2);
+    expect(errors).toContain(problem);
+  });
+
+  test('reads standard input for one purpose only', async () => {
+    const { code, errors } = await sign(['POST', '/x', '--body-file', '-'], '{}');
+    expect([code, errors]).toEqual([2, expect.stringContaining('--key-file')]);
+  });
+
+  test('reports a key with whitespace, and an empty key file', async () => {
+    const spaced = await sign(['GET', '/x', '--key-file', file('spaced', ' key ')]);
+    expect(spaced.output).toContain('begins or ends with whitespace');
+    expect((await sign(['GET', '/x', '--key-file', file('empty', '\n')])).code).toBe(2);
+  });
+
+  test('finds files relative to the folder of the caller', async () => {
+    file('key', secureKey);
+    const args = ['sign', 'GET', '/x', '--client', 'machine-1', '--key-file', 'key'];
+    expect((await runGatehouse({ INIT_CWD: directory }, args)).code).toBe(0);
+  });
+});
+
+test('Every character that a reader cannot see is shown as an escape.', () => {
+  expect(visibleLines('a\tb \r\nc\\\u2060\u00a0\u202e\u001b[31m张 é\n')).toEqual([
+    'a\\tb\\u{20}\\r\\n',
+    'c\\\\\\u{2060}\\u{a0}\\u{202e}\\u{1b}[31m张 é\\n',
+  ]);
+  expect(visibleLines('end  ')).toEqual(['end\\u{20}\\u{20}']);
+});
