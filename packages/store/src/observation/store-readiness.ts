@@ -8,7 +8,7 @@ export interface StoreReadiness {
 
 /**
  * The state of the store in `/ready`. A nearly full store still serves every request. All processes
- * share it, so an instance stays in rotation.
+ * share it, so taking an instance out of rotation would not help.
  */
 export async function storeReadiness(store: Pick<Store, 'ping'>): Promise<StoreReadiness> {
   try {

@@ -32,7 +32,7 @@ interface Write {
  * WAIT blocks its connection, so this connection carries only these writes, and one WAIT confirms a
  * whole batch (group commit). WAIT covers only the last change that its connection made, and a
  * repeated claim or deletion changes nothing. The fence is a write that always makes a change.
- * Replicas apply writes in order, so its acknowledgement covers all writes before it.
+ * Replicas apply writes in order, so its acknowledgment covers all writes before it.
  */
 export class ConfirmedBatches {
   readonly #client: RedisServerClient;

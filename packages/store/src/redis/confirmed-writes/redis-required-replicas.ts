@@ -58,7 +58,7 @@ function parseReplica(words: string) {
  * The number of replicas of one data set that must acknowledge a write: those that are in sync, or
  * were in sync within the hold. If the data set has or had a replica, or its server requires one,
  * the number is at least one: a partitioned master sees only silent replicas, and a process that
- * has just started knows no others. A data set that never had a replica needs no acknowledgement.
+ * has just started knows no others. A data set that never had a replica needs no acknowledgment.
  */
 export class RequiredReplicas {
   readonly #lastInSync = new Map<string, number>();

@@ -17,7 +17,7 @@ interface Silence {
  * gets one late tick, and then reads the replies that arrived during the pause.
  *
  * @param connections returns the current connections: one, or one for each node of a cluster
- * @returns stops the check
+ * @returns a function that stops the check
  */
 export function closeSilentConnections(connections: () => readonly Redis[]): () => void {
   const silences = new WeakMap<Redis['stream'], Silence>();

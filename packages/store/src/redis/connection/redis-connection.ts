@@ -131,8 +131,9 @@ export class RedisConnection {
 
   /**
    * Sends the commands of one event-loop turn in one write, which saves a quarter of the CPU time
-   * of a busy process. The same option of ioredis (enableAutoPipelining) keeps its pipelines in a
-   * Map, through which minor garbage collections retain every request that waited for one.
+   * of a busy process. ioredis has an option for this (enableAutoPipelining), but keeps its
+   * pipelines in a Map through which the garbage collector retains every request that waited
+   * (bench/gateway).
    */
   #corkUntilEndOfTurn(stream: Redis['stream']): void {
     if (this.#corkedStream !== stream) {
@@ -177,7 +178,7 @@ export class RedisConnection {
     this.#signals.lost(outageReason(error));
   }
 
-  /** ioredis stops reconnecting when a failover interrupts its search for the master. */
+  /** Needed because ioredis gives up if a failover interrupts its search for the master. */
   #scheduleReconnect(): void {
     if (this.#state !== 'closed') {
       clearTimeout(this.#reconnecting);
