@@ -184,7 +184,7 @@ const conduct: readonly Rule[] = [
         : [
             ...mentions(file, /\b(?:Buffer|process|require|__dirname)\b/g, 'uses a global of Node'),
             ...file.imports
-              .filter(({ specifier }) => !specifier.startsWith('./'))
+              .filter(({ specifier }) => !/^\.\.?\//.test(specifier))
               .map(({ specifier, line }) => ({ line, what: `imports ${specifier}` })),
           ],
   },

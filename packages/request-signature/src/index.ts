@@ -10,6 +10,11 @@
  * Not here: finding the client, rejecting replays, and error replies.
  */
 export { AmbiguousTextError } from './ambiguous-text-error.ts';
+export type { DiagnosisDigests } from './diagnosis/attempt.ts';
+export { diagnoseSignature } from './diagnosis/diagnose-signature.ts';
+export type { DiagnosisKeys, FailedRequest } from './diagnosis/failed-request.ts';
+export { type MalformedSignature, malformedSignature } from './diagnosis/malformed-signature.ts';
+export type { SigningMistake } from './diagnosis/signing-mistake.ts';
 export { normalizeSignature } from './matching-key.ts';
 export {
   canonicalText,

@@ -1,0 +1,325 @@
+import { createHash, createHmac, hash } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import {
+  type DiagnosisDigests,
+  diagnoseSignature,
+  type FailedRequest,
+  type SigningMistake,
+} from '../index.ts';
+
+const key = 'kQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC';
+const timestamp = '1574993804802';
+const digests: DiagnosisDigests = {
+  digest: (algorithm, parts) => {
+    const running = createHash(algorithm === 'MD5' ? 'md5' : 'sha256');
+    for (const part of parts) {
+      running.update(part);
+    }
+    return running.digest('hex');
+  },
+  hmac: (secureKey, text) => createHmac('sha256', secureKey).update(text).digest('hex'),
+};
+
+const sha256 = (...parts: readonly string[]) => hash('sha256', parts.join(''), 'hex');
+const md5 = (...parts: readonly string[]) => hash('md5', parts.join(''), 'hex');
+const hmac = (...parts: readonly string[]) => digests.hmac(key, parts.join(''));
+
+interface Sent {
+  readonly method?: string;
+  readonly query?: string;
+  readonly contentType?: string;
+  readonly body?: string;
+}
+
+const base = {
+  method: 'GET',
+  path: '/api/device',
+  query: '',
+  contentType: '',
+  clientId: 'demo',
+  timestamp,
+};
+
+function diagnose(
+  version: 1 | 2,
+  sent: Sent,
+  signature: string,
+  removed: readonly string[] = ['first', 'second'],
+) {
+  const { body = '', ...others } = sent;
+  const request: FailedRequest = {
+    ...base,
+    nonce: version === 2 ? nonce : '',
+    ...others,
+    version,
+    signature,
+    body: Buffer.from(body),
+  };
+  return diagnoseSignature(
+    request,
+    { active: [key, 'older'], removed, algorithm: 'SHA-256' },
+    digests,
+  );
+}
+
+const nonce = 'q83vEjRWeJCrze8S';
+const query = 'pageSize=20&pageIndex=0&where=name%20like%20a';
+const right = 'pageIndex=0&pageSize=20&where=name like a';
+const get = { query } as const;
+const plain = { query: 'pageSize=20&pageIndex=0' } as const;
+const rightPlain = 'pageIndex=0&pageSize=20';
+const json = '{"name":"café 1/2","id":"d1"}';
+const post = { method: 'POST', contentType: 'application/json', body: json } as const;
+const ascii = { ...post, body: '{"name":"D 1","id":"d1"}' } as const;
+const form = { method: 'POST', contentType: 'application/x-www-form-urlencoded' } as const;
+const seconds = timestamp.slice(0, 10);
+
+type Mistaken = readonly [
+  expected: readonly SigningMistake[],
+  what: string,
+  sent: Sent,
+  signature: string,
+];
+
+const version1: readonly Mistaken[] = [
+  [['wrong_digest'], 'MD5', get, md5(right, timestamp, key)],
+  [['wrong_digest'], 'MD5 of a body', post, md5(json, timestamp, key)],
+  [
+    ['parameters_unsorted'],
+    'the order of the request',
+    get,
+    sha256('pageSize=20&pageIndex=0&where=name like a', timestamp, key),
+  ],
+  [
+    ['parameters_unsorted', 'wrong_digest'],
+    'the order of the request, with MD5',
+    get,
+    md5('pageSize=20&pageIndex=0&where=name like a', timestamp, key),
+  ],
+  [
+    ['parameters_unsorted'],
+    'the order of a locale',
+    { query: 'B=1&a=2&C=3' },
+    sha256('a=2&B=1&C=3', timestamp, key),
+  ],
+  [
+    ['parameters_encoded'],
+    'encoded values',
+    get,
+    sha256('pageIndex=0&pageSize=20&where=name%20like%20a', timestamp, key),
+  ],
+  [
+    ['parameters_unsorted', 'parameters_encoded'],
+    'the raw query',
+    get,
+    sha256(query, timestamp, key),
+  ],
+  [
+    ['parameters_plus_for_space'],
+    'plus signs',
+    get,
+    sha256(right.replaceAll(' ', '+'), timestamp, key),
+  ],
+  [
+    ['parameters_plus_for_space'],
+    'a literal plus',
+    { query: 'a=1+1' },
+    sha256('a=1+1', timestamp, key),
+  ],
+  [
+    ['parameters_not_joined'],
+    'repeated keys',
+    { query: 'a=1&a=2&b=3' },
+    sha256('a=1&a=2&b=3', timestamp, key),
+  ],
+  [['query_left_out'], 'no query', get, sha256(timestamp, key)],
+  [['query_question_mark'], 'a question mark', get, sha256(`?${query}`, timestamp, key)],
+  [['path_included'], 'the target', get, sha256(`/api/device?${query}`, timestamp, key)],
+  [['path_included'], 'the path', {}, sha256('/api/device', timestamp, key)],
+  [['trailing_newline'], 'echo', get, sha256(`${right}\n`, timestamp, key)],
+  [['timestamp_left_out'], 'no timestamp', get, sha256(right, key)],
+  [['timestamp_signed_in_seconds'], 'seconds', get, sha256(right, seconds, key)],
+  [['key_left_out'], 'no key', get, sha256(right, timestamp)],
+  [['key_whitespace'], 'a line feed after the key', get, sha256(right, timestamp, `${key}\n`)],
+  [['parts_in_another_order'], 'the key first', get, sha256(key, right, timestamp)],
+  [['parts_in_another_order'], 'the time first', plain, sha256(timestamp, rightPlain, key)],
+  [['parts_in_another_order'], 'the time last', get, sha256(right, key, timestamp)],
+  [['hmac_in_version_1'], 'an HMAC', get, hmac(right, timestamp)],
+  [
+    ['parameters_unsorted', 'hmac_in_version_1'],
+    'an HMAC of the wrong order',
+    { query: 'pageSize=20&pageIndex=0' },
+    hmac('pageSize=20&pageIndex=0', timestamp),
+  ],
+  [['body_left_out'], 'no body', post, sha256(timestamp, key)],
+  [['trailing_newline'], 'a line feed', post, sha256(`${json}\n`, timestamp, key)],
+  [
+    ['line_endings'],
+    'CR LF',
+    { ...post, body: '{\n"id": "d1"\n}' },
+    sha256('{\r\n"id": "d1"\r\n}', timestamp, key),
+  ],
+  [['body_byte_order_mark'], 'a byte order mark', post, sha256(`\ufeff${json}`, timestamp, key)],
+  [['path_included'], 'path and body', post, sha256(`/api/device${json}`, timestamp, key)],
+  ...[
+    '{"name": "caf\\u00e9 1/2", "id": "d1"}',
+    '{"name":"caf\\u00e9 1\\/2","id":"d1"}',
+    '{"id":"d1","name":"café 1/2"}',
+    '{\n  "name": "café 1/2",\n  "id": "d1"\n}',
+  ].map((text): Mistaken => [['json_serialized_again'], text, post, sha256(text, timestamp, key)]),
+  ...['{}', 'null'].map(
+    (text): Mistaken => [
+      ['empty_body_as_json'],
+      text,
+      { ...post, body: '' },
+      sha256(text, timestamp, key),
+    ],
+  ),
+  [['form_type_on_json'], 'JSON', { ...form, body: json }, sha256(json, timestamp, key)],
+  [
+    ['parameters_encoded'],
+    'the bytes of a form',
+    { ...form, body: 'a=%20&b=1' },
+    sha256('a=%20&b=1', timestamp, key),
+  ],
+];
+
+interface Lines {
+  readonly method?: string;
+  readonly path?: string;
+  readonly query?: string;
+  readonly contentType?: string;
+  readonly hashed?: string;
+  readonly bodyLine?: string;
+}
+
+/** The lines that a signer with a mistake writes. */
+function lines(sent: Sent, change: Lines = {}): string[] {
+  const { hashed = sent.body ?? '', bodyLine = sha256(hashed), ...others } = change;
+  const { method, path, query: asSent, contentType, clientId } = { ...base, ...sent, ...others };
+  return ['GATEHOUSE-V2', method, path, asSent, contentType, bodyLine, clientId, timestamp, nonce];
+}
+
+const signed = (sent: Sent, change: Lines = {}) => hmac(lines(sent, change).join('\n'));
+const without = (list: readonly string[], index: number) => list.toSpliced(index, 1);
+
+const version2: readonly Mistaken[] = [
+  [
+    ['query_not_as_sent'],
+    'a decoded query',
+    get,
+    signed(get, { query: decodeURIComponent(query) }),
+  ],
+  [['query_not_as_sent'], 'the text of version 1', get, signed(get, { query: right })],
+  [
+    ['query_not_as_sent'],
+    'a sorted query',
+    get,
+    signed(get, { query: 'pageIndex=0&pageSize=20&where=name%20like%20a' }),
+  ],
+  [['query_left_out'], 'no query', get, signed(get, { query: '' })],
+  [['query_question_mark'], 'a question mark', get, signed(get, { query: `?${query}` })],
+  [
+    ['path_not_as_sent'],
+    'the target',
+    get,
+    signed(get, { path: `/api/device?${query}`, query: '' }),
+  ],
+  [
+    ['path_not_as_sent'],
+    'target and query',
+    { query: 'a=1' },
+    signed({ query: 'a=1' }, { path: '/api/device?a=1' }),
+  ],
+  [['method_not_as_sent'], 'get', plain, signed(plain, { method: 'get' })],
+  [['content_type_not_as_sent'], 'JSON', get, signed(get, { contentType: 'application/json' })],
+  [['content_type_not_as_sent'], 'no type', post, signed(post, { contentType: '' })],
+  [
+    ['content_type_not_as_sent'],
+    'no charset',
+    { ...post, contentType: 'application/json; charset=utf-8' },
+    signed(post),
+  ],
+  [['body_not_hashed'], 'an empty line', get, signed(get, { bodyLine: '' })],
+  [['body_not_hashed'], 'the body', post, signed(post, { bodyLine: json })],
+  [
+    ['body_not_hashed'],
+    'upper case',
+    { ...post, body: 'text' },
+    signed({ ...post, body: 'text' }, { bodyLine: sha256('text').toUpperCase() }),
+  ],
+  [['body_left_out'], 'no body', post, signed(post, { hashed: '' })],
+  [['trailing_newline'], 'a line feed', post, signed(post, { hashed: `${json}\n` })],
+  ...['{"name": "caf\\u00e9 1/2", "id": "d1"}', '{"name":"caf\\u00e9 1\\/2","id":"d1"}'].map(
+    (text): Mistaken => [['json_serialized_again'], text, post, signed(post, { hashed: text })],
+  ),
+  [
+    ['empty_body_as_json'],
+    '{}',
+    { method: 'DELETE' },
+    signed({ method: 'DELETE' }, { hashed: '{}' }),
+  ],
+  [
+    ['json_serialized_again'],
+    'sorted',
+    ascii,
+    signed(ascii, { hashed: '{"id":"d1","name":"D 1"}' }),
+  ],
+  [['line_left_out'], 'no first line', plain, hmac(without(lines(plain), 0).join('\n'))],
+  [['line_left_out'], 'no empty line', plain, hmac(without(lines(plain), 4).join('\n'))],
+  [['line_left_out'], 'no nonce', plain, hmac(without(lines(plain), 8).join('\n'))],
+  [['timestamp_left_out'], 'no timestamp', plain, hmac(without(lines(plain), 7).join('\n'))],
+  [
+    ['timestamp_signed_in_seconds'],
+    'seconds',
+    plain,
+    hmac(lines(plain).with(7, seconds).join('\n')),
+  ],
+  [
+    ['parts_in_another_order'],
+    'nonce before time',
+    plain,
+    hmac([...lines(plain).slice(0, 7), nonce, timestamp].join('\n')),
+  ],
+  [
+    ['lines_joined_differently'],
+    'a line feed at the end',
+    plain,
+    hmac(`${lines(plain).join('\n')}\n`),
+  ],
+  [['lines_joined_differently'], 'CR LF', plain, hmac(lines(plain).join('\r\n'))],
+  [['digest_in_version_2'], 'a digest', plain, sha256(lines(plain).join('\n'), key)],
+  [['parts_in_another_order'], 'exchanged', plain, digests.hmac(lines(plain).join('\n'), key)],
+  [['key_whitespace'], 'a line feed', plain, digests.hmac(`${key}\n`, lines(plain).join('\n'))],
+  [['version_1_text_in_version_2'], 'a digest', plain, sha256(rightPlain, timestamp, key)],
+  [['version_1_text_in_version_2'], 'an HMAC', plain, hmac(rightPlain, timestamp)],
+  [['version_1_text_in_version_2'], 'of a body', post, hmac(json, timestamp)],
+];
+
+describe('a wrong signature of version 2', () => {
+  test.each(version2)('is explained by %p: %s', (expected, _what, sent, signature) => {
+    expect(diagnose(2, sent, signature)).toEqual(expected);
+  });
+
+  test('is explained by a removed key', () => {
+    const signature = digests.hmac('old', lines(get).join('\n'));
+    expect(diagnose(2, get, signature, ['old', 'other'])).toEqual(['key_removed']);
+  });
+});
+
+describe('a wrong signature of version 1', () => {
+  test.each(version1)('is explained by %p: %s', (expected, _what, sent, signature) => {
+    expect(diagnose(1, sent, signature)).toEqual(expected);
+    expect(diagnose(1, sent, signature.toUpperCase())).toEqual(expected);
+  });
+
+  test('is explained by a removed key', () => {
+    expect(diagnose(1, get, sha256(right, timestamp, 'old'), ['other', 'old'])).toEqual([
+      'key_removed',
+    ]);
+  });
+
+  test('is not explained without a key of the client', () => {
+    expect(diagnose(1, get, sha256(right, timestamp, 'another'))).toBeUndefined();
+  });
+});
