@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
-import { createRequestLineWriter } from '../requests/request-line.ts';
+import { createRequestLineWriter, type RequestLine } from '../requests/request-line.ts';
 import { createLogger } from './logger.ts';
 import { terminalStream } from './terminal-stream.ts';
 
@@ -32,10 +32,25 @@ test('a terminal shows a request as one short line', () => {
   expect(line).toMatch(/^\[[\d:.]+\] INFO: gateway: GET device\.list 200 · 3\.1 ms · demo$/);
 });
 
-test('a terminal shows the code and the id of a rejected request', () => {
-  const rejected = { ...request, status: 401, code: 'expired_token' };
+test('a terminal shows the code, the reason and the id of a rejected request', () => {
+  const rejected: RequestLine = {
+    ...request,
+    status: 401,
+    code: 'invalid_signature',
+    reason: 'signature_base64',
+    stage: 'authenticate',
+  };
   expect(printed((logger) => createRequestLineWriter(logger)(rejected))).toEqual([
-    expect.stringMatching(/: GET device\.list 401 · 3\.1 ms · demo · expired_token · 0b7c1111$/),
+    expect.stringMatching(
+      / 401 · 3\.1 ms · demo · invalid_signature · signature_base64 · 0b7c1111$/,
+    ),
+  ]);
+});
+
+test('a terminal shows a reason that equals the code once', () => {
+  const rejected: RequestLine = { ...request, status: 404, code: 'not_found', reason: 'not_found' };
+  expect(printed((logger) => createRequestLineWriter(logger)(rejected))).toEqual([
+    expect.stringMatching(/ 404 · 3\.1 ms · demo · not_found · 0b7c1111$/),
   ]);
 });
 

@@ -14,6 +14,8 @@ const IN_TEXT = [
   'clientId',
   'credential',
   'code',
+  'reason',
+  'stage',
 ];
 
 /** pino-pretty writes these itself, and escapes those of a record. */
@@ -41,12 +43,13 @@ export function terminalStream(destination: NodeJS.WritableStream = process.stdo
 
 /** The line of a rejected request includes its id, which the error page shows to the user. */
 function requestDetails(record: Readonly<Record<string, unknown>>): string {
-  const { durationMs, clientId, code, requestId } = record;
+  const { durationMs, clientId, code, reason, requestId } = record;
   if (durationMs === undefined) {
     return '';
   }
   const isRejected = code !== undefined || Number(record.status) >= 400;
-  const details = [`${durationMs} ms`, clientId, code, isRejected ? requestId : undefined];
+  const finer = reason === code ? undefined : reason;
+  const details = [`${durationMs} ms`, clientId, code, finer, isRejected ? requestId : undefined];
   return details
     .filter((detail) => detail !== undefined)
     .map((detail) => ` · ${detail}`)
