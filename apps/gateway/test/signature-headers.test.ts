@@ -1,3 +1,4 @@
+import { timestampMistake } from '@gatehouse/request-signature';
 import { describe, expect, test } from '@jest/globals';
 import { send } from './http-client.ts';
 import { useSignedCalls } from './signed-calls.ts';
@@ -43,6 +44,9 @@ describe('the signature headers', () => {
     '15749938 4802',
   ])('SG-15 are rejected for X-Timestamp %p', async (timestamp) => {
     calls.expectRefused(await calls.get('a=1', { timestamp }), 401, 'timestamp_out_of_range');
+    expect(calls.booted.logLines().at(-1)?.reason).toBe(
+      timestampMistake(timestamp) ?? 'clock_difference',
+    );
   });
 
   test.each(['X-Sign', 'X-Timestamp', 'X-Client-Id'])(

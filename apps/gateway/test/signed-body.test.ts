@@ -4,6 +4,7 @@ import { send } from './http-client.ts';
 import { useSignedCalls } from './signed-calls.ts';
 
 const calls = useSignedCalls();
+const lastReason = () => calls.booted.logLines().at(-1)?.reason;
 
 describe('a signed body', () => {
   const json = '{\n  "id": "1",\r\n  "name": "中"\n}\n';
@@ -30,6 +31,7 @@ describe('a signed body', () => {
       body: json,
     });
     calls.expectRefused(reply, 400, 'ambiguous_request');
+    expect(lastReason()).toBe('query_with_signed_body');
   });
 
   test('SG-25 cannot be compressed', async () => {
@@ -49,11 +51,12 @@ describe('a signed body', () => {
   });
 
   test.each([
-    ['a byte order mark', Buffer.from(`\uFEFF${json}`)],
-    ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
-    ['half a character', Buffer.from('中').subarray(0, 2)],
-  ])('SG-27 cannot have %s', async (_name, body) => {
+    ['a byte order mark', Buffer.from(`\uFEFF${json}`), 'body_byte_order_mark'],
+    ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'body_not_utf8'],
+    ['half a character', Buffer.from('中').subarray(0, 2), 'body_not_utf8'],
+  ])('SG-27 cannot have %s', async (_name, body, reason) => {
     calls.expectRefused(await calls.post(body), 400, 'ambiguous_request');
+    expect(lastReason()).toBe(reason);
   });
 
   test('SG-43 of a form signs sorted parameters and is forwarded as parsed', async () => {

@@ -20,6 +20,7 @@ export function assertNotReplyEnvelope(signedText: string | Uint8Array): void {
     throw new AmbiguousTextError(
       'A signature version 1 request must not be a reply envelope. ' +
         'Rename one of `status`, `code`, `message`, `timestamp`, or use version 2.',
+      'reply_as_request',
     );
   }
 }

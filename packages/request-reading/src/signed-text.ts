@@ -44,10 +44,16 @@ export function coveredPart(request: {
     throw new ApiError('method_not_allowed');
   }
   if (part === 'query' && request.hasBody) {
-    throw new AmbiguousTextError('The signature of this method does not cover a body.');
+    throw new AmbiguousTextError(
+      'The signature of this method does not cover a body.',
+      'body_with_signed_query',
+    );
   }
   if (part !== 'query' && request.query !== '') {
-    throw new AmbiguousTextError('The signature of this method does not cover a query.');
+    throw new AmbiguousTextError(
+      'The signature of this method does not cover a query.',
+      'query_with_signed_body',
+    );
   }
   return part;
 }
@@ -65,8 +71,12 @@ export function signedQuery(sent: string): SignedText {
 
 /** @throws AmbiguousTextError */
 export function signedBody(part: 'body' | 'form', bytes: Buffer): SignedText {
-  if (!isUtf8(bytes) || bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
-    throw new AmbiguousTextError('A signed body must be UTF-8 without a byte order mark.');
+  const hasByteOrderMark = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+  if (hasByteOrderMark || !isUtf8(bytes)) {
+    throw new AmbiguousTextError(
+      'A signed body must be UTF-8 without a byte order mark.',
+      hasByteOrderMark ? 'body_byte_order_mark' : 'body_not_utf8',
+    );
   }
   if (part === 'body') {
     return { part, signedText: bytes, query: '', body: { bytes, contentType: undefined } };

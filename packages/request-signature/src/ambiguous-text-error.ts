@@ -1,7 +1,19 @@
+/** Names in `packages/failure-reasons`. */
+export type AmbiguityReason =
+  | 'parameter_ambiguous'
+  | 'query_with_signed_body'
+  | 'body_with_signed_query'
+  | 'body_byte_order_mark'
+  | 'body_not_utf8'
+  | 'reply_as_request';
+
 /** A text with two readings. A signature over it proves nothing. */
 export class AmbiguousTextError extends Error {
-  constructor(message: string) {
+  readonly reason: AmbiguityReason;
+
+  constructor(message: string, reason: AmbiguityReason = 'parameter_ambiguous') {
     super(message);
     this.name = 'AmbiguousTextError';
+    this.reason = reason;
   }
 }

@@ -9,7 +9,7 @@
  *
  * Not here: finding the client, rejecting replays, and error replies.
  */
-export { AmbiguousTextError } from './ambiguous-text-error.ts';
+export { type AmbiguityReason, AmbiguousTextError } from './ambiguous-text-error.ts';
 export type { DiagnosisDigests } from './diagnosis/attempt.ts';
 export { diagnoseSignature } from './diagnosis/diagnose-signature.ts';
 export type { DiagnosisKeys, FailedRequest } from './diagnosis/failed-request.ts';
@@ -34,4 +34,10 @@ export {
   requestLines,
 } from './signed-lines.ts';
 export { type SignedPart, signedPart } from './signed-part.ts';
-export { DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS, isTimely, parseTimestamp } from './timestamp.ts';
+export {
+  DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS,
+  isTimely,
+  parseTimestamp,
+  type TimestampMistake,
+  timestampMistake,
+} from './timestamp.ts';

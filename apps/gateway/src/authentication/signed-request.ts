@@ -9,7 +9,12 @@ import {
   type ReplayGuard,
 } from '@gatehouse/identity';
 import { isClientId, type PresentedSignature } from '@gatehouse/request-reading';
-import { AmbiguousTextError, isTimely, parseTimestamp } from '@gatehouse/request-signature';
+import {
+  AmbiguousTextError,
+  isTimely,
+  parseTimestamp,
+  timestampMistake,
+} from '@gatehouse/request-signature';
 import { assertAllowedAddress } from './allowed-address.ts';
 import type { AuthenticationRequest, Authenticator, VerifiedRequest } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
@@ -113,6 +118,7 @@ function readTimestamp(text: string, now: number, toleranceMilliseconds: number)
     throw new ApiError('timestamp_out_of_range', {
       result: { serverTime: now },
       headers: bearerChallenge(),
+      reason: timestampMistake(text) ?? 'clock_difference',
     });
   }
   return timestamp;
@@ -123,7 +129,8 @@ async function readUnambiguously<Result>(read: () => Promise<Result> | Result): 
     return await read();
   } catch (error) {
     if (error instanceof AmbiguousTextError) {
-      throw new ApiError('ambiguous_request', { message: error.message });
+      const { message, reason } = error;
+      throw new ApiError('ambiguous_request', { message, reason });
     }
     throw error;
   }
