@@ -32,7 +32,7 @@ import {
   serveSubmitFormScript,
 } from './pages/assets.ts';
 import { createCsrfTokens } from './pages/csrf-token.ts';
-import { handlePageError, sendErrorPage } from './pages/error-page.ts';
+import { handlePageError, noteFailure, sendErrorPage } from './pages/error-page.ts';
 import { ICON_PATH, STYLESHEET_PATH } from './pages/layout.ts';
 import { refuseMethods } from './pages/refuse-methods.ts';
 import type { Provider } from './provider/create-provider.ts';
@@ -117,9 +117,10 @@ function addPages(
   app.get(ICON_PATH, operation('icon'), serveIcon);
   app.get(SUBMIT_FORM_SCRIPT_PATH, operation('script'), serveSubmitFormScript);
   app.use(noStore, withSealedCookies);
-  const rejectForeignForm = refuseCrossSite((request, response) =>
-    sendErrorPage(request, response, 403, 'formRefused'),
-  );
+  const rejectForeignForm = refuseCrossSite((request, response) => {
+    noteFailure(request, 'formRefused', 'form_of_another_site');
+    sendErrorPage(request, response, 403, 'formRefused');
+  });
   app.get('/', operation('welcome'), serveWelcomePage);
   // Password managers link to this address (W3C, A Well-Known URL for Changing Passwords).
   app.get('/.well-known/change-password', operation('account'), (_request, response) =>

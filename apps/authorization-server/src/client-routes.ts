@@ -80,5 +80,10 @@ export function addClientEndpoints(
 
 export function rejectLimitedClient(request: Request, response: Response): void {
   const description = 'Too many requests from this address. Try again later.';
-  writeTransportError(request, response, { status: 429, error: 'too_many_requests', description });
+  writeTransportError(request, response, {
+    status: 429,
+    error: 'too_many_requests',
+    reason: 'request_limit',
+    description,
+  });
 }

@@ -10,7 +10,7 @@ import {
 import { thisServer } from './audit/request-origin.ts';
 import { formPostPage } from './authorize/form-post-page.ts';
 import { redirectReply } from './authorize/redirect-reply.ts';
-import { nameMissingAuthentication } from './client-endpoints/name-missing-authentication.ts';
+import { explainMistakes } from './client-endpoints/explain-mistakes.ts';
 import { clientEndpointReply } from './client-endpoints/reply.ts';
 import { forgetForeignOrigin, removeForeignOrigins } from './cors/registered-origins.ts';
 import { deviceFlow } from './device-sign-in/device-pages.ts';
@@ -89,7 +89,7 @@ function extensionsOf(dependencies: OpenProviderDependencies): ProviderExtension
       platformReply,
     ],
     endpointSteps: (provider) => [
-      nameMissingAuthentication,
+      explainMistakes,
       completeIntrospection({ identity, xAccessTokens, issuer }),
       limitUserCodes(provider, identity),
       skipLogoutQuestion,

@@ -216,8 +216,8 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     const entries = await recorded(2);
     const failure = { event: 'sign_in_failed', outcome: 'failure', method: 'page' };
     expect(entries).toMatchObject([
-      { ...failure, reason: 'credentials', clientId: web.clientId, userId },
-      { ...failure, reason: 'credentials', clientId: web.clientId },
+      { ...failure, reason: 'password_wrong', clientId: web.clientId, userId },
+      { ...failure, reason: 'user_unknown', clientId: web.clientId },
     ]);
     expect(entries[1]).not.toHaveProperty('userId');
   });
@@ -249,7 +249,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
         severity: 'warning',
         outcome: 'failure',
         method: 'password_grant',
-        reason: 'credentials',
+        reason: 'password_wrong',
       },
     ]);
   });
@@ -266,8 +266,8 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     const entries = await recorded(3);
     expect(entries.filter(({ event }) => event === 'account_locked')).toHaveLength(1);
     expect(entries.filter(({ event }) => event === 'sign_in_failed')).toMatchObject([
-      { reason: 'credentials', count: accountLimit.attempts },
-      { reason: 'throttled' },
+      { reason: 'user_unknown', count: accountLimit.attempts },
+      { reason: 'account_locked' },
     ]);
     expect(entries).toHaveLength(3);
   });
@@ -329,7 +329,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     const entries = await recorded(5);
     expect(entries).toMatchObject([
       { event: 'sign_in_succeeded', userId, clientId: 'gatehouse:account' },
-      { event: 'sign_in_failed', method: 'account_page', userId, reason: 'credentials' },
+      { event: 'sign_in_failed', method: 'account_page', userId, reason: 'password_wrong' },
       { event: 'sign_out', userId, everywhere: false },
       { event: 'sign_in_succeeded', userId },
       { event: 'sign_out', userId, everywhere: true },

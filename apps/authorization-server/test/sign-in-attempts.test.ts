@@ -47,13 +47,17 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
 
   /** Counts the passwords that the throttle passes to the hash. */
   const users = {
-    async verify(_name: string, password: string) {
+    async verify(_name: string, password: string, onRejected?: (reason: string) => void) {
       if (isBusy) {
         throw new PasswordHashingBusyError();
       }
       evaluated.push(password);
       await sleep(2);
-      return password === RIGHT ? user : undefined;
+      if (password === RIGHT) {
+        return user;
+      }
+      onRejected?.('password_wrong');
+      return undefined;
     },
     refuse: async () => {},
   } as unknown as UserRegistry;
@@ -158,11 +162,11 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
     }
     expect(seen).toEqual([
       'user-1',
-      'not_allowed',
-      ...Array(accountLimit.attempts - 1).fill('credentials'),
+      'user_of_another_organization',
+      ...Array(accountLimit.attempts - 1).fill('password_wrong'),
       'locked',
-      'throttled',
-      'throttled',
+      'account_locked',
+      'account_locked',
     ]);
   });
 

@@ -29,7 +29,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     const { audit } = openIdentity(() => START);
     const clientId = 'complete';
     audit.record(
-      { event: 'sign_in_failed', method: 'page', reason: 'credentials', clientId, userId: 'u' },
+      { event: 'sign_in_failed', method: 'page', reason: 'password_wrong', clientId, userId: 'u' },
       origin,
     );
     await audit.flush();
@@ -41,7 +41,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
         severity: 'warning',
         outcome: 'failure',
         method: 'page',
-        reason: 'credentials',
+        reason: 'password_wrong',
         clientId,
         userId: 'u',
         ...origin,
@@ -151,7 +151,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     await audit.write({ event: 'user_changed', userId, change: 'added' }, { actor: 'cli' });
     audit.record({ event: 'sign_in_succeeded', method: 'page', userId }, origin);
     audit.record(
-      { event: 'sign_in_failed', method: 'page', reason: 'credentials', userId },
+      { event: 'sign_in_failed', method: 'page', reason: 'password_wrong', userId },
       origin,
     );
     audit.record({ event: 'account_locked', userId }, origin);
@@ -177,8 +177,8 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
   test.each([
     ['alert', { event: 'account_locked', userId: 'u' }],
     ['noise', { event: 'account_locked', clientId: 'c' }],
-    ['warning', { event: 'sign_in_failed', method: 'page', reason: 'credentials', userId: 'u' }],
-    ['noise', { event: 'sign_in_failed', method: 'page', reason: 'credentials', clientId: 'c' }],
+    ['warning', { event: 'sign_in_failed', method: 'page', reason: 'password_wrong', userId: 'u' }],
+    ['noise', { event: 'sign_in_failed', method: 'page', reason: 'password_wrong', clientId: 'c' }],
     ['warning', { event: 'client_authentication_failed', endpoint: 'token', clientId: 'c' }],
     ['noise', { event: 'client_authentication_failed', endpoint: 'token' }],
     ['warning', { event: 'signature_refused', clientId: 'c' }],

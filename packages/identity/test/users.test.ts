@@ -92,7 +92,12 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     const { users } = openIdentity();
     const wanted = newUser();
     await users.ensure({ ...wanted, enabled: false });
-    expect(await users.verify(wanted.username, wanted.password)).toBeUndefined();
+    const reasons: string[] = [];
+    const onRejected = (reason: string) => reasons.push(reason);
+    expect(await users.verify(wanted.username, wanted.password, onRejected)).toBeUndefined();
+    await users.verify(wanted.username, 'wrong password', onRejected);
+    await users.verify(randomUUID(), wanted.password, onRejected);
+    expect(reasons).toEqual(['account_disabled', 'password_wrong', 'user_unknown']);
     expect(await users.ensure(wanted)).toMatchObject({ enabled: false });
     await users.ensure({ ...wanted, enabled: true });
     expect(await users.verify(wanted.username, wanted.password)).toBeDefined();

@@ -3,9 +3,11 @@ import type { Request, Response, Router } from 'express';
 import { requestOrigin } from '../audit/request-origin.ts';
 import { addressGroupOf } from '../http/address-group-of.ts';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
+import { noteFailure } from '../pages/error-page.ts';
 import { formField, parseForm } from '../pages/form-field.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
+import { formProblems } from '../pages/page-errors.ts';
 import type { DeviceCookies } from '../sign-in/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import type { AccountSessions, SignedIn } from './account-session.ts';
@@ -73,6 +75,7 @@ export function addPasswordRoutes(
         response.redirect(303, '/account?done=password');
         return;
       }
+      noteFailure(request, 'passwordRefused', formProblems.passwordRefused);
       response.status(422);
       const wrongField = outcome.problem === 'passwordWrong' ? 'current' : 'wanted';
       show(request, response, signedIn, { problem: texts[outcome.problem], wrongField });

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { AuditEvent, Identity, SignInMethod } from '@gatehouse/identity';
+import type { SignInReasonName } from '@gatehouse/failure-reasons';
+import { observedRequest } from '@gatehouse/http-server';
+import type { Identity, SignInMethod } from '@gatehouse/identity';
 import { requestOrigin, thisServer } from './request-origin.ts';
 
 /** One attempt to sign in, by any method. */
@@ -11,13 +13,14 @@ export interface AuditedAttempt {
   readonly request?: IncomingMessage | undefined;
 }
 
-type Failure = Extract<AuditEvent, { readonly event: 'sign_in_failed' }>['reason'];
-
-/** For the sign-in page, the password grant and their throttle. Each call adds one entry. */
+/**
+ * For the sign-in page, the password grant and their throttle. Each call adds one entry. A reason of a failure is also in
+ * the log line. No reply contains it.
+ */
 export interface SignInAudit {
   succeeded(attempt: AuditedAttempt, userId: string): void;
-  failed(attempt: AuditedAttempt, reason: Failure): void;
-  /** Called when an account becomes locked. Later attempts are failures with the reason `throttled`. */
+  failed(attempt: AuditedAttempt, reason: SignInReasonName): void;
+  /** Called when an account becomes locked. Later attempts are failures with the reason `account_locked`. */
   locked(attempt: AuditedAttempt): void;
 }
 
@@ -42,8 +45,11 @@ export function createSignInAudit({
       audit.record({ event: 'sign_in_succeeded', method, clientId, userId }, originOf(attempt));
     },
     failed(attempt, reason) {
-      const { method, username, clientId } = attempt;
+      const { method, username, clientId, request } = attempt;
       const origin = originOf(attempt);
+      if (request !== undefined) {
+        observedRequest(request).notes.reason = reason;
+      }
       withUser(username, (userId) => {
         audit.record({ event: 'sign_in_failed', method, reason, clientId, userId }, origin);
       });

@@ -1,36 +1,51 @@
 import { isUtf8 } from 'node:buffer';
+import type { FailureReasonName } from '@gatehouse/failure-reasons';
+
+type BasicProblem = Extract<
+  FailureReasonName,
+  | 'authorization_scheme_wrong'
+  | 'basic_not_base64'
+  | 'basic_not_utf8'
+  | 'basic_without_colon'
+  | 'basic_half_empty'
+  | 'basic_not_form_encoded'
+>;
 
 /**
- * Whether an Authorization header at a client endpoint is unreadable: another scheme, invalid base64, no colon, an empty
- * id or secret, or an invalid form encoding. RFC 6749 §5.2 defines this as failed client authentication. The library
- * reports `invalid_request`.
+ * Why an Authorization header at a client endpoint is unreadable. RFC 6749 §5.2 defines this as failed client
+ * authentication. The library reports `invalid_request`. The problem is evident from the header alone, so naming it tells
+ * an attacker nothing.
  */
-export function isMalformedBasic(authorization: string): boolean {
-  const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization.trim()) ?? [];
-  if (encoded === undefined) {
-    return true;
+export function basicProblem(authorization: string): BasicProblem | undefined {
+  const [scheme = '', ...rest] = authorization.trim().split(/ +/);
+  if (scheme.toLowerCase() !== 'basic') {
+    return 'authorization_scheme_wrong';
   }
-  const text = decodeUtf8(Buffer.from(encoded, 'base64'));
-  const colon = text?.indexOf(':') ?? -1;
-  return (
-    text === undefined ||
-    !isFormEncoded(text.slice(0, Math.max(colon, 0))) ||
-    !isFormEncoded(text.slice(colon + 1))
-  );
+  const [encoded = '', ...others] = rest;
+  if (others.length > 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) {
+    return 'basic_not_base64';
+  }
+  const bytes = Buffer.from(encoded, 'base64');
+  if (!isUtf8(bytes)) {
+    return 'basic_not_utf8';
+  }
+  const text = bytes.toString('utf8');
+  const colon = text.indexOf(':');
+  if (colon < 0) {
+    return 'basic_without_colon';
+  }
+  const halves = [text.slice(0, colon), text.slice(colon + 1)];
+  if (halves.includes('')) {
+    return 'basic_half_empty';
+  }
+  return halves.every(isFormEncoded) ? undefined : 'basic_not_form_encoded';
 }
 
 function isFormEncoded(half: string): boolean {
-  if (half === '') {
-    return false;
-  }
   try {
     decodeURIComponent(half.replaceAll('+', '%20'));
     return true;
   } catch {
     return false;
   }
-}
-
-function decodeUtf8(bytes: Buffer): string | undefined {
-  return isUtf8(bytes) ? bytes.toString('utf8') : undefined;
 }

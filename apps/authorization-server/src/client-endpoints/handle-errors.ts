@@ -23,6 +23,7 @@ export const handleClientEndpointErrors: ErrorRequestHandler = (error, request, 
   };
   const { notes } = observedRequest(request);
   notes.code = failure.error;
+  notes.reason = unavailable ? 'store_unavailable' : 'unexpected_error';
   notes.err = error;
   response.status(status).set({ ...replyHeaders, 'Retry-After': '1', Connection: 'close' });
   response.end(

@@ -20,12 +20,14 @@ export function refuseUnknownPaths(platformPath: string): RequestHandler {
         ? {
             status: 405,
             error: 'invalid_request',
+            reason: 'oauth_method_wrong',
             description: 'This endpoint answers GET only.',
             headers: { Allow: 'GET, HEAD' },
           }
         : {
             status: 404,
             error: 'invalid_request',
+            reason: 'oauth_path_unknown',
             description: `There is no such endpoint. Its path is ${endpoint}.`,
           },
     );

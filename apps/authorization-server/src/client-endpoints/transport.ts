@@ -4,12 +4,14 @@
  * credential, no secret in the URL, JSON replies for every `Accept`. Client authentication and the protocol are the
  * provider's.
  */
+import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { observedRequest } from '@gatehouse/http-server';
 import type { Request, RequestHandler, Response } from 'express';
+import { describeReason } from '../http/describe-reason.ts';
 import { failureBody } from '../http/failure-body.ts';
 import { isPlatformRequest } from '../http/platform-requests.ts';
 import { countBodyBytes, MAXIMUM_BODY_BYTES } from '../http/request-body.ts';
-import { isMalformedBasic } from './basic-credentials.ts';
+import { basicProblem } from './basic-credentials.ts';
 import { endAfterRequest } from './end-after-request.ts';
 import { challengeClient, replyHeaders } from './reply.ts';
 
@@ -17,6 +19,7 @@ import { challengeClient, replyHeaders } from './reply.ts';
 export interface TransportError {
   readonly status: number;
   readonly error: 'invalid_request' | 'invalid_client' | 'too_many_requests';
+  readonly reason: FailureReasonName;
   readonly description: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -68,6 +71,7 @@ function checkMethod(request: Request): TransportError | undefined {
     : {
         status: 405,
         error: 'invalid_request',
+        reason: 'oauth_method_wrong',
         description: 'This endpoint answers POST only.',
         headers: { Allow: 'POST' },
       };
@@ -76,16 +80,18 @@ function checkMethod(request: Request): TransportError | undefined {
 function checkCredentials(request: Request): TransportError | undefined {
   // RFC 9110 §5.3 allows one. Node keeps the first and drops the others silently.
   if (countHeader(request, 'authorization') > 1) {
-    return { status: 400, error: 'invalid_request', description: 'Send one Authorization header.' };
+    return {
+      status: 400,
+      error: 'invalid_request',
+      reason: 'authorization_header_repeated',
+      description: 'Send one Authorization header.',
+    };
   }
   const { authorization } = request.headers;
-  return authorization !== undefined && isMalformedBasic(authorization)
-    ? {
-        status: 401,
-        error: 'invalid_client',
-        description: 'The Authorization header holds no readable Basic credentials.',
-      }
-    : undefined;
+  const reason = authorization === undefined ? undefined : basicProblem(authorization);
+  return (
+    reason && { status: 401, error: 'invalid_client', reason, description: describeReason(reason) }
+  );
 }
 
 function checkUrl(request: Request): TransportError | undefined {
@@ -99,6 +105,7 @@ function checkUrl(request: Request): TransportError | undefined {
     : {
         status: 400,
         error: 'invalid_request',
+        reason: 'secret_in_query',
         description: `${found} belongs in the body, never in the address.`,
       };
 }
@@ -107,14 +114,11 @@ function checkBody(request: Request, mediaTypes: readonly string[]): TransportEr
   const { 'content-encoding': encoding = 'identity', 'content-length': length = '0' } =
     request.headers;
   if (encoding.toLowerCase() !== 'identity') {
-    return { status: 415, error: 'invalid_request', description: 'Send the body uncompressed.' };
+    return invalidBody(415, 'oauth_body_compressed', 'Send the body uncompressed.');
   }
   if (Number(length) > MAXIMUM_BODY_BYTES) {
-    return {
-      status: 413,
-      error: 'invalid_request',
-      description: `The body is larger than ${MAXIMUM_BODY_BYTES} bytes.`,
-    };
+    const description = `The body is larger than ${MAXIMUM_BODY_BYTES} bytes.`;
+    return invalidBody(413, 'oauth_body_too_large', description);
   }
   const defaultType = mediaTypes.length === 1 ? mediaTypes[0] : '';
   const [type = '', ...parameters] = (request.headers['content-type'] ?? defaultType ?? '')
@@ -122,13 +126,34 @@ function checkBody(request: Request, mediaTypes: readonly string[]): TransportEr
     .split(';')
     .map((part) => part.trim());
   const charset = parameters.find((each) => each.startsWith('charset='))?.slice(8) ?? 'utf-8';
-  return mediaTypes.includes(type) && /^"?(utf-8|us-ascii)"?$/.test(charset)
-    ? undefined
-    : {
-        status: 415,
-        error: 'invalid_request',
-        description: `Send ${mediaTypes.join(' or ')} in UTF-8.`,
-      };
+  if (mediaTypes.includes(type) && /^"?(utf-8|us-ascii)"?$/.test(charset)) {
+    return undefined;
+  }
+  const reason = typeProblem(type, mediaTypes);
+  const description = `${foundTypes[reason]}Send ${mediaTypes.join(' or ')} in UTF-8.`;
+  return invalidBody(415, reason, description);
+}
+
+const foundTypes = {
+  content_type_missing: 'The request has no Content-Type. ',
+  body_is_json: 'The body is JSON. ',
+  oauth_body_type_wrong: '',
+} as const satisfies Partial<Record<FailureReasonName, string>>;
+
+function typeProblem(type: string, mediaTypes: readonly string[]): keyof typeof foundTypes {
+  if (type === '') {
+    return 'content_type_missing';
+  }
+  const isJson = type === 'application/json' || type.endsWith('+json');
+  return isJson && !mediaTypes.includes(type) ? 'body_is_json' : 'oauth_body_type_wrong';
+}
+
+function invalidBody(
+  status: 413 | 415,
+  reason: FailureReasonName,
+  description: string,
+): TransportError {
+  return { status, error: 'invalid_request', reason, description };
 }
 
 export function writeTransportError(
@@ -136,8 +161,10 @@ export function writeTransportError(
   response: Response,
   transportError: TransportError,
 ): void {
-  const { status, error, description, headers } = transportError;
-  observedRequest(request).notes.code = error;
+  const { status, error, reason, description, headers } = transportError;
+  const { notes } = observedRequest(request);
+  notes.code = error;
+  notes.reason = reason;
   response
     .status(status)
     .set({ ...replyHeaders, ...headers })

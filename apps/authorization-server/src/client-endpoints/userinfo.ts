@@ -1,3 +1,4 @@
+import { observedRequest, type RequestNotes } from '@gatehouse/http-server';
 import type { RequestHandler } from 'express';
 
 /** OpenID Connect Core §5.3: GET and POST, with a bearer token; errors are JSON. */
@@ -8,5 +9,9 @@ export const userinfoEndpoint: RequestHandler = (request, response, next) => {
     next();
     return;
   }
+  Object.assign(observedRequest(request).notes, {
+    code: 'invalid_request',
+    reason: 'oauth_method_wrong',
+  } satisfies RequestNotes);
   response.status(405).set({ Allow: 'GET, POST', 'Cache-Control': 'no-store' }).end();
 };

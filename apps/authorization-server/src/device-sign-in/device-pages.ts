@@ -14,6 +14,7 @@ import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import type { Texts } from '../pages/texts.ts';
 import { detachDeviceGrant } from '../provider/policy/device-grant.ts';
+import { reasonOfError } from '../provider/reasons/reason-of-error.ts';
 import { confirmView } from './confirm-view.ts';
 import { connectedView, deviceProblemView, stoppedView } from './outcome-views.ts';
 import { userCodeView } from './user-code-view.ts';
@@ -66,7 +67,9 @@ function showInput(
     showForm(context, undefined, codeOfLink(context));
     return;
   }
-  observedRequest(context.req).notes.code = 'error' in error ? String(out?.error) : error.name;
+  const { notes } = observedRequest(context.req);
+  notes.code = 'error' in error ? String(out?.error) : error.name;
+  notes.reason = reasonOfError(context, error);
   if (refusedForms.has(out?.error_description ?? '')) {
     context.status = 403;
   }

@@ -3,6 +3,7 @@ import type Provider from 'oidc-provider';
 import { addressGroupOf } from '../http/address-group-of.ts';
 import { type AttemptLimit, createAttemptLimit } from '../http/attempt-limit.ts';
 import { providerRoutes } from '../http/provider-routes.ts';
+import { noteFailure } from '../pages/error-page.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import { fill } from '../pages/texts.ts';
@@ -83,6 +84,7 @@ function showLimited(
 ): void {
   const { language, texts } = pageLanguage(context);
   const minutes = String(Math.ceil(wait / 60));
+  noteFailure(context.req, 'tooManyAttempts', 'user_code_limit');
   context.status = 429;
   context.set('Retry-After', String(wait));
   context.type = 'html';

@@ -1,14 +1,17 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { transferEncodingProblem } from '@gatehouse/http-server';
+import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import { observedRequest, transferEncodingProblem } from '@gatehouse/http-server';
 
 /** Rejects requests that two parsers could read differently, before a router or URL parser sees them. */
 export function refuseDoubtfulRequests(application: RequestListener): RequestListener {
   return (request, response) => {
-    const description = problemOf(request);
-    if (description === undefined) {
+    const problem = problemOf(request);
+    if (problem === undefined) {
       application(request, response);
       return;
     }
+    const { reason, description } = problem;
+    Object.assign(observedRequest(request).notes, { code: 'invalid_request', reason });
     response.writeHead(400, {
       'Content-Type': 'application/json;charset=UTF-8',
       'Cache-Control': 'no-store',
@@ -19,11 +22,24 @@ export function refuseDoubtfulRequests(application: RequestListener): RequestLis
   };
 }
 
-function problemOf(request: IncomingMessage): string | undefined {
+interface Problem {
+  readonly reason: FailureReasonName;
+  readonly description: string;
+}
+
+function problemOf(request: IncomingMessage): Problem | undefined {
   // RFC 9112 §3.2: a request to a server that is not a proxy names a path.
   if (request.url?.startsWith('/') !== true) {
-    return 'The request target must be a path that begins with `/`.';
+    return {
+      reason: 'oauth_target_invalid',
+      description: 'The request target must be a path that begins with `/`.',
+    };
   }
   const problem = transferEncodingProblem(request);
-  return problem === undefined ? undefined : `Transfer-Encoding ${problem}.`;
+  return problem === undefined
+    ? undefined
+    : {
+        reason: 'oauth_transfer_encoding_invalid',
+        description: `Transfer-Encoding ${problem}.`,
+      };
 }

@@ -4,6 +4,7 @@
  *
  *   observeRequests ─▶ requested      audit trail ─▶ audited (tokens, replays, sign-ins)      limits ─▶ throttled
  */
+import type { SignInReasonName } from '@gatehouse/failure-reasons';
 import {
   addProcessMetrics,
   createRequestMetrics,
@@ -13,7 +14,7 @@ import {
 import { type AuditEvent, auditEvents, passwordHashingLoad } from '@gatehouse/identity';
 import { clientCredentialKinds } from '../http/client-credential-kinds.ts';
 import { operationNames } from '../http/operation-names.ts';
-import { errorMessages } from '../pages/error-page.ts';
+import { formProblems, pageErrors } from '../pages/page-errors.ts';
 import { allGrantTypes } from '../provider/policy/grant-types.ts';
 import { oauthErrorCodes } from './oauth-error-codes.ts';
 
@@ -26,6 +27,13 @@ export interface AuthorizationServerMetrics {
   readonly audited: (event: AuditEvent) => void;
   readonly throttled: (limit: ThrottledLimit) => void;
 }
+
+/** The reasons of a failed sign-in that a limit rejected. */
+const throttledSignIns: ReadonlySet<string> = new Set<SignInReasonName>([
+  'account_locked',
+  'sign_in_address_limit',
+  'sign_in_client_limit',
+]);
 
 /** The kind of credential that was used twice, by the name of its audit event. */
 const replayed: Readonly<Partial<Record<AuditEvent['event'], string>>> = {
@@ -51,7 +59,7 @@ export function createAuthorizationServerMetrics(
     requested: createRequestMetrics(registry, {
       operations: operationNames,
       credentials: clientCredentialKinds,
-      codes: [...oauthErrorCodes, ...errorMessages],
+      codes: [...oauthErrorCodes, ...Object.keys(pageErrors), ...Object.keys(formProblems)],
     }),
     audited: createAuditObserver(registry, throttled),
     throttled,
@@ -84,7 +92,7 @@ function createAuditObserver(
       replays.of(credential).value += 1;
     } else if (event.event === 'token_issued') {
       tokens.of(event.grant).value += 1;
-    } else if (event.event === 'sign_in_failed' && event.reason === 'throttled') {
+    } else if (event.event === 'sign_in_failed' && throttledSignIns.has(event.reason)) {
       throttled('sign_ins');
     }
   };

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { observedRequest } from '@gatehouse/http-server';
 import { PasswordHashingBusyError } from '@gatehouse/identity';
 import { StoreUnavailableError } from '@gatehouse/store';
@@ -9,6 +11,7 @@ import { hasCookies } from './has-cookies.ts';
 import { InteractionExpiredError } from './interaction-expired-error.ts';
 import { pageLanguage } from './language.ts';
 import { renderPage } from './layout.ts';
+import { type PageError, pageErrors } from './page-errors.ts';
 import type { Texts } from './texts.ts';
 
 /** The library's messages for a form with a missing or foreign token. Gatehouse's own forms reply with 403. */
@@ -54,21 +57,36 @@ export const handlePageError: ErrorRequestHandler = (error, request, response, n
   if (status >= 500) {
     notes.err = error;
   }
+  if (error instanceof PasswordHashingBusyError) {
+    notes.reason = 'password_hashing_busy';
+  }
   if (error instanceof TooManyAttemptsError) {
+    notes.reason = error.reason;
     response.set('Retry-After', String(error.retryAfterSeconds));
   }
   const startAgain = error instanceof InteractionExpiredError ? error.startAddress : undefined;
   sendErrorPage(request, response, status, pick, startAgain);
 };
 
+/** Notes code and reason for the log, unless finer ones were noted. */
+export function noteFailure(
+  request: IncomingMessage,
+  code: string,
+  reason: FailureReasonName,
+): void {
+  const { notes } = observedRequest(request);
+  notes.code ??= code;
+  notes.reason ??= reason;
+}
+
 export function sendErrorPage(
   request: Request,
   response: Response,
   status: number,
-  message: ErrorMessage,
+  message: PageError,
   startAgain?: string,
 ): void {
-  observedRequest(request).notes.code ??= message;
+  noteFailure(request, message, pageErrors[message]);
   const { language, texts } = pageLanguage(request);
   if (status === 503) {
     response.set('Retry-After', '1');
@@ -86,24 +104,7 @@ export function sendErrorPage(
     );
 }
 
-/** The errors that are pages. Each name is the code in the log and the key of the text. */
-export const errorMessages = [
-  'signInExpired',
-  'tooManyAttempts',
-  'tooManyRequests',
-  'formRefused',
-  'unavailable',
-  'unexpected',
-  'notFound',
-  'badRequest',
-  'methodNotAllowed',
-  'cookiesNeeded',
-  'cookiesBlocked',
-] as const;
-
-type ErrorMessage = (typeof errorMessages)[number];
-
-function classify(error: unknown, request: Request): { status: number; pick: ErrorMessage } {
+function classify(error: unknown, request: Request): { status: number; pick: PageError } {
   if (error instanceof TooManyAttemptsError) {
     return { status: 429, pick: 'tooManyAttempts' };
   }

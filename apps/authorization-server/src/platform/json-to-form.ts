@@ -12,15 +12,26 @@ const parameters = [
   'scope',
 ] as const;
 
+interface Problem {
+  readonly problem: string;
+  readonly reason: 'oauth_json_invalid' | 'json_parameter_not_text';
+}
+
+interface Form {
+  readonly text: string;
+  /** The names of all members, those that are ignored included. */
+  readonly names: readonly string[];
+}
+
 /** The form with the content of a JSON body, or the problem with the body. A problem never quotes a value. */
-export function toForm(body: Buffer): { readonly text: string } | { readonly problem: string } {
+export function toForm(body: Buffer): Form | Problem {
   const read = readJson(body);
   if ('problem' in read) {
     return read;
   }
   const { value } = read;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { problem: 'The body must be a JSON object.' };
+    return { problem: 'The body must be a JSON object.', reason: 'oauth_json_invalid' };
   }
   const members = value as Readonly<Record<string, unknown>>;
   const form = new URLSearchParams();
@@ -29,18 +40,18 @@ export function toForm(body: Buffer): { readonly text: string } | { readonly pro
     if (typeof member === 'string') {
       form.set(name, member);
     } else if (member !== undefined && member !== null) {
-      return { problem: `${name} must be a string.` };
+      return { problem: `${name} must be a string.`, reason: 'json_parameter_not_text' };
     }
   }
-  return { text: form.toString() };
+  return { text: form.toString(), names: Object.keys(members) };
 }
 
-function readJson(body: Buffer): { readonly value: unknown } | { readonly problem: string } {
+function readJson(body: Buffer): { readonly value: unknown } | Problem {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
     return { value: parseStrictJson(text) };
   } catch (error) {
-    const reason = error instanceof StrictJsonError ? error.message : 'is not UTF-8';
-    return { problem: `The body ${reason}.` };
+    const what = error instanceof StrictJsonError ? error.message : 'is not UTF-8';
+    return { problem: `The body ${what}.`, reason: 'oauth_json_invalid' };
   }
 }

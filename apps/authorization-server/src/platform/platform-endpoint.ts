@@ -15,6 +15,7 @@ import {
   type TransportError,
   writeTransportError,
 } from '../client-endpoints/transport.ts';
+import { rememberBodyNames } from '../http/body-names.ts';
 import { markPlatformRequest } from '../http/platform-requests.ts';
 import { providerRoutes } from '../http/provider-routes.ts';
 import { countBodyBytes, readLimitedBody } from '../http/request-body.ts';
@@ -47,16 +48,28 @@ export const platformEndpoint: RequestHandler = async (request, response, next) 
     if (form === undefined || 'problem' in form) {
       reject(
         form === undefined
-          ? { status: 413, error: 'invalid_request', description: 'The body is too large.' }
-          : { status: 400, error: 'invalid_request', description: form.problem },
+          ? {
+              status: 413,
+              error: 'invalid_request',
+              reason: 'oauth_body_too_large',
+              description: 'The body is too large.',
+            }
+          : {
+              status: 400,
+              error: 'invalid_request',
+              reason: form.reason,
+              description: form.problem,
+            },
       );
       return;
     }
+    rememberBodyNames(request, form.names);
     replaceBody(request, Buffer.from(form.text), FORM);
   } else {
     countBodyBytes(request);
   }
-  request.url = providerRoutes.token;
-  request.originalUrl = providerRoutes.token;
+  const [, query] = request.url.split(/(?=\?)/);
+  request.url = `${providerRoutes.token}${query ?? ''}`;
+  request.originalUrl = request.url;
   next();
 };

@@ -5,12 +5,14 @@ import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import { contentSecurityPolicy } from '../http/page-headers.ts';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
+import { noteFailure } from '../pages/error-page.ts';
 import { plainName } from '../pages/foreign-name.ts';
 import { formTargets } from '../pages/form-targets.ts';
 import type { Html } from '../pages/html.ts';
 import { InteractionExpiredError } from '../pages/interaction-expired-error.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
+import { formProblems } from '../pages/page-errors.ts';
 import { fill } from '../pages/texts.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
 import type { BrowserState } from '../provider/policy/cookies.ts';
@@ -47,6 +49,7 @@ export async function findInteraction(
       : error;
   });
   if (interaction.uid !== uid) {
+    observedRequest(request).notes.reason = 'sign_in_of_another_browser';
     throw new errors.SessionNotFound('another interaction');
   }
   const clientId = interaction.params.client_id;
@@ -72,6 +75,9 @@ export async function showSignIn(
     },
     texts,
   );
+  if (state.failed) {
+    noteFailure(request, 'signInFailed', formProblems.signInFailed);
+  }
   response.status(state.failed ? 422 : 200);
   send(response, interaction, { language, title: texts.signInTitle, content });
 }

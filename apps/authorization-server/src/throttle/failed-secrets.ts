@@ -67,7 +67,7 @@ export function createFailedSecrets(dependencies: {
       const counter = await read(partyOf(clientId, address));
       if (isOver(counter)) {
         onLimited?.();
-        throw new TooManyAttemptsError(counter.resetsAt, now());
+        throw new TooManyAttemptsError('client_secret_limit', counter.resetsAt, now());
       }
     },
     async record(clientId, address) {

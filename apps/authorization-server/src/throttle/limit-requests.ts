@@ -33,7 +33,9 @@ export function limitRequests(
     store: countWithLeases(createRateLimiter(settings.name, limit, { store, now: Date.now })),
     passOnStoreError: false,
     handler(request, response) {
-      observedRequest(request).notes.code = 'too_many_requests';
+      const { notes } = observedRequest(request);
+      notes.code = 'too_many_requests';
+      notes.reason = 'request_limit';
       settings.reply(request, response);
     },
   });

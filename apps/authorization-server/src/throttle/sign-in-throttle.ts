@@ -13,6 +13,7 @@
  * out another user is an attack as well.
  */
 import type { IncomingMessage } from 'node:http';
+import type { SignInReasonName } from '@gatehouse/failure-reasons';
 import {
   type CredentialHash,
   createSignInLocks,
@@ -46,10 +47,10 @@ export interface SignInAttempt {
   readonly request?: IncomingMessage;
 }
 
-/** Called once for each attempt, for the audit trail. */
+/** Called once for each attempt, for the log and the audit trail. */
 export interface SignInObserver {
   succeeded(attempt: SignInAttempt, userId: string): void;
-  failed(attempt: SignInAttempt, reason: 'credentials' | 'not_allowed' | 'throttled'): void;
+  failed(attempt: SignInAttempt, reason: SignInReasonName): void;
   /** Called with the failure that locks the account or the known device, not with later ones. */
   locked(attempt: SignInAttempt): void;
 }
@@ -82,17 +83,17 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
   async function countOrigin(attempt: SignInAttempt): Promise<void> {
     const { address } = attempt;
     const clientId = limitedClient(attempt);
-    const counts: (readonly [key: string, limit: Limit])[] = [
-      [`sign-ins:address:${address}`, addressLimit],
+    const counts: (readonly [key: string, limit: Limit, reason: SignInReasonName])[] = [
+      [`sign-ins:address:${address}`, addressLimit, 'sign_in_address_limit'],
     ];
     if (clientId !== undefined) {
-      counts.push([clientKey(clientId), clientLimit]);
+      counts.push([clientKey(clientId), clientLimit, 'sign_in_client_limit']);
     }
-    for (const [key, limit] of counts) {
+    for (const [key, limit, reason] of counts) {
       const { count, resetsAt } = await store.increment(key, limit.windowSeconds);
       if (count > limit.attempts) {
-        observer?.failed(attempt, 'throttled');
-        throw new TooManyAttemptsError(resetsAt, now());
+        observer?.failed(attempt, reason);
+        throw new TooManyAttemptsError(reason, resetsAt, now());
       }
     }
   }
@@ -109,11 +110,11 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
 
   async function evaluate(attempt: SignInAttempt): Promise<User | undefined> {
     const { username, password, clientId } = attempt;
-    const user = await users.verify(username, password);
-    const allowed =
-      user !== undefined && (clientId === undefined || (await isAllowed(user, clientId)));
-    if (!allowed) {
-      observer?.failed(attempt, user === undefined ? 'credentials' : 'not_allowed');
+    const user = await users.verify(username, password, (reason) =>
+      observer?.failed(attempt, reason),
+    );
+    if (user !== undefined && clientId !== undefined && !(await isAllowed(user, clientId))) {
+      observer?.failed(attempt, 'user_of_another_organization');
       return undefined;
     }
     return user;
@@ -121,7 +122,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
 
   return async (presented) => {
     if (Buffer.byteLength(presented.password) > MAXIMUM_PASSWORD_BYTES) {
-      observer?.failed(presented, 'credentials');
+      observer?.failed(presented, 'password_too_long');
       return undefined;
     }
     const attempt = await withKnownDevice(presented, users);
@@ -131,7 +132,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
     let isGuess = false;
     try {
       if (count > accountLimit.attempts) {
-        observer?.failed(attempt, 'throttled');
+        observer?.failed(attempt, 'account_locked');
         await users.refuse(attempt.username);
         return undefined;
       }

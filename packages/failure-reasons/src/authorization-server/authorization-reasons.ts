@@ -17,7 +17,7 @@ export const authorizationReasons = {
     example: 'response_mode=query with response_type=token',
   },
   redirect_uri_unregistered: {
-    codes: ['invalid_redirect_uri'],
+    codes: ['invalid_redirect_uri', 'invalid_request'],
     stage: 'validate',
     cause:
       'The client has no registered redirect URI, or none on which the comparison could be based.',

@@ -1,3 +1,5 @@
+import type { SignInReasonName } from '@gatehouse/failure-reasons';
+
 /**
  * Where a user entered a password: the sign-in page of an application or of a device code, the
  * token endpoint, or the account page.
@@ -44,7 +46,7 @@ export type AuditEvent = Parties &
     | {
         readonly event: 'sign_in_failed';
         readonly method: SignInMethod;
-        readonly reason: 'credentials' | 'throttled' | 'disabled' | 'not_allowed';
+        readonly reason: SignInReasonName;
       }
     | { readonly event: 'account_locked' }
     | { readonly event: 'sign_out'; readonly userId: string; readonly everywhere: boolean }

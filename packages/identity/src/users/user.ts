@@ -1,3 +1,4 @@
+import type { SignInReasonName } from '@gatehouse/failure-reasons';
 import { z } from 'zod';
 
 /** An account that a person signs in with. */
@@ -37,14 +38,30 @@ export const storedUser: z.ZodType<User> = z.object({
   bootstrapPasswordHash: z.string().optional(),
 });
 
+/** Why a password did not identify a user. The names are failure reasons. */
+export type PasswordRejection = Extract<
+  SignInReasonName,
+  | 'user_unknown'
+  | 'password_wrong'
+  | 'password_too_long'
+  | 'account_disabled'
+  | 'user_changed_during_sign_in'
+>;
+
 export interface UserRegistry {
   /** Returns a copy that is at most 50 ms old. */
   find(userId: string): Promise<User | undefined>;
   findByUsername(username: string): Promise<User | undefined>;
   /**
    * Undefined for unknown users, disabled users and wrong passwords, which all take the same time.
+   *
+   * @param onRejected called with the reason, which is for the log and the audit trail only
    */
-  verify(username: string, password: string): Promise<User | undefined>;
+  verify(
+    username: string,
+    password: string,
+    onRejected?: (reason: PasswordRejection) => void,
+  ): Promise<User | undefined>;
   /** Takes as long as `verify` without hashing, for a sign-in that the throttle rejects. */
   refuse(username: string): Promise<void>;
   /** Creates the user, or updates name, organization, state and a changed bootstrap password. */

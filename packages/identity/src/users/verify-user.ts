@@ -7,7 +7,7 @@ import {
   verifyPassword,
 } from './password-hash.ts';
 import { PasswordHashingBusyError } from './password-hashing-queue.ts';
-import type { User, UserRegistry } from './user.ts';
+import type { PasswordRejection, User, UserRegistry } from './user.ts';
 
 /** Verifies the password of a user, and hashes it again if the cost has changed. */
 export function createUserVerification(
@@ -52,15 +52,31 @@ export function createUserVerification(
     return stillSignsIn({ ...user, passwordHash: kept }, password);
   }
 
-  return async (username, password) => {
+  return async (username, password, onRejected) => {
     if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
+      onRejected?.('password_too_long');
       return undefined;
     }
     const user = await findByUsername(username);
     const matches = await verifyPassword(password, user?.passwordHash ?? decoyPasswordHash);
-    const signedIn = matches && user !== undefined ? await stillSignsIn(user, password) : undefined;
-    return signedIn !== undefined && isOutdatedHash(signedIn.passwordHash)
-      ? renewHash(signedIn, password)
-      : signedIn;
+    const verified = matches && user !== undefined ? await stillSignsIn(user, password) : undefined;
+    const signedIn =
+      verified !== undefined && isOutdatedHash(verified.passwordHash)
+        ? await renewHash(verified, password)
+        : verified;
+    if (signedIn === undefined) {
+      onRejected?.(rejectionOf(user, matches));
+    }
+    return signedIn;
   };
+}
+
+function rejectionOf(user: User | undefined, matches: boolean): PasswordRejection {
+  if (user === undefined) {
+    return 'user_unknown';
+  }
+  if (!matches) {
+    return 'password_wrong';
+  }
+  return user.enabled ? 'user_changed_during_sign_in' : 'account_disabled';
 }

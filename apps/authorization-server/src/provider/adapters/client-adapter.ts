@@ -20,6 +20,7 @@ export class ClientAdapter implements Adapter {
       return undefined;
     }
     if (!client.enabled) {
+      this.#clients.verifySecret(client, clientId);
       return undefined;
     }
     const metadata = toMetadata(client, this.#supportedGrantTypes);

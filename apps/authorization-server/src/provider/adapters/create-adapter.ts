@@ -3,7 +3,6 @@ import type { Adapter } from 'oidc-provider';
 import type { BrowserState } from '../policy/cookies.ts';
 import { type SecurityProfile, supportedGrantTypes } from '../policy/grant-types.ts';
 import { ClientAdapter } from './client-adapter.ts';
-import { rememberHolders } from './credential-holders.ts';
 import { completeDeviceCodes } from './device-codes.ts';
 import { failClosed } from './fail-closed.ts';
 import { keepAnonymousSessionsInBrowser } from './keep-anonymous-sessions-in-browser.ts';
@@ -40,11 +39,9 @@ function selectAdapter(model: string, dependencies: CreateAdapterDependencies): 
     case 'PushedAuthorizationRequest':
       return limitPushedRequests(stored, identity.store);
     case 'DeviceCode':
-      return rememberHolders(completeDeviceCodes(stored, identity));
+      return completeDeviceCodes(stored, identity);
     case 'AuthorizationCode':
-      return rememberHolders(requireRedirectUri(stored));
-    case 'RefreshToken':
-      return rememberHolders(stored);
+      return requireRedirectUri(stored);
     default:
       return stored;
   }

@@ -15,6 +15,7 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { TokenOfSecureKey } from '../patches/secure-keys-of-tokens.ts';
 import { lifetimes } from '../policy/lifetimes.ts';
 import { endedSessionKey } from '../policy/sessions.ts';
+import { rememberCredential } from '../reasons/presented-credential.ts';
 import { GRANT, recordKey } from './record-key.ts';
 import type { SingleUse } from './single-use.ts';
 import { withoutLostScopes } from './without-lost-scopes.ts';
@@ -130,6 +131,7 @@ export class OidcAdapter implements Adapter {
       this.#findHolder(stored),
       this.#belongsToGrant(stored) && isGrantRevoked(this.#store, stored.grantId),
     ]);
+    rememberCredential(this.#model, stored, holder === undefined || isRevoked);
     if (holder === undefined || isRevoked) {
       return undefined;
     }

@@ -10,8 +10,8 @@ import type {
 } from 'oidc-provider';
 import { requestOrigin } from '../../audit/request-origin.ts';
 import { TOO_MANY_CODE_ATTEMPTS } from '../adapters/code-attempts.ts';
-import { credentialHolderOf } from '../adapters/credential-holders.ts';
 import { currentContext } from '../patches/current-context.ts';
+import { presentedCredentialOf } from '../reasons/presented-credential.ts';
 import { presentedClientId } from './presented-client-id.ts';
 
 /**
@@ -52,7 +52,7 @@ export function auditProviderEvents(provider: Provider, { audit, clients }: Iden
       record(context, {
         event: label === 'refresh token' ? 'refresh_token_replayed' : 'code_replayed',
         clientId: context.oidc.client?.clientId,
-        userId: credentialHolderOf(context.req),
+        userId: presentedCredentialOf(context.req)?.userId,
       });
     }
     if (error.error_detail === TOO_MANY_CODE_ATTEMPTS) {

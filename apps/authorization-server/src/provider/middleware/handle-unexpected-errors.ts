@@ -16,6 +16,7 @@ export const handleUnexpectedErrors: ProviderMiddleware = async (context, next) 
       error instanceof StoreUnavailableError || error instanceof TemporarilyUnavailableError;
     const { notes } = observedRequest(context.req);
     notes.code = unavailable ? 'temporarily_unavailable' : 'server_error';
+    notes.reason = unavailable ? 'store_unavailable' : 'unexpected_error';
     notes.err = error instanceof TemporarilyUnavailableError ? error.cause : error;
     context.status = unavailable ? 503 : 500;
     const answer = { error: notes.code, error_description: 'Try again shortly.' };

@@ -4,6 +4,8 @@ import type { errors, KoaContextWithOIDC } from 'oidc-provider';
 import type { ClientCredentialKind } from '../../http/client-credential-kinds.ts';
 import { BodyTooLargeError } from '../../http/request-body.ts';
 import { TemporarilyUnavailableError } from '../adapters/temporarily-unavailable-error.ts';
+import { explainToClient } from '../reasons/explain-to-client.ts';
+import { reasonOfError } from '../reasons/reason-of-error.ts';
 import type { ProviderMiddleware } from './provider-middleware.ts';
 import { toLimitError, writeLimitError } from './write-limit-error.ts';
 
@@ -12,6 +14,8 @@ export function logOutcomes(provider: Provider): void {
   const logError = (context: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     const { notes } = observedRequest(context.req);
     notes.code = error.error;
+    notes.reason = reasonOfError(context, error, notes.reason);
+    explainToClient(context, notes.reason);
     if (error instanceof TemporarilyUnavailableError) {
       notes.err = error.cause;
     }
@@ -23,6 +27,7 @@ export function logOutcomes(provider: Provider): void {
     const { notes } = observedRequest(context.req);
     const limitError = toLimitError(error);
     notes.code = limitError?.error ?? 'server_error';
+    notes.reason = limitError?.reason ?? 'unexpected_error';
     if (limitError?.status !== 429) {
       notes.err = error;
     }

@@ -1,3 +1,4 @@
+import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { PasswordHashingBusyError } from '@gatehouse/identity';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -7,6 +8,7 @@ import { TooManyAttemptsError } from '../../throttle/too-many-attempts-error.ts'
 interface LimitError {
   readonly status: 429 | 503;
   readonly error: 'too_many_requests' | 'temporarily_unavailable';
+  readonly reason: FailureReasonName;
   readonly error_description: string;
   readonly retryAfterSeconds: number;
 }
@@ -17,6 +19,7 @@ export function toLimitError(thrown: unknown): LimitError | undefined {
     return {
       status: 429,
       error: 'too_many_requests',
+      reason: thrown.reason,
       error_description: `${thrown.message} Try again later.`,
       retryAfterSeconds: thrown.retryAfterSeconds,
     };
@@ -25,6 +28,8 @@ export function toLimitError(thrown: unknown): LimitError | undefined {
     ? {
         status: 503,
         error: 'temporarily_unavailable',
+        reason:
+          thrown instanceof StoreUnavailableError ? 'store_unavailable' : 'password_hashing_busy',
         error_description: 'The service is temporarily unavailable. Try again shortly.',
         retryAfterSeconds: 1,
       }

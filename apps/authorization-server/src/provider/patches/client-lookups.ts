@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { observedRequest } from '@gatehouse/http-server';
 import type { Client as RegisteredClient } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { addressGroupOf } from '../../http/address-group-of.ts';
@@ -10,6 +11,11 @@ const presentedClients = new WeakMap<IncomingMessage, string>();
 
 /** The client id that a request to a client endpoint presented, whether it is registered or not. */
 export const presentedClientOf = (request: IncomingMessage) => presentedClients.get(request);
+
+const requestsOfDisabled = new WeakSet<IncomingMessage>();
+
+/** Whether the request named a client that is registered but disabled. For the log only. */
+export const isDisabledClient = (request: IncomingMessage) => requestsOfDisabled.has(request);
 
 export const clientLookups: Patch = {
   name: 'client-lookups',
@@ -36,9 +42,18 @@ export const clientLookups: Patch = {
       }
     }
 
+    function noteDisabled(record: RegisteredClient | undefined): void {
+      const context = currentContext();
+      if (context !== undefined && record?.enabled === false) {
+        requestsOfDisabled.add(context.req);
+        observedRequest(context.req).notes.clientId = record.clientId;
+      }
+    }
+
     provider.Client.find = async (clientId) => {
       await assertMayAuthenticate(clientId);
       const record = await clients.find(clientId);
+      noteDisabled(record);
       const known = record === undefined ? undefined : clientOfRecord.get(record);
       if (known !== undefined) {
         return known;

@@ -14,6 +14,11 @@ interface SavedToken extends TokenOfSecureKey {
 
 const modelNames = ['AccessToken', 'ClientCredentials', 'RefreshToken'] as const;
 
+const provenKeys = new WeakMap<IncomingMessage, string>();
+
+/** Whether the client of this request proved that it holds one of its secure keys. */
+export const hasProvenSecret = (request: IncomingMessage) => provenKeys.has(request);
+
 /** Remembers the secure key that a request authenticated with. Every token that the request saves gets its id. */
 export const secureKeysOfTokens: Patch = {
   name: 'secure-keys-of-tokens',
@@ -32,13 +37,11 @@ export const secureKeysOfTokens: Patch = {
     ...modelNames.flatMap(jointsOfModel),
   ],
   apply(provider, { identity: { clients } }) {
-    const presented = new WeakMap<IncomingMessage, string>();
-
     provider.Client.prototype.compareClientSecret = async function compareClientSecret(actual) {
       const context = currentContext();
       const keyId = clients.identifySecret(await clients.find(this.clientId), actual);
       if (keyId !== undefined && context !== undefined) {
-        presented.set(context.req, keyId);
+        provenKeys.set(context.req, keyId);
       }
       return keyId !== undefined;
     };
@@ -50,7 +53,7 @@ export const secureKeysOfTokens: Patch = {
       const { save } = prototype;
       prototype.save = function saveWithKey(...lifetime) {
         const context = currentContext();
-        this.secureKeyId ??= context && presented.get(context.req);
+        this.secureKeyId ??= context && provenKeys.get(context.req);
         return save.apply(this, lifetime);
       };
     }
