@@ -9,6 +9,7 @@ const config: Config = {
     '/node_modules/',
     '/data/',
     ...(process.env.SLOW_TESTS === '1' ? [] : ['\\.slow\\.test\\.ts$']),
+    ...(process.env.BROWSER_TESTS === '1' ? [] : ['\\.browser\\.test\\.ts$']),
     ...(process.env.ATTACK_TESTS === '1' ? [] : ['/test/attacks/']),
     ...(process.env.CLIENT_TESTS === '1' ? [] : ['/test/clients/']),
     ...(process.env.FAULT_TESTS === '1' ? [] : ['/test/faults/']),

@@ -8,7 +8,17 @@ import { runSuite } from './run-suite.ts';
 import { installMissingServices } from './services.ts';
 
 const args = process.argv.slice(2);
-const services = ['redis-server', 'redis-cli', 'postgresql', 'sqlite3', 'python3', 'slowhttptest'];
+const services = [
+  'redis-server',
+  'redis-cli',
+  'postgresql',
+  'sqlite3',
+  'python3',
+  'slowhttptest',
+  'chromium',
+  'curl',
+  'openssl',
+];
 installMissingServices(services);
 const passed = runSuite({ folder: '', suffix: '.slow.test.ts' }, args, {
   ...memoryFolder(),

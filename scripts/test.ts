@@ -1,7 +1,7 @@
 /**
- * `npm test`: checks format, lint rules and types, then runs every test with real services.
- * Arguments go to Jest. With ALLOW_MISSING_SERVICES=1, it skips the tests whose services are
- * missing, and lists them.
+ * `npm test`: runs every test that has no command of its own, with real services. Arguments go to
+ * Jest. With ALLOW_MISSING_SERVICES=1, it skips the tests whose services are missing, and lists
+ * them.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -18,6 +18,7 @@ const jest = [
 const always = [
   '/node_modules/',
   '\\.slow\\.test\\.ts$',
+  '\\.browser\\.test\\.ts$',
   '/test/compose/',
   '/test/attacks/',
   '/test/clients/',
@@ -30,14 +31,12 @@ for (const suite of skipped) {
 }
 const selected = process.argv.slice(2);
 const ignored = skipped.flatMap(({ file }) => ['--testPathIgnorePatterns', `/${file}$`]);
-const passed =
-  (selected.length > 0 || run('scripts/check-static.ts')) &&
-  run(
-    ...jest,
-    // Jest treats arguments after a list of patterns as more patterns, so these come first.
-    ...selected,
-    ...(ignored.length > 0 ? ['--testPathIgnorePatterns', ...always, ...ignored] : []),
-  );
+const passed = run(
+  ...jest,
+  // Jest treats arguments after a list of patterns as more patterns, so these come first.
+  ...selected,
+  ...(ignored.length > 0 ? ['--testPathIgnorePatterns', ...always, ...ignored] : []),
+);
 process.exitCode = passed ? 0 : 1;
 
 function run(...parameters: string[]): boolean {

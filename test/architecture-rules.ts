@@ -228,7 +228,9 @@ const conduct: readonly Rule[] = [
     check: (file) =>
       file.path
         .split('/')
-        .every((name) => /^[a-z0-9]+(-[a-z0-9]+)*(\.slow)?(\.test|\.d)?(\.ts|\.mjs)?$/.test(name))
+        .every((name) =>
+          /^[a-z0-9]+(-[a-z0-9]+)*(\.slow|\.browser)?(\.test|\.d)?(\.ts|\.mjs)?$/.test(name),
+        )
         ? []
         : [{ line: 1, what: 'is not named in kebab-case' }],
   },
