@@ -33,6 +33,7 @@ import { revokeCommands } from './commands/revoke.ts';
 import { secureKeyCommands } from './commands/secure-keys.ts';
 import { signCommand } from './commands/sign.ts';
 import { userCommands } from './commands/users.ts';
+import { verifyCommand } from './commands/verify.ts';
 import { openIdentityStore } from './open-identity-store.ts';
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -47,6 +48,7 @@ export const commands: readonly Command[] = [
   ...revokeCommands,
   ...auditCommands,
   signCommand,
+  verifyCommand,
 ];
 
 export interface CliStreams {

@@ -14,6 +14,7 @@ import { signingReasons } from './signing-reasons.ts';
 
 export { authorizationServerReasons } from './authorization-server-reasons.ts';
 export { type FailureReason, type FailureStage, failureStages } from './failure-reason.ts';
+export { signingReasons } from './signing-reasons.ts';
 
 export const failureReasons = {
   ...codeReasons,

@@ -1,6 +1,6 @@
-import { ApiError } from '@gatehouse/api-envelope';
 import { splitQueryToken } from './query-token.ts';
 import { severalCredentials } from './several-credentials.ts';
+import { missingSignature, signatureHeaderTwice } from './signature-header-errors.ts';
 
 /** The headers of Method A. */
 export interface PresentedSignature {
@@ -107,7 +107,7 @@ function readCredentialHeaders(rawHeaders: readonly string[]): CredentialHeaders
       if (found[name] !== undefined) {
         throw name === 'authorization' || name === 'x-access-token'
           ? severalCredentials(`The request has ${credentialNames[name]} twice.`)
-          : new ApiError('ambiguous_request', { message: 'A signature header was sent twice.' });
+          : signatureHeaderTwice();
       }
       found[name] = rawHeaders[index + 1] ?? '';
     }
@@ -145,7 +145,7 @@ function readSignature(headers: CredentialHeaders): PresentedCredentials['signat
   const version = hmac === undefined ? 1 : 2;
   const sign = version === 2 ? hmac : digest;
   if (!sign || !clientId || !timestamp || (version === 2 && !nonce)) {
-    throw new ApiError('missing_signature');
+    throw missingSignature(version, headers);
   }
   return { version, clientId, timestamp, sign, nonce: version === 2 ? nonce : undefined };
 }

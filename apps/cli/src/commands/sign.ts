@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { isClientId } from '@gatehouse/request-reading';
-import { isNonce, parseTimestamp, type SignatureAlgorithm } from '@gatehouse/request-signature';
+import { isNonce, parseTimestamp } from '@gatehouse/request-signature';
 import {
   type CommandInput,
   type OfflineCommand,
@@ -15,6 +15,7 @@ import {
   keyProblem,
   readSecureKey,
 } from '../command-line/read-secure-key.ts';
+import { readAlgorithm } from '../signing/algorithm.ts';
 import { curlCommand } from '../signing/curl-command.ts';
 import { describeSigning } from '../signing/describe-signing.ts';
 import { readUrl } from '../signing/request-url.ts';
@@ -22,7 +23,7 @@ import { type Header, type RequestInput, signRequest } from '../signing/sign-req
 
 const NONCE_BYTES = 18;
 
-export const algorithmOption: Option = {
+const algorithmOption: Option = {
   type: 'string',
   description:
     'Digest of version 1, as registered for the client: SHA-256 or MD5. Default: SHA-256.',
@@ -113,15 +114,6 @@ function readValues(
     throw new UsageError('Invalid input:', problems);
   }
   return { clientId, timestamp, nonce, algorithm: readAlgorithm(text(options.algorithm)) };
-}
-
-/** @throws UsageError */
-export function readAlgorithm(entered: string = 'SHA-256'): SignatureAlgorithm {
-  const name = entered.toUpperCase().replace(/^SHA256$/, 'SHA-256');
-  if (name === 'SHA-256' || name === 'MD5') {
-    return name;
-  }
-  throw new UsageError('--algorithm must be SHA-256 or MD5. Version 2 always uses HMAC-SHA-256.');
 }
 
 function notesOf(

@@ -1,0 +1,65 @@
+import { failureReasons, signingReasons } from '@gatehouse/failure-reasons';
+import { describeSignedLines, describeSignedText } from './describe-signing.ts';
+import { replyMistakes } from './reply-mistakes.ts';
+import type { SignedInput, Verdict } from './verdict.ts';
+import { visibleLine } from './visible-text.ts';
+
+/** The texts for one cause. */
+interface Explanation {
+  readonly name: string;
+  readonly cause: string;
+  readonly fix: string;
+  readonly example: string;
+  readonly documentation: string;
+}
+
+const signingPage = 'docs/signing.md';
+
+export function explain(name: Verdict['causes'][number]): Explanation {
+  if (name in replyMistakes) {
+    const { section, ...texts } = replyMistakes[name as keyof typeof replyMistakes];
+    return { name, ...texts, documentation: `${signingPage}#${section}` };
+  }
+  const { cause, fix, example } = failureReasons[name as keyof typeof failureReasons];
+  const documentation =
+    name in signingReasons ? `${signingPage}#${name}` : 'docs/errors.md#credentials';
+  return { name, cause, fix, example, documentation };
+}
+
+/** The verdict for people. */
+export function describeVerdict(verdict: Verdict, about: readonly string[]): string {
+  const { isVerified, version, causes, message, code } = verdict;
+  const explained = causes.map(explain);
+  const reported = code === undefined ? '' : ` The gateway reports ${code}.`;
+  return [
+    isVerified
+      ? `Verified: the version ${version} signature is correct.`
+      : `Not verified.${reported}`,
+    ...(message === undefined ? [] : [visibleLine(message)]),
+    ...explained.flatMap(({ name, cause, fix, example, documentation }) => [
+      '',
+      `Cause: ${name}`,
+      `  ${cause}`,
+      `Fix: ${fix}`,
+      `Example: ${example}`,
+      `Documentation: ${documentation}`,
+    ]),
+    ...(verdict.signed === undefined ? [] : ['', ...describeInput(verdict.signed)]),
+    '',
+    ...about.map((line) => `Note: ${line}`),
+  ].join('\n');
+}
+
+function describeInput(signed: SignedInput): readonly string[] {
+  const heading = 'The signature must cover';
+  if (signed.signedAs === 'lines') {
+    return [`${heading} these lines:`, ...indent(describeSignedLines(signed.signedLines))];
+  }
+  if ('sha256' in signed) {
+    return [`${heading} the body: ${signed.bytes} bytes with the SHA-256 ${signed.sha256}`];
+  }
+  const part = signed.signedAs === 'body' ? 'the body' : `the parameters of the ${signed.signedAs}`;
+  return [`${heading} ${part}:`, ...indent(describeSignedText(signed.signedText))];
+}
+
+const indent = (lines: readonly string[]) => lines.map((line) => `  ${line}`);

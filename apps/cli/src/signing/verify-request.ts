@@ -1,0 +1,153 @@
+/**
+ * Checks a captured request as the gateway does, without its store.
+ *
+ *   readCapture → parseRequestTarget → presentedCredentials → timestamp → signed text → key
+ *     → diagnoseSignature, for the mistake in a wrong signature
+ *
+ * Not here: whether the client exists, its address, and whether the signature was used before.
+ */
+import { ApiError } from '@gatehouse/api-envelope';
+import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import {
+  nodeDigest,
+  nodeHmac,
+  type PresentedCredentials,
+  type PresentedSignature,
+  parseRequestTarget,
+  presentedCredentials,
+  type RequestTarget,
+  readBearerToken,
+  readQueryToken,
+  readXAccessToken,
+  similarHeader,
+  unknownTokenMistake,
+} from '@gatehouse/request-reading';
+import {
+  AmbiguousTextError,
+  diagnoseSignature,
+  type FailedRequest,
+  malformedSignature,
+  type SignatureAlgorithm,
+  timestampMistake,
+} from '@gatehouse/request-signature';
+import { type CapturedMessage, headerOf } from './captured-message.ts';
+import { readSigned, type SignedReading } from './read-signed.ts';
+import type { Verdict } from './verdict.ts';
+
+export interface CheckingKey {
+  readonly secureKey: string;
+  /** The digest of version 1. Undefined: the client may use only version 2. */
+  readonly algorithm: SignatureAlgorithm | undefined;
+}
+
+export function verifyRequest(captured: CapturedMessage, key: CheckingKey): Verdict {
+  const [method = '', sentTarget = ''] = captured.startLine.split(' ');
+  const base = { notes: captured.notes, version: undefined };
+  try {
+    const target = parseRequestTarget(withoutOrigin(sentTarget));
+    const credentials = presentedCredentials(captured.rawHeaders, target.query);
+    const { signature } = credentials;
+    if (signature === undefined) {
+      return unsigned(credentials, captured);
+    }
+    return verifySignature({ method, target, signature, captured }, key);
+  } catch (error) {
+    if (error instanceof ApiError) {
+      const { code, message, reason } = error;
+      return { ...base, isVerified: false, code, causes: named(reason), message };
+    }
+    throw error;
+  }
+}
+
+interface SignedCapture {
+  readonly method: string;
+  readonly target: RequestTarget;
+  readonly signature: PresentedSignature;
+  readonly captured: CapturedMessage;
+}
+
+function verifySignature(request: SignedCapture, key: CheckingKey): Verdict {
+  const { version, timestamp, sign } = request.signature;
+  const base = { version, timestamp, notes: request.captured.notes, isVerified: false } as const;
+  const mistake = timestampMistake(timestamp);
+  if (mistake !== undefined) {
+    return { ...base, code: 'timestamp_out_of_range', causes: [mistake] };
+  }
+  let signed: SignedReading;
+  try {
+    signed = readSigned(request, key.algorithm);
+    if (signed.hasKey(key.secureKey)) {
+      signed.assertNotReply();
+      const isAllowed = version === 2 || key.algorithm !== undefined;
+      return isAllowed
+        ? { ...base, isVerified: true, causes: [], signed: signed.input }
+        : { ...base, code: 'invalid_signature', causes: ['version_1_not_allowed'] };
+    }
+  } catch (error) {
+    if (error instanceof AmbiguousTextError) {
+      const { message, reason } = error;
+      return { ...base, code: 'ambiguous_request', causes: [reason], message };
+    }
+    throw error;
+  }
+  const wrong = { ...base, code: 'invalid_signature', signed: signed.input };
+  const malformed = malformedSignature(version, sign);
+  if (malformed !== undefined) {
+    return { ...wrong, causes: [malformed.reason], message: malformed.message };
+  }
+  const keys = { active: [key.secureKey], removed: [], algorithm: key.algorithm };
+  const digests = { digest: nodeDigest, hmac: nodeHmac };
+  const mistakes = diagnoseSignature(failedRequest(request), keys, digests) ?? [];
+  return { ...wrong, causes: mistakes.length > 0 ? mistakes : ['signature_unexplained'] };
+}
+
+function failedRequest({ method, target, signature, captured }: SignedCapture): FailedRequest {
+  const { version, sign, clientId, timestamp } = signature;
+  return {
+    version,
+    signature: sign,
+    method,
+    path: target.sentPath,
+    query: target.query,
+    contentType: headerOf(captured.rawHeaders, 'content-type') ?? '',
+    body: captured.body,
+    clientId,
+    timestamp,
+    nonce: headerOf(captured.rawHeaders, 'x-nonce') ?? '',
+  };
+}
+
+/** A token can only be looked up by the gateway, but its form can be checked. */
+function unsigned(
+  { authorization, accessToken, queryToken }: PresentedCredentials,
+  { rawHeaders, notes }: CapturedMessage,
+): Verdict {
+  const base = { isVerified: false, version: undefined, notes } as const;
+  const read =
+    (authorization === undefined ? undefined : readBearerToken(authorization)) ??
+    (accessToken === undefined ? undefined : readXAccessToken(accessToken)) ??
+    (queryToken === undefined ? undefined : readQueryToken(queryToken));
+  if (read === undefined) {
+    const similar = similarHeader(rawHeaders);
+    const cause = similar === undefined ? 'no_credential' : 'credential_header_misnamed';
+    return { ...base, code: 'unauthorized', causes: [cause] };
+  }
+  const mistake = 'mistake' in read ? read.mistake : unknownTokenMistake(read.token);
+  return mistake === undefined
+    ? {
+        ...base,
+        causes: [],
+        message: 'The request has a token, not a signature. Only the gateway can check a token.',
+      }
+    : { ...base, code: 'unauthorized', causes: [mistake.reason], message: mistake.found };
+}
+
+/** A request to a proxy names the host, which no signature covers. */
+function withoutOrigin(target: string): string {
+  return target.replace(/^https?:\/\/[^/?]+/i, '') || '/';
+}
+
+function named(reason: FailureReasonName | undefined): readonly FailureReasonName[] {
+  return reason === undefined ? [] : [reason];
+}

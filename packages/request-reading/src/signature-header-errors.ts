@@ -1,0 +1,57 @@
+import { ApiError, type ErrorCode } from '@gatehouse/api-envelope';
+import { failureReasons, type SigningReasonName } from '@gatehouse/failure-reasons';
+
+const names = {
+  'x-client-id': 'X-Client-Id',
+  'x-timestamp': 'X-Timestamp',
+  'x-nonce': 'X-Nonce',
+  'x-sign': 'X-Sign',
+  'x-sign-v2': 'X-Sign-V2',
+} as const;
+
+type Name = keyof typeof names;
+
+const needed: Readonly<Record<1 | 2, readonly Name[]>> = {
+  1: ['x-client-id', 'x-timestamp', 'x-sign'],
+  2: ['x-client-id', 'x-timestamp', 'x-nonce', 'x-sign-v2'],
+};
+
+/** 401 that names the signature headers that a request lacks, and those that it has. */
+export function missingSignature(
+  version: 1 | 2,
+  headers: Readonly<Record<Name, string | undefined>>,
+): ApiError {
+  const missing = needed[version].filter((name) => !headers[name]).map((name) => names[name]);
+  const present = (Object.keys(names) as Name[]).filter((name) => headers[name]);
+  const has = present.map((name) => names[name]).join(', ');
+  return signatureHeaderError(
+    'missing_signature',
+    'signature_header_missing',
+    `Missing or empty: ${missing.join(', ')}. The request has: ${has === '' ? 'none of them' : has}.`,
+  );
+}
+
+/** 400 for a request whose signature two programs could read differently. */
+export function signatureHeaderTwice(): ApiError {
+  return signatureHeaderError(
+    'ambiguous_request',
+    'signature_header_twice',
+    'A signature header was sent twice.',
+  );
+}
+
+function signatureHeaderError(
+  code: ErrorCode,
+  reason: SigningReasonName,
+  message: string,
+): ApiError {
+  return new ApiError(code, {
+    message,
+    result: {
+      cause: reason,
+      hint: failureReasons[reason].fix,
+      documentation: `docs/signing.md#${reason}`,
+    },
+    reason,
+  });
+}

@@ -1,0 +1,262 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { signingReasons } from '@gatehouse/failure-reasons';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runGatehouse } from '../apps/cli/test/run-gatehouse.ts';
+import {
+  type BootedGateway,
+  bootGateway,
+  closeUnharmed,
+} from '../apps/gateway/test/booted-gateway.ts';
+import { sendRaw } from '../apps/gateway/test/http-client.ts';
+import { type Mistake, signingMistakes } from './signing-mistakes.ts';
+
+const secureKey = 'kXhnR0b2vY6cM1pFz7TqLw3sDe9aJu5G';
+const mistakes = signingMistakes(secureKey, Date.now());
+
+/** Reasons that depend on what only the gateway knows. */
+const onlyAtTheGateway = [
+  'client_unknown',
+  'client_disabled',
+  'clock_difference',
+  'signature_replayed',
+  'key_removed',
+];
+
+let booted: BootedGateway;
+let directory: string;
+
+beforeAll(async () => {
+  booted = await bootGateway();
+  await booted.saveClient({}, secureKey);
+  await booted.saveClient({ clientId: 'modern', signatureAlgorithm: 'HMAC-SHA-256' }, secureKey);
+  directory = mkdtempSync(join(tmpdir(), 'gatehouse-verify-'));
+  writeFileSync(join(directory, 'key'), `${secureKey}\n`);
+});
+afterAll(async () => {
+  rmSync(directory, { recursive: true });
+  await closeUnharmed(booted);
+});
+
+function verify(capture: string | Buffer, args: readonly string[] = []) {
+  writeFileSync(join(directory, 'capture'), capture);
+  return runGatehouse({ INIT_CWD: directory }, [
+    ...['verify', 'capture', '--key-file', 'key', '--json'],
+    ...args,
+  ]);
+}
+
+async function sendToGateway({ raw }: Mistake) {
+  const reply = await sendRaw(booted.port, raw);
+  const json = JSON.parse(reply.slice(reply.indexOf('\r\n\r\n')).trim());
+  return { ...json, reason: booted.logLines().at(-1)?.reason };
+}
+
+describe('gatehouse verify', () => {
+  test('The mistakes of this test are all reasons of signed requests that need no store.', () => {
+    const tested = [...mistakes.map(({ cause }) => cause), ...onlyAtTheGateway];
+    expect(tested.sort()).toEqual(Object.keys(signingReasons).sort());
+  });
+
+  test.each(mistakes)('names $cause as the gateway does', async (mistake) => {
+    const { cause, raw, algorithm } = mistake;
+    const options = algorithm === undefined ? [] : ['--algorithm', algorithm];
+    const offline = await verify(raw, options);
+    const reply = await sendToGateway(mistake);
+
+    expect(offline.code).toBe(1);
+    expect([offline.json.causes[0]?.name, offline.json.code]).toEqual([cause, reply.code]);
+    expect(reply.result?.cause ?? cause).toBe(cause);
+    expect(offline.output + offline.errors).not.toContain(secureKey);
+  });
+
+  test('verifies what gatehouse sign signs, and what the gateway accepts', async () => {
+    writeFileSync(join(directory, 'body'), '{"id":"d1","name":"张"}\n');
+    const requests = [
+      ['GET', '/api/device?where=name%20like%20a&pageSize=1'],
+      ['POST', '/device-instance', '--body-file', 'body'],
+      ['DELETE', '/api/v1/device/d1'],
+    ];
+    for (const [method = '', target = '', ...args] of requests) {
+      const signed = await runGatehouse({ INIT_CWD: directory }, [
+        ...['sign', method, target, '--client', 'demo', '--key-file', 'key', '--json', ...args],
+      ]);
+      for (const { headers } of [signed.json.version1, signed.json.version2]) {
+        const capture = captured(
+          method,
+          target,
+          headers,
+          args.length > 0 ? '{"id":"d1","name":"张"}\n' : '',
+        );
+        const { code, json } = await verify(capture);
+        expect([code, json.isVerified]).toEqual([0, true]);
+        expect(await sendRaw(booted.port, capture)).toMatch(/^HTTP\/1.1 200 /);
+      }
+    }
+  });
+
+  test('reads captures with LF, with a marker of curl, with chunks, and with trailing bytes', async () => {
+    const body = '{"id":"d1"}';
+    writeFileSync(join(directory, 'body'), body);
+    const headers = booted.signedV2({ ...postOf(body), secureKey });
+    const raw = captured('POST', '/device-instance', headers, body);
+    const head = raw.slice(0, raw.indexOf('\r\n\r\n'));
+    const verbose = head
+      .split('\r\n')
+      .map((line) => `> ${line}\r\n`)
+      .join('');
+    const chunked = head.replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked');
+    const captures: [string, ...string[]][] = [
+      [raw.replaceAll('\r\n', '\n')],
+      [`${raw}\n`],
+      [`\r\n${raw}`],
+      [raw.replace(/Content-Length: \d+\r\n/, '')],
+      [raw.replace('POST /', 'POST http://gateway.example/')],
+      [raw.replace('HTTP/1.1', 'HTTP/2').replaceAll('X-', 'x-')],
+      [`${chunked}\r\n\r\n4\r\n${body.slice(0, 4)}\r\n7\r\n${body.slice(4)}\r\n0\r\n\r\n`],
+      [
+        `* Connected\n${verbose}>\r\n* done\n< HTTP/1.1 401 Unauthorized\n<\n`,
+        '--body-file',
+        'body',
+      ],
+    ];
+    for (const [capture, ...args] of captures) {
+      const { json, errors } = await verify(capture, args);
+      expect([json.isVerified, errors]).toEqual([true, '']);
+    }
+  });
+
+  test.each([
+    ['', 'first line'],
+    ['{"status":401}', 'first line'],
+    ['GET / HTTP/1.1\nno header', 'Line 2'],
+    ['POST / HTTP/1.1\nContent-Length: 9\n\nshort', 'Content-Length is 9'],
+  ])('rejects the capture %j', async (capture, problem) => {
+    const { code, errors } = await verify(capture);
+    expect([code, errors]).toEqual([2, expect.stringContaining(problem)]);
+  });
+
+  test.each([
+    [['Authorization: Basic ZGVtbzp4'], 'bearer_scheme_wrong', 'unauthorized'],
+    [['X-Access-Token: Bearer kXhnR0b2vY6c'], 'x_access_token_with_scheme', 'unauthorized'],
+    [['X-Auth-Token: kXhnR0b2vY6c'], 'credential_header_misnamed', 'unauthorized'],
+    [[], 'no_credential', 'unauthorized'],
+    [
+      ['Authorization: Bearer x', 'X-Access-Token: y'],
+      'several_credentials',
+      'multiple_credentials',
+    ],
+  ])('names the mistake in %j as the gateway does', async (headers, cause, code) => {
+    const raw = Buffer.from(
+      ['GET /api/device HTTP/1.1', 'Host: g', 'Connection: close', ...headers, '', ''].join('\r\n'),
+    );
+    const { json } = await verify(raw);
+    const reply = await sendToGateway({ cause, raw });
+    expect([json.causes[0].name, json.code]).toEqual([cause, code]);
+    expect([reply.reason, reply.code]).toEqual([cause, code]);
+  });
+
+  test('reports the age of X-Timestamp, and what it did not check', async () => {
+    const timestamp = String(Date.now() - 3 * 86_400_000);
+    const headers = booted.signed({ timestamp, secureKey });
+    const { code, json } = await verify(captured('GET', '/api/device', headers, ''));
+    expect([code, json.isVerified]).toEqual([0, true]);
+    expect(json.notes.join(' ')).toContain('3 days before this check');
+    expect(json.notes.join(' ')).toContain('whether the signature was used before');
+  });
+
+  test('prints the cause, the fix, an example and what the signature must cover', async () => {
+    const { raw } = mistakes.find(({ cause }) => cause === 'query_not_as_sent') as Mistake;
+    writeFileSync(join(directory, 'capture'), raw);
+    const { output } = await runGatehouse({ INIT_CWD: directory }, [
+      ...['verify', 'capture', '--key-file', 'key'],
+    ]);
+    const { cause, fix, example } = signingReasons.query_not_as_sent;
+    for (const text of [cause, fix, example, 'docs/signing.md#query_not_as_sent', '4  query']) {
+      expect(output).toContain(text);
+    }
+  });
+});
+
+describe('gatehouse verify of a reply', () => {
+  const body = '{"id":"d1"}';
+
+  test('verifies replies of both versions, also without a body', async () => {
+    const one = await replyTo('GET', booted.signed({ secureKey }), '');
+    const two = booted.signedV2({ ...postOf(body), secureKey });
+    const head = booted.signedV2({ method: 'HEAD', secureKey });
+    expect((await verify(one)).json).toMatchObject({ isVerified: true, version: 1 });
+    for (const [method, headers, sent] of [
+      ['POST', two, body],
+      ['HEAD', head, ''],
+    ] as const) {
+      const reply = await replyTo(method, headers, sent);
+      const { json } = await verify(reply, ['--nonce', headers['X-Nonce'] ?? '']);
+      expect(json).toMatchObject({ isVerified: true, version: 2 });
+    }
+  });
+
+  test('names what is wrong with a reply', async () => {
+    const one = await replyTo(
+      'GET',
+      booted.signed({ query: 'pageSize=3', secureKey }),
+      '',
+      '?pageSize=3',
+    );
+    const headers = booted.signedV2({ ...postOf(body), secureKey });
+    const two = await replyTo('POST', headers, body);
+    const unsigned = await replyTo('GET', booted.signed({ secureKey: 'wrong' }), '');
+    const nonce = ['--nonce', headers['X-Nonce'] ?? ''];
+    const withoutLength = (reply: string) => reply.replace(/Content-Length: \d+\r\n/i, '');
+    const cases: [string, string, readonly string[]][] = [
+      [unsigned, 'reply_unsigned', []],
+      [`${withoutLength(one)}\n`, 'reply_body_changed', []],
+      [one, 'reply_other_digest', ['--algorithm', 'MD5']],
+      [one.replace(/("status":)\d/, '$19'), 'reply_signature_wrong', []],
+      [two, 'reply_v2_signature_wrong', ['--nonce', 'q83vEjRWeJCrze8S']],
+      [two.replace(' 200 ', ' 201 '), 'reply_v2_signature_wrong', nonce],
+      [`${withoutLength(two)}\n`, 'reply_body_changed', nonce],
+    ];
+    for (const [reply, cause, args] of cases) {
+      const { code, json } = await verify(reply, args);
+      expect([code, json.causes[0]?.name]).toEqual([1, cause]);
+    }
+    expect((await verify(unsigned)).json.message).toContain('invalid_signature');
+    expect((await verify(two)).errors).toContain('--nonce');
+  });
+
+  async function replyTo(
+    method: string,
+    headers: Record<string, string>,
+    sent: string,
+    search = '',
+  ): Promise<string> {
+    const target = method === 'POST' ? '/device-instance' : `/api/device${search}`;
+    return sendRaw(booted.port, captured(method, target, headers, sent));
+  }
+});
+
+const postOf = (body: string) => ({
+  method: 'POST',
+  path: '/device-instance',
+  contentType: 'application/json',
+  body,
+});
+
+function captured(
+  method: string,
+  target: string,
+  headers: Record<string, string>,
+  body: string,
+): string {
+  return [
+    `${method} ${target} HTTP/1.1`,
+    'Host: gateway.example',
+    'Connection: close',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...(body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
+    '',
+    body,
+  ].join('\r\n');
+}
