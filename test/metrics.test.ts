@@ -11,6 +11,7 @@ import {
   type MetricFamily,
   parseMetrics,
   startConstellation,
+  until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { operationNames } from '../apps/authorization-server/src/http/operation-names.ts';
@@ -281,6 +282,11 @@ describe('SL-08', () => {
     async (app, count) => {
       const { url } = memberOf(app);
       await pipeline(url, randomRequests(-100, 100));
+      // The request log counts its first entries a second later.
+      const counts = 'gatehouse_request_log_entries_total {"result":"over_quota"}';
+      await until(
+        async () => app === 'device-service' || (await series(app)).join('\n').includes(counts),
+      );
       const before = await series(app);
       const counted = await requestsOf(app);
       for (let from = 0; from < count; from += 200) {

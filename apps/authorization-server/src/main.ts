@@ -2,6 +2,7 @@ import { describeStartFailure } from '@gatehouse/configuration';
 import {
   createAddressMatcher,
   createMetricsRegistry,
+  createRequestRecorder,
   deferListener,
   observeRequests,
   type RunningApp,
@@ -13,6 +14,7 @@ import {
 import { connectIdentity, isStoreUnavailable, prepareStore } from '@gatehouse/identity';
 import { createApp } from './app.ts';
 import { loadConfiguration } from './config.ts';
+import { addressGroupOf } from './http/address-group-of.ts';
 import { refuseDoubtfulRequests } from './http/refuse-doubtful-requests.ts';
 import { createAuthorizationServerMetrics } from './metrics/authorization-server-metrics.ts';
 
@@ -29,6 +31,7 @@ async function start(): Promise<RunningApp> {
     signals: (store) => storeSignals(registry, logger, store),
     logger,
     onAuditEvent: metrics.audited,
+    onRequestLog: metrics.requestLog,
   });
   // The app needs a signing key from the store. While the store is unavailable, the listener returns 503.
   const application = await deferListener(async () => {
@@ -42,9 +45,17 @@ async function start(): Promise<RunningApp> {
       onThrottled: metrics.throttled,
     });
   }, isStoreUnavailable);
+  const record = createRequestRecorder({
+    app: 'authorization-server',
+    addressGroupOf,
+    record: identity.requestLog.record,
+  });
   return serveApp({
     listener: observeRequests(refuseDoubtfulRequests(application.listener), logger, {
-      observer: metrics.requested,
+      observer: (line, request) => {
+        metrics.requested(line, request);
+        record(line, request);
+      },
       isTrustedProxy: createAddressMatcher(configuration.trustedProxies),
     }),
     configuration,

@@ -29,6 +29,7 @@ import { createTerminal } from './command-line/terminal.ts';
 import { auditCommands } from './commands/audit.ts';
 import { clientCommands } from './commands/clients.ts';
 import { organizationCommands } from './commands/organizations.ts';
+import { requestCommands } from './commands/requests.ts';
 import { revokeCommands } from './commands/revoke.ts';
 import { secureKeyCommands } from './commands/secure-keys.ts';
 import { signCommand } from './commands/sign.ts';
@@ -47,6 +48,7 @@ export const commands: readonly Command[] = [
   ...userCommands,
   ...revokeCommands,
   ...auditCommands,
+  ...requestCommands,
   signCommand,
   verifyCommand,
 ];

@@ -11,12 +11,7 @@
  * (authorization server) and the ownership of devices (device service).
  */
 import type { RequestListener } from 'node:http';
-import {
-  createAddressMatcher,
-  type Logger,
-  observeRequests,
-  type UpgradeListener,
-} from '@gatehouse/http-server';
+import { createAddressMatcher, type Logger, type UpgradeListener } from '@gatehouse/http-server';
 import {
   createRegisteredOrigins,
   createRevocationCanary,
@@ -40,6 +35,7 @@ import { createUpgradeForwarder } from './forwarding/forward-upgrade.ts';
 import { createInternalTokenIssuer } from './forwarding/internal-token.ts';
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts';
 import { observeAuthenticator } from './metrics/observe-authenticator.ts';
+import { observeTraffic } from './metrics/observe-traffic.ts';
 import { watchRevocations } from './metrics/watch-revocations.ts';
 import { createRequestHandler } from './pipeline/handle-request.ts';
 import { createUpgradeHandler, type UpgradeDependencies } from './pipeline/handle-upgrade.ts';
@@ -91,7 +87,7 @@ const UPSTREAM_MAXIMUM_REQUESTS = 1024;
 const ACCESS_TOKEN_DEFAULT_SECONDS = 7200;
 
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { identity, now, logger, metrics, publicUrl, routing } = dependencies;
+  const { identity, now, metrics, publicUrl, routing } = dependencies;
   const signingKeys = openSigningKeys(dependencies);
   const upstreams = openUpstreams(dependencies);
   metrics.watchUpstreams(upstreams);
@@ -143,9 +139,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       claim: claimReplies(dependencies),
     }),
   };
-  const { isTrustedProxy } = pipeline;
-  const observing = { leavesHeaderToListener: true, observer: metrics.requested, isTrustedProxy };
-  const observe = (listener: RequestListener) => observeRequests(listener, logger, observing);
+  const observe = observeTraffic(dependencies, pipeline.isTrustedProxy);
   return {
     listener: observe(createRequestHandler(pipeline)),
     upgrades: createUpgradeHandler(pipeline, observe),

@@ -25,6 +25,7 @@ async function start(): Promise<RunningApp> {
     signals: (store) => storeSignals(registry, logger, store),
     logger,
     onAuditEvent: metrics.audited,
+    onRequestLog: metrics.requestLog,
   });
   // While the store is unavailable, the gateway listens, returns 503 and repeats this step.
   const preparation = await retryStart(

@@ -155,7 +155,7 @@ export const gatewayReasons = {
     stage: 'forward',
     cause: 'The upstream service closed the connection, or its reply was not valid HTTP.',
     fix: 'Look for the request id in the log of the service. Check whether the operation took effect before you repeat it.',
-    example: 'ECONNRESET because the service crashed',
+    example: 'a service that crashes before it replies',
   },
   upstream_timeout: {
     codes: ['timeout'],

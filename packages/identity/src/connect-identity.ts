@@ -10,13 +10,14 @@ import {
 import type { AuditEvent } from './audit/audit-event.ts';
 import type { IdentitySettings } from './identity-settings.ts';
 import { type Identity, openIdentity } from './open-identity.ts';
+import type { RequestLogResult } from './request-log/request-writer.ts';
 
 export interface ConnectedIdentity {
   readonly identity: Identity;
   readonly store: Store;
   /** The readiness check of the store. */
   checkStore(): Promise<StoreReadiness>;
-  /** Writes the audit entries that are still in memory, and closes the store. */
+  /** Writes the entries of audit trail and request log that are in memory, and closes the store. */
   close(): Promise<void>;
 }
 
@@ -33,9 +34,10 @@ export async function connectIdentity(
     }) => StoreOptions;
     readonly logger: { error(details: object, message: string): void };
     readonly onAuditEvent: (event: AuditEvent) => void;
+    readonly onRequestLog: (result: RequestLogResult, entries: number) => void;
   },
 ): Promise<ConnectedIdentity> {
-  const { signals, logger, onAuditEvent } = reports;
+  const { signals, logger, onAuditEvent, onRequestLog } = reports;
   const { engine } = parseStoreUrl(settings.storeUrl);
   const store = createStore(settings.storeUrl, signals({ engine, operations: storeOperations }));
   const identity = openIdentity({
@@ -45,6 +47,7 @@ export async function connectIdentity(
     onAuditLost: (entries, err) =>
       logger.error({ err, audit: entries }, 'audit entries not stored'),
     onAuditEvent,
+    onRequestLog,
     onDamagedRecord: (record, advice) => logger.error({ record, advice }, 'damaged record'),
   });
   // Connect before the process listens, because a load balancer sends requests immediately (CF-02).
@@ -54,7 +57,7 @@ export async function connectIdentity(
     store,
     checkStore: () => storeReadiness(store),
     async close() {
-      await identity.audit.flush();
+      await Promise.all([identity.audit.flush(), identity.requestLog.flush()]);
       await store.close();
     },
   };

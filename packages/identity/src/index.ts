@@ -60,6 +60,10 @@ export {
 export type { OnDamagedRecord } from './records/damaged-record.ts';
 export { RefusedChangeError } from './records/refused-change-error.ts';
 export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
+export type { RequestEntry } from './request-log/request-entry.ts';
+export type { RequestLog } from './request-log/request-log.ts';
+export { type RequestLogResult, requestLogResults } from './request-log/request-writer.ts';
+export type { RequestFilter } from './request-log/search-requests.ts';
 export type { FindLiveHolder, IssuedCredential, LiveHolder } from './revocation/live-holder.ts';
 export { nextNotBefore, type Revocations, type RevokedToken } from './revocation/revocations.ts';
 export { isGrantRevoked } from './revocation/revoked-grants.ts';

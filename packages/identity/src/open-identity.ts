@@ -1,7 +1,7 @@
 /**
  * The records that the authorization server, the gateway and the CLI share in the store:
- * organizations, clients, users, tokens, revocations, signing keys and the audit trail. It also
- * verifies credentials and encrypts secrets.
+ * organizations, clients, users, tokens, revocations, signing keys, the audit trail and the request
+ * log. It also verifies credentials and encrypts secrets.
  *
  * Not here: issuing OAuth tokens (the authorization server) and HTTP.
  */
@@ -15,6 +15,8 @@ import {
 } from './organizations/organizations.ts';
 import { limitReports, type OnDamagedRecord } from './records/damaged-record.ts';
 import { createReplayGuard, type ReplayGuard } from './replay-guard.ts';
+import { createRequestLog, type RequestLog } from './request-log/request-log.ts';
+import type { RequestLogResult } from './request-log/request-writer.ts';
 import { createLiveHolders, type FindLiveHolder } from './revocation/live-holder.ts';
 import { createNotBefore } from './revocation/not-before.ts';
 import { createRevocations, type Revocations } from './revocation/revocations.ts';
@@ -42,6 +44,7 @@ export interface Identity {
   readonly findLiveHolder: FindLiveHolder;
   readonly revocations: Revocations;
   readonly audit: AuditTrail;
+  readonly requestLog: RequestLog;
   readonly replayGuard: ReplayGuard;
   readonly credentialHash: CredentialHash;
   readonly sealer: Sealer;
@@ -59,6 +62,8 @@ export function openIdentity(dependencies: {
   readonly onDamagedRecord?: OnDamagedRecord;
   /** Called for every recorded event, for metrics. Must not throw. */
   readonly onAuditEvent?: (event: AuditEvent) => void;
+  /** Counts what happened to entries of the request log. Must not throw. */
+  readonly onRequestLog?: (result: RequestLogResult, entries: number) => void;
 }): Identity {
   const { store, masterKey, now = Date.now, onAuditLost, onAuditEvent } = dependencies;
   const { auditRetentionDays } = dependencies;
@@ -93,6 +98,7 @@ export function openIdentity(dependencies: {
       onLost: onAuditLost,
       onEvent: onAuditEvent,
     }),
+    requestLog: createRequestLog({ store, now, count: dependencies.onRequestLog }),
     replayGuard: createReplayGuard({ store, now }),
     credentialHash,
     sealer,

@@ -7,11 +7,17 @@
 import type { SignInReasonName } from '@gatehouse/failure-reasons';
 import {
   addProcessMetrics,
+  createRequestLogMetrics,
   createRequestMetrics,
   type MetricsRegistry,
   type RequestObserver,
 } from '@gatehouse/http-server';
-import { type AuditEvent, auditEvents, passwordHashingLoad } from '@gatehouse/identity';
+import {
+  type AuditEvent,
+  auditEvents,
+  passwordHashingLoad,
+  requestLogResults,
+} from '@gatehouse/identity';
 import { clientCredentialKinds } from '../http/client-credential-kinds.ts';
 import { operationNames } from '../http/operation-names.ts';
 import { formProblems, pageErrors } from '../pages/page-errors.ts';
@@ -25,6 +31,8 @@ export type ThrottledLimit = (typeof throttledLimits)[number];
 export interface AuthorizationServerMetrics {
   readonly requested: RequestObserver;
   readonly audited: (event: AuditEvent) => void;
+  /** Counts what happened to entries of the request log. */
+  readonly requestLog: (result: string, entries: number) => void;
   readonly throttled: (limit: ThrottledLimit) => void;
 }
 
@@ -62,6 +70,7 @@ export function createAuthorizationServerMetrics(
       codes: [...oauthErrorCodes, ...Object.keys(pageErrors), ...Object.keys(formProblems)],
     }),
     audited: createAuditObserver(registry, throttled),
+    requestLog: createRequestLogMetrics(registry, requestLogResults),
     throttled,
   };
 }

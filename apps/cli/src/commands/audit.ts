@@ -19,14 +19,15 @@ import {
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable } from '../command-line/table.ts';
-import { type NamedEntry, printableName, withNames } from './audit-names.ts';
+import { type NamedEntry, withNames } from './audit-names.ts';
+import { auditCells, auditHeading } from './audit-table.ts';
+import { readTime } from './read-time.ts';
 
 const FOLLOW_MILLISECONDS = 1000;
 const OVERLAP_MILLISECONDS = 5000;
 const TAIL_ENTRIES = 20;
 /** More than the entries that appear between two reads. */
 const FOLLOWED_ENTRIES = 1000;
-const unitMilliseconds = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 const filterOptions: Readonly<Record<string, Option>> = {
   client: { type: 'string', description: 'Entries of this client.' },
@@ -61,7 +62,7 @@ const list: Command = {
     }
     const filter = { ...(await readFilter(input, context)), limit: Number(limit) };
     const entries = await withNames(await context.identity.audit.read(filter), context.identity);
-    return { json: { entries }, text: formatTable([heading, ...entries.map(cells)]) };
+    return { json: { entries }, text: formatTable([auditHeading, ...entries.map(auditCells)]) };
   },
 };
 
@@ -81,7 +82,7 @@ const tail: Command = {
     const filter = await readFilter(input, context);
     const isJson = flag(input.options.json) === true;
     const format = (entry: NamedEntry) =>
-      isJson ? JSON.stringify(entry) : cells(entry).join('  ').trimEnd();
+      isJson ? JSON.stringify(entry) : auditCells(entry).join('  ').trimEnd();
     const found = await identity.audit.read({ ...filter, limit: FOLLOWED_ENTRIES });
     const latest = await withNames(found.slice(0, TAIL_ENTRIES).toReversed(), identity);
     if (flag(input.options.follow) === false) {
@@ -153,71 +154,6 @@ function readSeverities(
     throw new UsageError('Unknown severity. The severities are:', auditSeverities);
   }
   return severities?.filter((severity) => severity !== undefined);
-}
-
-function readTime(option: string, given: string | undefined, now: number): string | undefined {
-  if (given === undefined) {
-    return undefined;
-  }
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(given) ?? [];
-  const time =
-    count === undefined
-      ? Date.parse(given)
-      : now - Number(count) * unitMilliseconds[unit as keyof typeof unitMilliseconds];
-  if (Number.isNaN(time)) {
-    throw new UsageError(
-      `--${option} must be a time such as 2026-11-20T10:00Z, or a duration such as 30m.`,
-    );
-  }
-  return new Date(time).toISOString();
-}
-
-const heading = ['LAST TIME', 'SEVERITY', 'EVENT', 'COUNT', 'CLIENT', 'USER', 'FROM', 'DETAILS'];
-
-function cells(entry: NamedEntry): readonly string[] {
-  const {
-    id: _id,
-    at,
-    event,
-    severity,
-    outcome: _outcome,
-    actor,
-    clientId,
-    clientName,
-    userId,
-    username,
-    address,
-    requestId,
-    count = 1,
-    lastAt,
-    isSummary,
-    ...rest
-  } = entry;
-  const details = {
-    ...(lastAt === undefined ? {} : { first: at }),
-    ...(address === undefined ? {} : { actor }),
-    ...rest,
-    ...(isSummary === true ? { summary: 'several clients, users or reasons' } : {}),
-    ...(requestId === undefined ? {} : { request: requestId }),
-  };
-  return [
-    lastTimeOf(entry),
-    severity,
-    event,
-    `×${count}`,
-    clientId === undefined ? '-' : named(clientId, clientName),
-    username === undefined ? (userId ?? '-') : printableName(username),
-    address ?? actor,
-    Object.entries(details)
-      .map(([name, value]) => `${name}=${String(value)}`)
-      .join(' '),
-  ];
-}
-
-function named(clientId: string, name: string | undefined): string {
-  return name === undefined || name === clientId
-    ? clientId
-    : `${clientId} (${printableName(name)})`;
 }
 
 export const auditCommands: readonly Command[] = [list, tail];

@@ -5,16 +5,18 @@
  *
  *   observe-authenticator ─▶ verified      request-limits ─▶ limited      audit trail ─▶ audited
  *   watch-revocations ─▶ revocations, every five seconds
+ *   request log ─▶ requestLog
  *   observeRequests ─▶ requested           upstreams ─▶ watchUpstreams, read for each scrape
  */
 import { errorCatalogue } from '@gatehouse/api-envelope';
 import {
   addProcessMetrics,
+  createRequestLogMetrics,
   createRequestMetrics,
   type MetricsRegistry,
   type RequestObserver,
 } from '@gatehouse/http-server';
-import { type AuditEvent, canaryKinds } from '@gatehouse/identity';
+import { type AuditEvent, canaryKinds, requestLogResults } from '@gatehouse/identity';
 import { credentialKinds } from '../routes/route.ts';
 import type { Routing } from '../routes/route-file.ts';
 import type { Upstream } from '../upstream/upstream.ts';
@@ -27,6 +29,8 @@ export interface GatewayMetrics {
   /** Counts a rejected request. The limit is `client`, `address` or the name of an operation. */
   readonly limited: (limit: string) => void;
   readonly audited: (event: AuditEvent) => void;
+  /** Counts what happened to entries of the request log. */
+  readonly requestLog: (result: string, entries: number) => void;
   readonly revocations: RevocationObserver;
   /** Called once. Registers the metrics of the connection pools. */
   watchUpstreams(upstreams: ReadonlyMap<string, Upstream>): void;
@@ -50,6 +54,7 @@ export function createGatewayMetrics(
     verified: createVerificationObserver(registry),
     limited: createLimitObserver(registry),
     audited: createAuditObserver(registry),
+    requestLog: createRequestLogMetrics(registry, requestLogResults),
     revocations: createRevocationObserver(registry),
     watchUpstreams: (upstreams) => collectPools(registry, upstreams),
   };

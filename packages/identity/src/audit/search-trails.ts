@@ -15,6 +15,8 @@ export interface AuditFilter {
   readonly severities?: readonly AuditSeverity[] | undefined;
   readonly clientId?: string | undefined;
   readonly userId?: string | undefined;
+  /** Of the first event of an entry. */
+  readonly requestId?: string | undefined;
   /** ISO 8601 in UTC. Selects entries with an event at this time or later. */
   readonly since?: string | undefined;
   /** ISO 8601 in UTC. Selects entries with an event at this time or earlier. */
@@ -100,6 +102,7 @@ function matches(entry: AuditEntry, filter: AuditFilter & { readonly since: stri
     (filter.event === undefined || entry.event === filter.event) &&
     (filter.clientId === undefined || entry.clientId === filter.clientId) &&
     (filter.userId === undefined || entry.userId === filter.userId) &&
+    (filter.requestId === undefined || entry.requestId === filter.requestId) &&
     lastTimeOf(entry) >= filter.since &&
     (filter.until === undefined || entry.at <= filter.until)
   );

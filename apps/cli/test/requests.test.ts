@@ -1,0 +1,217 @@
+// requires: redis-server
+/** The request log from the reply to the operator: real servers write it, the commands read it. */
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type Constellation,
+  listStoredKeys,
+  startConstellation,
+  storeEngines,
+  until,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runGatehouse } from './run-gatehouse.ts';
+
+const secureKey = 'requestsKey0123456789ab';
+const clientId = 'caller-of-requests';
+
+describe.each(storeEngines)('the request log of real servers on %s', (engine) => {
+  let directory: string;
+  let system: Constellation;
+  let environment: Record<string, string>;
+  let token: string;
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'gatehouse-requests-'));
+    const MASTER_KEY_FILE = join(directory, 'master.key');
+    writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
+    system = await startConstellation({
+      engine,
+      bootstrap: {
+        organizations: [{ id: 'org-1', name: 'Example' }],
+        clients: [
+          {
+            clientId,
+            secureKey,
+            name: 'Caller',
+            orgId: 'org-1',
+            grantTypes: ['client_credentials'],
+            scopes: ['device:read'],
+          },
+        ],
+      },
+      environment: { MASTER_KEY_FILE },
+    });
+    environment = { STORE_URL: system.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
+    const reply = await tokenRequest(secureKey, randomUUID());
+    token = ((await reply.json()) as { access_token: string }).access_token;
+  });
+  afterAll(async () => {
+    await system.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  function tokenRequest(secret: string, requestId: string) {
+    return fetch(`${system.authorizationServerUrl}/token`, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${btoa(`${clientId}:${secret}`)}`,
+        'x-request-id': requestId,
+      },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    });
+  }
+
+  function call(path: string, headers: Record<string, string> = {}) {
+    const requestId = randomUUID();
+    const sent = { 'x-request-id': requestId, 'user-agent': 'tests/1.0', ...headers };
+    return fetch(system.gatewayUrl + path, { headers: sent }).then(() => requestId);
+  }
+
+  const bearer = () => ({ authorization: `Bearer ${token}` });
+  const wrongSignature = (id = clientId) => ({
+    'x-client-id': id,
+    'x-timestamp': String(Date.now()),
+    'x-sign': createHash('sha256').update(randomUUID()).digest('hex'),
+  });
+  const gatehouse = (...args: string[]) => runGatehouse(environment, args);
+
+  async function explain(requestId: string) {
+    await until(async () => (await gatehouse('requests', 'explain', requestId)).code === 0);
+    return gatehouse('requests', 'explain', requestId);
+  }
+
+  test('a wrong signature is explained with the failed stage, the client and the audit entry', async () => {
+    const { output } = await explain(await call('/api/device', wrongSignature()));
+    expect(output).toMatch(/authenticate +FAILED/);
+    expect(output).toMatch(/read +passed/);
+    expect(output).toMatch(/forward +not reached/);
+    expect(output).toContain(`${clientId} (named, not verified)`);
+    expect(output).toContain('tests/1.0');
+    expect(output).toContain('signature_refused');
+    expect(output).toMatch(/What happened: \S/);
+    expect(output).toMatch(/How to fix it: \S/);
+    expect(output).toContain(`requests list --client ${clientId}`);
+  });
+
+  test('an id that the caller made up is never stored', async () => {
+    const marker = `made-up-${randomUUID()}`;
+    const { output } = await explain(await call('/api/device', wrongSignature(marker)));
+    expect(output).toMatch(/Client +unknown/);
+    const keys = await listStoredKeys(system.storeUrl);
+    expect(JSON.stringify(keys)).not.toContain(marker);
+    expect((await gatehouse('requests', 'list', '--json')).output).not.toContain(marker);
+  });
+
+  test('an error of the device service is explained with its reason and the timings', async () => {
+    const requestId = await call('/api/v1/device/none', bearer());
+    const { output } = await explain(requestId);
+    expect(output).toMatch(/forward +passed +upstream took [\d.]+ ms/);
+    expect(output).toMatch(/validate \(device service\) +FAILED/);
+    expect(output).toMatch(/authenticate +passed +verified after [\d.]+ ms/);
+    expect(output).toContain('Reason: device_unknown');
+    const { json } = await gatehouse('requests', 'explain', requestId, '--json');
+    expect(json.requests).toMatchObject([
+      {
+        requestId,
+        app: 'gateway',
+        operation: 'device.detail',
+        clientId,
+        verified: true,
+        credential: 'bearer',
+        status: 404,
+        code: 'not_found',
+        reason: 'device_unknown',
+        upstreamMs: expect.any(Number),
+        addressGroup: expect.stringMatching(/^127\.0\.0\.1$|\/56$/),
+        explanation: { cause: expect.any(String) },
+      },
+    ]);
+  });
+
+  test('a rejected client of the authorization server is explained', async () => {
+    const requestId = randomUUID();
+    await tokenRequest('wrong', requestId);
+    const { output } = await explain(requestId);
+    expect(output).toMatch(/authenticate +FAILED/);
+    expect(output).toContain('invalid_client');
+    expect(output).toContain('client_authentication_failed');
+  });
+
+  test('requests with the same id, which callers can choose, are all explained', async () => {
+    const requestId = randomUUID();
+    await call('/api/device', { 'x-request-id': requestId });
+    await call('/api/devices', { ...bearer(), 'x-request-id': requestId });
+    await until(
+      async () =>
+        (await gatehouse('requests', 'explain', requestId, '--json')).json.requests?.length === 2,
+    );
+    const { output } = await gatehouse('requests', 'explain', requestId);
+    expect(output).toContain('2 requests have this id');
+    expect(output).toContain('Reason: operation_unknown');
+  });
+
+  test('requests are listed by client, code, reason and time', async () => {
+    const requestId = await call('/api/devices', bearer());
+    await explain(requestId);
+    const list = async (...filter: string[]) =>
+      (await gatehouse('requests', 'list', '--json', ...filter)).json.requests;
+    const found = await list('--client', clientId, '--reason', 'operation_unknown');
+    expect(found[0]).toMatchObject({ requestId, code: 'not_found' });
+    expect(await list('--code', 'not_found', '--since', '1h', '--limit', '1')).toHaveLength(1);
+    expect(await list('--client', 'another')).toEqual([]);
+    const { output } = await gatehouse('requests', 'list');
+    expect(output).toMatch(/^TIME +APP +OPERATION +STATUS +CODE +REASON/);
+    expect(output).toContain(requestId);
+  });
+
+  test.each([
+    [['requests', 'list', '--reason', 'no_credentials'], 'Did you mean no_credential?'],
+    [['requests', 'list', '--since', 'yesterday'], '--since must be a time'],
+    [['requests', 'list', '--limit', '0'], '--limit must be a number'],
+    [['requests', 'explain', '\x1b[31mred-text'], 'A request id has 8 to 64 characters'],
+  ])('%j is rejected with advice', async (args, advice) => {
+    const { code, errors, output } = await gatehouse(...args);
+    expect([code, output]).toEqual([2, '']);
+    expect(errors).toContain(advice);
+    expect(errors).not.toContain('\x1b');
+  });
+
+  test('an unknown id is answered with all possible causes, and exit code 1', async () => {
+    const { code, errors } = await gatehouse('requests', 'explain', 'no-such-request');
+    expect(code).toBe(1);
+    for (const cause of ['one in 100', 'Try again', '7 days', 'another store', 'unavailable']) {
+      expect(errors).toContain(cause);
+    }
+  });
+
+  test('a user agent cannot inject lines or terminal escapes, and is cut', async () => {
+    const requestId = randomUUID();
+    const agent = `\x1b[2J\x9b31m"\\${'x'.repeat(300)}`;
+    const socket = connect(Number(new URL(system.gatewayUrl).port), '127.0.0.1');
+    socket.end(
+      Buffer.from(
+        `GET /api/device HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${requestId}\r\nUser-Agent: ${agent}\r\nConnection: close\r\n\r\n`,
+        'latin1',
+      ),
+    );
+    await socket.toArray();
+    // Node rejects some control characters before a request exists.
+    const tame = await call('/api/device', { 'user-agent': `\x9b31m"\\${'y'.repeat(300)}` });
+    const { output } = await explain(tame);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test is about them
+    expect(output).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\xff"\\]/);
+    expect(output).toMatch(/31my{190,198}$/m);
+  });
+
+  test('a server that ends writes the entries that wait', async () => {
+    const requestId = await call('/api/devices', bearer());
+    const gateway = system.members.find(({ app }) => app === 'gateway');
+    await gateway?.process.stop();
+    const { code } = await gatehouse('requests', 'explain', requestId);
+    expect(code).toBe(0);
+  });
+});

@@ -1,0 +1,245 @@
+// requires: redis-server
+import { randomUUID } from 'node:crypto';
+import { createStore } from '@gatehouse/store';
+import { until } from '@gatehouse/testing';
+import { expect, test } from '@jest/globals';
+import type { RequestEntry } from '../src/index.ts';
+import { createRequestLog } from '../src/request-log/request-log.ts';
+import { shareOf } from '../src/request-log/request-trails.ts';
+import { describeOnBothEngines } from './on-both-engines.ts';
+
+const DAY = 24 * 60 * 60 * 1000;
+
+function entryOf(changes: Partial<RequestEntry> = {}): RequestEntry {
+  return {
+    at: Date.now(),
+    requestId: randomUUID(),
+    app: 'gateway',
+    operation: 'device.list',
+    clientId: undefined,
+    verified: false,
+    credential: undefined,
+    keyId: undefined,
+    status: 401,
+    aborted: false,
+    code: 'unauthorized',
+    reason: 'no_credential',
+    verifiedMs: undefined,
+    upstreamMs: undefined,
+    durationMs: 1.5,
+    addressGroup: '192.0.2.1',
+    userAgent: 'curl/8.0',
+    ...changes,
+  };
+}
+
+const ofClient = (clientId: string, changes: Partial<RequestEntry> = {}) =>
+  entryOf({ clientId, verified: true, credential: 'bearer', status: 404, ...changes });
+
+describeOnBothEngines('the request log', ({ openIdentity, openStore, storeUrl }) => {
+  test('a second process finds every member of a request by its id', async () => {
+    const writer = openIdentity().requestLog;
+    const complete = entryOf({
+      clientId: 'complete',
+      verified: true,
+      credential: 'signature',
+      keyId: 'key-1',
+      verifiedMs: 0.4,
+      upstreamMs: 2.5,
+    });
+    const least = entryOf({ status: undefined, aborted: true, code: undefined, userAgent: '' });
+    writer.record(complete);
+    writer.record(least);
+    await writer.flush();
+    const reader = openIdentity().requestLog;
+    expect(await reader.find(complete.requestId)).toEqual([complete]);
+    expect(await reader.find(least.requestId)).toEqual([least]);
+    expect(await reader.find('not-there')).toEqual([]);
+  });
+
+  test('entries are stored within about a second, without a flush', async () => {
+    const { requestLog } = openIdentity();
+    const entry = entryOf();
+    requestLog.record(entry);
+    await until(async () => (await requestLog.find(entry.requestId)).length === 1);
+  });
+
+  test('requests that share an id, because their callers chose it, are all found', async () => {
+    const { requestLog } = openIdentity();
+    const requestId = randomUUID();
+    requestLog.record(entryOf({ requestId, at: Date.now() - 5000 }));
+    requestLog.record(entryOf({ requestId, addressGroup: '192.0.2.2' }));
+    requestLog.record(entryOf({ requestId: `${requestId}x` }));
+    await requestLog.flush();
+    const found = await requestLog.find(requestId);
+    expect(found.map(({ addressGroup }) => addressGroup)).toEqual(['192.0.2.1', '192.0.2.2']);
+  });
+
+  test('a list is filtered by client, code, reason and time, newest first', async () => {
+    const { requestLog } = openIdentity();
+    const [one, two] = [randomUUID(), randomUUID()];
+    const now = Date.now();
+    requestLog.record(ofClient(one, { at: now - 3000, code: 'not_found' }));
+    requestLog.record(ofClient(one, { at: now - 2000, reason: 'scope_missing' }));
+    requestLog.record(ofClient(two, { at: now - 1000, code: 'not_found' }));
+    // Only named, not verified: it is in another trail.
+    requestLog.record(entryOf({ clientId: one, at: now - 500 }));
+    await requestLog.flush();
+    const times = async (filter: object) =>
+      (await requestLog.read({ limit: 10, ...filter })).map(({ at }) => now - at);
+    expect(await times({ clientId: one })).toEqual([500, 2000, 3000]);
+    expect(await times({ clientId: one, code: 'not_found' })).toEqual([3000]);
+    expect(await times({ clientId: one, reason: 'scope_missing' })).toEqual([2000]);
+    expect(await times({ clientId: one, since: now - 2500 })).toEqual([500, 2000]);
+    expect(await times({ clientId: one, limit: 1 })).toEqual([500]);
+  });
+
+  test('an entry older than seven days is not shown', async () => {
+    const { requestLog } = openIdentity();
+    const entry = entryOf({ at: Date.now() - 8 * DAY });
+    requestLog.record(entry);
+    await requestLog.flush();
+    expect(await requestLog.find(entry.requestId)).toEqual([]);
+  });
+
+  test('a noisy client uses its share and an overflow, in all processes together', async () => {
+    const noisy = randomUUID();
+    const counts = new Map<string, number>();
+    const count = (result: string, entries: number) =>
+      counts.set(result, (counts.get(result) ?? 0) + entries);
+    const logs = [1, 2].map(() => createRequestLog({ store: openStore(), now: Date.now, count }));
+    for (let round = 0; round < 10; round += 1) {
+      for (let i = 0; i < 100; i += 1) {
+        logs[i % 2]?.record(ofClient(noisy));
+      }
+      await Promise.all(logs.map((log) => log.flush()));
+    }
+    const { length } = (await logs[0]?.read({ clientId: noisy, limit: 10_000 })) ?? [];
+    expect(length).toBeGreaterThan(shareOf('client'));
+    // At most four entries beyond the share for each flush of each process.
+    expect(length).toBeLessThanOrEqual(shareOf('client') + 10 * 2 * 4);
+    expect(counts.get('stored')).toBe(length);
+    expect(counts.get('queue_full')).toBe(10 * (100 - 2 * 32));
+    expect([...counts.values()].reduce((sum, each) => sum + each, 0)).toBe(1000);
+  });
+
+  test('a flood displaces no entry of another client or address group', async () => {
+    const { requestLog } = openIdentity();
+    const quiet = [ofClient(randomUUID()), entryOf({ addressGroup: '198.51.100.1' })];
+    for (const entry of quiet) {
+      requestLog.record(entry);
+    }
+    await requestLog.flush();
+    const noisy = randomUUID();
+    for (let flush = 0; flush < 50; flush += 1) {
+      for (let i = 0; i < 256; i += 1) {
+        requestLog.record(ofClient(noisy));
+        requestLog.record(entryOf({ addressGroup: '203.0.113.1' }));
+        requestLog.record(entryOf({ addressGroup: `198.18.0.${i % 100}`, clientId: noisy }));
+      }
+      await requestLog.flush();
+    }
+    for (const entry of quiet) {
+      expect(await requestLog.find(entry.requestId)).toEqual([entry]);
+    }
+  });
+
+  test('callers that only name a client do not use up its share', async () => {
+    const { requestLog } = openIdentity();
+    const clientId = randomUUID();
+    for (let flush = 0; flush < 5; flush += 1) {
+      for (let i = 0; i < 32; i += 1) {
+        requestLog.record(entryOf({ clientId, addressGroup: '203.0.113.77' }));
+      }
+      await requestLog.flush();
+    }
+    const own = Array.from({ length: 20 }, () => ofClient(clientId));
+    for (const entry of own) {
+      requestLog.record(entry);
+    }
+    await requestLog.flush();
+    for (const { requestId } of own) {
+      expect(await requestLog.find(requestId)).toHaveLength(1);
+    }
+  });
+
+  test('a damaged line hides no other entry', async () => {
+    const { requestLog } = openIdentity();
+    const entry = entryOf();
+    await openStore().appendAll('request-log:caller', ['[', '{"no":"entry"}', '[1,2]'], 5000);
+    requestLog.record(entry);
+    await requestLog.flush();
+    expect(await requestLog.find(entry.requestId)).toEqual([entry]);
+  });
+
+  test('while the store is unavailable, entries are dropped and counted, and recording goes on', async () => {
+    const store = createStore(storeUrl());
+    const counts = new Map<string, number>();
+    const log = createRequestLog({
+      store,
+      now: Date.now,
+      count: (result, entries) => counts.set(result, (counts.get(result) ?? 0) + entries),
+    });
+    await store.close();
+    log.record(entryOf());
+    log.record(ofClient('any'));
+    await log.flush();
+    expect([...counts]).toEqual([['unavailable', 2]]);
+  });
+
+  test('the queue holds a bounded number of entries, and one owner cannot fill it', () => {
+    let full = 0;
+    const log = createRequestLog({
+      store: openStore(),
+      now: Date.now,
+      count: (result, entries) => {
+        full += result === 'queue_full' ? entries : 0;
+      },
+    });
+    for (let i = 0; i < 10_000; i += 1) {
+      log.record(entryOf({ addressGroup: `192.0.2.${i % 200}` }));
+    }
+    expect(full).toBe(10_000 - 96);
+    log.record(ofClient('still has room'));
+    expect(full).toBe(10_000 - 96);
+    for (let i = 0; i < 1000; i += 1) {
+      log.record(ofClient('greedy'));
+    }
+    log.record(ofClient('also has room'));
+    expect(full).toBe(10_000 - 96 + 1000 - 32);
+  });
+});
+
+test('the longest entries of all trails need less than 16 MB of Redis', async () => {
+  const { formatEntry } = await import('../src/request-log/request-entry.ts');
+  const { requestTrails, createRequestTrails } = await import(
+    '../src/request-log/request-trails.ts'
+  );
+  const longest = entryOf({
+    requestId: 'i'.repeat(64),
+    clientId: 'c'.repeat(64),
+    operation: 'device.delete-batch',
+    credential: 'access-token',
+    keyId: 'k'.repeat(16),
+    code: 'unmet_authentication_requirements',
+    reason: 'credential_kind_not_accepted',
+    verifiedMs: 15_000.5,
+    upstreamMs: 15_000.5,
+    durationMs: 15_000.5,
+    addressGroup: '2001:db8:aaaa:bb00/56',
+    userAgent: 'u'.repeat(200),
+  });
+  let entries = 0;
+  const trails = createRequestTrails({
+    appendAll: async (_key, _entries, capacity) => {
+      entries += capacity;
+    },
+    read: async () => [],
+  });
+  for (const trail of requestTrails) {
+    await trails.append(trail, []);
+  }
+  // Measured: Redis needs 740 bytes for a line of 526 characters.
+  expect(formatEntry(longest).length).toBeLessThanOrEqual(540);
+  expect(entries * 740).toBeLessThan(16_000_000);
+});
