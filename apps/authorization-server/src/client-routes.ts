@@ -53,7 +53,7 @@ export function addClientEndpoints(
   const postFromBrowser = allowRegisteredOrigins(origins, 'POST');
   const readFromBrowser = allowRegisteredOrigins(origins, 'GET, POST');
   const limit = limits.clientEndpoints;
-  const endpoint = auditedEndpoint(audit, clientEndpoint);
+  const endpoint = auditedEndpoint(identity, clientEndpoint);
   const issue = createMachineTokenIssuer(provider, { failedSecrets, clients, securityProfile });
   const machineTokens = serveMachineTokens(issue, audit);
 
@@ -67,7 +67,7 @@ export function addClientEndpoints(
     operation('platform-token'),
     fromPlatform,
     limit,
-    auditedEndpoint(audit, platformEndpoint),
+    auditedEndpoint(identity, platformEndpoint),
     serve,
   );
   app.all(routes.revocation, operation('revoke'), postFromBrowser, limit, endpoint, serve);

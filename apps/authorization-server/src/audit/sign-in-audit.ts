@@ -7,20 +7,25 @@ import { requestOrigin, thisServer } from './request-origin.ts';
 /** One attempt to sign in, by any method. */
 export interface AuditedAttempt {
   readonly method: SignInMethod;
-  /** As typed. It is looked up but never stored, because it may be a password in the wrong field. */
+  /**
+   * As typed. It is looked up but never stored, because it may be a password in the wrong field.
+   */
   readonly username: string;
   readonly clientId?: string | undefined;
   readonly request?: IncomingMessage | undefined;
 }
 
 /**
- * For the sign-in page, the password grant and their throttle. Each call adds one entry. A reason of a failure is also in
- * the log line. No reply contains it.
+ * For the sign-in page, the password grant and their throttle. Each call adds one entry. A reason
+ * of a failure is also in the log line. No reply contains it.
  */
 export interface SignInAudit {
   succeeded(attempt: AuditedAttempt, userId: string): void;
   failed(attempt: AuditedAttempt, reason: SignInReasonName): void;
-  /** Called when an account becomes locked. Later attempts are failures with the reason `account_locked`. */
+  /**
+   * Called when an account becomes locked. Later attempts are failures with the reason
+   * `account_locked`.
+   */
   locked(attempt: AuditedAttempt): void;
 }
 
@@ -28,7 +33,9 @@ export function createSignInAudit({
   audit,
   users,
 }: Pick<Identity, 'audit' | 'users'>): SignInAudit {
-  /** The reply does not wait for this lookup, so its timing does not reveal whether the user exists. */
+  /**
+   * The reply does not wait for this lookup, so its timing does not reveal whether the user exists.
+   */
   function withUser(username: string, then: (userId: string | undefined) => void): void {
     users.findByUsername(username).then(
       (user) => then(user?.userId),

@@ -1,25 +1,33 @@
 import { observedRequest } from '@gatehouse/http-server';
-import type { AuditTrail } from '@gatehouse/identity';
+import type { Identity } from '@gatehouse/identity';
 import type { RequestHandler } from 'express';
 import { requestOrigin } from '../audit/request-origin.ts';
+import { basicClientId } from '../http/basic-client-id.ts';
+import { nameClient } from '../http/name-client.ts';
 
 /**
- * Audits unreadable credentials. A client endpoint rejects them before the provider, whose events audit all other
- * failed authentications.
+ * Audits unreadable credentials. A client endpoint rejects them before the provider, whose events
+ * audit all other failed authentications.
  */
-export function auditedEndpoint(audit: AuditTrail, endpoint: RequestHandler): RequestHandler {
+export function auditedEndpoint(
+  { audit, clients }: Pick<Identity, 'audit' | 'clients'>,
+  endpoint: RequestHandler,
+): RequestHandler {
   return async (request, response, next) => {
     let passed = false;
     await endpoint(request, response, (error?: unknown) => {
       passed = true;
       next(error);
     });
-    const { notes } = observedRequest(request);
-    if (!passed && notes.code === 'invalid_client') {
-      audit.record(
-        { event: 'client_authentication_failed', endpoint: notes.operation ?? '' },
-        requestOrigin(request),
-      );
+    if (passed) {
+      return;
+    }
+    const { operation = '', code, reason } = observedRequest(request).notes;
+    if (code === 'invalid_client') {
+      const event = { event: 'client_authentication_failed', endpoint: operation, reason } as const;
+      audit.record(event, requestOrigin(request));
+    } else {
+      void nameClient(request, basicClientId(request.headers.authorization), clients);
     }
   };
 }

@@ -12,9 +12,9 @@ type BasicProblem = Extract<
 >;
 
 /**
- * Why an Authorization header at a client endpoint is unreadable. RFC 6749 §5.2 defines this as failed client
- * authentication. The library reports `invalid_request`. The problem is evident from the header alone, so naming it tells
- * an attacker nothing.
+ * Why an Authorization header at a client endpoint is unreadable. RFC 6749 §5.2 defines this as
+ * failed client authentication. The library reports `invalid_request`. The problem is evident from
+ * the header alone, so naming it tells an attacker nothing.
  */
 export function basicProblem(authorization: string): BasicProblem | undefined {
   const [scheme = '', ...rest] = authorization.trim().split(/ +/);

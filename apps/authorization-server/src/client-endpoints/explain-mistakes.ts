@@ -1,7 +1,7 @@
 /**
- * Names mistakes that are evident from the request itself: credentials in two places, or a required parameter that is in
- * the query, in a body without a type, or under a similar name. The reply repeats names of parameters only, never values,
- * so it needs no authentication.
+ * Names mistakes that are evident from the request itself: credentials in two places, or a required
+ * parameter that is in the query, in a body without a type, or under a similar name. The reply
+ * repeats names of parameters only, never values, so it needs no authentication.
  */
 import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { observedRequest } from '@gatehouse/http-server';

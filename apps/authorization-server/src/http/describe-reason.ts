@@ -1,6 +1,8 @@
 import { type FailureReasonName, failureReasons } from '@gatehouse/failure-reasons';
 
-/** The `error_description` of a reason that the caller may read: what happened, and how to fix it. */
+/**
+ * The `error_description` of a reason that the caller may read: what happened, and how to fix it.
+ */
 export function describeReason(reason: FailureReasonName): string {
   const { cause, fix } = failureReasons[reason];
   return `${cause} ${fix}`;

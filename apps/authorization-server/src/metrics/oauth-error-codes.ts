@@ -10,6 +10,8 @@ export const oauthErrorCodes = [
   'invalid_request_uri',
   'invalid_redirect_uri',
   'invalid_token',
+  'insufficient_scope',
+  'unsupported_token_type',
   'unsupported_response_type',
   'unsupported_response_mode',
   'access_denied',

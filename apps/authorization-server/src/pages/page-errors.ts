@@ -1,8 +1,8 @@
 import type { FailureReasonName } from '@gatehouse/failure-reasons';
 
 /**
- * The errors that are pages, with the reason of each unless a finer one was noted. Each name is the code in the log and the
- * key of the text.
+ * The errors that are pages, with the reason of each unless a finer one was noted. Each name is the
+ * code in the log and the key of the text.
  */
 export const pageErrors = {
   signInExpired: 'sign_in_expired',

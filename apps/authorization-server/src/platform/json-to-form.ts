@@ -23,7 +23,10 @@ interface Form {
   readonly names: readonly string[];
 }
 
-/** The form with the content of a JSON body, or the problem with the body. A problem never quotes a value. */
+/**
+ * The form with the content of a JSON body, or the problem with the body. A problem never quotes a
+ * value.
+ */
 export function toForm(body: Buffer): Form | Problem {
   const read = readJson(body);
   if ('problem' in read) {

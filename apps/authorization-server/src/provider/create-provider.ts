@@ -83,7 +83,7 @@ export function createProvider(
   for (const step of steps) {
     provider.use(step);
   }
-  logOutcomes(provider);
+  logOutcomes(provider, identity.clients);
   auditProviderEvents(provider, identity);
   watchChallenges(provider, identity);
   return provider;

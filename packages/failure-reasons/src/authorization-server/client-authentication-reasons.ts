@@ -13,7 +13,7 @@ export const clientAuthenticationReasons = {
     example: 'Authorization: Bearer ... at /token',
   },
   basic_not_base64: {
-    codes: ['invalid_client'],
+    codes: ['invalid_client', 'invalid_request'],
     stage: 'authenticate',
     cause: 'The credentials in the Authorization header are not Base64.',
     fix: 'Encode id:secret as Base64 with the standard alphabet, after form-encoding both halves.',
@@ -34,14 +34,14 @@ export const clientAuthenticationReasons = {
     example: 'the Base64 of the secret alone',
   },
   basic_half_empty: {
-    codes: ['invalid_client'],
+    codes: ['invalid_client', 'invalid_request'],
     stage: 'authenticate',
     cause: 'The client id or the secret in the Authorization header is empty.',
     fix: 'Check that the variables with the client id and the secret are set.',
     example: 'curl -u "$ID:$SECRET" with an unset SECRET',
   },
   basic_not_form_encoded: {
-    codes: ['invalid_client'],
+    codes: ['invalid_client', 'invalid_request'],
     stage: 'authenticate',
     cause:
       'The client id or the secret in the Authorization header has an invalid percent-encoding.',

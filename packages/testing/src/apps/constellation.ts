@@ -10,6 +10,7 @@ import {
   startStoreEngine,
 } from '../stores/store-engine.ts';
 import { type AppName, type AppProcess, startApp } from './app-process.ts';
+import { assertReasons } from './assert-reasons.ts';
 
 export interface ConstellationOptions {
   /** A new store of this kind, or the given one. */
@@ -133,7 +134,10 @@ export async function startConstellation(options: ConstellationOptions): Promise
       await sleep(LOG_COLLECTING_MILLISECONDS);
       return everything.map((each) => each.output()).join('\n');
     },
-    stop,
+    async stop() {
+      await stop();
+      assertReasons(everything.map((each) => each.output()).join('\n'));
+    },
   };
 }
 

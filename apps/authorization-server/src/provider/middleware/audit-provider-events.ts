@@ -9,6 +9,7 @@ import type {
   RefreshToken,
 } from 'oidc-provider';
 import { requestOrigin } from '../../audit/request-origin.ts';
+import { nameClient } from '../../http/name-client.ts';
 import { TOO_MANY_CODE_ATTEMPTS } from '../adapters/code-attempts.ts';
 import { currentContext } from '../patches/current-context.ts';
 import { presentedCredentialOf } from '../reasons/presented-credential.ts';
@@ -65,12 +66,10 @@ export function auditProviderEvents(provider: Provider, { audit, clients }: Iden
       return;
     }
     const origin = requestOrigin(context.req);
-    const endpoint = observedRequest(context.req).notes.operation ?? '';
+    const { operation: endpoint = '', reason } = observedRequest(context.req).notes;
     // An unknown id may be a secret in the wrong field, so only known ids are recorded.
-    const presented = presentedClientId(context);
-    const known = await clients.find(presented).catch(() => undefined);
-    const clientId = known?.clientId;
-    audit.record({ event: 'client_authentication_failed', endpoint, clientId }, origin);
+    const clientId = await nameClient(context.req, presentedClientId(context), clients);
+    audit.record({ event: 'client_authentication_failed', endpoint, reason, clientId }, origin);
   };
   provider.on('grant.error', auditClient);
   provider.on('revocation.error', auditClient);

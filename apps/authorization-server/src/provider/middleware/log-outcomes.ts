@@ -1,16 +1,21 @@
 import { observedRequest } from '@gatehouse/http-server';
+import type { ClientRegistry } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import type { errors, KoaContextWithOIDC } from 'oidc-provider';
 import type { ClientCredentialKind } from '../../http/client-credential-kinds.ts';
+import { nameClient } from '../../http/name-client.ts';
 import { BodyTooLargeError } from '../../http/request-body.ts';
 import { TemporarilyUnavailableError } from '../adapters/temporarily-unavailable-error.ts';
 import { explainToClient } from '../reasons/explain-to-client.ts';
 import { reasonOfError } from '../reasons/reason-of-error.ts';
+import { presentedClientId } from './presented-client-id.ts';
 import type { ProviderMiddleware } from './provider-middleware.ts';
 import { toLimitError, writeLimitError } from './write-limit-error.ts';
 
-/** Adds the provider's outcomes to the log line of the request: codes and client ids, never values. */
-export function logOutcomes(provider: Provider): void {
+/**
+ * Adds the provider's outcomes to the log line of the request: codes and client ids, never values.
+ */
+export function logOutcomes(provider: Provider, clients: ClientRegistry): void {
   const logError = (context: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     const { notes } = observedRequest(context.req);
     notes.code = error.error;
@@ -35,7 +40,7 @@ export function logOutcomes(provider: Provider): void {
       writeLimitError(context, limitError);
     }
   };
-  provider.use(logClient);
+  provider.use(createClientLog(clients));
   provider.on('grant.error', logError);
   provider.on('authorization.error', logError);
   provider.on('revocation.error', logError);
@@ -51,21 +56,25 @@ export function logOutcomes(provider: Provider): void {
 }
 
 /** Logs the client and the kind of its credential, for rejected requests as well. */
-const logClient: ProviderMiddleware = async (context, next) => {
-  try {
-    await next();
-  } finally {
-    const { oidc } = context as Partial<KoaContextWithOIDC>;
-    if (oidc?.client !== undefined) {
-      const { notes } = observedRequest(context.req);
-      notes.clientId = oidc.client.clientId;
-      const credential = presentedCredential(context.headers.authorization, oidc.body);
-      if (credential !== undefined) {
-        notes.credential = credential;
+function createClientLog(clients: ClientRegistry): ProviderMiddleware {
+  return async (context, next) => {
+    try {
+      await next();
+    } finally {
+      const { oidc } = context as Partial<KoaContextWithOIDC>;
+      if (oidc?.client !== undefined) {
+        const { notes } = observedRequest(context.req);
+        notes.clientId = oidc.client.clientId;
+        const credential = presentedCredential(context.headers.authorization, oidc.body);
+        if (credential !== undefined) {
+          notes.credential = credential;
+        }
+      } else if (oidc !== undefined && context.status >= 400) {
+        void nameClient(context.req, presentedClientId(context as KoaContextWithOIDC), clients);
       }
     }
-  }
-};
+  };
+}
 
 function presentedCredential(
   authorization: string | undefined,

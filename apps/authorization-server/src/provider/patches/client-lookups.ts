@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { observedRequest } from '@gatehouse/http-server';
 import type { Client as RegisteredClient } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { addressGroupOf } from '../../http/address-group-of.ts';
@@ -46,7 +45,6 @@ export const clientLookups: Patch = {
       const context = currentContext();
       if (context !== undefined && record?.enabled === false) {
         requestsOfDisabled.add(context.req);
-        observedRequest(context.req).notes.clientId = record.clientId;
       }
     }
 

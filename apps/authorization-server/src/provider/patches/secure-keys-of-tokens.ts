@@ -3,7 +3,10 @@ import type Provider from 'oidc-provider';
 import { currentContext } from './current-context.ts';
 import { type Joint, methodJoint, type Patch, propertyJoint } from './patch.ts';
 
-/** The member of a stored token that names the secure key of its client; `findLiveHolder` compares it. */
+/**
+ * The member of a stored token that names the secure key of its client; `findLiveHolder` compares
+ * it.
+ */
 export interface TokenOfSecureKey {
   secureKeyId?: string | undefined;
 }
@@ -19,7 +22,10 @@ const provenKeys = new WeakMap<IncomingMessage, string>();
 /** Whether the client of this request proved that it holds one of its secure keys. */
 export const hasProvenSecret = (request: IncomingMessage) => provenKeys.has(request);
 
-/** Remembers the secure key that a request authenticated with. Every token that the request saves gets its id. */
+/**
+ * Remembers the secure key that a request authenticated with. Every token that the request saves
+ * gets its id.
+ */
 export const secureKeysOfTokens: Patch = {
   name: 'secure-keys-of-tokens',
   reason:

@@ -3,7 +3,9 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { describeReason } from '../../http/describe-reason.ts';
 import { hasProvenSecret } from '../patches/secure-keys-of-tokens.ts';
 
-/** The library has one description for all causes of `invalid_grant`, and one for all redirect URIs. */
+/**
+ * The library has one description for all causes of `invalid_grant`, and one for all redirect URIs.
+ */
 function isExplained(error: unknown, reason: FailureReasonName): boolean {
   return error === 'invalid_grant' || reason.startsWith('redirect_uri_');
 }
@@ -20,9 +22,9 @@ const secretReasons: ReadonlySet<FailureReasonName> = new Set([
 ]);
 
 /**
- * Replaces the description of an error for a client that proved its secret in this request. All other callers get the
- * sentence of the library, which is the same for every cause: they may hold a stolen code
- * (docs/decisions/0056-explanations-for-clients.md).
+ * Replaces the description of an error for a client that proved its secret in this request. All
+ * other callers get the sentence of the library, which is the same for every cause: they may hold a
+ * stolen code (docs/decisions/0056-explanations-for-clients.md).
  */
 export function explainToClient(context: KoaContextWithOIDC, reason: FailureReasonName): void {
   const { body } = context;

@@ -1,7 +1,8 @@
 /**
- * The one table from the messages of oidc-provider, and of Gatehouse's own errors that pass through it, to failure
- * reasons. An error matches by `error_detail` or by its description. library-messages.test.ts compares the table with the
- * installed library, so that an upgrade reports a message that changed.
+ * The one table from the messages of oidc-provider, and of Gatehouse's own errors that pass through
+ * it, to failure reasons. An error matches by `error_detail` or by its description.
+ * library-messages.test.ts compares the table with the installed library, so that an upgrade
+ * reports a message that changed.
  */
 import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -16,7 +17,9 @@ import {
   unknownCredential,
 } from './reasons-of-requests.ts';
 
-/** The reason, or how to find it in the request. Undefined keeps the reason that was noted before. */
+/**
+ * The reason, or how to find it in the request. Undefined keeps the reason that was noted before.
+ */
 export type MessageReason =
   | FailureReasonName
   | ((context: KoaContextWithOIDC) => FailureReasonName | undefined);

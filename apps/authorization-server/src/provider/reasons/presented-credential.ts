@@ -8,7 +8,10 @@ export interface PresentedCredential {
   readonly userId: string | undefined;
   /** The redirect URI of the authorization request. Only codes have one. */
   readonly redirectUri: string | undefined;
-  /** Whether its user, client, secure key or consent was revoked. The library then treats it as unknown. */
+  /**
+   * Whether its user, client, secure key or consent was revoked. The library then treats it as
+   * unknown.
+   */
   readonly isRevoked: boolean;
 }
 
@@ -19,8 +22,9 @@ const credentials = new WeakMap<IncomingMessage, PresentedCredential>();
 export const presentedCredentialOf = (request: IncomingMessage) => credentials.get(request);
 
 /**
- * Remembers the record that the adapter has read, so that an error can be explained without another read of the store. A
- * replayed credential is deleted together with its grant before its error is handled.
+ * Remembers the record that the adapter has read, so that an error can be explained without another
+ * read of the store. A replayed credential is deleted together with its grant before its error is
+ * handled.
  */
 export function rememberCredential(
   model: string,

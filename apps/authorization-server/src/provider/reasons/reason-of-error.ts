@@ -12,7 +12,8 @@ interface LibraryError {
 }
 
 /**
- * Why the library rejected this request. Every error has a reason: that of its message, or that of its code.
+ * Why the library rejected this request. Every error has a reason: that of its message, or that of
+ * its code.
  *
  * @param noted the reason that was noted before the library saw the error
  */

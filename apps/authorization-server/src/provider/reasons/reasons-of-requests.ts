@@ -1,4 +1,7 @@
-/** The reasons of messages that the library uses for several cases. The request tells the cases apart. */
+/**
+ * The reasons of messages that the library uses for several cases. The request tells the cases
+ * apart.
+ */
 import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isDisabledClient } from '../patches/client-lookups.ts';
