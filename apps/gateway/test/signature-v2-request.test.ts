@@ -139,16 +139,16 @@ describe('the headers of version 2', () => {
 
   test('SG-19 SG-36 get the same reply for an unknown client, a disabled one and a wrong key', async () => {
     await calls.booted.saveClient({ clientId: 'disabled', enabled: false }, calls.booted.secureKey);
-    const replies = [
-      await call({ clientId: 'nobody' }),
-      await call({ clientId: 'disabled' }),
-      await call({ clientId: '__proto__' }),
-      await call({ secureKey: 'another key' }),
-    ];
-    for (const reply of replies) {
+    const nonce = 'the-same-nonce-0';
+    const replies: unknown[] = [];
+    for (const clientId of ['nobody', 'disabled', '__proto__', 'demo']) {
+      const secureKey = clientId === 'demo' ? 'another key' : calls.booted.secureKey;
+      const reply = await call({ clientId, nonce, secureKey });
       calls.expectRefused(reply, 401, 'invalid_signature');
-      expect(reply.json).toEqual(replies[0]?.json);
+      // The client id is one of the lines that the caller signs.
+      replies.push(reply.body.toString().replace(`"${clientId}"`, '"ID"'));
     }
+    expect(new Set(replies).size).toBe(1);
   });
 
   test('SG-19 may use each active key of the client and no other key', async () => {

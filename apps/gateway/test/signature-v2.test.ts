@@ -128,7 +128,13 @@ describe.each(['sqlite', 'redis'])('a request with a signature of version 2 on %
     const unknown = await send(booted.port, '/api/device?a=1', {
       headers: booted.signed({ ...own, clientId: 'nobody' }),
     });
-    expect(digest.json).toEqual(unknown.json);
+    // Only a caller that holds the key learns that the client exists.
+    expect(digest.json.result.cause).toBe('version_1_not_allowed');
+    expect(unknown.json.result).not.toHaveProperty('cause');
+    const wrong = await send(booted.port, '/api/device?a=1', {
+      headers: booted.signed({ ...own, secureKey: 'another key' }),
+    });
+    expect(wrong.json).toEqual(unknown.json);
     expect((await call(own)).status).toBe(200);
   });
 

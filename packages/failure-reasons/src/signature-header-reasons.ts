@@ -37,13 +37,13 @@ export const signatureHeaderReasons = {
     fix: 'Send only the hexadecimal digits of the digest: 64, or 32 for MD5 in version 1.',
     example: 'X-Sign: sha256=883e2e8f…',
   },
-  client_unknown: {
+  signing_client_unknown: {
     ...malformed,
     cause: 'No client has the id of X-Client-Id. The reply is that of a wrong signature.',
     fix: 'Compare the id with `gatehouse clients list`. Ids are case-sensitive.',
     example: 'X-Client-Id: Demo for the client demo',
   },
-  client_disabled: {
+  signing_client_disabled: {
     ...malformed,
     cause: 'The client is disabled. The reply is that of a wrong signature.',
     fix: 'Enable the client, or use another one.',
@@ -122,12 +122,5 @@ export const signatureHeaderReasons = {
     cause: 'The version 1 request looks like a reply of the gateway.',
     fix: 'Rename one of the members status, code, message and timestamp, or use version 2.',
     example: 'a body with only status, code, message and timestamp',
-  },
-  signature_replayed: {
-    codes: ['replayed_request'],
-    stage: 'authenticate',
-    cause: 'The signature or the nonce was used before.',
-    fix: 'Sign every request again, with the current time and a new nonce.',
-    example: 'a retry with the headers of the first attempt',
   },
 } as const satisfies Readonly<Record<string, FailureReason>>;

@@ -77,7 +77,8 @@ export const signingMistakeReasons = {
     example: 'signed {} or null for a POST without a body',
   },
   form_type_on_json: {
-    ...mistake,
+    codes: ['invalid_signature', 'ambiguous_request'],
+    stage: 'authenticate',
     cause: 'The body is JSON, but its content type is that of a form.',
     fix: 'Send Content-Type: application/json. curl --data sends the type of a form by default.',
     example: "curl --data '{}' without -H 'Content-Type: application/json'",

@@ -1,5 +1,5 @@
-import { ApiError, type ErrorCode } from '@gatehouse/api-envelope';
-import { failureReasons, type SigningReasonName } from '@gatehouse/failure-reasons';
+import type { ApiError } from '@gatehouse/api-envelope';
+import { explainedFailure } from './explained-failure.ts';
 
 const names = {
   'x-client-id': 'X-Client-Id',
@@ -24,34 +24,16 @@ export function missingSignature(
   const missing = needed[version].filter((name) => !headers[name]).map((name) => names[name]);
   const present = (Object.keys(names) as Name[]).filter((name) => headers[name]);
   const has = present.map((name) => names[name]).join(', ');
-  return signatureHeaderError(
-    'missing_signature',
-    'signature_header_missing',
-    `Missing or empty: ${missing.join(', ')}. The request has: ${has === '' ? 'none of them' : has}.`,
-  );
+  return explainedFailure('missing_signature', {
+    causes: ['signature_header_missing'],
+    message: `Missing or empty: ${missing.join(', ')}. The request has: ${has === '' ? 'none of them' : has}.`,
+  });
 }
 
 /** 400 for a request whose signature two programs could read differently. */
 export function signatureHeaderTwice(): ApiError {
-  return signatureHeaderError(
-    'ambiguous_request',
-    'signature_header_twice',
-    'A signature header was sent twice.',
-  );
-}
-
-function signatureHeaderError(
-  code: ErrorCode,
-  reason: SigningReasonName,
-  message: string,
-): ApiError {
-  return new ApiError(code, {
-    message,
-    result: {
-      cause: reason,
-      hint: failureReasons[reason].fix,
-      documentation: `docs/signing.md#${reason}`,
-    },
-    reason,
+  return explainedFailure('ambiguous_request', {
+    causes: ['signature_header_twice'],
+    message: 'A signature header was sent twice.',
   });
 }

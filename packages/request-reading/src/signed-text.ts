@@ -4,6 +4,7 @@ import {
   AmbiguousTextError,
   canonicalText,
   encodeParameters,
+  type Parameter,
   parseParameters,
   type SignedPart,
   signedPart,
@@ -16,6 +17,8 @@ export interface SignedText {
   /** The verified query, without its `?`. */
   readonly query: string;
   readonly body: SignedBody | undefined;
+  /** The body as sent. Empty if absent. */
+  readonly received: Uint8Array;
 }
 
 export interface SignedBody {
@@ -25,6 +28,7 @@ export interface SignedBody {
 }
 
 const FORM = 'application/x-www-form-urlencoded';
+const NO_BODY = new Uint8Array();
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
@@ -66,27 +70,44 @@ export function signedQuery(sent: string): SignedText {
     signedText: canonicalText(parameters),
     query: encodeParameters(parameters),
     body: undefined,
+    received: NO_BODY,
   };
 }
 
 /** @throws AmbiguousTextError */
 export function signedBody(part: 'body' | 'form', bytes: Buffer): SignedText {
-  const hasByteOrderMark = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-  if (hasByteOrderMark || !isUtf8(bytes)) {
-    throw new AmbiguousTextError(
-      'A signed body must be UTF-8 without a byte order mark.',
-      hasByteOrderMark ? 'body_byte_order_mark' : 'body_not_utf8',
-    );
-  }
+  assertPlainUtf8(bytes);
   if (part === 'body') {
-    return { part, signedText: bytes, query: '', body: { bytes, contentType: undefined } };
+    const body = { bytes, contentType: undefined };
+    return { part, signedText: bytes, query: '', body, received: bytes };
   }
-  const parameters = parseParameters(bytes.toString('utf8'));
+  const parameters = readForm(bytes.toString('utf8'));
   const encoded = Buffer.from(encodeParameters(parameters));
   return {
     part,
     signedText: canonicalText(parameters),
     query: '',
     body: { bytes: encoded, contentType: FORM },
+    received: bytes,
   };
+}
+
+function assertPlainUtf8(bytes: Buffer): void {
+  const rule = 'A signed body must be UTF-8 without a byte order mark.';
+  if (!isUtf8(bytes)) {
+    throw new AmbiguousTextError(rule, 'body_not_utf8');
+  }
+  if (bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
+    throw new AmbiguousTextError(rule, 'body_byte_order_mark');
+  }
+}
+
+function readForm(text: string): readonly Parameter[] {
+  try {
+    return parseParameters(text);
+  } catch (error) {
+    throw /^\s*[[{]/.test(text)
+      ? new AmbiguousTextError('The body is JSON, but its type is a form.', 'form_type_on_json')
+      : error;
+  }
 }

@@ -5,6 +5,7 @@ export type AmbiguityReason =
   | 'body_with_signed_query'
   | 'body_byte_order_mark'
   | 'body_not_utf8'
+  | 'form_type_on_json'
   | 'reply_as_request';
 
 /** A text with two readings. A signature over it proves nothing. */

@@ -28,7 +28,8 @@ export function timestampMistake(text: string): TimestampMistake | undefined {
   if (/^[1-9][0-9]{9}(?:\.[0-9]+)?$/.test(text)) {
     return 'timestamp_in_seconds';
   }
-  return /^[1-9][0-9]{15}(?:[0-9]{3})?$/.test(text)
+  // 16 digits are microseconds, and 19 are nanoseconds.
+  return /^[1-9][0-9]{12}(?:[0-9]{3}|[0-9]{6}|\.[0-9]+)$/.test(text)
     ? 'timestamp_too_precise'
     : 'timestamp_malformed';
 }

@@ -1,12 +1,17 @@
 import type { Client } from '@gatehouse/identity';
 import type { PresentedSignature, SignedBody } from '@gatehouse/request-reading';
+import type { SignatureAlgorithm } from '@gatehouse/request-signature';
 import type { AuthenticationRequest, Signer } from './authenticator.ts';
+import type { SignedInput } from './explanation/signed-input.ts';
 import type { HeldBody } from './held-bodies.ts';
 
 /** A version of the signature. signed-request.ts contains the steps that all versions share. */
 export interface SignatureScheme {
-  /** Whether the client's settings allow this version. No request can change them. */
-  accepts(client: Client): boolean;
+  /**
+   * The digest of the client. Undefined if its settings do not allow this version. No request can
+   * change them.
+   */
+  algorithmOf(client: Client): SignatureAlgorithm | undefined;
   /** @throws AmbiguousTextError, ApiError */
   read(
     request: AuthenticationRequest,
@@ -22,6 +27,10 @@ export interface SignedRequest {
   /** The query to forward, without its `?`. */
   readonly query: string;
   readonly body: SignedBody | undefined;
+  /** What the signature must cover. */
+  readonly input: SignedInput;
+  /** The body as sent. Empty if absent. */
+  readonly received: Uint8Array;
   /** Whether a client may send the request again unchanged. */
   readonly repeatable: boolean;
   /** Used once instead of the signature. */

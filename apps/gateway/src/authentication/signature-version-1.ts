@@ -17,13 +17,18 @@ export function createSignatureVersion1(dependencies: {
 }): SignatureScheme {
   const { strict, decoyKeys } = dependencies;
   return {
-    accepts: ({ signatureAlgorithm }) =>
-      signatureAlgorithm === 'SHA-256' || (signatureAlgorithm === 'MD5' && !strict),
+    algorithmOf({ signatureAlgorithm }) {
+      const isAccepted =
+        signatureAlgorithm === 'SHA-256' || (signatureAlgorithm === 'MD5' && !strict);
+      return isAccepted ? signatureAlgorithm : undefined;
+    },
     async read(request, { sign: signature, timestamp }, held) {
-      const { part, signedText, query, body } = await readSignedText(request, held);
+      const { part, signedText, query, body, received } = await readSignedText(request, held);
       return {
         query,
         body,
+        input: { signedAs: part, signed: signedText },
+        received,
         repeatable: part === 'query' && !strict,
         nonce: undefined,
         findKey(secureKeys, client) {

@@ -17,11 +17,11 @@ import type { SignatureScheme } from './signature-scheme.ts';
  * Every client may use it, regardless of its algorithm in version 1.
  */
 export const signatureVersion2: SignatureScheme = {
-  accepts: () => true,
+  algorithmOf: () => 'SHA-256',
   async read({ message, target, bodyLimitBytes }, { clientId, timestamp, nonce = '', sign }, held) {
     if (!isNonce(nonce)) {
       const rule = 'must be 16 to 64 of A-Z, a-z, 0-9, _ and -';
-      throw illegalArgument([{ property: 'X-Nonce', message: rule }]);
+      throw illegalArgument([{ property: 'X-Nonce', message: rule }], 'nonce_malformed');
     }
     assertReadableQuery(target.query);
     const bytes = await readSignedBody(message, bodyLimitBytes, held);
@@ -41,6 +41,8 @@ export const signatureVersion2: SignatureScheme = {
     return {
       query: target.query,
       body: hasBody(message) ? { bytes, contentType: undefined } : undefined,
+      input: { signedAs: 'lines', signed: lines },
+      received: bytes,
       repeatable: false,
       nonce,
       findKey: (secureKeys) => findLinesKey(lines, sign, secureKeys, nodeHmac),

@@ -1,25 +1,31 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import { addressGroup } from '@gatehouse/http-server';
 import {
-  type Client,
   type ClientRegistry,
   clientPrincipal,
   generateSecureKey,
   MAXIMUM_ACTIVE_KEYS,
   type ReplayGuard,
 } from '@gatehouse/identity';
-import { isClientId, type PresentedSignature } from '@gatehouse/request-reading';
+import { explainedFailure, isClientId, type PresentedSignature } from '@gatehouse/request-reading';
 import {
   AmbiguousTextError,
   isTimely,
+  malformedSignature,
   parseTimestamp,
   timestampMistake,
 } from '@gatehouse/request-signature';
+import { received } from '../http/header-names.ts';
 import { assertAllowedAddress } from './allowed-address.ts';
 import type { AuthenticationRequest, Authenticator, VerifiedRequest } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
+import {
+  createSignatureExplainer,
+  explainMalformed,
+  type RejectedSignature,
+} from './explanation/explain-signature.ts';
 import type { HeldBody } from './held-bodies.ts';
-import type { SignatureScheme } from './signature-scheme.ts';
+import type { SignedRequest } from './signature-scheme.ts';
 import { createSignatureVersion1 } from './signature-version-1.ts';
 import { signatureVersion2 } from './signature-version-2.ts';
 
@@ -50,13 +56,7 @@ export function createSignedRequestAuthenticator(
     2: signatureVersion2,
   } as const;
 
-  async function findClient(
-    clientId: string,
-    scheme: SignatureScheme,
-  ): Promise<Client | undefined> {
-    const client = isClientId(clientId) ? await clients.find(clientId) : undefined;
-    return client?.enabled === true && scheme.accepts(client) ? client : undefined;
-  }
+  const explain = createSignatureExplainer({ clients, now });
 
   async function verify(
     presented: PresentedSignature,
@@ -66,12 +66,20 @@ export function createSignedRequestAuthenticator(
     const timestamp = readTimestamp(presented.timestamp, now(), toleranceMilliseconds);
     const scheme = schemes[presented.version];
     const signed = await readUnambiguously(() => scheme.read(request, presented, held));
-    const client = await findClient(presented.clientId, scheme);
+    const malformed = malformedSignature(presented.version, presented.sign);
+    if (malformed !== undefined) {
+      throw explainMalformed(rejectedSignature(presented, request, signed), malformed);
+    }
+    const named = isClientId(presented.clientId)
+      ? await clients.find(presented.clientId)
+      : undefined;
+    const algorithm = named && scheme.algorithmOf(named);
+    const client = named?.enabled === true && algorithm !== undefined ? named : undefined;
     const ownKeys = client === undefined ? [] : clients.secureKeys(client);
     const candidates = [...ownKeys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
     const secureKey = signed.findKey(candidates, client);
     if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
-      throw new ApiError('invalid_signature', { headers: bearerChallenge() });
+      throw explain(rejectedSignature(presented, request, signed), named, algorithm);
     }
     await readUnambiguously(signed.assertNotReplyEnvelope);
     // Precedes the replay guard: an attacker at another address must not use up the signature.
@@ -87,7 +95,10 @@ export function createSignedRequestAuthenticator(
       liveUntil: timestamp + toleranceMilliseconds,
     });
     if (use === 'replayed') {
-      throw new ApiError('replayed_request', { headers: bearerChallenge() });
+      throw new ApiError('replayed_request', {
+        headers: bearerChallenge(),
+        clientId: client.clientId,
+      });
     }
     return {
       kind: 'signature',
@@ -112,13 +123,38 @@ export function createSignedRequestAuthenticator(
   };
 }
 
+/** The request as the signer must have seen it. */
+function rejectedSignature(
+  { version, sign: signature, clientId, timestamp }: PresentedSignature,
+  { message, target, credentials, clientAddress }: AuthenticationRequest,
+  { input, received: body }: SignedRequest,
+): RejectedSignature {
+  const { method = '', headers } = message;
+  const nonce = headers[received.nonce];
+  return {
+    request: {
+      version,
+      signature,
+      method,
+      path: target.sentPath,
+      query: credentials.query,
+      contentType: headers[received.contentType] ?? '',
+      body,
+      clientId,
+      timestamp,
+      nonce: typeof nonce === 'string' ? nonce : '',
+    },
+    input,
+    clientAddress,
+  };
+}
+
 function readTimestamp(text: string, now: number, toleranceMilliseconds: number): number {
   const timestamp = parseTimestamp(text);
   if (timestamp === undefined || !isTimely(timestamp, now, toleranceMilliseconds)) {
-    throw new ApiError('timestamp_out_of_range', {
+    throw explainedFailure('timestamp_out_of_range', {
+      causes: [timestampMistake(text) ?? 'clock_difference'],
       result: { serverTime: now },
-      headers: bearerChallenge(),
-      reason: timestampMistake(text) ?? 'clock_difference',
     });
   }
   return timestamp;
@@ -129,8 +165,8 @@ async function readUnambiguously<Result>(read: () => Promise<Result> | Result): 
     return await read();
   } catch (error) {
     if (error instanceof AmbiguousTextError) {
-      const { message, reason } = error;
-      throw new ApiError('ambiguous_request', { message, reason });
+      const { reason, message } = error;
+      throw explainedFailure('ambiguous_request', { causes: [reason], message });
     }
     throw error;
   }

@@ -1,0 +1,98 @@
+/**
+ * Explains wrong signatures. Every reply describes what the gateway built from the request. Only a
+ * caller that signed with a key of the client also learns its mistake.
+ *
+ *   malformedSignature (the header alone) → diagnosis-budget → diagnoseSignature (request-signature)
+ *     → explainedFailure (request-reading), with signed-input
+ *
+ * The work and the reply are the same for unknown, disabled and wrong-key clients: random keys
+ * replace the keys that are missing (SG-36).
+ */
+import { ApiError } from '@gatehouse/api-envelope';
+import type { SigningReasonName } from '@gatehouse/failure-reasons';
+import {
+  type Client,
+  type ClientRegistry,
+  generateSecureKey,
+  MAXIMUM_ACTIVE_KEYS,
+} from '@gatehouse/identity';
+import { explainedFailure, isClientId, nodeDigest, nodeHmac } from '@gatehouse/request-reading';
+import {
+  diagnoseSignature,
+  type FailedRequest,
+  type MalformedSignature,
+  type SignatureAlgorithm,
+} from '@gatehouse/request-signature';
+import { createDiagnosisBudget, DIAGNOSIS_LIMITS } from './diagnosis-budget.ts';
+import { describeSignedInput, type SignedInput } from './signed-input.ts';
+
+/** A request whose signature is wrong, and what the gateway compared with the signature. */
+export interface RejectedSignature {
+  readonly request: FailedRequest;
+  readonly input: SignedInput;
+  readonly clientAddress: string;
+}
+
+/**
+ * @param named the client that the request names, enabled or not
+ * @param algorithm the digest of the client. Undefined if it may not use this version
+ */
+export type SignatureExplainer = (
+  rejected: RejectedSignature,
+  named: Client | undefined,
+  algorithm: SignatureAlgorithm | undefined,
+) => ApiError;
+
+/** The error for a header that cannot be a digest. It needs no client. */
+export function explainMalformed(
+  rejected: RejectedSignature,
+  { reason, message }: MalformedSignature,
+): ApiError {
+  const result = describe(rejected);
+  return explainedFailure('invalid_signature', { causes: [reason], message, result });
+}
+
+export function createSignatureExplainer(dependencies: {
+  readonly clients: ClientRegistry;
+  readonly now: () => number;
+}): SignatureExplainer {
+  const { clients, now } = dependencies;
+  const mayDiagnose = createDiagnosisBudget(DIAGNOSIS_LIMITS, now);
+  const decoyKeys = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () => generateSecureKey());
+  const pad = (keys: readonly string[]) => [...keys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
+
+  function findCauses(
+    { request, clientAddress }: RejectedSignature,
+    client: Client | undefined,
+    algorithm: SignatureAlgorithm | undefined,
+  ): readonly SigningReasonName[] {
+    if (!isClientId(request.clientId) || !mayDiagnose(request.clientId, clientAddress)) {
+      return [];
+    }
+    const active = pad(client === undefined ? [] : clients.secureKeys(client));
+    const keys = { active, removed: pad([]), algorithm };
+    return diagnoseSignature(request, keys, { digest: nodeDigest, hmac: nodeHmac }) ?? [];
+  }
+
+  return (rejected, named, algorithm) => {
+    const result = describe(rejected);
+    const client = named?.enabled === true ? named : undefined;
+    const [cause, ...others] = findCauses(rejected, client, algorithm);
+    const clientId = named?.clientId;
+    return cause === undefined
+      ? new ApiError('invalid_signature', { result, reason: hiddenReason(named), clientId })
+      : explainedFailure('invalid_signature', { causes: [cause, ...others], result, clientId });
+  };
+}
+
+function describe({ input, request }: RejectedSignature) {
+  return { ...describeSignedInput(input), timestamp: request.timestamp };
+}
+
+/** For the log. The reply must not contain it. */
+function hiddenReason(named: Client | undefined): SigningReasonName {
+  if (named === undefined) {
+    return 'signing_client_unknown';
+  }
+  return named.enabled ? 'signature_unexplained' : 'signing_client_disabled';
+}
