@@ -49,7 +49,8 @@ beforeEach(() => {
 
 /** The first sample in a language is of version 1, the second of version 2. */
 function sampleIn(language: string, version: number): string {
-  const fences = page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'));
+  const samplesOnly = page.slice(page.indexOf('\n## Samples\n'));
+  const fences = samplesOnly.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'));
   const found = [...fences][version - 1]?.[1];
   if (found === undefined) {
     throw new Error(`docs/signing.md has no sample of version ${version} in ${language}.`);
@@ -57,7 +58,11 @@ function sampleIn(language: string, version: number): string {
   return found;
 }
 
-function run(language: keyof typeof samples, version: number): Promise<string> {
+function run(
+  language: keyof typeof samples,
+  version: number,
+  secureKey = booted.secureKey,
+): Promise<string> {
   const [file, program, ...parameters] = samples[language];
   writeFileSync(join(directory, file), sampleIn(language, version));
   const child = spawn(program, [...parameters, file], {
@@ -67,7 +72,7 @@ function run(language: keyof typeof samples, version: number): Promise<string> {
       GATEWAY_URL: `http://127.0.0.1:${booted.port}`,
       // The second client may use version 2 only.
       CLIENT_ID: version === 1 ? booted.clientId : 'modern',
-      SECURE_KEY: booted.secureKey,
+      SECURE_KEY: secureKey,
     },
   });
   let output = '';
@@ -95,6 +100,20 @@ describe('docs/signing.md', () => {
       const query = parseParameters(new URL(`http://g${read?.url}`).search.slice(1));
       expect(canonicalText(query)).toBe('pageIndex=0&pageSize=20&where=name like %张三%');
       expect(JSON.parse(created?.body.toString() ?? '')).toMatchObject({ productId: 'p1' });
+      rmSync(directory, { recursive: true });
+    },
+    60_000,
+  );
+
+  test.each(runnable.flatMap((language) => [[language, 1] as const, [language, 2] as const]))(
+    'has a sample in %s of version %d that prints the rejection before it complains about the reply',
+    async (language, version) => {
+      const output = await run(language, version, ` ${booted.secureKey}`);
+      const rejection = output.indexOf('401 {');
+      expect(rejection).toBeGreaterThan(-1);
+      expect(output.indexOf('"code":"invalid_signature"')).toBeGreaterThan(rejection);
+      expect(output.search(/the reply is not signed by the gateway/i)).toBeGreaterThan(rejection);
+      expect(output).not.toMatch(/^200$/m);
       rmSync(directory, { recursive: true });
     },
     60_000,
