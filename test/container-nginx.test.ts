@@ -132,6 +132,61 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
 
   const [brokeOff, nobody] = words[app];
 
+  const forwardedId = /^x-request-id: (.*)\r$/gim;
+
+  /** The ids that an app receives for a request with these headers. */
+  async function idsFor(headers: readonly string[]): Promise<readonly string[]> {
+    let head = '';
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', (chunk: Buffer) => {
+        head = chunk.toString('latin1');
+        succeed(socket);
+      });
+    });
+    const path = join(directory, `${app}s`, `${app}.sock`);
+    servers.push(server.listen({ path, readableAll: true, writableAll: true }));
+    await once(server, 'listening');
+    const socket = connect(ports[app], '127.0.0.1');
+    socket.write(
+      `GET / HTTP/1.1\r\nHost: x\r\n${headers.join('\r\n')}\r\nConnection: close\r\n\r\n`,
+    );
+    await socket.toArray();
+    await once(server.close(), 'close');
+    servers.splice(servers.indexOf(server), 1);
+    return [...head.matchAll(forwardedId)].map(([, id = '']) => id);
+  }
+
+  test('passes the request id of the caller to the app', async () => {
+    expect(await idsFor(['X-Request-Id: from.the_caller-1'])).toEqual(['from.the_caller-1']);
+  });
+
+  test.each([
+    ['absent', ['X-Other: x']],
+    ['too short', ['X-Request-Id: short']],
+    ['too long', [`X-Request-Id: ${'x'.repeat(65)}`]],
+    ['a forged log line', ['X-Request-Id: "},{"level":"fatal']],
+  ])('gives a request its own id if the id of the caller is %s', async (_name, headers) => {
+    expect(await idsFor(headers)).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+  });
+
+  test('passes one id if the caller sends two', async () => {
+    const ids = await idsFor(['X-Request-Id: the-first-id', 'X-Request-Id: the-second-id']);
+    expect(ids).toEqual([expect.stringMatching(/^(?:the-first-id|[0-9a-f]{32})$/)]);
+  });
+
+  test('its own replies and log lines have the request id', async () => {
+    const before = readFileSync(log, 'utf8');
+    const known = await fetch(`http://127.0.0.1:${ports[app]}/`, {
+      headers: { 'x-request-id': 'known-to-the-caller' },
+    });
+    expect([known.status, known.headers.get('x-request-id')]).toEqual([503, 'known-to-the-caller']);
+    const made = (await post(app)).headers.get('x-request-id');
+    expect(made).toMatch(/^[0-9a-f]{32}$/);
+    const ids = (await linesAfter(before, 2)).map((line) => JSON.parse(line).requestId);
+    expect(ids).toEqual(['known-to-the-caller', made]);
+  });
+
   test('answers 503 with Retry-After if no app listens', async () => {
     const reply = await post(app);
     expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '1']);
@@ -196,6 +251,7 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
       expect(replyHead).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
       expect(replyHead).toMatch(/^content-type: application\/json\r?$/im);
       expect(replyHead).toMatch(/^cache-control: no-store\r?$/im);
+      expect(replyHead).toMatch(/^x-request-id: [0-9a-f]{32}\r?$/im);
       const { timestamp, ...words } = JSON.parse(body);
       expect(Math.abs(timestamp - Date.now())).toBeLessThan(5000);
       const notHttp = 'The request is not valid HTTP/1.1.';
