@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { linesOf } from './failure-log.ts';
 import { alice, authorizationUrl, basic, requestToken, type TokenReply, web } from './fixtures.ts';
 import {
+  box,
   full,
   type GrantsSystem,
   isActive,
@@ -17,6 +18,7 @@ import {
   signInAsAlice,
   startGrantsSystem,
 } from './grants-fixtures.ts';
+import { connectDevice, DEVICE_GRANT, startDevice } from './page-fixtures.ts';
 
 const GENERIC = 'grant request is invalid';
 const asWeb = { authorization: basic(web.clientId, web.secureKey) };
@@ -155,6 +157,26 @@ describe.each(storeEngines)('explanations of rejected grants on %s', (engine) =>
     await until(() => Date.now() >= (notBefore + 1) * 1000);
   });
 
+  test('A device with a secret learns whether its code is unknown, foreign or used.', async () => {
+    const asBox = { authorization: basic(box.clientId, box.secureKey) };
+    const poll = (code: string) =>
+      requestToken(issuer, { grant_type: DEVICE_GRANT, device_code: code }, asBox);
+    await expectReason(await poll('unknown'), 'device_code_unknown', box.clientId);
+    const foreign = await startDevice(issuer, { client_id: 'tv' });
+    await expectReason(
+      await poll(foreign.device_code),
+      'device_code_of_another_client',
+      box.clientId,
+    );
+    const device = await startDevice(issuer, {
+      client_id: box.clientId,
+      client_secret: box.secureKey,
+    });
+    await connectDevice(device);
+    expect((await poll(device.device_code)).status).toBe(200);
+    await expectReason(await poll(device.device_code), 'device_code_used', box.clientId);
+  });
+
   test('The platform endpoint gives the same explanation in its format.', async () => {
     const reply = await requestPlatformToken(issuer, {
       grant_type: 'authorization_code',
@@ -200,6 +222,18 @@ describe.each(storeEngines)('explanations of rejected grants on %s', (engine) =>
   });
 
   describe('to callers that did not prove a secret', () => {
+    test('the error page does not tell how a redirect URI differs. The log does.', async () => {
+      const url = authorizationUrl(issuer, { redirect_uri: 'https://app.example:8443/callback' });
+      const reply = await fetch(url, { redirect: 'manual' });
+      const page = await reply.text();
+      expect(reply.status).toBe(400);
+      expect(page).toContain('redirect_uri did not match');
+      expect(page).not.toContain('differs');
+      expect(page).not.toContain(web.redirectUri);
+      const [line] = await linesOf(system, [reply.headers.get('x-request-id')]);
+      expect(line).toMatchObject({ reason: 'redirect_uri_other_port', clientId: web.clientId });
+    });
+
     test('a public client gets the same sentence for every cause.', async () => {
       const asPublic = (code: string, more: Record<string, string> = {}) =>
         requestToken(

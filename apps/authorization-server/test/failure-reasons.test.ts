@@ -2,6 +2,7 @@
 import { request as sendRaw } from 'node:http';
 import { createPageVisitor, type VisitedPage } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { failedSecretLimit } from '../src/throttle/limits.ts';
 import { linesOf } from './failure-log.ts';
 import {
   alice,
@@ -68,12 +69,26 @@ async function expectReasons(cases: readonly Case[]): Promise<void> {
   const sent: string[] = [];
   for (const [, , , send] of cases) {
     const reply = await send();
+    await expectPlainDescription(reply);
     sent.push(typeof reply === 'string' ? reply : (reply.headers.get('x-request-id') ?? ''));
   }
   const lines = await linesOf(system, sent);
   expect(lines.map((line) => [line?.reason, line?.code, line?.clientId ?? ''])).toEqual(
     cases.map(([reason, code, clientId]) => [reason, code, clientId]),
   );
+}
+
+/** RFC 6749 §5.2 and §4.1.2.1 allow these characters in `error_description`. */
+async function expectPlainDescription(reply: Sent): Promise<void> {
+  if (!(reply instanceof Response)) {
+    return;
+  }
+  const text = await reply.text();
+  const isJson = reply.headers.get('content-type')?.startsWith('application/json') === true;
+  const { error_description: ofBody = '' } = isJson && text !== '' ? JSON.parse(text) : {};
+  const location = URL.parse(reply.headers.get('location') ?? '');
+  const description = location?.searchParams.get('error_description') ?? ofBody;
+  expect(description).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]*$/);
 }
 
 const IR = 'invalid_request';
@@ -243,6 +258,12 @@ describe('The log names the reason', () => {
         'unauthorized_client',
         'scopeless',
         () => post('/token', machine, asScopeless),
+      ],
+      [
+        'grant_type_not_registered',
+        IR,
+        web.clientId,
+        () => post('/device/auth', { client_id: web.clientId }),
       ],
       [
         'code_unknown',
@@ -477,5 +498,13 @@ describe('The log names the reason', () => {
       ['user_code_unknown', 'NotFoundError', '', () => enter('CCCC-CCCC')],
       ['user_code_missing', 'NoCodeError', '', () => enter('')],
     ]);
+  });
+
+  test('of a client whose wrong secrets reached the limit', async () => {
+    const wrong = () => post('/token', machine, basic('other', 'wrong'));
+    for (let i = 0; i < failedSecretLimit.attempts; i += 1) {
+      await wrong();
+    }
+    await expectReasons([['client_secret_limit', 'too_many_requests', 'other', wrong]]);
   });
 });

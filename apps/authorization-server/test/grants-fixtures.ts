@@ -13,6 +13,8 @@ import {
 /** A client with every grant, one for users of its own organization only, and a machine. */
 export const full = { clientId: 'full', secureKey: 'fullKey0123456789abcd' } as const;
 export const own = { clientId: 'own', secureKey: 'ownKey0123456789abcde' } as const;
+/** A device with a secret. */
+export const box = { clientId: 'box', secureKey: 'boxKey0123456789abcd' } as const;
 export const other = { clientId: 'other', secureKey: 'otherKey0123456789abc' } as const;
 
 export const bob = { username: 'bob', password: 'a password of bob' } as const;
@@ -49,6 +51,13 @@ export const grantsBootstrap = {
       grantTypes: ['authorization_code'],
       redirectUris: [web.redirectUri],
       scopes: [...scopes, 'offline_access'],
+    },
+    {
+      ...box,
+      name: 'Box',
+      orgId: 'org-1',
+      grantTypes: ['urn:ietf:params:oauth:grant-type:device_code'],
+      scopes: ['device:read'],
     },
     {
       clientId: 'tv',

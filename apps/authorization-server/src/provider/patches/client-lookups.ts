@@ -42,8 +42,8 @@ export const clientLookups: Patch = {
     }
 
     function noteDisabled(record: RegisteredClient | undefined): void {
-      const context = currentContext();
-      if (context !== undefined && record?.enabled === false) {
+      const context = record?.enabled === false ? currentContext() : undefined;
+      if (context !== undefined) {
         requestsOfDisabled.add(context.req);
       }
     }

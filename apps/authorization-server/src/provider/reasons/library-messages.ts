@@ -127,6 +127,7 @@ export const libraryMessages: Readonly<Record<string, MessageReason>> = {
 
 /** Messages that contain names or numbers. */
 export const messagePatterns: readonly (readonly [RegExp, FailureReasonName])[] = [
+  [/ is not allowed for this client$/, 'grant_type_not_registered'],
   [/^missing required parameter/, 'parameter_missing'],
   [/ must not be provided twice$/, 'parameter_repeated'],
   [/^code_verifier (?:must be a string|contains invalid)/, 'code_verifier_malformed'],
