@@ -9,6 +9,7 @@ import {
   type StoredKey,
   startConstellation,
   storeEngines,
+  until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { storedRequestLimits } from '../apps/authorization-server/src/provider/adapters/stored-request-budget.ts';
@@ -122,7 +123,11 @@ describe.each(storeEngines)('what anonymous requests store, on %s', (engine) => 
     for (let i = 0; i < REQUESTS; i += 1) {
       await sendEverything(system, i);
     }
-    added = (await listStoredKeys(system.storeUrl)).filter(({ key }) => !before.has(key));
+    // The apps write the request log once a second.
+    await until(async () => {
+      added = (await listStoredKeys(system.storeUrl)).filter(({ key }) => !before.has(key));
+      return added.some(({ key }) => key.startsWith('request-log:'));
+    });
   }, 120_000);
   afterAll(() => system.stop());
 

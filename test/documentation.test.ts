@@ -118,6 +118,22 @@ describe('docs/errors.md', () => {
     expect(stated).toHaveLength(actual.length);
   });
 
+  test('has a cause, a fix and an example for each error', () => {
+    const rows = [
+      ...tableRows(errorsPage, 'Platform API').map(({ cells }) => [cells[0], ...cells.slice(2)]),
+      ...tableRows(errorsPage, 'OAuth 2.0 endpoints').map(({ cells }) => [
+        cells[0],
+        ...cells.slice(3),
+      ]),
+    ];
+    const incomplete = rows.filter(
+      ([, cause = '', fix = '', example = '']) =>
+        cause.length < 10 || fix.length < 5 || example.length < 5,
+    );
+    expect(rows.length).toBeGreaterThan(40);
+    expect(incomplete).toEqual([]);
+  });
+
   test('names OAuth errors that exist, with their status', () => {
     const known = oauthErrors();
     const wrong = tableRows(errorsPage, 'OAuth 2.0 endpoints').filter((row) => {
