@@ -1,11 +1,16 @@
 /** docs/failure-reasons.md explains every reason of the catalogue, and every reason is explained. */
 import { errorCatalogue } from '@gatehouse/api-envelope';
-import { failureReasons, isFailureReason } from '@gatehouse/failure-reasons';
+import { failureReasons, isFailureReason, signingReasons } from '@gatehouse/failure-reasons';
 import { describe, expect, test } from '@jest/globals';
 import { deviceServiceReasons } from '../packages/failure-reasons/src/device-service-reasons.ts';
 import { gatewayReasons } from '../packages/failure-reasons/src/gateway-reasons.ts';
 import { readDocument } from './documents.ts';
-import { failureReasonsDocument, failureReasonsPage } from './failure-reasons-document.ts';
+import {
+  beforeTroubleshooting,
+  failureReasonsDocument,
+  failureReasonsPage,
+  signingTroubleshooting,
+} from './failure-reasons-document.ts';
 import { readSourceTree } from './source-tree.ts';
 
 const reasons = Object.entries(failureReasons);
@@ -13,6 +18,15 @@ const reasons = Object.entries(failureReasons);
 test('The page of reasons equals the catalogue. If not, run npm run update:reasons.', () => {
   const { text } = readDocument(failureReasonsDocument);
   expect(text.split('\n')).toEqual(failureReasonsPage().split('\n'));
+});
+
+test('docs/signing.md ends with an entry for each mistake. If not, run npm run update:reasons.', () => {
+  const { text } = readDocument('docs/signing.md');
+  const expected = `${beforeTroubleshooting(text)}${signingTroubleshooting()}`;
+  expect(text.split('\n')).toEqual(expected.split('\n'));
+  for (const name of Object.keys(signingReasons)) {
+    expect(text).toContain(`\n### \`${name}\`\n`);
+  }
 });
 
 describe('every reason', () => {

@@ -3,6 +3,7 @@ import {
   type FailureStage,
   failureReasons,
   failureStages,
+  signingReasons,
 } from '@gatehouse/failure-reasons';
 
 export const failureReasonsDocument = 'docs/failure-reasons.md';
@@ -34,6 +35,21 @@ Callers see a reason only where it helps no attacker ([errors](errors.md)). The 
 by the stage that failed. A script writes this page from \`packages/failure-reasons/src/\`:
 \`npm run update:reasons\`.`;
 
+const troubleshootingIntroduction = `## Troubleshooting
+
+\`result.cause\` of a reply and \`gatehouse verify\` name the mistake in a signed request. This chapter
+has an entry for each name. A script writes it from \`packages/failure-reasons/src/\`:
+\`npm run update:reasons\`.
+
+If \`invalid_signature\` has no \`result.cause\`, compare \`result\` with the text that your program
+signs:
+
+- **The texts differ:** correct your program. [Sign the request](#check-your-signatures) with
+  \`gatehouse sign\` to see every character.
+- **The texts are equal:** the client id, the secure key or the digest is wrong, or the client is
+  disabled. The gateway does not tell which, because an attacker could ask, too. Your operator finds
+  the reason with \`X-Request-Id\`.`;
+
 /** The whole page, written from the catalogue. */
 export function failureReasonsPage(): string {
   const sections = failureStages.map((stage) => {
@@ -44,6 +60,19 @@ export function failureReasonsPage(): string {
     return [`## Stage ${stage}`, meanings[stage], ...entries].join('\n\n');
   });
   return `${[introduction, ...sections].join('\n\n')}\n`;
+}
+
+/** The chapter of docs/signing.md that `result.documentation` of a signed request points to. */
+export function signingTroubleshooting(): string {
+  const entries = Object.entries<FailureReason>(signingReasons).map(([name, reason]) =>
+    describeReason(name, reason),
+  );
+  return `${[troubleshootingIntroduction, ...entries].join('\n\n')}\n`;
+}
+
+/** Everything before the chapter, which is the last one of the page. */
+export function beforeTroubleshooting(page: string): string {
+  return page.slice(0, page.indexOf(`${troubleshootingIntroduction.split('\n', 1)}\n`));
 }
 
 function describeReason(name: string, { codes, cause, fix, example }: FailureReason): string {

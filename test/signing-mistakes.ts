@@ -127,7 +127,7 @@ export function signingMistakes(key: string, now: number): readonly Mistake[] {
     version_1_not_allowed: one(right, device, timestamp, 'modern'),
     key_whitespace: one(sha256(sorted, timestamp, `${key}\n`), device),
     query_not_as_sent: two(at(3, 'name=a b'), { target: '/api/device?name=a%20b' }),
-    path_not_as_sent: two(at(2, `/api/device?${query}`), device),
+    path_not_as_sent: two(at(2, '/api/v1/device/d 1'), { target: '/api/v1/device/d%201' }),
     method_not_as_sent: two(at(1, 'get'), device),
     content_type_not_as_sent: two(at(4, 'application/json'), {
       ...json,

@@ -108,10 +108,10 @@ describe('docs/signing.md', () => {
   test.each(runnable.flatMap((language) => [[language, 1] as const, [language, 2] as const]))(
     'has a sample in %s of version %d that prints the rejection before it complains about the reply',
     async (language, version) => {
-      const output = await run(language, version, ` ${booted.secureKey}`);
+      const output = await run(language, version, `${booted.secureKey}\n`);
       const rejection = output.indexOf('401 {');
       expect(rejection).toBeGreaterThan(-1);
-      expect(output.indexOf('"code":"invalid_signature"')).toBeGreaterThan(rejection);
+      expect(output.indexOf('"cause":"key_whitespace"')).toBeGreaterThan(rejection);
       expect(output.search(/the reply is not signed by the gateway/i)).toBeGreaterThan(rejection);
       expect(output).not.toMatch(/^200$/m);
       rmSync(directory, { recursive: true });

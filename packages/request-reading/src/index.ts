@@ -11,6 +11,7 @@
 export { assertNotReplyEnvelope } from './assert-not-reply-envelope.ts';
 export { isClientId } from './client-id.ts';
 export { explainedFailure } from './explained-failure.ts';
+export { explanationOf } from './explanation-of.ts';
 export { nodeDigest, nodeHmac } from './node-digest.ts';
 export {
   isPresent,

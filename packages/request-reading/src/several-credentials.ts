@@ -1,5 +1,6 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import { failureReasons } from '@gatehouse/failure-reasons';
+import { explanationOf } from './explanation-of.ts';
 
 /** @param found the credentials of the request, by the names of their headers */
 export function severalCredentials(found: string): ApiError {
@@ -7,7 +8,7 @@ export function severalCredentials(found: string): ApiError {
   const { fix } = failureReasons[reason];
   return new ApiError('multiple_credentials', {
     message: `${found} ${fix}`,
-    result: { cause: reason, hint: fix },
+    result: explanationOf(reason),
     reason,
   });
 }

@@ -21,8 +21,8 @@ export function explain(name: Verdict['causes'][number]): Explanation {
     return { name, ...texts, documentation: `${signingPage}#${section}` };
   }
   const { cause, fix, example } = failureReasons[name as keyof typeof failureReasons];
-  const documentation =
-    name in signingReasons ? `${signingPage}#${name}` : 'docs/errors.md#credentials';
+  const page = name in signingReasons ? signingPage : 'docs/failure-reasons.md';
+  const documentation = `${page}#${name}`;
   return { name, cause, fix, example, documentation };
 }
 
@@ -55,8 +55,9 @@ function describeInput(signed: SignedInput): readonly string[] {
   if (signed.signedAs === 'lines') {
     return [`${heading} these lines:`, ...indent(describeSignedLines(signed.signedLines))];
   }
-  if ('sha256' in signed) {
-    return [`${heading} the body: ${signed.bytes} bytes with the SHA-256 ${signed.sha256}`];
+  if ('signedBody' in signed) {
+    const { bytes, sha256 } = signed.signedBody;
+    return [`${heading} the body: ${bytes} bytes with the SHA-256 ${sha256}`];
   }
   const part = signed.signedAs === 'body' ? 'the body' : `the parameters of the ${signed.signedAs}`;
   return [`${heading} ${part}:`, ...indent(describeSignedText(signed.signedText))];

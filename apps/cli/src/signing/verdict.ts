@@ -4,8 +4,11 @@ import type { ReplyMistakeName } from './reply-mistakes.ts';
 /** What a signature covers, as the verifier reads the message. */
 export type SignedInput =
   | { readonly signedAs: 'query' | 'form' | 'body'; readonly signedText: string }
-  /** A body that is not UTF-8, or that a reader should compare by its digest. */
-  | { readonly signedAs: 'body'; readonly bytes: number; readonly sha256: string }
+  /** The body of a reply. */
+  | {
+      readonly signedAs: 'body';
+      readonly signedBody: { readonly bytes: number; readonly sha256: string };
+    }
   | { readonly signedAs: 'lines'; readonly signedLines: readonly string[] };
 
 /** The result of a check. */

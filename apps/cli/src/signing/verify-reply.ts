@@ -96,7 +96,8 @@ function verifyVersion2(
 }
 
 function bodyInput(body: Buffer): SignedInput {
-  return { signedAs: 'body', bytes: body.length, sha256: nodeDigest('SHA-256', [body]) };
+  const sha256 = nodeDigest('SHA-256', [body]);
+  return { signedAs: 'body', signedBody: { bytes: body.length, sha256 } };
 }
 
 /** The body before an editor or a program changed its line breaks. */

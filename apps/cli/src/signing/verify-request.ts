@@ -96,6 +96,7 @@ function verifySignature(request: SignedCapture, key: CheckingKey): Verdict {
   if (malformed !== undefined) {
     return { ...wrong, causes: [malformed.reason], message: malformed.message };
   }
+  // The gateway spends the same work on more keys, so it may name no mistake where this does.
   const keys = { active: [key.secureKey], removed: [], algorithm: key.algorithm };
   const digests = { digest: nodeDigest, hmac: nodeHmac };
   const mistakes = diagnoseSignature(failedRequest(request), keys, digests) ?? [];

@@ -9,6 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import type { AccessTokenVerifier, Principal } from '@gatehouse/identity';
 import {
+  explanationOf,
   type PresentedCredentials,
   type RequestTarget,
   type SignedBody,
@@ -94,7 +95,7 @@ function noCredential(rawHeaders: readonly string[]): ApiError {
   const hint = `Send the credential as "${similar.meant}".`;
   return new ApiError('unauthorized', {
     message: `The request has no credential, but the header ${similar.name}. ${hint}`,
-    result: { cause: reason, hint },
+    result: { ...explanationOf(reason), hint },
     headers,
     reason,
   });

@@ -1,7 +1,11 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import { type FailureReasonName, failureReasons } from '@gatehouse/failure-reasons';
 import type { FindTokenKind, TokenKind } from '@gatehouse/identity';
-import { type CredentialMistake, unknownTokenMistake } from '@gatehouse/request-reading';
+import {
+  type CredentialMistake,
+  explanationOf,
+  unknownTokenMistake,
+} from '@gatehouse/request-reading';
 import { bearerChallenge } from './challenge.ts';
 
 /** 401 for a token that is unknown, expired or revoked. Clients of the platform check `value`. */
@@ -18,7 +22,7 @@ export function otherScheme({ reason, found }: CredentialMistake): ApiError {
   // The challenge has no error, because the caller sent no bearer credential (RFC 6750 §3.1).
   return new ApiError('unauthorized', {
     message: `${found} ${fix}`,
-    result: { cause: reason, hint: fix },
+    result: explanationOf(reason),
     headers: bearerChallenge(),
     reason,
   });
@@ -68,7 +72,7 @@ function tokenError(
   const { fix } = failureReasons[reason];
   return new ApiError('unauthorized', {
     message: `${found} ${fix}`,
-    result: { ...EXPIRED, cause: reason, hint: fix },
+    result: { ...EXPIRED, ...explanationOf(reason) },
     headers: bearerChallenge('invalid_token'),
     reason,
   });
