@@ -95,6 +95,10 @@ describe.each(storeEngines)('explanations of rejected grants on %s', (engine) =>
     for (let i = 0; i < 6; i += 1) {
       await redeem(exhausted, { redirect_uri: 'https://wrong.example' });
     }
+    const unused = await newCode();
+    const withoutUri = { grant_type: 'authorization_code', code: unused };
+    const reply = await requestToken(issuer, withoutUri, asFull);
+    await expectReason(reply, 'code_of_another_client', full.clientId);
     for (const code of [used, exhausted]) {
       await expectReason(await redeem(code, {}, asFull), 'code_of_another_client', full.clientId);
     }

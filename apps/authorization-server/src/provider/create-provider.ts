@@ -1,14 +1,17 @@
 /**
- * oidc-provider, configured. The library owns the protocol. This folder owns what the library leaves open:
+ * oidc-provider, configured. The library owns the protocol. This folder owns what the library
+ * leaves open:
  *
  *   configuration.ts  every setting of the library, none of them a default by accident
- *   policy/           lifetimes, sessions, scopes, accounts, cookies: decisions without I/O of their own
+ *   policy/           lifetimes, sessions, scopes, accounts, cookies: decisions
+ *                     without I/O of their own
  *   patches/          the one list of everything that replaces or reaches into the library
+ *   reasons/          why the library rejected a request, and which client may read it
  *   adapters/         where records are kept, and how they are used once
  *   middleware/       Koa steps around the endpoints: errors, log, audit, signing keys
  *
- * Each folder imports only those above it. Pages, grants and endpoints come in as `ProviderExtensions`, so that this
- * folder imports none of its callers.
+ * Each folder imports only those above it. Pages, grants and endpoints come in as
+ * `ProviderExtensions`, so that this folder imports none of its callers.
  */
 import type { KeptSigningKeys, MasterKey } from '@gatehouse/identity';
 import Provider from 'oidc-provider';

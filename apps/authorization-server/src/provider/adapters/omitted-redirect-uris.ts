@@ -18,7 +18,9 @@ export function requireRedirectUri(stored: Adapter): Adapter {
     async find(id) {
       const code = (await stored.find(id)) as CodePayload | undefined;
       const { oidc } = currentContext() ?? {};
-      const isRequired = code !== undefined && code.redirectUriOmitted !== true;
+      // A foreign client must not learn anything about the code.
+      const isOwn = code !== undefined && code.clientId === oidc?.client?.clientId;
+      const isRequired = isOwn && code.redirectUriOmitted !== true;
       if (isRequired && oidc?.route === 'token' && !oidc.body?.redirect_uri) {
         throw new errors.InvalidRequest('missing required parameter(s) (redirect_uri)');
       }
