@@ -126,6 +126,28 @@ describe('the reply to a wrong signature', () => {
     expect(result.hint).toMatch(/Sort the parameters .* Use the digest that is registered/);
   });
 
+  test('tells the holder of a removed key that it was removed, and never accepts it', async () => {
+    const { clients } = calls.booted.identity;
+    const clientId = 'rotated';
+    const removed = 'the removed secure key';
+    await calls.booted.saveClient({ clientId }, removed);
+    const { secureKey } = await clients.rotateKey(clientId, { replaceOldest: false });
+    await clients.removeKey(clientId, clients.secureKeyId(removed));
+    const { 'X-Sign': digits = '', ...version1 } = calls.booted.signed({
+      ...{ query, clientId },
+      secureKey: removed,
+    });
+    for (const headers of [
+      { ...version1, 'X-Sign': digits },
+      calls.booted.signedV2({ query, clientId, secureKey: removed }),
+    ]) {
+      const reply = await get(headers);
+      calls.expectRefused(reply, 401, 'invalid_signature');
+      expect(reply.json.result.cause).toBe('key_removed');
+    }
+    expect((await get(calls.booted.signed({ query, clientId, secureKey }))).status).toBe(200);
+  });
+
   test('names a mistake in version 2', async () => {
     const headers = calls.booted.signedV2({ query: right });
     expect((await get(headers)).json.result.cause).toBe('query_not_as_sent');

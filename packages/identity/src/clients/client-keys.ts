@@ -5,6 +5,8 @@ import type { Sealer } from '../secrets/seal.ts';
 import { findMatchingSecret } from '../secrets/secret-comparison.ts';
 import { generateSecureKey } from '../secrets/secure-key.ts';
 import type { Client } from './client.ts';
+import { createKeyOpener, type OpenedKeys, secureKeyContext } from './key-opener.ts';
+import { createRemovedKeys, type RemovedKeys } from './removed-keys.ts';
 
 export const MAXIMUM_ACTIVE_KEYS = 2;
 const KEY_ID_LENGTH = 12;
@@ -38,13 +40,15 @@ export interface RotationOptions extends RemovalOptions {
 /** The members of a client that describe its keys. */
 export type KeyMembers = Pick<
   Client,
-  'sealedSecureKeys' | 'secureKeyCreatedAt' | 'removedKeyIds' | 'keptKeyIds'
+  'sealedSecureKeys' | 'secureKeyCreatedAt' | 'removedKeyIds' | 'keptKeyIds' | 'removedKeys'
 >;
 
 /** The secure keys of clients: encrypted, newest first, at most two. */
 export interface ClientKeys {
   /** Decrypts the keys. */
   open(client: Client): readonly string[];
+  /** Decrypts the keys that the client lost in the last 30 days. They are never accepted. */
+  openRemoved(client: Client): readonly string[];
   describe(client: Client): readonly SecureKeyDescription[];
   idOf(secureKey: string): string;
   /** The id of the key that equals the presented secret. An unknown client takes the same time. */
@@ -69,46 +73,8 @@ export const noKeys: KeyMembers = {
   secureKeyCreatedAt: {},
   removedKeyIds: [],
   keptKeyIds: [],
+  removedKeys: [],
 };
-
-/** Lists in the same order. Keys that cannot be decrypted are omitted. */
-interface OpenedKeys {
-  readonly sealed: readonly string[];
-  readonly secureKeys: readonly string[];
-  readonly ids: readonly string[];
-}
-
-const damagedKeyAdvice =
-  'Find the client: gatehouse clients list shows fewer keys than it had. Generate a new key with gatehouse clients rotate-key.';
-
-/** Decrypts the keys of a record once. An unchanged record is the same object. */
-function createKeyOpener(
-  sealer: Sealer,
-  idOf: ClientKeys['idOf'],
-  onDamagedRecord: OnDamagedRecord | undefined,
-) {
-  const opened = new WeakMap<Client, OpenedKeys>();
-  return (client: Client): OpenedKeys => {
-    let keys = opened.get(client);
-    if (keys === undefined) {
-      const context = contextOf(client);
-      const found = client.sealedSecureKeys.flatMap((sealed) => {
-        try {
-          return [{ sealed, secureKey: sealer.open(sealed, context) }];
-        } catch {
-          onDamagedRecord?.('secure key', damagedKeyAdvice);
-          return [];
-        }
-      });
-      const secureKeys = found.map(({ secureKey }) => secureKey);
-      keys = { sealed: found.map(({ sealed }) => sealed), secureKeys, ids: secureKeys.map(idOf) };
-      opened.set(client, keys);
-    }
-    return keys;
-  };
-}
-
-const contextOf = (client: Client) => `client:${client.clientId}:secureKey`;
 
 export function createClientKeys(dependencies: {
   readonly sealer: Sealer;
@@ -122,10 +88,12 @@ export function createClientKeys(dependencies: {
       .toString('hex')
       .slice(0, KEY_ID_LENGTH);
   const openKeys = createKeyOpener(sealer, idOf, dependencies.onDamagedRecord);
-  const { withKey, rotate, remove } = createKeyChanges({ sealer, now, idOf, openKeys });
+  const removed = createRemovedKeys({ sealer, now });
+  const { withKey, rotate, remove } = createKeyChanges({ sealer, now, idOf, openKeys, removed });
 
   return {
     open: (client) => openKeys(client).secureKeys,
+    openRemoved: removed.open,
     describe: (client) =>
       openKeys(client).ids.map((keyId) => ({
         keyId,
@@ -156,12 +124,13 @@ function createKeyChanges(dependencies: {
   readonly now: () => number;
   readonly idOf: ClientKeys['idOf'];
   readonly openKeys: (client: Client) => OpenedKeys;
+  readonly removed: RemovedKeys;
 }): Pick<ClientKeys, 'withKey' | 'rotate' | 'remove'> {
-  const { sealer, now, idOf, openKeys } = dependencies;
+  const { sealer, now, idOf, openKeys, removed } = dependencies;
 
   /** Puts this key first and drops keys over the maximum. */
   function add(client: Client, secureKey: string, { keepTokens }: RemovalOptions): KeyMembers {
-    const sealed = [sealer.seal(secureKey, contextOf(client)), ...openKeys(client).sealed];
+    const sealed = [sealer.seal(secureKey, secureKeyContext(client)), ...openKeys(client).sealed];
     const createdAt = { ...client.secureKeyCreatedAt, [idOf(secureKey)]: now() / 1000 };
     const ids = [idOf(secureKey), ...openKeys(client).ids];
     const active = ids.slice(0, MAXIMUM_ACTIVE_KEYS);
@@ -172,6 +141,7 @@ function createKeyChanges(dependencies: {
       secureKeyCreatedAt: pick(createdAt, active),
       removedKeyIds: client.removedKeyIds,
       keptKeyIds: keepTokens === true ? [...kept, ...replaced] : kept,
+      ...removed.add(client, openKeys(client).secureKeys.slice(MAXIMUM_ACTIVE_KEYS - 1)),
     };
   }
 
@@ -201,7 +171,7 @@ function createKeyChanges(dependencies: {
       };
     },
     remove(client, keyId, { keepTokens }) {
-      const { sealed, ids } = openKeys(client);
+      const { sealed, secureKeys, ids } = openKeys(client);
       const others = client.keptKeyIds.filter((id) => id !== keyId);
       if (client.keptKeyIds.includes(keyId) && !ids.includes(keyId) && keepTokens !== true) {
         return { ...client, keptKeyIds: others };
@@ -215,6 +185,10 @@ function createKeyChanges(dependencies: {
         ),
         removedKeyIds: union(client.removedKeyIds, [keyId]),
         keptKeyIds: keepTokens === true ? [...others, keyId] : others,
+        ...removed.add(
+          client,
+          secureKeys.filter((_key, i) => ids[i] === keyId),
+        ),
       };
     },
   };

@@ -31,6 +31,7 @@ export function withAccountClient(identity: Identity, issuer: string): Identity 
     secureKeyCreatedAt: {},
     removedKeyIds: [],
     keptKeyIds: [],
+    removedKeys: [],
   };
   return {
     ...identity,

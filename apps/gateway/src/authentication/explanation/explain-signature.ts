@@ -69,8 +69,11 @@ export function createSignatureExplainer(dependencies: {
     if (!isClientId(request.clientId) || !mayDiagnose(request.clientId, clientAddress)) {
       return [];
     }
-    const active = pad(client === undefined ? [] : clients.secureKeys(client));
-    const keys = { active, removed: pad([]), algorithm };
+    const keys = {
+      active: pad(client === undefined ? [] : clients.secureKeys(client)),
+      removed: pad(client === undefined ? [] : clients.removedSecureKeys(client)),
+      algorithm,
+    };
     return diagnoseSignature(request, keys, { digest: nodeDigest, hmac: nodeHmac }) ?? [];
   }
 
