@@ -508,3 +508,59 @@ describe('The log names the reason', () => {
     await expectReasons([['client_secret_limit', 'too_many_requests', 'other', wrong]]);
   });
 });
+
+describe('The reply names a mistake that is evident from the request:', () => {
+  const SECRET = 'valueThatNoReplyRepeats';
+  const bearer = 'The Authorization header of a client does not use the scheme Basic. ';
+  const json = { 'content-type': 'application/json' };
+  const send = (path: string, headers: Headers, body: string) =>
+    fetch(issuer + path, { method: 'POST', headers, body });
+
+  test.each<[string, string, () => Promise<Response>]>([
+    [
+      'a parameter in the query',
+      'grant_type was sent in the query. Send it in the form body.',
+      () => post(`/token?grant_type=${SECRET}`, {}),
+    ],
+    [
+      'a parameter in the query of the platform endpoint',
+      'grant_type was sent in the query. Send it in the form body.',
+      () => post(`/platform/oauth2/token?grant_type=${SECRET}`, {}),
+    ],
+    [
+      'the client id in the query',
+      'client_id was sent in the query. Send it in the form body.',
+      () => post(`/token?client_id=${SECRET}`, machine, ''),
+    ],
+    [
+      'a similar name',
+      'grant_type was sent under a similar name. Use exactly the name grant_type.',
+      () => post('/token', { grantType: SECRET }),
+    ],
+    [
+      'a similar name in JSON',
+      'client_id was sent under a similar name. Use exactly the name client_id.',
+      () => send('/platform/oauth2/token', json, JSON.stringify({ clientId: SECRET })),
+    ],
+    [
+      'JSON instead of a form',
+      `The body is JSON. Send ${FORM} in UTF-8.`,
+      () => send('/token', json, JSON.stringify({ client_secret: SECRET })),
+    ],
+    [
+      'a wrong scheme',
+      `${bearer}Send Authorization: Basic, or the client id and secret in the form body.`,
+      () => post('/token', machine, `Bearer ${SECRET}`),
+    ],
+    [
+      'credentials in two places',
+      'The request has client credentials both in the Authorization header and in the body. Send the credentials in one place. The header is better.',
+      () => post('/token', { ...machine, client_secret: SECRET }),
+    ],
+  ])('%s', async (_mistake, description, request) => {
+    const reply = await request();
+    const text = await reply.text();
+    expect(JSON.parse(text)).toMatchObject({ error_description: description });
+    expect(text).not.toContain(SECRET);
+  });
+});
