@@ -43,7 +43,7 @@ describe.each(storeEngines)('the request log of real servers on %s', (engine) =>
           },
         ],
       },
-      environment: { MASTER_KEY_FILE },
+      environment: { MASTER_KEY_FILE, TRUSTED_PROXIES: '127.0.0.0/8,::1' },
     });
     environment = { STORE_URL: system.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
     const reply = await tokenRequest(secureKey, randomUUID());
@@ -89,6 +89,7 @@ describe.each(storeEngines)('the request log of real servers on %s', (engine) =>
     expect(output).toMatch(/authenticate +FAILED/);
     expect(output).toMatch(/read +passed/);
     expect(output).toMatch(/forward +not reached/);
+    expect(output).toMatch(/reply +passed +401 after [\d.]+ ms/);
     expect(output).toContain(`${clientId} (named, not verified)`);
     expect(output).toContain('tests/1.0');
     expect(output).toContain('signature_refused');
@@ -206,6 +207,27 @@ describe.each(storeEngines)('the request log of real servers on %s', (engine) =>
     expect(output).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\xff"\\]/);
     expect(output).toMatch(/31my{190,198}$/m);
   });
+
+  test('a flood of refusals from 100 address groups displaces no entry of others', async () => {
+    const quiet = await call('/api/devices', bearer());
+    const named = await call('/api/device', wrongSignature());
+    for (let round = 0; round < 20; round += 1) {
+      const flood = Array.from({ length: 100 }, (_, group) =>
+        call('/api/device', { ...wrongSignature(), 'x-forwarded-for': `198.51.100.${group}` }),
+      );
+      await Promise.all(flood);
+    }
+    expect((await explain(quiet)).output).toContain('Reason: operation_unknown');
+    expect((await explain(named)).output).toContain(clientId);
+    const { json } = await gatehouse('requests', 'list', '--json', '--limit', '99999');
+    const groups = json.requests.filter((each: { addressGroup: string }) =>
+      each.addressGroup.startsWith('198.51.100.'),
+    );
+    expect(groups.length).toBeLessThan(100 * 20);
+    expect(
+      new Set(groups.map((each: { addressGroup: string }) => each.addressGroup)).size,
+    ).toBeGreaterThan(90);
+  }, 60_000);
 
   test('a server that ends writes the entries that wait', async () => {
     const requestId = await call('/api/devices', bearer());

@@ -28,6 +28,7 @@ describe('a reply to the caller', () => {
         'Content-Type': 'application/json',
         Server: 'secret/1.0',
         'X-Powered-By': 'Express',
+        'X-Failure': 'not_found device_unknown',
         'X-Sign': 'forged',
         'X-Sign-V2': 'forged',
         'X-Timestamp': '1',
@@ -43,7 +44,7 @@ describe('a reply to the caller', () => {
     const reply = await send(booted.port, '/api/device', bearer());
 
     const signature = ['x-sign', 'x-sign-v2', 'x-timestamp'];
-    for (const name of ['server', 'x-powered-by', 'set-cookie', ...signature]) {
+    for (const name of ['server', 'x-powered-by', 'x-failure', 'set-cookie', ...signature]) {
       expect(reply.headers).not.toHaveProperty(name);
     }
     expect(reply.headers).not.toHaveProperty('access-control-allow-origin');

@@ -44,7 +44,7 @@ export function describeRequest(entry: RequestEntry, audited: readonly NamedEntr
     ...describeAudit(audited),
     '',
     'What to look at next:',
-    ...nextSteps(entry).map((step) => `  ${step}`),
+    ...nextSteps(entry).map((step) => `  ${printable(step)}`),
   ].join('\n');
 }
 

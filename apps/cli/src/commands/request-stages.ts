@@ -23,6 +23,9 @@ export function requestStages(entry: RequestEntry): readonly StageRow[] {
   const isUnclear = entry.reason !== undefined && failed === undefined;
   const rows = stages.map((stage, index): StageRow => {
     const detail = detailOf(stage, entry);
+    if (stage === 'reply' && failed !== 'reply' && entry.status !== undefined) {
+      return { stage, state: 'passed', detail: `${entry.status} after ${entry.durationMs} ms` };
+    }
     if (isUnclear) {
       return { stage, state: 'not recorded', detail };
     }
@@ -73,7 +76,7 @@ function detailOf(stage: FailureStage, { verifiedMs, upstreamMs, durationMs }: R
     case 'forward':
       return upstreamMs === undefined ? '' : `upstream took ${upstreamMs} ms`;
     case 'reply':
-      return `over after ${durationMs} ms`;
+      return `ended after ${durationMs} ms`;
     default:
       return '';
   }

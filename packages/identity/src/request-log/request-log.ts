@@ -33,9 +33,9 @@ export function createRequestLog(dependencies: {
 }): RequestLog {
   const { store, now, count = () => {} } = dependencies;
   const trails = createRequestTrails(store);
-  const queue = createRequestQueue();
-  const takeShare = createRequestShares({ store, now });
-  const write = createRequestWriter({ trails, takeShare, count });
+  const shares = createRequestShares({ store, now });
+  const queue = createRequestQueue(shares.isUsedUp);
+  const write = createRequestWriter({ trails, shares, count });
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
 
@@ -52,9 +52,9 @@ export function createRequestLog(dependencies: {
 
   return {
     record(entry) {
-      if (!queue.add(entry)) {
-        count('queue_full', 1);
-        return;
+      const lost = queue.add(entry);
+      if (lost > 0) {
+        count('queue_full', lost);
       }
       timer ??= setTimeout(() => void flush(), FLUSH_MILLISECONDS).unref();
     },

@@ -1,10 +1,18 @@
 import type { RequestEntry } from './request-entry.ts';
 import type { SharedTrail } from './request-trails.ts';
 
+type Lane = SharedTrail | 'overflow';
+
 /** Limits of the memory, and of the writes of one flush. */
-const capacities: Readonly<Record<SharedTrail, number>> = { client: 128, caller: 96, success: 32 };
-/** One owner cannot fill the queue of the others. */
+const capacities: Readonly<Record<Lane, number>> = {
+  client: 128,
+  caller: 192,
+  success: 32,
+  overflow: 32,
+};
+/** Of one client or address group. */
 const OWNER_CAPACITY = 32;
+const OWNER_OVERFLOW = 4;
 
 /** The entries of one client or address group that wait to be stored, oldest first. */
 export interface QueuedEntries {
@@ -13,39 +21,78 @@ export interface QueuedEntries {
   readonly entries: readonly RequestEntry[];
 }
 
+interface Queued extends QueuedEntries {
+  readonly entries: RequestEntry[];
+}
+
 export interface RequestQueue {
-  /** Returns false if the queue has no room. */
-  add(entry: RequestEntry): boolean;
+  /** Returns the number of entries that the queue had no room for: 0 or 1. */
+  add(entry: RequestEntry): number;
   readonly isEmpty: boolean;
   /** Empties the queue. */
   take(): readonly QueuedEntries[];
 }
 
-export function createRequestQueue(): RequestQueue {
-  let byOwner = new Map<string, QueuedEntries & { readonly entries: RequestEntry[] }>();
-  let sizes: Record<SharedTrail, number> = { client: 0, caller: 0, success: 0 };
+/**
+ * Bounds what waits for a flush. An owner whose share is used up gets only a small lane of its own,
+ * so that a flood leaves room for everyone else.
+ *
+ * @param isUsedUp whether the share of an owner is known to be used up
+ */
+export function createRequestQueue(
+  isUsedUp: (trail: SharedTrail, owner: string) => boolean,
+): RequestQueue {
+  const lanes: Readonly<Record<Lane, Map<string, Queued>>> = {
+    client: new Map(),
+    caller: new Map(),
+    success: new Map(),
+    overflow: new Map(),
+  };
+  const sizes: Record<Lane, number> = { client: 0, caller: 0, success: 0, overflow: 0 };
+
+  /** Makes room for the first entry of an owner: the greediest owner loses its oldest entry. */
+  function displace(lane: Lane): boolean {
+    let greediest: Queued | undefined;
+    for (const queued of lanes[lane].values()) {
+      if (queued.entries.length > (greediest?.entries.length ?? 1)) {
+        greediest = queued;
+      }
+    }
+    return greediest?.entries.shift() !== undefined;
+  }
+
   return {
     add(entry) {
       const trail = trailOf(entry);
-      const owner =
-        entry.verified && entry.clientId !== undefined ? entry.clientId : entry.addressGroup;
+      const owner = ownerOf(entry);
+      const lane = isUsedUp(trail, owner) ? 'overflow' : trail;
       const key = `${trail} ${owner}`;
-      const entries = byOwner.get(key)?.entries ?? [];
-      if (sizes[trail] >= capacities[trail] || entries.length >= OWNER_CAPACITY) {
-        return false;
+      const queued = lanes[lane].get(key);
+      const limit = lane === 'overflow' ? OWNER_OVERFLOW : OWNER_CAPACITY;
+      if (queued !== undefined && queued.entries.length >= limit) {
+        return 1;
       }
-      entries.push(entry);
-      sizes[trail] += 1;
-      byOwner.set(key, { trail, owner, entries });
-      return true;
+      const isFull = sizes[lane] >= capacities[lane];
+      if (isFull && (queued !== undefined || !displace(lane))) {
+        return 1;
+      }
+      if (queued === undefined) {
+        lanes[lane].set(key, { trail, owner, entries: [entry] });
+      } else {
+        queued.entries.push(entry);
+      }
+      sizes[lane] += isFull ? 0 : 1;
+      return isFull ? 1 : 0;
     },
     get isEmpty() {
-      return byOwner.size === 0;
+      return Object.values(sizes).every((size) => size === 0);
     },
     take() {
-      const taken = [...byOwner.values()];
-      byOwner = new Map();
-      sizes = { client: 0, caller: 0, success: 0 };
+      const taken = Object.values(lanes).flatMap((lane) => [...lane.values()]);
+      for (const lane of Object.keys(lanes) as Lane[]) {
+        lanes[lane].clear();
+        sizes[lane] = 0;
+      }
       return taken;
     },
   };
@@ -57,4 +104,8 @@ function trailOf({ reason, verified, clientId }: RequestEntry): SharedTrail {
     return 'success';
   }
   return verified && clientId !== undefined ? 'client' : 'caller';
+}
+
+function ownerOf({ verified, clientId, addressGroup }: RequestEntry): string {
+  return verified && clientId !== undefined ? clientId : addressGroup;
 }

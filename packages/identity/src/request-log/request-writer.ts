@@ -1,6 +1,6 @@
 import type { RequestEntry } from './request-entry.ts';
 import type { QueuedEntries } from './request-queue.ts';
-import type { TakeShare } from './request-shares.ts';
+import type { RequestShares } from './request-shares.ts';
 import type { RequestTrail, RequestTrails, SharedTrail } from './request-trails.ts';
 
 /** What happened to an entry. Only `stored` entries can be found. */
@@ -17,15 +17,15 @@ type Batches = Map<RequestTrail, RequestEntry[]>;
 /** Writes queued entries: those within the share of their owner, and the newest of the others. */
 export function createRequestWriter(dependencies: {
   readonly trails: RequestTrails;
-  readonly takeShare: TakeShare;
+  readonly shares: RequestShares;
   readonly count: (result: RequestLogResult, entries: number) => void;
 }): (queued: readonly QueuedEntries[]) => Promise<void> {
-  const { trails, takeShare, count } = dependencies;
+  const { trails, shares, count } = dependencies;
 
   async function divide({ trail, owner, entries }: QueuedEntries, batches: Batches) {
     let allowed: number;
     try {
-      allowed = await takeShare(trail, owner, entries.length);
+      allowed = await shares.take(trail, owner, entries.length);
     } catch {
       // An attacker who slows the store down must not be able to exceed the share.
       count('unavailable', entries.length);
