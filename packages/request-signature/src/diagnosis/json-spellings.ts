@@ -4,9 +4,12 @@ const STRING = '"(?:[^"\\\\]|\\\\.)*"';
 const STRING_OR_SPACE = new RegExp(`(${STRING})|\\s+`, 'g');
 const STRING_OR_SEPARATOR = new RegExp(`(${STRING})|([,:])`, 'g');
 
-/** The same JSON as common libraries write it. Nothing if the text is long or not JSON. */
+/** Indentation makes deep JSON quadratically longer. */
+const MAXIMUM_DEPTH = 32;
+
+/** The same JSON as common libraries write it. Nothing if the text is long, deep or not JSON. */
 export function jsonSpellings(text: string): readonly string[] {
-  if (text.length > MAXIMUM_SPELLED_LENGTH) {
+  if (text.length > MAXIMUM_SPELLED_LENGTH || depthOf(text) > MAXIMUM_DEPTH) {
     return [];
   }
   try {
@@ -28,9 +31,24 @@ export function jsonSpellings(text: string): readonly string[] {
       withoutHtml(sorted), // Go: json.Marshal of a map
     ];
   } catch {
-    // Not JSON, or nested too deeply.
+    // Not JSON.
     return [];
   }
+}
+
+/** At least the depth of the JSON: brackets in strings count too. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const character of text) {
+    if (character === '[' || character === '{') {
+      depth += 1;
+      deepest = Math.max(deepest, depth);
+    } else if (character === ']' || character === '}') {
+      depth -= 1;
+    }
+  }
+  return deepest;
 }
 
 function withSortedKeys(_key: string, value: unknown): unknown {

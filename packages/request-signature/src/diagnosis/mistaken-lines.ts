@@ -4,6 +4,7 @@ import { jsonSpellings } from './json-spellings.ts';
 import { newlineTexts } from './newline-texts.ts';
 import { type ParameterSpelling, spellParameters } from './parameter-spellings.ts';
 import type { SigningMistake } from './signing-mistake.ts';
+import { MAXIMUM_SPELLED_LENGTH } from './work-limit.ts';
 
 /** Lines that a signer may have signed instead of the right ones. */
 export interface MistakenLines {
@@ -78,12 +79,16 @@ function bodyLines(request: FailedRequest, lines: readonly string[]): MistakenLi
       ),
     ];
   }
+  const leftOut: MistakenLines = { mistakes: ['body_left_out'], lines, hashed: '' };
+  if (text.length > MAXIMUM_SPELLED_LENGTH) {
+    return [leftOut];
+  }
   const [first, second, ...others] = jsonSpellings(text).map(
     (hashed): MistakenLines => ({ mistakes: ['json_serialized_again'], lines, hashed }),
   );
   return [
     changed(lines, 'body_not_hashed', BODY, text),
-    { mistakes: ['body_left_out'], lines, hashed: '' },
+    leftOut,
     ...(first === undefined ? [] : [first]),
     ...(second === undefined ? [] : [second]),
     ...newlineTexts(text).map(({ mistakes, text: hashed }) => ({ mistakes, lines, hashed })),

@@ -11,12 +11,17 @@ export interface ParameterSpelling {
   readonly isJoined?: false;
 }
 
-/** Undefined if the parameters are long or cannot be decoded. */
+const MAXIMUM_PAIRS = 256;
+
+/** Undefined if the parameters are long or many, or cannot be decoded. */
 export function spellParameters(sent: string, spelling: ParameterSpelling): string | undefined {
   if (sent.length > MAXIMUM_SPELLED_LENGTH) {
     return undefined;
   }
-  const pairs = sent.split('&').filter((pair) => pair !== '');
+  const pairs = sent.split('&', MAXIMUM_PAIRS + 1).filter((pair) => pair !== '');
+  if (pairs.length > MAXIMUM_PAIRS) {
+    return undefined;
+  }
   try {
     const read = pairs.map((pair) => readPair(pair, spelling.encoding));
     const joined = spelling.isJoined === false ? read : joinValues(read);

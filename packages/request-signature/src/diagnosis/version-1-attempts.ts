@@ -7,6 +7,7 @@ import { interleave } from './interleave.ts';
 import type { MistakenText } from './newline-texts.ts';
 import type { SigningMistake } from './signing-mistake.ts';
 import { mistakenTexts } from './version-1-texts.ts';
+import { MAXIMUM_SPELLED_LENGTH } from './work-limit.ts';
 
 interface Input {
   readonly text: string;
@@ -104,6 +105,9 @@ export function* version1Attempts(
   }
   const body = new TextDecoder().decode(request.body);
   const sent = part === 'query' ? request.query : body;
+  if (part !== 'body' && sent.length > MAXIMUM_SPELLED_LENGTH) {
+    return;
+  }
   const rightText = part === 'body' ? body : canonicalText(parseParameters(sent));
   const attempt = (
     keys: Attempt['keys'],

@@ -6,6 +6,7 @@ import type { FailedRequest } from './failed-request.ts';
 import { interleave } from './interleave.ts';
 import { type MistakenLines, mistakenLines } from './mistaken-lines.ts';
 import type { SigningMistake } from './signing-mistake.ts';
+import { MAXIMUM_SPELLED_LENGTH } from './work-limit.ts';
 
 /** How a signer combines text and key. */
 interface Recipe {
@@ -45,6 +46,9 @@ export function* version2Attempts(
     bytes: bytes + request.body.length,
     sign: (key) => digests.hmac(key, text),
   };
+  if (bytes > MAXIMUM_SPELLED_LENGTH) {
+    return;
+  }
   const changes = mistakenLines(request, text.split('\n')).map((lines) => ofLines(lines, digests));
   const combinations = recipes.map(
     ({ mistake, sign }): Attempt => ({
@@ -95,12 +99,15 @@ function ofVersion1(request: FailedRequest, digests: DigestsOfSignature): readon
   }));
 }
 
-/** Undefined if version 1 cannot sign the request. */
+/** Undefined if version 1 cannot sign the request, or the parameters are long. */
 function textOfVersion1({ method, contentType, query, body }: FailedRequest): string | undefined {
   const part = signedPart(method, contentType);
   const sent = part === 'query' ? query : new TextDecoder().decode(body);
+  if (part === undefined || part === 'body') {
+    return part && sent;
+  }
   try {
-    return part === undefined || part === 'body' ? sent : canonicalText(parseParameters(sent));
+    return sent.length > MAXIMUM_SPELLED_LENGTH ? undefined : canonicalText(parseParameters(sent));
   } catch {
     return undefined;
   }
