@@ -179,6 +179,12 @@ describe('gatehouse verify', () => {
       expect(output).toContain(text);
     }
   });
+
+  test('names the digest that the signature has, and accepts it by option', async () => {
+    const { raw } = mistakes.find(({ cause }) => cause === 'wrong_digest') as Mistake;
+    expect((await verify(raw)).json.message).toContain('correct with MD5');
+    expect((await verify(raw, ['--algorithm', 'MD5'])).json.isVerified).toBe(true);
+  });
 });
 
 describe('gatehouse verify of a reply', () => {

@@ -179,6 +179,7 @@ describe('more than one credential', () => {
     });
 
     expect([reply.status, reply.json.code]).toEqual([401, 'missing_signature']);
+    expect(reply.json.message).toContain('To use the token of the request, remove these headers.');
   });
 
   test.each([

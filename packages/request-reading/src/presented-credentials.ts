@@ -64,7 +64,7 @@ export function presentedCredentials(
     throw severalCredentials(`The request has ${list(headers, queryToken)}.`);
   }
   return {
-    signature: readSignature(headers),
+    signature: readSignature(headers, tokens > 0),
     accessToken,
     authorization,
     queryToken,
@@ -130,7 +130,10 @@ function isCredentialHeader(name: string): name is Kind {
   }
 }
 
-function readSignature(headers: CredentialHeaders): PresentedCredentials['signature'] {
+function readSignature(
+  headers: CredentialHeaders,
+  hasToken: boolean,
+): PresentedCredentials['signature'] {
   const { 'x-sign': digest, 'x-sign-v2': hmac, 'x-nonce': nonce } = headers;
   const { 'x-client-id': clientId, 'x-timestamp': timestamp } = headers;
   // A nonce alone does not announce a signature: clients may use the header for other purposes.
@@ -145,7 +148,7 @@ function readSignature(headers: CredentialHeaders): PresentedCredentials['signat
   const version = hmac === undefined ? 1 : 2;
   const sign = version === 2 ? hmac : digest;
   if (!sign || !clientId || !timestamp || (version === 2 && !nonce)) {
-    throw missingSignature(version, headers);
+    throw missingSignature(version, headers, hasToken);
   }
   return { version, clientId, timestamp, sign, nonce: version === 2 ? nonce : undefined };
 }

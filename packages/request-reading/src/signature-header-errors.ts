@@ -20,13 +20,15 @@ const needed: Readonly<Record<1 | 2, readonly Name[]>> = {
 export function missingSignature(
   version: 1 | 2,
   headers: Readonly<Record<Name, string | undefined>>,
+  hasToken: boolean,
 ): ApiError {
   const missing = needed[version].filter((name) => !headers[name]).map((name) => names[name]);
   const present = (Object.keys(names) as Name[]).filter((name) => headers[name]);
-  const has = present.map((name) => names[name]).join(', ');
+  const has = present.map((name) => names[name]).join(', ') || 'none of them';
+  const advice = hasToken ? ' To use the token of the request, remove these headers.' : '';
   return explainedFailure('missing_signature', {
     causes: ['signature_header_missing'],
-    message: `Missing or empty: ${missing.join(', ')}. The request has: ${has === '' ? 'none of them' : has}.`,
+    message: `Missing or empty: ${missing.join(', ')}. The request has: ${has}.${advice}`,
   });
 }
 

@@ -14,6 +14,8 @@ import { verifyReply } from '../signing/verify-reply.ts';
 import { verifyRequest } from '../signing/verify-request.ts';
 
 const VERSION_2_ONLY = 'HMAC-SHA-256';
+const UNCHECKED =
+  'Not checked, because only the gateway knows it: whether the client exists, is enabled and has this key and digest, its addresses, its scopes, and whether the signature was used before.';
 
 export const verifyCommand: OfflineCommand = {
   name: 'verify',
@@ -54,7 +56,7 @@ export const verifyCommand: OfflineCommand = {
       : verifyRequest(captured, key);
     const notes = [
       ...notesOf(verdict, context.now(), keyProblem(secureKey)),
-      ...(isReply ? [] : uncheckedOf(verdict)),
+      ...(isReply || !verdict.isVerified ? [] : [UNCHECKED]),
     ];
     const { isVerified, version, code, message, signed, timestamp } = verdict;
     const causes = verdict.causes.map(explain);
@@ -99,12 +101,4 @@ function duration(seconds: number): string {
   ] as const;
   const unit = units.find(([size]) => seconds >= 2 * size);
   return unit === undefined ? `${seconds} seconds` : `${Math.floor(seconds / unit[0])} ${unit[1]}`;
-}
-
-function uncheckedOf({ version }: Verdict): readonly string[] {
-  return version === undefined
-    ? []
-    : [
-        'Not checked, because only the gateway knows it: whether the client exists, is enabled and has this key and digest, its addresses, its scopes, and whether the signature was used before.',
-      ];
 }

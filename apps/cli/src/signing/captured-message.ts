@@ -1,5 +1,6 @@
 import { UsageError } from '../command-line/command.ts';
 import { decodeChunks } from './decode-chunks.ts';
+import { visibleLine } from './visible-text.ts';
 
 /** A request or reply as it was on the wire. */
 export interface CapturedMessage {
@@ -126,7 +127,7 @@ function frame(
   }
   if (!Number.isInteger(length) || rest.length < length) {
     throw new UsageError(
-      `Content-Length is ${announced}, but the capture has ${rest.length} bytes after the empty line.`,
+      `Content-Length is ${visibleLine(announced)}, but the capture has ${rest.length} bytes after the empty line.`,
       ['Capture the body, or name a file with it: --body-file'],
     );
   }

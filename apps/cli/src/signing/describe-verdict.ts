@@ -44,23 +44,23 @@ export function describeVerdict(verdict: Verdict, about: readonly string[]): str
       `Example: ${example}`,
       `Documentation: ${documentation}`,
     ]),
-    ...(verdict.signed === undefined ? [] : ['', ...describeInput(verdict.signed)]),
-    '',
-    ...about.map((line) => `Note: ${line}`),
+    ...(verdict.signed === undefined ? [] : ['', ...describeInput(verdict.signed, verdict)]),
+    ...about.flatMap((line) => ['', `Note: ${line}`]),
   ].join('\n');
 }
 
-function describeInput(signed: SignedInput): readonly string[] {
-  const heading = 'The signature must cover';
+function describeInput(signed: SignedInput, { timestamp }: Verdict): readonly string[] {
+  const heading = 'As received, the signature must cover';
+  const ending = `followed by X-Timestamp (${visibleLine(timestamp ?? '')}) and the secure key, without a separator`;
   if (signed.signedAs === 'lines') {
     return [`${heading} these lines:`, ...indent(describeSignedLines(signed.signedLines))];
   }
   if ('signedBody' in signed) {
     const { bytes, sha256 } = signed.signedBody;
-    return [`${heading} the body: ${bytes} bytes with the SHA-256 ${sha256}`];
+    return [`${heading} the body (${bytes} bytes, SHA-256 ${sha256}), ${ending}.`];
   }
   const part = signed.signedAs === 'body' ? 'the body' : `the parameters of the ${signed.signedAs}`;
-  return [`${heading} ${part}:`, ...indent(describeSignedText(signed.signedText))];
+  return [`${heading} ${part}, ${ending}:`, ...indent(describeSignedText(signed.signedText))];
 }
 
 const indent = (lines: readonly string[]) => lines.map((line) => `  ${line}`);

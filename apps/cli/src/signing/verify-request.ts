@@ -100,7 +100,24 @@ function verifySignature(request: SignedCapture, key: CheckingKey): Verdict {
   const keys = { active: [key.secureKey], removed: [], algorithm: key.algorithm };
   const digests = { digest: nodeDigest, hmac: nodeHmac };
   const mistakes = diagnoseSignature(failedRequest(request), keys, digests) ?? [];
-  return { ...wrong, causes: mistakes.length > 0 ? mistakes : ['signature_unexplained'] };
+  const causes = mistakes.length > 0 ? mistakes : (['signature_unexplained'] as const);
+  return { ...wrong, causes, message: detailOf(causes, sign, key) };
+}
+
+/** What only this command can tell, because it knows the key and the digest. */
+function detailOf(
+  causes: readonly FailureReasonName[],
+  sign: string,
+  { algorithm }: CheckingKey,
+): string | undefined {
+  if (causes.includes('signature_unexplained')) {
+    return 'This secure key did not make the signature.';
+  }
+  if (causes.includes('wrong_digest')) {
+    const used = sign.length === 32 ? 'MD5' : 'SHA-256';
+    return `The signature is correct with ${used}, but this check expects ${algorithm}. If the client is registered with ${used}, add --algorithm ${used}.`;
+  }
+  return undefined;
 }
 
 function failedRequest({ method, target, signature, captured }: SignedCapture): FailedRequest {
