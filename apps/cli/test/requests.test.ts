@@ -155,6 +155,24 @@ describe.each(storeEngines)('the request log of real servers on %s', (engine) =>
     expect(output).toContain('Reason: operation_unknown');
   });
 
+  test('an attacker cannot hide a request behind others with its id', async () => {
+    const requestId = await call('/api/devices', bearer());
+    for (let i = 0; i < 14; i += 1) {
+      await call('/api/device', {
+        'x-request-id': requestId,
+        'x-forwarded-for': `203.0.113.${i}`,
+      });
+    }
+    await until(
+      async () =>
+        (await gatehouse('requests', 'explain', requestId, '--json')).json.requests?.length === 15,
+    );
+    const { output } = await gatehouse('requests', 'explain', requestId);
+    expect(output).toContain('15 requests have this id');
+    expect(output).toContain('Reason: operation_unknown');
+    expect(output.match(/^Request /gm)).toHaveLength(10);
+  });
+
   test('requests are listed by client, code, reason and time', async () => {
     const requestId = await call('/api/devices', bearer());
     await explain(requestId);

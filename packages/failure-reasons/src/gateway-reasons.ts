@@ -225,7 +225,7 @@ export const gatewayReasons = {
   caller_left: {
     codes: [],
     stage: 'reply',
-    cause: 'The connection closed before the end of the reply. For event streams, this is normal.',
+    cause: 'The connection closed before the end of the reply.',
     fix: 'Compare the timeout of the caller and of proxies in front of Gatehouse with the duration of the request.',
     example: 'a client with a timeout of 1 s and a request that takes 2 s',
   },

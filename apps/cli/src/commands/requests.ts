@@ -67,10 +67,12 @@ const explain: Command = {
       await identity.audit.read({ requestId, limit: RELATED_AUDIT_ENTRIES }),
       identity,
     );
-    const shown = found.slice(-MAXIMUM_EXPLAINED);
+    const shown = mostCredible(found);
     const several =
       `${found.length} requests have this id, because callers can choose it.` +
-      (shown.length < found.length ? ` These are the last ${shown.length}.` : '');
+      (shown.length < found.length
+        ? ` These are ${shown.length} of them: verified clients, then the latest. --json prints all.`
+        : '');
     return {
       json: { requests: found.map(explainedRequest), audit: audited },
       text: [
@@ -80,6 +82,14 @@ const explain: Command = {
     };
   },
 };
+
+/** An attacker who sends many requests with the id of another must not hide that request. */
+function mostCredible(found: readonly RequestEntry[]): readonly RequestEntry[] {
+  const latest = found.toReversed();
+  return [...latest.filter(({ verified }) => verified), ...latest.filter((each) => !each.verified)]
+    .slice(0, MAXIMUM_EXPLAINED)
+    .sort((a, b) => a.at - b.at);
+}
 
 const notFound = [
   'The request log has no request with this id. Possible causes:',

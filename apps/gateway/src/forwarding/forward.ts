@@ -102,6 +102,7 @@ export function createForwarder(dependencies: {
     );
     if (route.streaming) {
       watchCredential(verified, route.scope, response);
+      request.observed.notes.isOpenEnded = reply.status < 400;
       return { ...reply, isOpenEnded: true };
     }
     return reply;

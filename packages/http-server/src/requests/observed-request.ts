@@ -27,6 +27,8 @@ export interface RequestNotes {
   verifiedMs?: number;
   /** Time until the head of the upstream's reply arrived. */
   upstreamMs?: number;
+  /** The reply is a stream, which the caller may leave at any time. That is no failure. */
+  isOpenEnded?: boolean;
   /** Internal reason of a failure, for the log and never for the client. */
   err?: unknown;
 }
@@ -148,7 +150,8 @@ function describe(
   // A client that disconnected before the reply got no status.
   const status = response.headersSent ? response.statusCode : undefined;
   const aborted = !response.writableFinished;
-  const failed = aborted || notes.code !== undefined || (status ?? 0) >= 400;
+  const brokeOff = aborted && (notes.isOpenEnded !== true || status === undefined);
+  const failed = brokeOff || notes.code !== undefined || (status ?? 0) >= 400;
   const reason = failed ? failureReasonOf(notes, aborted) : undefined;
   return {
     requestId: id,
