@@ -103,7 +103,7 @@ describe('the reply to a wrong signature', () => {
     const reply = await signedOver(query, String(calls.now), calls.booted.secureKey);
     calls.expectRefused(reply, 401, 'invalid_signature');
     expect(reply.json).toMatchObject({
-      message: 'The signed parameters are not in the order of the bytes of their keys.',
+      message: 'The signed parameters are not sorted by key in byte order.',
       result: {
         cause: 'parameters_unsorted',
         hint: expect.stringContaining('Sort the parameters'),

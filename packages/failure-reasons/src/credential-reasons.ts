@@ -20,7 +20,7 @@ export const credentialReasons = {
   bearer_scheme_wrong: {
     ...token,
     cause: 'Authorization uses another scheme than Bearer.',
-    fix: 'Send "Authorization: Bearer" with an access token. The token endpoint takes Basic.',
+    fix: 'Exchange client id and secure key for an access token at the token endpoint. Then send "Authorization: Bearer".',
     example: 'Authorization: Basic ZGVtbzp4',
   },
   bearer_scheme_missing: {
@@ -109,8 +109,8 @@ export const credentialReasons = {
   },
   token_unknown: {
     ...token,
-    cause: 'The token has expired, was revoked with its grant, or never existed here.',
-    fix: 'Get a new token. If it is new, compare the address of the token endpoint with that of the gateway.',
+    cause: 'The token has expired, was revoked, or was issued by another installation.',
+    fix: 'Get a new token. If a new token fails too, make sure that the token endpoint and the gateway belong to the same installation.',
     example: 'a token of another installation',
   },
 } as const satisfies Readonly<Record<string, FailureReason>>;

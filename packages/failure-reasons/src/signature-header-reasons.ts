@@ -39,20 +39,20 @@ export const signatureHeaderReasons = {
   },
   signing_client_unknown: {
     ...malformed,
-    cause: 'No client has the id of X-Client-Id. The reply is that of a wrong signature.',
+    cause: 'No client has the id of X-Client-Id. The caller sees only `invalid_signature`.',
     fix: 'Compare the id with `gatehouse clients list`. Ids are case-sensitive.',
     example: 'X-Client-Id: Demo for the client demo',
   },
   signing_client_disabled: {
     ...malformed,
-    cause: 'The client is disabled. The reply is that of a wrong signature.',
+    cause: 'The client is disabled. The caller sees only `invalid_signature`.',
     fix: 'Enable the client, or use another one.',
     example: 'a signed request after `gatehouse clients disable demo`',
   },
   signature_unexplained: {
     ...malformed,
-    cause: 'No active key of the client made the signature, and no known mistake explains it.',
-    fix: 'Compare the signed text of the reply with the text that the program signs. If they are equal, the secure key is wrong.',
+    cause: 'The signature matches no active key of the client, and no known mistake explains it.',
+    fix: 'Compare the text in `result` of the reply with the text that the program signs. If they are equal, the client id or the secure key is wrong.',
     example: 'a signature with the secure key of another client',
   },
   timestamp_in_seconds: {

@@ -6,14 +6,14 @@ const mistake = { codes: ['invalid_signature'], stage: 'authenticate' } as const
 export const signingMistakeReasons = {
   parameters_unsorted: {
     ...mistake,
-    cause: 'The signed parameters are not in the order of the bytes of their keys.',
+    cause: 'The signed parameters are not sorted by key in byte order.',
     fix: 'Sort the parameters by the bytes of the decoded keys, as LC_ALL=C sort does.',
     example: 'signed pageSize=20&pageIndex=0 instead of pageIndex=0&pageSize=20',
   },
   parameters_encoded: {
     ...mistake,
     cause: 'The signed parameters are percent-encoded.',
-    fix: 'Sign decoded keys and values. Encode them only in the URL or the form.',
+    fix: 'Sign keys and values before they are URL-encoded. Encode them only in the URL or the form.',
     example: 'signed name=a%20b instead of name=a b',
   },
   parameters_plus_for_space: {
@@ -54,7 +54,7 @@ export const signingMistakeReasons = {
   },
   json_serialized_again: {
     ...mistake,
-    cause: 'The signed JSON has other bytes than the JSON that was sent, with the same meaning.',
+    cause: 'The signed JSON and the sent JSON have the same meaning, but differ byte for byte.',
     fix: 'Serialize the body once. Sign these bytes, and send the same bytes.',
     example: 'signed {"id": "d1"}, sent {"id":"d1"}',
   },
@@ -79,7 +79,7 @@ export const signingMistakeReasons = {
   form_type_on_json: {
     codes: ['invalid_signature', 'ambiguous_request'],
     stage: 'authenticate',
-    cause: 'The body is JSON, but its content type is that of a form.',
+    cause: 'The body is JSON, but its content type is application/x-www-form-urlencoded.',
     fix: 'Send Content-Type: application/json. curl --data sends the type of a form by default.',
     example: "curl --data '{}' without -H 'Content-Type: application/json'",
   },

@@ -87,7 +87,7 @@ export const clientAuthenticationReasons = {
     codes: ['invalid_client'],
     stage: 'authenticate',
     cause: 'The secret is not one of the secure keys of the client.',
-    fix: 'Compare the secret with the secure key of the client. A rotated key works only until it is removed.',
+    fix: 'Compare the secret with the secure key of the client. After a rotation, the old key works until it is removed.',
     example: 'a secret that was copied without its last character',
   },
   client_secret_missing: {

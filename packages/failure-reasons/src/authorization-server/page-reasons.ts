@@ -28,7 +28,7 @@ export const pageReasons = {
     stage: 'authenticate',
     cause: 'The form has no valid token: it is too old, or it belongs to another session or step.',
     fix: 'Reload the page and submit the form again.',
-    example: 'a form that was open over night',
+    example: 'a form that was open overnight',
   },
   form_of_another_site: {
     codes: ['formRefused'],
