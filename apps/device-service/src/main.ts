@@ -7,6 +7,6 @@ await runProcess(start, (error) => describeStartFailure('device-service', error)
 
 async function start(): Promise<RunningApp> {
   const configuration = readConfiguration(process.env);
-  const logger = startLog('device-service', configuration, { buffered: false });
+  const logger = startLog('device-service', configuration, { buffered: true });
   return startDeviceService(configuration, logger);
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 /** `src/main.ts` in a separate process, on free ports. */
@@ -13,9 +14,11 @@ export interface ServiceProcess {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
-const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
+const ROOT = new URL('../../..', import.meta.url).pathname;
 
 export interface ServiceProcessOptions {
+  /** The root of another checkout whose service runs. */
+  readonly checkout?: string;
   /**
    * Mounts an in-memory file system of this size over the folder, only for this process. Needs
    * root.
@@ -68,17 +71,18 @@ export async function runUntilExit(
 /** The mount is in the namespace of the process, so it ends with the process. */
 function spawnMain(
   environment: Readonly<Record<string, string>>,
-  { smallDisk }: ServiceProcessOptions = {},
+  { smallDisk, checkout = ROOT }: ServiceProcessOptions = {},
 ): ChildProcess {
+  const main = join(checkout, 'apps/device-service/src/main.ts');
   const options: SpawnOptions = { env: environment, stdio: ['ignore', 'pipe', 'pipe'] };
   if (smallDisk === undefined) {
-    return spawn(process.execPath, [MAIN], options);
+    return spawn(process.execPath, [main], options);
   }
   const { folder, megabytes } = smallDisk;
   const mount = `mount -t tmpfs -o size=${megabytes}m tmpfs ${folder} && exec "$@"`;
   return spawn(
     '/usr/bin/unshare',
-    ['--mount', 'sh', '-c', mount, 'sh', process.execPath, MAIN],
+    ['--mount', 'sh', '-c', mount, 'sh', process.execPath, main],
     options,
   );
 }

@@ -1,11 +1,11 @@
 import type { OrganizationDatabase } from './organization-scope.ts';
-import { isRolledBackForOthers } from './postgres-errors.ts';
+import { isNameRefused, isRolledBackForOthers } from './postgres-errors.ts';
 
 const ATTEMPTS = 3;
 
 /**
  * Runs the work in a new transaction, or in the one that is already open. The work runs again after
- * a deadlock, so it must only run queries.
+ * a deadlock or a refused statement name, so it must only run queries.
  */
 export async function inTransaction<Result>(
   database: OrganizationDatabase,
@@ -21,7 +21,7 @@ export async function inTransaction<Result>(
         // A transaction has the scope of its database.
         .execute((transaction) => work(transaction as unknown as OrganizationDatabase));
     } catch (error) {
-      if (attempt === ATTEMPTS || !isRolledBackForOthers(error)) {
+      if (attempt === ATTEMPTS || !(isRolledBackForOthers(error) || isNameRefused(error))) {
         throw error;
       }
     }

@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -11,6 +11,9 @@ import {
   type SqliteStatement,
 } from 'kysely';
 import { translateSqliteErrors } from './sqlite-errors.ts';
+import { cacheStatements } from './sqlite-statement-cache.ts';
+
+const CACHED_STATEMENTS = 64;
 
 /** A dialect for `node:sqlite`, which Kysely does not include. It uses one connection. */
 export function createNodeSqliteDialect(database: DatabaseSync): Dialect {
@@ -22,8 +25,13 @@ export function createNodeSqliteDialect(database: DatabaseSync): Dialect {
   };
 }
 
-/** SQLite can roll back CREATE TABLE, so migrations can run in one transaction. */
 class TransactionalSqliteAdapter extends SqliteAdapter {
+  /** The driver queues for the connection. The mutex of Kysely wakes every waiter each time. */
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+
+  /** SQLite can roll back CREATE TABLE, so migrations can run in one transaction. */
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
@@ -31,10 +39,32 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
 
 class ImmediateSqliteDriver extends SqliteDriver {
   readonly #database: DatabaseSync;
+  readonly #waiting: (() => void)[] = [];
+  #isBusy = false;
 
   constructor(database: DatabaseSync) {
     super({ database: toKyselyDatabase(database) });
     this.#database = database;
+  }
+
+  /** Gives the only connection to one user at a time, in the order of their calls. */
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    if (this.#isBusy) {
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
+    }
+    this.#isBusy = true;
+    return super.acquireConnection();
+  }
+
+  override async releaseConnection(): Promise<void> {
+    const next = this.#waiting.shift();
+    if (next === undefined) {
+      this.#isBusy = false;
+    } else {
+      next();
+    }
   }
 
   /**
@@ -54,18 +84,41 @@ class ImmediateSqliteDriver extends SqliteDriver {
 
 function toKyselyDatabase(database: DatabaseSync): SqliteDatabase {
   return {
-    prepare: (sql) => toKyselyStatement(translateSqliteErrors(() => database.prepare(sql))),
+    prepare: cacheStatements(
+      (sql) => toKyselyStatement(translateSqliteErrors(() => database.prepare(sql))),
+      CACHED_STATEMENTS,
+    ),
     close: () => database.close(),
   };
 }
 
+/** Reads rows as arrays, because `node:sqlite` needs twice the time for objects. */
 function toKyselyStatement(statement: StatementSync): SqliteStatement {
+  let names = statement.columns().map(({ name }) => name);
+  statement.setReturnArrays(true);
   return {
-    reader: statement.columns().length > 0,
-    all: (parameters) => translateSqliteErrors(() => statement.all(...toInputs(parameters))),
+    reader: names.length > 0,
+    all: (parameters) => {
+      const rows = translateSqliteErrors(
+        () => statement.all(...toInputs(parameters)) as unknown as readonly SQLOutputValue[][],
+      );
+      // SQLite prepares `select *` again after a change of the schema.
+      if (rows.length > 0 && rows[0]?.length !== names.length) {
+        names = statement.columns().map(({ name }) => name);
+      }
+      return rows.map((row) => toObject(names, row));
+    },
     run: (parameters) => translateSqliteErrors(() => statement.run(...toInputs(parameters))),
     iterate: (parameters) => statement.iterate(...toInputs(parameters)),
   };
+}
+
+function toObject(names: readonly string[], row: readonly SQLOutputValue[]) {
+  const object: Record<string, SQLOutputValue | undefined> = {};
+  for (let i = 0; i < names.length; i += 1) {
+    object[names[i] as string] = row[i];
+  }
+  return object;
 }
 
 /** Kysely types parameters as unknown. node:sqlite throws for values that it cannot bind. */

@@ -43,10 +43,22 @@ export function scopeToOrganization(
   return database.withPlugin(new OrganizationScope(organizationId)) as OrganizationDatabase;
 }
 
+/** @throws Error for a database without a scope */
+export function organizationOf(database: OrganizationDatabase): string {
+  for (const plugin of database.getExecutor().plugins) {
+    if (plugin instanceof OrganizationScope) {
+      return plugin.organizationId;
+    }
+  }
+  throw new Error('The database is not limited to an organization.');
+}
+
 class OrganizationScope implements KyselyPlugin {
+  readonly organizationId: string;
   readonly #transformer: ScopeTransformer;
 
   constructor(organizationId: string) {
+    this.organizationId = organizationId;
     this.#transformer = new ScopeTransformer(organizationId);
   }
 

@@ -23,6 +23,11 @@ const UNAVAILABLE_CODES: ReadonlySet<string> = new Set([
   '55P03', // lock not available in time
 ]);
 const ROLLED_BACK_CODES: ReadonlySet<string> = new Set(['40001', '40P01']);
+const REFUSED_NAME_CODES: ReadonlySet<string> = new Set([
+  '0A000', // the columns of the result have changed
+  '26000', // no statement with this name
+  '42P05', // another client has prepared the name on this connection
+]);
 
 /**
  * Turns an error of PostgreSQL or its driver into `DatabaseUnavailableError` if the database caused
@@ -61,6 +66,11 @@ export function isRolledBackForOthers(error: unknown): boolean {
     error instanceof DatabaseUnavailableError &&
     ROLLED_BACK_CODES.has(codeOf(error.cause) ?? 'none')
   );
+}
+
+/** A named statement cannot run, but it can without its name. */
+export function isNameRefused(error: unknown): boolean {
+  return REFUSED_NAME_CODES.has(codeOf(error) ?? 'none');
 }
 
 function codeOf(error: unknown): string | undefined {

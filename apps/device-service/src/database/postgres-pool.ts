@@ -2,6 +2,7 @@ import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { chooseServer, connectionClass, type ServerConnection } from './postgres-connection.ts';
 import { isConnectionLost, isReadOnly, translatePostgresError } from './postgres-errors.ts';
+import { nameStatements } from './postgres-named-statements.ts';
 import { readPostgresServers } from './postgres-servers.ts';
 
 const SECOND = 1000;
@@ -34,6 +35,7 @@ export function createPostgresPool(options: PostgresPoolOptions): PostgresPool {
   const Client = connectionClass(choice, onlyWritable);
   const known = new WeakMap<pg.PoolClient, PostgresPoolClient>();
   const retired = new Set<Promise<void>>();
+  const statements = nameStatements();
   let pool = openPool(options, Client);
 
   function replace(suspect: pg.Pool): void {
@@ -71,7 +73,7 @@ export function createPostgresPool(options: PostgresPoolOptions): PostgresPool {
       if (failure !== undefined) {
         throw failure;
       }
-      return client.query(text, parameters && [...parameters]).catch((error: unknown) => {
+      return statements.query(client, text, parameters).catch((error: unknown) => {
         const translated = translatePostgresError(error);
         if (isConnectionLost(translated) || (onlyWritable && isReadOnly(translated))) {
           failure = translated;

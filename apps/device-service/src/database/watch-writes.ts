@@ -74,10 +74,13 @@ export async function probeWrite(tables: DeviceDatabase, engine: DatabaseEngine)
   // Unlogged, because PostgreSQL stops if the probe fills the disk of the write-ahead log.
   const create = engine === 'postgres' ? 'create unlogged table' : 'create table';
   const bytes = engine === 'postgres' ? 'bytea' : 'blob';
+  // SQLite makes its own, because a cached statement keeps its values.
+  const filler =
+    engine === 'postgres' ? sql`${randomBytes(PROBE_BYTES)}` : sql`randomblob(${PROBE_BYTES})`;
   const transaction = await tables.startTransaction().execute();
   try {
     await sql.raw(`${create} write_probe (filler ${bytes})`).execute(transaction);
-    await sql`insert into write_probe values (${randomBytes(PROBE_BYTES)})`.execute(transaction);
+    await sql`insert into write_probe values (${filler})`.execute(transaction);
   } finally {
     await transaction.rollback().execute();
   }

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { fixedQuery, type ValueOf } from '../database/fixed-query.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
 import { NEW_PRODUCT } from '../products/product.ts';
 import type { NewDevice } from './device.ts';
@@ -50,16 +51,20 @@ function firstOfEachId(devices: readonly NewDevice[]): ReadonlyMap<string, NewDe
   return firsts;
 }
 
+const oneProduct = fixedQuery((database, value: ValueOf<{ id: string }>) =>
+  database.selectFrom('products').select('id').where('id', '=', value('id')),
+);
+
 /** Finds existing products. The first device that names a missing product defines it. */
 async function findProducts(transaction: OrganizationDatabase, devices: readonly NewDevice[]) {
   const known = new Set<string>();
   const mentioned = [...new Set(devices.map(({ productId }) => productId))].sort();
   for (const ids of chunks(mentioned)) {
-    const rows = await transaction
-      .selectFrom('products')
-      .select('id')
-      .where('id', 'in', ids)
-      .execute();
+    const [only = ''] = ids;
+    const rows =
+      ids.length === 1
+        ? await oneProduct(transaction, { id: only })
+        : await transaction.selectFrom('products').select('id').where('id', 'in', ids).execute();
     for (const { id } of rows) {
       known.add(id);
     }
@@ -99,18 +104,49 @@ async function addProducts(
   return added;
 }
 
+type Row = ReturnType<typeof toRow>;
+
+const oneInsertion = fixedQuery((database, value: ValueOf<Row>) =>
+  insertRows(database, [
+    {
+      id: value('id'),
+      incarnation: value('incarnation'),
+      product_id: value('product_id'),
+      name: value('name'),
+      state: value('state'),
+      connected: value('connected'),
+      address: value('address'),
+      online_time: value('online_time'),
+      offline_time: value('offline_time'),
+      create_time: value('create_time'),
+      register_time: value('register_time'),
+      configuration: value('configuration'),
+      protocol: value('protocol'),
+      transport: value('transport'),
+      metadata: value('metadata'),
+    },
+  ]),
+);
+
+function insertRows(database: OrganizationDatabase, rows: readonly Row[]) {
+  return database
+    .insertInto('devices')
+    .values(rows)
+    .onConflict((conflict) => conflict.columns(['org_id', 'id']).doNothing())
+    .returning('id');
+}
+
 async function insertDevices(
   transaction: OrganizationDatabase,
   devices: readonly NewDevice[],
 ): Promise<ReadonlySet<string>> {
   const created = new Set<string>();
-  for (const chunk of chunks([...devices].sort(byId))) {
-    const inserted = await transaction
-      .insertInto('devices')
-      .values(chunk.map(toRow))
-      .onConflict((conflict) => conflict.columns(['org_id', 'id']).doNothing())
-      .returning('id')
-      .execute();
+  for (const chunk of chunks([...devices].sort(byId).map(toRow))) {
+    const [only] = chunk;
+    const inserted =
+      only !== undefined && chunk.length === 1
+        ? await oneInsertion(transaction, only)
+        : await insertRows(transaction, chunk).execute();
     for (const { id } of inserted) {
       created.add(id);
     }

@@ -1,3 +1,4 @@
+import { fixedQuery } from '../database/fixed-query.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
 import { type Condition, comparisonsOf } from '../query-grammar/condition.ts';
 
@@ -31,16 +32,28 @@ export function counterSelection(condition: Condition | undefined): CounterSelec
     : undefined;
 }
 
+const ALL_PRODUCTS = '';
+
+const allCounters = fixedQuery((database) =>
+  database
+    .selectFrom('device_counts')
+    .select('device_count')
+    .where('product_id', '=', ALL_PRODUCTS),
+);
+
 /** The cost does not depend on the number of devices. */
 export async function readCounters(
   database: OrganizationDatabase,
   { productIds, states }: CounterSelection,
 ): Promise<number> {
-  const rows = await database
-    .selectFrom('device_counts')
-    .select('device_count')
-    .where('product_id', 'in', [...new Set(productIds ?? [''])])
-    .$if(states !== undefined, (query) => query.where('state', 'in', [...new Set(states)]))
-    .execute();
+  const rows =
+    productIds === undefined && states === undefined
+      ? await allCounters(database, {})
+      : await database
+          .selectFrom('device_counts')
+          .select('device_count')
+          .where('product_id', 'in', [...new Set(productIds ?? [ALL_PRODUCTS])])
+          .$if(states !== undefined, (query) => query.where('state', 'in', [...new Set(states)]))
+          .execute();
   return rows.reduce((sum, row) => sum + row.device_count, 0);
 }

@@ -1,8 +1,9 @@
 import type { DeviceState, DeviceType } from '@gatehouse/device-api';
 import type { Selectable } from 'kysely';
+import { fixedQuery, type ValueOf } from '../database/fixed-query.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
 import type { DeviceTable, ProductTable } from '../tables/tables.ts';
-import { toTag } from '../tags/sql-tags.ts';
+import { readTags } from '../tags/sql-tags.ts';
 import type { Device, DeviceSummary } from './device.ts';
 
 export const summaryColumns = [
@@ -27,32 +28,29 @@ export const productSummaryColumns = [
   'products.transport as product_transport',
 ] as const;
 
-export async function findDevice(
-  database: OrganizationDatabase,
-  id: string,
-): Promise<Device | undefined> {
-  const row = await database
+const deviceRow = fixedQuery((database, value: ValueOf<{ id: string }>) =>
+  database
     .selectFrom('devices')
     .innerJoin('products', 'products.id', 'devices.product_id')
     .select(summaryColumns)
     .select(productSummaryColumns)
     .select(['devices.configuration', 'devices.metadata', 'products.metadata as product_metadata'])
-    .where('devices.id', '=', id)
-    .executeTakeFirst();
+    .where('devices.id', '=', value('id')),
+);
+
+export async function findDevice(
+  database: OrganizationDatabase,
+  id: string,
+): Promise<Device | undefined> {
+  const [row] = await deviceRow(database, { id });
   if (row === undefined) {
     return undefined;
   }
-  const tags = await database
-    .selectFrom('device_tags')
-    .selectAll()
-    .where('device_id', '=', id)
-    .orderBy('tag_key')
-    .execute();
   return {
     ...toSummary(row),
     metadata: row.metadata ?? row.product_metadata,
     configuration: JSON.parse(row.configuration) as Record<string, string>,
-    tags: tags.map(toTag),
+    tags: await readTags(database, id),
   };
 }
 

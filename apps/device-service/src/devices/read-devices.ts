@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { fixedQuery, type ValueOf } from '../database/fixed-query.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
 import { compileCondition } from '../query-grammar/compile-condition.ts';
 import { type Condition, comparisonsOf } from '../query-grammar/condition.ts';
@@ -40,13 +41,39 @@ export async function countDevices(
     : readCounters(database, selection);
 }
 
-/** Selects the page before it joins the products, so that skipped rows cost no join. */
+interface Window {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+const plainRows = fixedQuery((database, value: ValueOf<Window>) =>
+  // Without a condition, the engine makes no difference.
+  selectPage(database, { condition: undefined, sorts: [] }, 'sqlite', {
+    limit: value('limit'),
+    offset: value('offset'),
+  }),
+);
+
 async function readRows(
   database: OrganizationDatabase,
-  { condition, sorts }: Query,
+  query: Query,
   engine: DatabaseEngine,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
+  window: Window,
 ): Promise<readonly DeviceSummary[]> {
+  const isPlain = query.condition === undefined && query.sorts.length === 0;
+  const rows = isPlain
+    ? await plainRows(database, window)
+    : await selectPage(database, query, engine, window).execute();
+  return rows.map(toSummary);
+}
+
+/** Selects the page before it joins the products, so that skipped rows cost no join. */
+function selectPage(
+  database: OrganizationDatabase,
+  { condition, sorts }: Pick<Query, 'condition' | 'sorts'>,
+  engine: DatabaseEngine,
+  { limit, offset }: Window,
+) {
   const order = orderings(sorts, deviceColumns, deviceOrdering);
   const sortColumns = sorts.map(({ column }) => column);
   let page = selectDevices(database, condition, engine, sortColumns)
@@ -64,7 +91,7 @@ async function readRows(
   for (const column of order) {
     rows = rows.orderBy(column);
   }
-  return (await rows.execute()).map(toSummary);
+  return rows;
 }
 
 function selectDevices(

@@ -1,14 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import type { LogType } from '@gatehouse/device-api';
 import { type Selectable, sql } from 'kysely';
+import { fixedQuery, type ValueOf } from '../database/fixed-query.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
 import { type ColumnExpressions, compileCondition } from '../query-grammar/compile-condition.ts';
+import type { Condition } from '../query-grammar/condition.ts';
 import { type Ordering, orderings } from '../query-grammar/orderings.ts';
-import type { Query } from '../query-grammar/query.ts';
+import type { Query, Sort } from '../query-grammar/query.ts';
 import { COUNT_LIMIT, type Page, readPage } from '../query-grammar/read-page.ts';
 import type { DatabaseEngine, DeviceLogTable } from '../tables/tables.ts';
-import type { LogRecord, Logs, NewLogRecord } from './log-record.ts';
+import { insertRecords, type LogSource } from './insert-records.ts';
+import type { LogRecord, Logs } from './log-record.ts';
 import type { logQueryColumns } from './log-subject.ts';
 import { type Transition, transitionsOf } from './state-transitions.ts';
 
@@ -49,21 +51,19 @@ export function createSqlLogs(database: OrganizationDatabase, engine: DatabaseEn
   };
 }
 
-interface LogSource {
-  readonly id: string;
-  readonly incarnation: number;
-  readonly product_id: string;
-}
-
-function findSource(
-  database: OrganizationDatabase,
-  deviceId: string,
-): Promise<LogSource | undefined> {
-  return database
+const sourceRow = fixedQuery((database, value: ValueOf<{ id: string }>) =>
+  database
     .selectFrom('devices')
     .select(['id', 'incarnation', 'product_id'])
-    .where('id', '=', deviceId)
-    .executeTakeFirst();
+    .where('id', '=', value('id')),
+);
+
+async function findSource(
+  database: OrganizationDatabase,
+  id: string,
+): Promise<LogSource | undefined> {
+  const [source] = await sourceRow(database, { id });
+  return source;
 }
 
 async function readLogPage(
@@ -72,74 +72,87 @@ async function readLogPage(
   query: Query,
   engine: DatabaseEngine,
 ): Promise<Page<LogRecord>> {
-  const ofDevice = database
-    .selectFrom('device_logs')
-    .where('device_id', '=', device.id)
-    .where('incarnation', '=', device.incarnation);
-  const { condition } = query;
-  const records =
-    condition === undefined
-      ? ofDevice
-      : ofDevice.where(compileCondition(condition, expressions, engine));
+  const { condition, sorts } = query;
+  const { id, incarnation } = device;
   return readPage(query, {
     rows: async (limit, offset) => {
-      let rows = records.selectAll().limit(limit).offset(offset);
-      for (const column of orderings(query.sorts, expressions, ordering)) {
-        rows = rows.orderBy(column);
-      }
-      return (await rows.execute()).map(toRecord);
+      const isPlain = condition === undefined && sorts.length === 0;
+      const rows = isPlain
+        ? await plainRows(database, { id, incarnation, limit, offset })
+        : await selectRows(selectRecords(database, device, condition, engine), sorts, {
+            limit,
+            offset,
+          }).execute();
+      return rows.map(toRecord);
     },
     count: async () => {
-      const found = records
-        .select('id')
-        .limit(COUNT_LIMIT + 1)
-        .as('found');
-      const { total } = await database
-        .selectFrom(found)
-        .select((expression) => expression.fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow();
+      const rows =
+        condition === undefined
+          ? await plainCount(database, { id, incarnation })
+          : await countRecords(
+              database,
+              selectRecords(database, device, condition, engine),
+            ).execute();
+      const total = rows[0]?.total ?? 0;
       return { total: Math.min(total, COUNT_LIMIT), isExact: total <= COUNT_LIMIT };
     },
   });
 }
 
-async function insertRecords(
-  transaction: OrganizationDatabase,
-  device: LogSource,
-  records: readonly NewLogRecord[],
-  now: number,
-): Promise<readonly LogRecord[]> {
-  const stored = records.map(
-    ({ type, timestamp, content, messageId }, index): LogRecord => ({
-      id: createLogId(now, index),
-      deviceId: device.id,
-      productId: device.product_id,
-      type,
-      createTime: now,
-      timestamp,
-      content,
-      messageId,
-    }),
-  );
-  const rows = stored.map((record) => ({
-    id: record.id,
-    device_id: record.deviceId,
-    incarnation: device.incarnation,
-    product_id: record.productId,
-    type: record.type,
-    create_time: record.createTime,
-    timestamp: record.timestamp,
-    content: record.content,
-    message_id: record.messageId,
-  }));
-  await transaction.insertInto('device_logs').values(rows).execute();
-  return stored;
+type LogKey = Pick<LogSource, 'id' | 'incarnation'>;
+
+interface Window {
+  readonly limit: number;
+  readonly offset: number;
 }
 
-/** Ids sort by arrival and position in the report. This orders records with the same timestamp. */
-function createLogId(now: number, index: number): string {
-  const arrival = now.toString(16).padStart(12, '0');
-  return `${arrival}${index.toString(16).padStart(4, '0')}${randomBytes(8).toString('hex')}`;
+const plainRows = fixedQuery((database, value: ValueOf<LogKey & Window>) =>
+  selectRows(selectRecords(database, { id: value('id'), incarnation: value('incarnation') }), [], {
+    limit: value('limit'),
+    offset: value('offset'),
+  }),
+);
+
+const plainCount = fixedQuery((database, value: ValueOf<LogKey>) =>
+  countRecords(
+    database,
+    selectRecords(database, { id: value('id'), incarnation: value('incarnation') }),
+  ),
+);
+
+function selectRecords(
+  database: OrganizationDatabase,
+  { id, incarnation }: LogKey,
+  condition?: Condition,
+  engine: DatabaseEngine = 'sqlite',
+) {
+  const ofDevice = database
+    .selectFrom('device_logs')
+    .where('device_id', '=', id)
+    .where('incarnation', '=', incarnation);
+  return condition === undefined
+    ? ofDevice
+    : ofDevice.where(compileCondition(condition, expressions, engine));
+}
+
+type Records = ReturnType<typeof selectRecords>;
+
+function selectRows(records: Records, sorts: readonly Sort[], { limit, offset }: Window) {
+  let rows = records.selectAll().limit(limit).offset(offset);
+  for (const column of orderings(sorts, expressions, ordering)) {
+    rows = rows.orderBy(column);
+  }
+  return rows;
+}
+
+function countRecords(database: OrganizationDatabase, records: Records) {
+  const found = records
+    .select('id')
+    .limit(COUNT_LIMIT + 1)
+    .as('found');
+  return database
+    .selectFrom(found)
+    .select((expression) => expression.fn.countAll<number>().as('total'));
 }
 
 /**

@@ -1,6 +1,7 @@
 import { illegalArgument } from '@gatehouse/api-envelope';
 import { MAXIMUM_TAGS } from '@gatehouse/device-api';
 import type { Selectable } from 'kysely';
+import { fixedQuery, type ValueOf } from '../database/fixed-query.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
 import type { DatabaseEngine, DeviceTagTable } from '../tables/tables.ts';
@@ -50,14 +51,19 @@ async function deviceExists(
   return found !== undefined;
 }
 
-async function readTags(database: OrganizationDatabase, deviceId: string): Promise<readonly Tag[]> {
-  const rows = await database
+const tagRows = fixedQuery((database, value: ValueOf<{ deviceId: string }>) =>
+  database
     .selectFrom('device_tags')
     .selectAll()
-    .where('device_id', '=', deviceId)
-    .orderBy('tag_key')
-    .execute();
-  return rows.map(toTag);
+    .where('device_id', '=', value('deviceId'))
+    .orderBy('tag_key'),
+);
+
+export async function readTags(
+  database: OrganizationDatabase,
+  deviceId: string,
+): Promise<readonly Tag[]> {
+  return (await tagRows(database, { deviceId })).map(toTag);
 }
 
 async function upsertTags(
@@ -90,7 +96,7 @@ async function upsertTags(
     .execute();
 }
 
-export function toTag(row: Selectable<DeviceTagTable>): Tag {
+function toTag(row: Selectable<DeviceTagTable>): Tag {
   return {
     deviceId: row.device_id,
     key: row.tag_key,
