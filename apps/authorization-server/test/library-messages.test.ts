@@ -10,6 +10,8 @@ import { libraryMessages } from '../src/provider/reasons/library-messages.ts';
 import { reasonsOfCodes } from '../src/provider/reasons/reasons-of-codes.ts';
 
 const source = fileURLToPath(new URL('../src/', import.meta.url));
+/** It verifies passwords, and passes on the reason of a rejection. */
+const users = fileURLToPath(new URL('../../../packages/identity/src/users/', import.meta.url));
 const library = fileURLToPath(new URL('./', import.meta.resolve('oidc-provider')));
 
 function textOf(folder: string, skipped: RegExp): string {
@@ -50,7 +52,7 @@ describe('the table of the messages of oidc-provider', () => {
 });
 
 test('Every reason of the authorization server is used by its source.', () => {
-  const code = textOf(source, /^(?!.)/);
+  const code = textOf(source, /^(?!.)/) + textOf(users, /\.test\.ts$/);
   const composed = ['code', 'refresh_token', 'device_code'].flatMap((kind) =>
     ['unknown', 'revoked', 'lost_race', 'of_another_client'].map((end) => `${kind}_${end}`),
   );

@@ -12,6 +12,7 @@ import { gatewayReasons } from './gateway-reasons.ts';
 import { serverReasons } from './server-reasons.ts';
 import { signingReasons } from './signing-reasons.ts';
 
+export { signInReasons } from './authorization-server/sign-in-reasons.ts';
 export { authorizationServerReasons } from './authorization-server-reasons.ts';
 export { type FailureReason, type FailureStage, failureStages } from './failure-reason.ts';
 export { signingReasons } from './signing-reasons.ts';

@@ -1,4 +1,4 @@
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import { type FailureReasonName, signInReasons } from '@gatehouse/failure-reasons';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { describeReason } from '../../http/describe-reason.ts';
 import { hasProvenSecret } from '../patches/secure-keys-of-tokens.ts';
@@ -11,15 +11,7 @@ function isExplained(error: unknown, reason: FailureReasonName): boolean {
 }
 
 /** An attacker who guesses passwords through a client must not learn which part is wrong. */
-const secretReasons: ReadonlySet<FailureReasonName> = new Set([
-  'user_unknown',
-  'password_wrong',
-  'password_too_long',
-  'account_disabled',
-  'account_locked',
-  'user_changed_during_sign_in',
-  'user_of_another_organization',
-]);
+const isSecret = (reason: FailureReasonName) => Object.hasOwn(signInReasons, reason);
 
 /**
  * Replaces the description of an error for a client that proved its secret in this request. All
@@ -30,7 +22,7 @@ export function explainToClient(context: KoaContextWithOIDC, reason: FailureReas
   const { body } = context;
   if (
     hasProvenSecret(context.req) &&
-    !secretReasons.has(reason) &&
+    !isSecret(reason) &&
     typeof body === 'object' &&
     body !== null &&
     'error' in body &&
