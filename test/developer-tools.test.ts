@@ -11,6 +11,7 @@ import {
   bootGateway,
   closeUnharmed,
 } from '../apps/gateway/test/booted-gateway.ts';
+import { readDocument, section } from './documents.ts';
 
 let booted: BootedGateway;
 let directory: string;
@@ -66,4 +67,30 @@ test.each([
     expect(output).toMatch(/^HTTP\/1\.1 20[04] /);
     expect(booted.upstream.requests).toHaveLength(1);
   }
+});
+
+test('The commands of the signing guide work as they are written.', async () => {
+  const commands = [
+    ...section(readDocument('docs/signing.md'), 'Check your signatures').matchAll(
+      /```sh\n([^`]*)```/g,
+    ),
+  ];
+  const [sign = [], verify = []] = commands.map(([, command = '']) =>
+    command
+      .replaceAll('\\\n', ' ')
+      .trim()
+      .split(/\s+/)
+      .slice('npm run gatehouse --'.split(' ').length),
+  );
+  for (const name of ['key.txt', 'body.json', 'request.txt']) {
+    writeFileSync(join(directory, name), name === 'key.txt' ? booted.secureKey : '{}');
+  }
+  const environment = { INIT_CWD: directory };
+  const { code, json } = await runGatehouse(environment, [...sign, '--json']);
+  expect([code, json.version2.lines[1]]).toEqual([0, 'POST']);
+  const { headers } = json.version2;
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const request = ['POST /device-instance HTTP/1.1', ...lines, 'Content-Length: 2', '', '{}'];
+  writeFileSync(join(directory, 'request.txt'), request.join('\n'));
+  expect((await runGatehouse(environment, verify)).output).toContain('Verified');
 });
