@@ -46,8 +46,7 @@ signs:
 
 - **The texts differ:** correct your program. [Sign the request](#check-your-signatures) with
   \`gatehouse sign\` to see every character.
-- **The texts are equal:** the client id, the secure key or the digest is wrong, or the client is
-  disabled. The gateway does not tell which, because an attacker could ask, too. Your operator finds
+- **The texts are equal:** the client id or the secure key is wrong, or the client is disabled. The reply does not name the cause, so that attackers learn nothing. Your operator finds
   the reason with \`X-Request-Id\`.`;
 
 /** The whole page, written from the catalogue. */

@@ -90,7 +90,7 @@ describe.each(storeEngines)('the request log of real servers on %s', (engine) =>
     expect(output).toMatch(/read +passed/);
     expect(output).toMatch(/forward +not reached/);
     expect(output).toMatch(/reply +passed +401 after [\d.]+ ms/);
-    expect(output).toContain(`${clientId} (named, not verified)`);
+    expect(output).toContain(`${clientId} (claimed, not verified)`);
     expect(output).toContain('tests/1.0');
     expect(output).toContain('signature_refused');
     expect(output).toMatch(/What happened: \S/);

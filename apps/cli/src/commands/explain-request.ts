@@ -38,7 +38,7 @@ export function describeRequest(entry: RequestEntry, audited: readonly NamedEntr
             `Reason: ${reason}`,
             `  What happened: ${explanation.cause}`,
             `  How to fix it: ${explanation.fix}`,
-            `  Example:       ${explanation.example}`,
+            `  Typical case:  ${explanation.example}`,
           ]),
     '',
     ...describeAudit(audited),
@@ -60,8 +60,9 @@ function facts(entry: RequestEntry): readonly (readonly [string, string])[] {
     ['Time', new Date(entry.at).toISOString()],
     ['App', `${entry.app}, operation ${entry.operation}`],
     ['Reply', `${status ?? 'none'}${code === undefined ? '' : ` ${code}`}${left}`],
+    ['Duration', `${entry.durationMs} ms`],
     ['Client', shownClient(entry)],
-    ['Credential', credential === undefined ? 'none that was verified' : `${credential}${key}`],
+    ['Credential', credential === undefined ? 'not verified' : `${credential}${key}`],
     ['From', `${entry.addressGroup}, ${userAgent ? `user agent ${userAgent}` : 'no user agent'}`],
   ];
 }
@@ -71,7 +72,7 @@ export function shownClient({ clientId, verified }: RequestEntry): string {
   if (clientId === undefined) {
     return 'unknown';
   }
-  return verified ? clientId : `${clientId} (named, not verified)`;
+  return verified ? clientId : `${clientId} (claimed, not verified)`;
 }
 
 function describeAudit(audited: readonly NamedEntry[]): readonly string[] {
@@ -79,7 +80,8 @@ function describeAudit(audited: readonly NamedEntry[]): readonly string[] {
     ? ['Audit entries of this request:', formatTable([auditHeading, ...audited.map(auditCells)])]
     : [
         'Audit entries of this request: none.',
-        '  Equal events of an hour share an entry, which has the id of the first request only.',
+        '  Equal events within an hour share one entry, which has the id of the first request.',
+        '  Not every failure is audited.',
       ];
 }
 
