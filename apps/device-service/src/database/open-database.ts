@@ -1,7 +1,7 @@
 /**
  * Owns the database connection: opening, migrating and watching it.
  *
- *   database-url ─▶ open-database ─▶ open-sqlite (node-sqlite-dialect)
+ *   database-url ─▶ open-database ─▶ open-sqlite (node-sqlite-dialect ─▶ sqlite-group-driver)
  *                                │   open-postgres (postgres-pool ─▶ postgres-connection, one of postgres-servers)
  *                                ├▶ watch-writes: whether the database accepts writes
  *                                └▶ migrate-database ─▶ migrations/, under a lock

@@ -1,0 +1,182 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { DatabaseUnavailableError } from '../src/database/database-unavailable-error.ts';
+import type { StatementKind } from '../src/database/observe-queries.ts';
+import { type OpenDatabase, openDatabase } from '../src/database/open-database.ts';
+import type { Devices } from '../src/devices/devices.ts';
+import { createSqlInventoryOf } from '../src/inventory/sql-inventory.ts';
+
+const newDevice = (id: string, configuration = {}) => ({
+  id,
+  name: id,
+  productId: 'p',
+  productName: 'P',
+  configuration,
+  protocol: null,
+  transport: null,
+  metadata: null,
+  createTime: 1,
+});
+const ids = (count: number) => Array.from({ length: count }, (_, i) => `d-${i}`);
+
+describe('transactions of SQLite that share a commit', () => {
+  let directory: string;
+  let path: string;
+  let database: OpenDatabase;
+  let devices: Devices;
+  let rawStatements = 0;
+  let other: DatabaseSync;
+
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'device-database-'));
+    path = join(directory, 'devices.sqlite');
+    database = await openDatabase({ engine: 'sqlite', path }, undefined, {
+      queried: (statement: StatementKind) => {
+        rawStatements += statement === 'raw' ? 1 : 0;
+      },
+      answered: () => undefined,
+      writable: () => undefined,
+    });
+    devices = createSqlInventoryOf(database)('ours').devices;
+    await devices.add(newDevice('first'));
+    other = new DatabaseSync(path);
+  });
+
+  afterEach(async () => {
+    other.close();
+    await database.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  /** As another process sees it. */
+  const committed = () =>
+    Number(other.prepare('select count(*) as count from devices').get()?.count) - 1;
+
+  test('succeed only after the commit, all of them', async () => {
+    const seen: number[] = [];
+    await Promise.all(
+      ids(20).map((id) => devices.add(newDevice(id)).then(() => seen.push(committed()))),
+    );
+
+    expect(seen).toEqual(ids(20).map(() => 20));
+  });
+
+  test('need one begin and one commit', async () => {
+    rawStatements = 0;
+    await Promise.all(ids(20).map((id) => devices.add(newDevice(id))));
+
+    const savepoints = 2 * 20;
+    expect(rawStatements).toBe(savepoints + 2);
+  });
+
+  test('fail alone if their own work fails', async () => {
+    const outcomes = await Promise.allSettled(
+      ['a', 'b', 'a', 'c'].map((id) => devices.add(newDevice(id))),
+    );
+
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ]);
+    expect(committed()).toBe(3);
+  });
+
+  test('leave nothing if the only one fails', async () => {
+    await expect(devices.add(newDevice('first'))).rejects.toThrow();
+    expect(committed()).toBe(0);
+
+    other.exec('begin immediate; rollback');
+    await devices.add(newDevice('a'));
+    expect(committed()).toBe(1);
+  });
+
+  test('are committed before a read that follows them runs', async () => {
+    let wasCommitted = 0;
+    const added = devices.add(newDevice('a'));
+    const read = devices.find('a').then((found) => {
+      wasCommitted = committed();
+      return found;
+    });
+
+    expect((await read)?.id).toBe('a');
+    expect(wasCommitted).toBe(1);
+    await added;
+  });
+
+  test('all fail if SQLite rolls back because the disk is full, and later ones succeed', async () => {
+    const large = Object.fromEntries(ids(100).map((key) => [key, 'x'.repeat(4000)]));
+    await sql`pragma max_page_count = 60`.execute(database.tables);
+    const outcomes = await Promise.allSettled([
+      devices.add(newDevice('small')),
+      devices.add(newDevice('large', large)),
+    ]);
+    const stored = committed();
+
+    // Whether SQLite undoes the statement or the transaction, a success is stored, and no failure.
+    expect(outcomes[1]?.status).toBe('rejected');
+    expect(stored).toBe(outcomes[0]?.status === 'fulfilled' ? 1 : 0);
+    await sql`pragma max_page_count = 100000`.execute(database.tables);
+    await devices.add(newDevice('later', large));
+    expect(committed()).toBe(stored + 1);
+  });
+
+  test('all fail if the transaction around them is lost, and later ones succeed', async () => {
+    const outcomes = await Promise.allSettled([
+      devices.add(newDevice('a')),
+      database.tables.transaction().execute(async (transaction) => {
+        // As SQLite does after an I/O error.
+        await sql`rollback`.execute(transaction);
+        throw new Error('lost');
+      }),
+    ]);
+    const errors = outcomes.map((each) => (each.status === 'rejected' ? each.reason : undefined));
+
+    expect(errors[0]).toBeInstanceOf(DatabaseUnavailableError);
+    expect(errors[1]).toEqual(new Error('lost'));
+    expect(committed()).toBe(0);
+    await devices.add(newDevice('later'));
+    expect(committed()).toBe(1);
+  });
+
+  test('all fail if the commit fails, and later ones succeed', async () => {
+    await sql`create table parents (id integer primary key)`.execute(database.tables);
+    await sql`create table children
+      (parent integer references parents (id) deferrable initially deferred)`.execute(
+      database.tables,
+    );
+    const outcomes = await Promise.allSettled([
+      devices.add(newDevice('a')),
+      // SQLite checks the reference when it commits.
+      database.tables
+        .transaction()
+        .execute((transaction) => sql`insert into children values (1)`.execute(transaction)),
+      devices.add(newDevice('b')),
+    ]);
+
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(committed()).toBe(0);
+    await devices.add(newDevice('later'));
+    expect(committed()).toBe(1);
+  });
+
+  test('wait for one that takes several event-loop turns', async () => {
+    const added = devices.add(newDevice('a'));
+    const slow = database.tables.transaction().execute(async (transaction) => {
+      await sleep(20);
+      await sql`select 1`.execute(transaction);
+      return committed();
+    });
+    const next = devices.add(newDevice('b'));
+
+    expect(await slow).toBe(0);
+    await Promise.all([added, next]);
+    expect(committed()).toBe(2);
+  });
+});
