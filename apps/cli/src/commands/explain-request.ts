@@ -78,11 +78,7 @@ export function shownClient({ clientId, verified }: RequestEntry): string {
 function describeAudit(audited: readonly NamedEntry[]): readonly string[] {
   return audited.length > 0
     ? ['Audit entries of this request:', formatTable([auditHeading, ...audited.map(auditCells)])]
-    : [
-        'Audit entries of this request: none.',
-        '  Equal events within an hour share one entry, which has the id of the first request.',
-        '  Not every failure is audited.',
-      ];
+    : ['Audit entries of this request: none. Not every failure is audited.'];
 }
 
 function nextSteps({ clientId, reason, app, at, requestId }: RequestEntry): readonly string[] {

@@ -6,12 +6,12 @@ import { formatTable } from '../command-line/table.ts';
 import { withNames } from './audit-names.ts';
 import { describeRequest, explainedRequest, printable, shownClient } from './explain-request.ts';
 import { readTime } from './read-time.ts';
+import { relatedAuditEntries } from './related-audit-entries.ts';
 
 /** As in packages/http-server, which replaces any other id. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 /** A caller can send any number of requests with one id. */
 const MAXIMUM_EXPLAINED = 10;
-const RELATED_AUDIT_ENTRIES = 20;
 
 const list: Command = {
   name: 'requests list',
@@ -64,7 +64,7 @@ const explain: Command = {
       throw new Error(notFound);
     }
     const audited = await withNames(
-      await identity.audit.read({ requestId, limit: RELATED_AUDIT_ENTRIES }),
+      await relatedAuditEntries(mostCredible(found), identity.audit),
       identity,
     );
     const shown = mostCredible(found);

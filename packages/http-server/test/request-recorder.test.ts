@@ -1,0 +1,125 @@
+/** Which requests of a real server reach the request log, and with which members. */
+import {
+  createServer,
+  get,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { until } from '@gatehouse/testing';
+import { afterEach, expect, test } from '@jest/globals';
+import { createLogger, observedRequest, observeRequests } from '../src/index.ts';
+import { createRequestRecorder, type RecordedRequest } from '../src/requests/request-recorder.ts';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+async function serveRecorded(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<{ readonly url: string; readonly recorded: RecordedRequest[] }> {
+  const recorded: RecordedRequest[] = [];
+  const observer = createRequestRecorder({
+    app: 'test',
+    addressGroupOf: () => '192.0.2.1',
+    record: (request) => recorded.push(request),
+  });
+  const logger = createLogger({ app: 'test', level: 'silent', pretty: false, buffered: false });
+  const server = createServer(observeRequests(answer, logger, { observer }));
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, recorded };
+}
+
+/** Leaves when the reply starts. */
+function leave(url: string): void {
+  const request = get(url);
+  request.on('error', () => {});
+  request.on('response', () => request.destroy());
+}
+
+test('every failure is recorded, and about one in 100 successes', async () => {
+  const { url, recorded } = await serveRecorded((request, response) => {
+    response.statusCode = request.url === '/failure' ? 400 : 200;
+    response.end();
+  });
+  for (let round = 0; round < 40; round += 1) {
+    await Promise.all(Array.from({ length: 50 }, () => fetch(url).then((each) => each.text())));
+  }
+  const successes = recorded.length;
+  expect(successes).toBeGreaterThan(5);
+  expect(successes).toBeLessThan(60);
+  for (let i = 0; i < 20; i += 1) {
+    await fetch(`${url}failure`).then((each) => each.text());
+  }
+  const failures = () => recorded.filter(({ reason }) => reason !== undefined);
+  await until(async () => failures().length === 20);
+  expect(failures()[0]).toMatchObject({ status: 400, reason: 'unclassified', verified: false });
+});
+
+test('a reason defaults to the code, and a client without proof is not verified', async () => {
+  const { url, recorded } = await serveRecorded((request, response) => {
+    Object.assign(observedRequest(request).notes, {
+      code: 'not_found',
+      clientId: 'named',
+      ...(request.url === '/proof' ? { credential: 'bearer', verifiedMs: 1 } : {}),
+    });
+    response.statusCode = 404;
+    response.end();
+  });
+  await fetch(url);
+  await fetch(`${url}proof`);
+  await until(async () => recorded.length === 2);
+  expect(recorded).toMatchObject([
+    { reason: 'not_found', clientId: 'named', verified: false },
+    { reason: 'not_found', clientId: 'named', verified: true },
+  ]);
+});
+
+test('notes that complete after the reply are recorded, and delay no reply', async () => {
+  let complete = () => {};
+  const { url, recorded } = await serveRecorded((request, response) => {
+    const observed = observedRequest(request);
+    observed.notes.code = 'invalid_signature';
+    observed.completing = new Promise<void>((resolve) => {
+      complete = resolve;
+    }).then(() => {
+      observed.notes.clientId = 'found-later';
+    });
+    response.statusCode = 401;
+    response.end();
+  });
+  expect((await fetch(url)).status).toBe(401);
+  expect(recorded).toEqual([]);
+  complete();
+  await until(async () => recorded.length === 1);
+  expect(recorded[0]).toMatchObject({ clientId: 'found-later', verified: false });
+});
+
+test('a caller that leaves is a failure, unless the reply is an open stream', async () => {
+  let closed = 0;
+  const { url, recorded } = await serveRecorded((request, response) => {
+    response.on('close', () => {
+      closed += 1;
+    });
+    observedRequest(request).notes.isOpenEnded = request.url !== '/part';
+    if (request.url === '/silent') {
+      request.socket.destroy();
+    } else {
+      response.writeHead(200);
+      response.write('a part');
+    }
+  });
+  for (const path of ['silent', 'part', 'stream']) {
+    leave(url + path);
+  }
+  await until(async () => closed === 3);
+  const left = recorded.filter(({ reason }) => reason === 'caller_left');
+  expect(new Set(left.map(({ status }) => status))).toEqual(new Set([undefined, 200]));
+  expect(left).toHaveLength(2);
+});
