@@ -74,6 +74,10 @@ function withoutInterimReply(parts: Split): Split {
 /** curl marks the lines of the request with `>`, those of the reply with `<`, and its own with `*`. */
 function withoutVerbosePrefix(bytes: Buffer): Buffer {
   const lines = bytes.toString('latin1').split(/\r?\n/);
+  // A capture that begins with a message is that message, whatever its body contains.
+  if (isStartLine(lines.find((line) => line !== '') ?? '')) {
+    return bytes;
+  }
   const prefix = ['> ', '< '].find((each) =>
     lines.some((line) => line.startsWith(each) && isStartLine(line.slice(each.length))),
   );

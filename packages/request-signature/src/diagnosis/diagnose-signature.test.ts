@@ -323,3 +323,19 @@ describe('a wrong signature of version 1', () => {
     expect(diagnose(1, get, sha256(right, timestamp, 'another'))).toBeUndefined();
   });
 });
+
+describe('a captured signature without a current timestamp', () => {
+  const earlier = '1544993804802';
+
+  test.each<[string, Sent, string]>([
+    ['version 1', { ...post, body: `a=1${earlier}` }, sha256('a=1', earlier, key)],
+    ['version 1, an HMAC', { ...post, body: `a=1${earlier}` }, hmac('a=1', earlier)],
+    [
+      'version 2',
+      { ...post, body: lines(get).with(7, earlier).join('\n') },
+      hmac(lines(get).with(7, earlier).join('\n')),
+    ],
+  ])('of %s is not explained', (_version, sent, signature) => {
+    expect(diagnose(1, sent, signature)).toBeUndefined();
+  });
+});

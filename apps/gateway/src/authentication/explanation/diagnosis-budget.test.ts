@@ -35,6 +35,12 @@ describe('the budget of diagnoses', () => {
     expect(taken).toEqual([true, true, true, true, true, false]);
   });
 
+  test('of a group is not used up by rejected attempts with one id', () => {
+    const { take } = createBudget();
+    take('noisy', '192.0.2.1', 100);
+    expect(take('demo', '192.0.2.1', 2)).toEqual([true, true]);
+  });
+
   test('limits all callers together, and begins again after the window', () => {
     const { take, advance } = createBudget();
     const addresses = Array.from({ length: 12 }, (_, index) => `192.0.2.${index}`);

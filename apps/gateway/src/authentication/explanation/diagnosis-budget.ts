@@ -15,7 +15,7 @@ export const DIAGNOSIS_LIMITS: DiagnosisLimits = {
   windowMilliseconds: 60_000,
   perClient: 60,
   perAddressGroup: 240,
-  total: 6000,
+  total: 1000,
 };
 
 /** Whether to examine one more wrong signature. */
@@ -34,11 +34,7 @@ export function createDiagnosisBudget(
   let taken = 0;
   const counts = new Map<string, number>();
 
-  function take(key: string, limit: number): boolean {
-    const count = counts.get(key) ?? 0;
-    counts.set(key, count + 1);
-    return count < limit;
-  }
+  const countOf = (key: string) => counts.get(key) ?? 0;
 
   return (clientId, address) => {
     const time = now();
@@ -52,9 +48,13 @@ export function createDiagnosisBudget(
       return false;
     }
     const group = addressGroup(address);
-    if (!take(group, perAddressGroup) || !take(`${group} ${clientId}`, perClient)) {
+    const client = `${group} ${clientId}`;
+    // Rejected attempts with one id must not use up the budget of the group.
+    if (countOf(group) >= perAddressGroup || countOf(client) >= perClient) {
       return false;
     }
+    counts.set(group, countOf(group) + 1);
+    counts.set(client, countOf(client) + 1);
     taken += 1;
     return true;
   };
