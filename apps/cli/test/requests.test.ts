@@ -99,6 +99,31 @@ describe.each(storeEngines)('the request log of real servers on %s', (engine) =>
     expect(output).toContain(`requests list --client ${clientId}`);
   });
 
+  test('a header Authorization that nobody verified proves no client', async () => {
+    const requestId = randomUUID();
+    const query = new URLSearchParams({ response_type: 'bad', client_id: clientId });
+    await fetch(`${system.authorizationServerUrl}/authorize?${query}`, {
+      headers: { 'x-request-id': requestId, authorization: 'Basic eDp5' },
+      redirect: 'manual',
+    });
+    expect((await explain(requestId)).output).toContain(`${clientId} (claimed, not verified)`);
+  });
+
+  test('a client that proved its secret is verified, with the id of its key', async () => {
+    const requestId = randomUUID();
+    await fetch(`${system.authorizationServerUrl}/token`, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${btoa(`${clientId}:${secureKey}`)}`,
+        'x-request-id': requestId,
+      },
+      body: new URLSearchParams({ grant_type: 'unknown' }),
+    });
+    const { output } = await explain(requestId);
+    expect(output).toMatch(new RegExp(`Client +${clientId}\\n`));
+    expect(output).toMatch(/Credential +basic, key [0-9a-f]{12}/);
+  });
+
   test('an id that the caller made up is never stored', async () => {
     const marker = `made-up-${randomUUID()}`;
     const { output } = await explain(await call('/api/device', wrongSignature(marker)));

@@ -33,9 +33,6 @@ export interface RecordedRequest
 const SAMPLED_ONE_IN = 100;
 const USER_AGENT_CHARACTERS = 200;
 
-/** Failures in these stages happen before a credential is verified. */
-const unverifiedStages: ReadonlySet<string> = new Set(['read', 'limit', 'authenticate']);
-
 /**
  * Records failed requests and a random sample of the others. For every other request, it costs a
  * comparison and a count.
@@ -62,7 +59,8 @@ export function createRequestRecorder(dependencies: {
       app,
       operation: line.operation ?? 'unmatched',
       clientId: line.clientId,
-      verified: isVerified(line, notes.verifiedMs),
+      verified:
+        line.clientId !== undefined && (notes.verified === true || notes.verifiedMs !== undefined),
       credential: line.credential,
       keyId: notes.keyId,
       status: line.status,
@@ -81,18 +79,6 @@ export function createRequestRecorder(dependencies: {
 /** A fixed interval would always miss the same requests of a caller that alternates. */
 function randomInterval(): number {
   return Math.ceil(Math.random() * 2 * SAMPLED_ONE_IN);
-}
-
-function isVerified(
-  { clientId, credential, reason, stage = 'read' }: RequestLine,
-  verifiedMs: number | undefined,
-): boolean {
-  if (clientId === undefined) {
-    return false;
-  }
-  const isLate =
-    reason === undefined || (reason !== 'unclassified' && !unverifiedStages.has(stage));
-  return verifiedMs !== undefined || (credential !== undefined && isLate);
 }
 
 /**

@@ -12,7 +12,8 @@ const capacities: Readonly<Record<Lane, number>> = {
 };
 /** Of one client or address group. */
 const OWNER_CAPACITY = 32;
-const OWNER_OVERFLOW = 4;
+/** Of an owner whose share is used up. */
+export const OWNER_OVERFLOW = 4;
 
 /** The entries of one client or address group that wait to be stored, oldest first. */
 export interface QueuedEntries {
@@ -65,11 +66,20 @@ export function createRequestQueue(
     add(entry) {
       const trail = trailOf(entry);
       const owner = ownerOf(entry);
-      const lane = isUsedUp(trail, owner) ? 'overflow' : trail;
+      const isOverflow = isUsedUp(trail, owner);
+      if (isOverflow && trail === 'success') {
+        return 1;
+      }
+      const lane = isOverflow ? 'overflow' : trail;
       const key = `${trail} ${owner}`;
       const queued = lanes[lane].get(key);
       const limit = lane === 'overflow' ? OWNER_OVERFLOW : OWNER_CAPACITY;
       if (queued !== undefined && queued.entries.length >= limit) {
+        // Of the entries beyond a share, the newest are the useful ones.
+        if (isOverflow) {
+          queued.entries.shift();
+          queued.entries.push(entry);
+        }
         return 1;
       }
       const isFull = sizes[lane] >= capacities[lane];

@@ -1,5 +1,5 @@
 import type { RequestEntry } from './request-entry.ts';
-import type { QueuedEntries } from './request-queue.ts';
+import { OWNER_OVERFLOW, type QueuedEntries } from './request-queue.ts';
 import type { RequestShares } from './request-shares.ts';
 import type { RequestTrail, RequestTrails, SharedTrail } from './request-trails.ts';
 
@@ -8,8 +8,7 @@ export const requestLogResults = ['stored', 'over_quota', 'queue_full', 'unavail
 
 export type RequestLogResult = (typeof requestLogResults)[number];
 
-/** Of one owner, and of all, in one flush. The newest entries beyond a share are the useful ones. */
-const OWNER_OVERFLOW = 4;
+/** Of all owners, in one flush. */
 const TOTAL_OVERFLOW = 32;
 
 type Batches = Map<RequestTrail, RequestEntry[]>;

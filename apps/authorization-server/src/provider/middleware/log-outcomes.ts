@@ -6,6 +6,7 @@ import type { ClientCredentialKind } from '../../http/client-credential-kinds.ts
 import { nameClient } from '../../http/name-client.ts';
 import { BodyTooLargeError } from '../../http/request-body.ts';
 import { TemporarilyUnavailableError } from '../adapters/temporarily-unavailable-error.ts';
+import { provenKeyOf } from '../patches/secure-keys-of-tokens.ts';
 import { explainToClient } from '../reasons/explain-to-client.ts';
 import { reasonOfError } from '../reasons/reason-of-error.ts';
 import { presentedClientId } from './presented-client-id.ts';
@@ -65,6 +66,8 @@ function createClientLog(clients: ClientRegistry): ProviderMiddleware {
       if (oidc?.client !== undefined) {
         const { notes } = observedRequest(context.req);
         notes.clientId = oidc.client.clientId;
+        notes.keyId = provenKeyOf(context.req);
+        notes.verified = notes.keyId !== undefined || isOfToken(context.oidc);
         const credential = presentedCredential(context.headers.authorization, oidc.body);
         if (credential !== undefined) {
           notes.credential = credential;
@@ -74,6 +77,11 @@ function createClientLog(clients: ClientRegistry): ProviderMiddleware {
       }
     }
   };
+}
+
+/** At the userinfo endpoint, the access token is the proof. */
+function isOfToken({ route, entities }: KoaContextWithOIDC['oidc']): boolean {
+  return route === 'userinfo' && entities.AccessToken !== undefined;
 }
 
 function presentedCredential(

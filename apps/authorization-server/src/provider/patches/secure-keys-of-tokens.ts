@@ -22,6 +22,9 @@ const provenKeys = new WeakMap<IncomingMessage, string>();
 /** Whether the client of this request proved that it holds one of its secure keys. */
 export const hasProvenSecret = (request: IncomingMessage) => provenKeys.has(request);
 
+/** The id of the secure key that the client of a request proved. */
+export const provenKeyOf = (request: IncomingMessage) => provenKeys.get(request);
+
 /**
  * Remembers the secure key that a request authenticated with. Every token that the request saves
  * gets its id.
