@@ -32,7 +32,7 @@ describe('the reply to a wrong signature', () => {
     calls.expectRefused(reply, 401, 'invalid_signature');
     expect(reply.json.result).toEqual({
       signedAs: 'query',
-      signedText: right,
+      expectedText: right,
       timestamp: String(calls.now),
     });
   });
@@ -42,11 +42,11 @@ describe('the reply to a wrong signature', () => {
     const form = { ...headers, 'Content-Type': 'application/x-www-form-urlencoded' };
     expect((await post(form, 'b=2&a=%31')).json.result).toMatchObject({
       signedAs: 'form',
-      signedText: 'a=1&b=2',
+      expectedText: 'a=1&b=2',
     });
     expect((await post(headers, '{"a":1}')).json.result).toMatchObject({
       signedAs: 'body',
-      signedBody: { bytes: 7, sha256: digest('SHA-256', '{"a":1}') },
+      expectedBody: { bytes: 7, sha256: digest('SHA-256', '{"a":1}') },
     });
   });
 
@@ -55,7 +55,7 @@ describe('the reply to a wrong signature', () => {
     const { result } = (await get(headers)).json;
     expect(result).toEqual({
       signedAs: 'lines',
-      signedLines: [
+      expectedLines: [
         ...['GATEHOUSE-V2', 'GET', '/api/device', query, '', digest('SHA-256', '')],
         ...['demo', headers['X-Timestamp'], headers['X-Nonce']],
       ],
@@ -67,14 +67,14 @@ describe('the reply to a wrong signature', () => {
     const long = `/api/device?a=${'%E4%B8%AD'.repeat(500)}`;
     const text = (await get({ 'X-Sign': 'f'.repeat(64) }, long)).json.result;
     expect(text).toMatchObject({ signedAs: 'query', isCut: true });
-    expect(text.signedText).toMatch(/^a=中+$/);
-    expect(Buffer.byteLength(text.signedText)).toBeGreaterThan(1000);
+    expect(text.expectedText).toMatch(/^a=中+$/);
+    expect(Buffer.byteLength(text.expectedText)).toBeGreaterThan(1000);
     const lines = (await get(calls.booted.signedV2({}), long)).json.result;
     expect(lines).toMatchObject({ signedAs: 'lines', isCut: true });
-    expect(lines.signedLines).toHaveLength(9);
+    expect(lines.expectedLines).toHaveLength(9);
     for (const result of [text, lines]) {
       expect(
-        Buffer.byteLength(JSON.stringify(result.signedText ?? result.signedLines)),
+        Buffer.byteLength(JSON.stringify(result.expectedText ?? result.expectedLines)),
       ).toBeLessThan(1100);
     }
   });
@@ -90,7 +90,7 @@ describe('the reply to a wrong signature', () => {
       const reply = await get({ 'X-Sign': sign, 'X-Client-Id': clientId });
       calls.expectRefused(reply, 401, 'invalid_signature');
       expect(reply.json.message).toBe(`X-Sign is not 32 or 64 hex digits; ${found}.`);
-      expect(reply.json.result).toMatchObject({ cause, signedText: right });
+      expect(reply.json.result).toMatchObject({ cause, expectedText: right });
     }
   });
 
@@ -108,7 +108,7 @@ describe('the reply to a wrong signature', () => {
         cause: 'parameters_unsorted',
         hint: expect.stringContaining('Sort the parameters'),
         documentation: 'docs/signing.md#parameters_unsorted',
-        signedText: right,
+        expectedText: right,
       },
     });
     expect(reply.headers['www-authenticate']).toMatch(/^Bearer /);
@@ -170,7 +170,7 @@ describe('the reply to a wrong signature', () => {
     const reply = await get(calls.booted.signed({ body: query, clientId: id, secureKey }));
     expect(reply.json).toMatchObject({
       message: 'The client is unknown or the signature is wrong.',
-      result: { signedAs: 'query', signedText: right, timestamp: String(calls.now) },
+      result: { signedAs: 'query', expectedText: right, timestamp: String(calls.now) },
     });
     expect(Object.keys(reply.json.result)).toHaveLength(3);
     const line = calls.booted.logLines().at(-1);

@@ -52,7 +52,7 @@ export const signatureHeaderReasons = {
   signature_unexplained: {
     ...malformed,
     cause: 'The signature matches no active key of the client, and no known mistake explains it.',
-    fix: 'Compare the text in `result` of the reply with the text that the program signs. If they are equal, the client id or the secure key is wrong.',
+    fix: 'Compare `expectedText` or `expectedLines` of the reply with the text that the program signs. If they are equal, the client id or the secure key is wrong.',
     example: 'a signature with the secure key of another client',
   },
   timestamp_in_seconds: {

@@ -53,14 +53,14 @@ function describeInput(signed: SignedInput, { timestamp }: Verdict): readonly st
   const heading = 'As received, the signature must cover';
   const ending = `followed by X-Timestamp (${visibleLine(timestamp ?? '')}) and the secure key, without a separator`;
   if (signed.signedAs === 'lines') {
-    return [`${heading} these lines:`, ...indent(describeSignedLines(signed.signedLines))];
+    return [`${heading} these lines:`, ...indent(describeSignedLines(signed.expectedLines))];
   }
-  if ('signedBody' in signed) {
-    const { bytes, sha256 } = signed.signedBody;
+  if ('expectedBody' in signed) {
+    const { bytes, sha256 } = signed.expectedBody;
     return [`${heading} the body (${bytes} bytes, SHA-256 ${sha256}), ${ending}.`];
   }
   const part = signed.signedAs === 'body' ? 'the body' : `the parameters of the ${signed.signedAs}`;
-  return [`${heading} ${part}, ${ending}:`, ...indent(describeSignedText(signed.signedText))];
+  return [`${heading} ${part}, ${ending}:`, ...indent(describeSignedText(signed.expectedText))];
 }
 
 const indent = (lines: readonly string[]) => lines.map((line) => `  ${line}`);

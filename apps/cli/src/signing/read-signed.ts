@@ -59,7 +59,7 @@ function readVersion1(
   const { signedText } = part === 'query' ? signedQuery(target.query) : signedBody(part, body);
   const { timestamp, sign } = signature;
   return {
-    input: { signedAs: part, signedText: asText(signedText) },
+    input: { signedAs: part, expectedText: asText(signedText) },
     hasKey: (key) =>
       findSigningKey({ algorithm, signedText, timestamp }, sign, [key], nodeDigest) !== undefined,
     assertNotReply: () => assertNotReplyEnvelope(signedText),
@@ -81,7 +81,7 @@ function readVersion2({ method, target, signature, captured }: SignedCapture): S
   const parts = { method, path, query, contentType, body, clientId, timestamp, nonce };
   const lines = requestLines(parts, nodeDigest);
   return {
-    input: { signedAs: 'lines', signedLines: lines.split('\n') },
+    input: { signedAs: 'lines', expectedLines: lines.split('\n') },
     hasKey: (key) => findLinesKey(lines, sign, [key], nodeHmac) !== undefined,
     assertNotReply: () => undefined,
   };

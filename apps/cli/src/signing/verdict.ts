@@ -3,13 +3,13 @@ import type { ReplyMistakeName } from './reply-mistakes.ts';
 
 /** What a signature covers, as the verifier reads the message. */
 export type SignedInput =
-  | { readonly signedAs: 'query' | 'form' | 'body'; readonly signedText: string }
+  | { readonly signedAs: 'query' | 'form' | 'body'; readonly expectedText: string }
   /** The body of a reply. */
   | {
       readonly signedAs: 'body';
-      readonly signedBody: { readonly bytes: number; readonly sha256: string };
+      readonly expectedBody: { readonly bytes: number; readonly sha256: string };
     }
-  | { readonly signedAs: 'lines'; readonly signedLines: readonly string[] };
+  | { readonly signedAs: 'lines'; readonly expectedLines: readonly string[] };
 
 /** The result of a check. */
 export interface Verdict {

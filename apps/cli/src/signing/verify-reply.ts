@@ -86,7 +86,7 @@ function verifyVersion2(
     replyLines({ status, nonce, body: bytes, timestamp }, nodeDigest);
   const isSigned = (bytes: Buffer) =>
     findLinesKey(linesOf(bytes), signature, [secureKey], nodeHmac) !== undefined;
-  const signed: SignedInput = { signedAs: 'lines', signedLines: linesOf(body).split('\n') };
+  const signed: SignedInput = { signedAs: 'lines', expectedLines: linesOf(body).split('\n') };
   if (isSigned(body)) {
     return { isVerified: true, causes: [], signed };
   }
@@ -97,7 +97,7 @@ function verifyVersion2(
 
 function bodyInput(body: Buffer): SignedInput {
   const sha256 = nodeDigest('SHA-256', [body]);
-  return { signedAs: 'body', signedBody: { bytes: body.length, sha256 } };
+  return { signedAs: 'body', expectedBody: { bytes: body.length, sha256 } };
 }
 
 /** The body before an editor or a program changed its line breaks. */

@@ -22,14 +22,14 @@ export function describeSignedInput({ signedAs, signed }: SignedInput) {
   if (Buffer.byteLength(signed) <= MAXIMUM_TEXT_LENGTH) {
     return {
       signedAs,
-      ...(signedAs === 'lines' ? { signedLines: signed.split('\n') } : { signedText: signed }),
+      ...(signedAs === 'lines' ? { expectedLines: signed.split('\n') } : { expectedText: signed }),
     };
   }
   return {
     signedAs,
     ...(signedAs === 'lines'
-      ? { signedLines: signed.split('\n').map((line) => cut(line, MAXIMUM_LINE_LENGTH)) }
-      : { signedText: cut(signed, MAXIMUM_TEXT_LENGTH) }),
+      ? { expectedLines: signed.split('\n').map((line) => cut(line, MAXIMUM_LINE_LENGTH)) }
+      : { expectedText: cut(signed, MAXIMUM_TEXT_LENGTH) }),
     isCut: true,
   };
 }
