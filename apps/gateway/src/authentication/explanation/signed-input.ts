@@ -17,7 +17,7 @@ const MAXIMUM_LINE_LENGTH = 160;
 export function describeSignedInput({ signedAs, signed }: SignedInput) {
   if (typeof signed !== 'string') {
     const sha256 = nodeDigest('SHA-256', [signed]);
-    return { signedAs, signedBody: { bytes: signed.length, sha256 } };
+    return { signedAs, expectedBody: { bytes: signed.length, sha256 } };
   }
   if (Buffer.byteLength(signed) <= MAXIMUM_TEXT_LENGTH) {
     return {
