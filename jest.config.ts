@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { Config } from 'jest';
 
 const config: Config = {
@@ -27,8 +28,8 @@ const config: Config = {
       },
     ],
   },
-  // One worker per core: the tests wait for processes more than they compute.
-  maxWorkers: '100%',
+  // More workers than cores: the tests wait for processes more than they compute.
+  maxWorkers: availableParallelism() + 1,
   testTimeout: 30_000,
 };
 

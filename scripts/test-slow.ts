@@ -16,6 +16,8 @@ const services = [
   'python3',
   'slowhttptest',
   'chromium',
+  'nginx',
+  'caddy',
   'curl',
   'openssl',
 ];
