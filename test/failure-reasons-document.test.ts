@@ -1,4 +1,6 @@
-/** docs/failure-reasons.md explains every reason of the catalogue, and every reason is explained. */
+/**
+ * docs/failure-reasons.md explains every reason of the catalogue, and every reason is explained.
+ */
 import { errorCatalogue } from '@gatehouse/api-envelope';
 import { failureReasons, isFailureReason, signingReasons } from '@gatehouse/failure-reasons';
 import { describe, expect, test } from '@jest/globals';

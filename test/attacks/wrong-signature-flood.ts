@@ -1,4 +1,7 @@
-/** Sends wrong signatures from one address, at a steady rate: wrong-signature-flood.ts URL RATE SECONDS */
+/**
+ * Sends wrong signatures from one address, at a steady rate: wrong-signature-flood.ts URL RATE
+ * SECONDS
+ */
 import { Agent, request } from 'node:http';
 
 const [url = '', rate = '', seconds = ''] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 /**
- * The authorization server's composition root: every page, with its dependencies. client-routes.ts has the endpoints
- * for clients. A path in neither file never reaches the provider.
+ * The authorization server's composition root: every page, with its dependencies. client-routes.ts
+ * has the endpoints for clients. A path in neither file never reaches the provider.
  */
 import type { RequestListener } from 'node:http';
 import type { Identity, MasterKey, SigningKeyPolicy } from '@gatehouse/identity';
@@ -54,7 +54,9 @@ export interface AppDependencies {
   readonly securityProfile: SecurityProfile;
   /** Addresses and CIDR ranges whose X-Forwarded-For is trusted; none by default. */
   readonly trustedProxies?: readonly string[];
-  /** From one address group, to the client endpoints. Introspection has the same limit of its own. */
+  /**
+   * From one address group, to the client endpoints. Introspection has the same limit of its own.
+   */
   readonly clientRequestsPerMinute?: number;
   /** From one address group, to the pages. */
   readonly pageRequestsPerMinute?: number;

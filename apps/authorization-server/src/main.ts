@@ -33,7 +33,8 @@ async function start(): Promise<RunningApp> {
     onAuditEvent: metrics.audited,
     onRequestLog: metrics.requestLog,
   });
-  // The app needs a signing key from the store. While the store is unavailable, the listener returns 503.
+  // The app needs a signing key from the store. While the store is unavailable, the listener
+  // returns 503.
   const application = await deferListener(async () => {
     await prepareStore(identity, { bootstrap, publicUrl });
     return createApp({

@@ -1,4 +1,7 @@
-/** Composes the provider: its own folder, and the parts that the folders of pages, endpoints and grants own. */
+/**
+ * Composes the provider: its own folder, and the parts that the folders of pages, endpoints and
+ * grants own.
+ */
 import {
   createXAccessTokens,
   defaultSigningKeyPolicy,

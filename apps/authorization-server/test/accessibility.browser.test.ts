@@ -28,7 +28,10 @@ async function signIn(page: Page, password: string): Promise<void> {
   await page.locator('button.primary').click();
 }
 
-/** Visits every page, in the language of the browser, and calls `look` on each. A new page gets a line here. */
+/**
+ * Visits every page, in the language of the browser, and calls `look` on each. A new page gets a
+ * line here.
+ */
 async function visitPages(page: Page, look: (name: string) => Promise<void>): Promise<void> {
   const open = async (name: string, path: string) => {
     await page.goto(issuer + path);

@@ -79,7 +79,10 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     since = new Date().toISOString();
   });
 
-  /** The entries that the test caused, oldest first. Servers write them up to a moment after the reply. */
+  /**
+   * The entries that the test caused, oldest first. Servers write them up to a moment after the
+   * reply.
+   */
   async function recorded(count: number): Promise<readonly AuditEntry[]> {
     const deadline = Date.now() + 2000;
     for (;;) {

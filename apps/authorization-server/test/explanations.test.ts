@@ -1,6 +1,9 @@
 // requires: redis-server
 
-/** What a client that authenticated learns about a rejected code or token, and what all others learn. */
+/**
+ * What a client that authenticated learns about a rejected code or token, and what all others
+ * learn.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { failureReasons } from '@gatehouse/failure-reasons';
 import { openIdentity } from '@gatehouse/identity';

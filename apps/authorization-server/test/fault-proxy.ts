@@ -7,7 +7,9 @@ export type Fault = 'cut' | 'stall';
 /** A proxy between a process and Redis that drops one reply after Redis executed the command. */
 export interface FaultProxy {
   readonly port: number;
-  /** Drops the reply to the next command that contains the text. Resolves when Redis has sent it. */
+  /**
+   * Drops the reply to the next command that contains the text. Resolves when Redis has sent it.
+   */
   loseReplyOf(text: string, fault: Fault): Promise<void>;
   stop(): Promise<void>;
 }

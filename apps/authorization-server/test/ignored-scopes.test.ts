@@ -24,7 +24,10 @@ describe.each(storeEngines)('scopes on %s', (engine) => {
   });
   afterAll(() => system.stop());
 
-  /** Signs in at /authorize and returns the reply of /token. The client is registered for no `device:report`. */
+  /**
+   * Signs in at /authorize and returns the reply of /token. The client is registered for no
+   * `device:report`.
+   */
   async function signIn(scope: string) {
     const landing = await authorizeAsUser(
       authorizationUrl(issuer, { client_id: full.clientId, scope }),

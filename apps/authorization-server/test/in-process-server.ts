@@ -16,7 +16,9 @@ import { freePort } from '@gatehouse/testing';
 import { createApp } from '../src/app.ts';
 import type { SecurityProfile } from '../src/provider/policy/grant-types.ts';
 
-/** An authorization server in the process of the test, which can set its clock and close its store. */
+/**
+ * An authorization server in the process of the test, which can set its clock and close its store.
+ */
 export interface InProcessServer {
   readonly issuer: string;
   /** The address that it listens on. It differs from the issuer behind a proxy. */

@@ -1,4 +1,6 @@
-/** At start, every patch of oidc-provider checks that the library still has the shape that it needs. */
+/**
+ * At start, every patch of oidc-provider checks that the library still has the shape that it needs.
+ */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';

@@ -129,7 +129,10 @@ export interface Tokens {
   readonly refresh_token: string;
 }
 
-/** Gets the tokens of the web application for a user, and signs the user in if this browser has no session yet. */
+/**
+ * Gets the tokens of the web application for a user, and signs the user in if this browser has no
+ * session yet.
+ */
 export async function tokensFor(
   issuer: string,
   visitor: PageVisitor,

@@ -65,8 +65,8 @@ async function addCookies(context: BrowserContext, { cookies }: PageVisitor): Pr
 const isErrorPage = (frame: Frame) => frame.url().startsWith('chrome-error:');
 
 /**
- * Presses a button that leads to the application, and returns the address with which the browser requests it. No
- * application runs there.
+ * Presses a button that leads to the application, and returns the address with which the browser
+ * requests it. No application runs there.
  */
 async function pressAndLand(page: Page, name: string): Promise<URL> {
   const landing = page.waitForRequest('https://app.example/**');

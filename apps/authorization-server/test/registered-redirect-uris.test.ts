@@ -26,7 +26,9 @@ const cases = uris.flatMap((uri) =>
   ),
 );
 
-/** A client is stored without the checks of the schema, as if an earlier release had accepted it. */
+/**
+ * A client is stored without the checks of the schema, as if an earlier release had accepted it.
+ */
 describe.each(storeEngines)('redirect URIs of stored clients on %s', (engine) => {
   let directory: string;
   let system: Constellation;
@@ -51,7 +53,10 @@ describe.each(storeEngines)('redirect URIs of stored clients on %s', (engine) =>
     rmSync(directory, { recursive: true });
   });
 
-  /** What the server shows in the browser: a redirect to the application or to the sign-in, or a page. */
+  /**
+   * What the server shows in the browser: a redirect to the application or to the sign-in, or a
+   * page.
+   */
   async function requestWith(client_id: string, redirect_uri: string, grantType: string) {
     const response_type = grantType === 'implicit' ? 'token' : 'code';
     const url = authorizationUrl(system.authorizationServerUrl, {

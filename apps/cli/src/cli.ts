@@ -3,8 +3,8 @@
  *
  *   arguments ─▶ command-line/ ─▶ open-identity-store ─▶ commands/ ─▶ text or JSON, exit code
  *
- * The commands change the store, and read the same environment as the servers. No server has to run;
- * running servers apply a change within a second. The rules for clients and users are in
+ * The commands change the store, and read the same environment as the servers. No server has to
+ * run; running servers apply a change within a second. The rules for clients and users are in
  * packages/identity, which the bootstrap file also uses.
  *
  * `sign` and `verify` are for developers. They do not open the store (signing/).
@@ -129,7 +129,9 @@ async function recordChange(event: AuditEvent, { audit }: Identity): Promise<voi
   }
 }
 
-/** The name of the account that runs the command. Undefined in a container that has no name for it. */
+/**
+ * The name of the account that runs the command. Undefined in a container that has no name for it.
+ */
 function operatorName(): string | undefined {
   try {
     return userInfo().username;

@@ -29,7 +29,8 @@ export interface OpenIdentityStore {
 /**
  * Opens the store of the servers, with the same variables.
  *
- * @throws ConfigurationError also if no server has created a store yet. Otherwise an operator in the
+ * @throws ConfigurationError also if no server has created a store yet. Otherwise an operator in
+ * the
  *   wrong folder would change a new, empty store.
  */
 export async function openIdentityStore(environment: Environment): Promise<OpenIdentityStore> {

@@ -1,4 +1,7 @@
-/** Runs the servers on a SQLite store, fills its small file system, and prints which requests still work. */
+/**
+ * Runs the servers on a SQLite store, fills its small file system, and prints which requests still
+ * work.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,8 +1,9 @@
 /**
- * The account page: profile, applications with access and their revocation, change of password, sign-out everywhere.
- * A browser without a session goes through the ordinary sign-in, as a client of this server
- * (provider/policy/account-client.ts), and returns with the same session. Every form carries a token of the session,
- * and every reply to a form is a 303. logout/ signs out of this browser only.
+ * The account page: profile, applications with access and their revocation, change of password,
+ * sign-out everywhere. A browser without a session goes through the ordinary sign-in, as a client
+ * of this server (provider/policy/account-client.ts), and returns with the same session. Every form
+ * carries a token of the session, and every reply to a form is a 303. logout/ signs out of this
+ * browser only.
  */
 import type { Identity } from '@gatehouse/identity';
 import { type Request, type Response, Router } from 'express';

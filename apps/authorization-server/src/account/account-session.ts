@@ -17,7 +17,10 @@ export interface AccountSessions {
   current(request: Request, response: Response): Promise<SignedIn | undefined>;
   /** Ends the session with its grants, and deletes its cookie. */
   end(request: Request, response: Response, session: Session): Promise<void>;
-  /** Continues with a new session id, as if the user signed in right after the not-before (ASVS 7.2.4). */
+  /**
+   * Continues with a new session id, as if the user signed in right after the not-before (ASVS
+   * 7.2.4).
+   */
   renew(request: Request, response: Response, user: User, session: Session): Promise<void>;
 }
 

@@ -3,7 +3,10 @@ import type Provider from 'oidc-provider';
 import type { Grant } from 'oidc-provider';
 import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
 
-/** An application with grants of a user: one for each browser in which the user allowed it, and one for each device. */
+/**
+ * An application with grants of a user: one for each browser in which the user allowed it, and one
+ * for each device.
+ */
 export interface GrantedApplication {
   readonly clientId: string;
   /** Undefined when the client no longer exists. */

@@ -35,8 +35,9 @@ export type PasswordOutcome =
   | { readonly kind: 'refused'; readonly problem: PasswordProblem };
 
 /**
- * Changes the password of a user who knows the current one, and ends everything that was issued before. Guesses of the
- * current password count as sign-in attempts, so an open session gives an attacker no additional ones (PW-06).
+ * Changes the password of a user who knows the current one, and ends everything that was issued
+ * before. Guesses of the current password count as sign-in attempts, so an open session gives an
+ * attacker no additional ones (PW-06).
  *
  * @throws TooManyAttemptsError, PasswordHashingBusyError as a sign-in does
  */

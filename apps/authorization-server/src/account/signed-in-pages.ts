@@ -15,7 +15,10 @@ export type SignedInHandler = (
 export interface SignedInPages {
   /** A page of the signed-in user. Other browsers are redirected to the sign-in. */
   page(handle: SignedInHandler): RequestHandler;
-  /** A form of the signed-in user. Without a session, or with the token of another one, it is rejected. */
+  /**
+   * A form of the signed-in user. Without a session, or with the token of another one, it is
+   * rejected.
+   */
   form(handle: SignedInHandler): RequestHandler;
 }
 

@@ -7,8 +7,9 @@ import { renderPage } from '../pages/layout.ts';
 export const SIGN_IN_LINK_SCRIPT_PATH = '/assets/sign-in-link.js';
 
 /**
- * `/`, and the specification's `{auth_url}/#/user/login`. The part after `#` stays in the browser, so the page's script
- * reads it and continues to /authorize. Without a script or without that part, it is a page with two links.
+ * `/`, and the specification's `{auth_url}/#/user/login`. The part after `#` stays in the browser,
+ * so the page's script reads it and continues to /authorize. Without a script or without that part,
+ * it is a page with two links.
  */
 export const serveWelcomePage: RequestHandler = (request, response) => {
   const { language, texts } = pageLanguage(request);

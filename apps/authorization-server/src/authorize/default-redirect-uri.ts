@@ -3,8 +3,8 @@ import type { RequestHandler } from 'express';
 import { markOmittedRedirectUri } from '../provider/policy/omitted-redirect-uri.ts';
 
 /**
- * Adds the redirect URI of a client with only one. The specification makes the parameter optional and the library
- * requires it. A pushed request already contains all parameters (RFC 9126 §4).
+ * Adds the redirect URI of a client with only one. The specification makes the parameter optional
+ * and the library requires it. A pushed request already contains all parameters (RFC 9126 §4).
  */
 export function defaultRedirectUri(clients: ClientRegistry): RequestHandler {
   return async (request, _response, next) => {

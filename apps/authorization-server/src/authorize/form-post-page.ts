@@ -15,7 +15,8 @@ export const formPostPage: FormPostPage = (context, redirectUri, parameters) => 
     ([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">
 `,
   );
-  // The application may redirect the form to another of its hosts, and Chromium checks that redirect as well.
+  // The application may redirect the form to another of its hosts, and Chromium checks that
+  // redirect as well.
   const targets = [...formTargets(redirectUri), 'https:'];
   context.set(
     'Content-Security-Policy',

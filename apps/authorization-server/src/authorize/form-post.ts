@@ -1,8 +1,9 @@
 import type { RequestHandler } from 'express';
 
 /**
- * OpenID Connect Core §3.1.2.1: the authorization request may be posted as a form. The reply redirects to a GET, because
- * the session cookie is SameSite=Lax and a browser does not send it with another site's POST.
+ * OpenID Connect Core §3.1.2.1: the authorization request may be posted as a form. The reply
+ * redirects to a GET, because the session cookie is SameSite=Lax and a browser does not send it
+ * with another site's POST.
  */
 export const redirectPostedRequest: RequestHandler = (request, response) => {
   const parameters = new URLSearchParams();

@@ -28,7 +28,8 @@ export const explainMistakes: ProviderMiddleware = async (context, next) => {
     return;
   }
   if (notes.reason === 'client_authentication_missing') {
-    // RFC 6749 §5.2: a request without client authentication is invalid_client. The library reports invalid_request.
+    // RFC 6749 §5.2: a request without client authentication is invalid_client. The library reports
+    // invalid_request.
     notes.code = 'invalid_client';
     context.body = { ...body, error: 'invalid_client' };
     context.status = 401;

@@ -36,8 +36,9 @@ const BASIC = /^Basic ((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{
 const members = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
 
 /**
- * The request, or undefined for every other request: a parameter that is repeated, empty or unknown, credentials in two
- * places, an encoded character. Undefined does not mean that the request is invalid.
+ * The request, or undefined for every other request: a parameter that is repeated, empty or
+ * unknown, credentials in two places, an encoded character. Undefined does not mean that the
+ * request is invalid.
  */
 export function readPlainTokenRequest(
   authorization: string | undefined,
@@ -68,7 +69,10 @@ function readForm(body: string): ReadonlyMap<string, string> | undefined {
   return form;
 }
 
-/** The credentials from HTTP Basic or from the body, not both. With Basic, an id in the body must be the same. */
+/**
+ * The credentials from HTTP Basic or from the body, not both. With Basic, an id in the body must be
+ * the same.
+ */
 function readCredentials(
   authorization: string | undefined,
   form: ReadonlyMap<string, string>,

@@ -3,8 +3,8 @@ import { markPlatformRequest } from '../http/platform-requests.ts';
 import { writeTransportError } from './transport.ts';
 
 /**
- * Clients get JSON for a path below an endpoint, such as `/token/`, and for a wrong method of a document. It is mounted at
- * the paths of the endpoints, after their routes.
+ * Clients get JSON for a path below an endpoint, such as `/token/`, and for a wrong method of a
+ * document. It is mounted at the paths of the endpoints, after their routes.
  */
 export function refuseUnknownPaths(platformPath: string): RequestHandler {
   return (request, response) => {

@@ -4,9 +4,9 @@
  *   transport rules ─▶ plain request? ─▶ issue (grants/machine-token-issuer.ts) ─▶ 200
  *                          └ no ─────────────┴ rejected ─▶ the provider handles the unchanged request
  *
- * It replies only with 200, or with 503 when the store is unavailable. The provider writes, audits and counts every
- * rejection. The provider's own models decide about client, secret, grant type, scope and token, so this path accepts
- * nothing that the provider would reject.
+ * It replies only with 200, or with 503 when the store is unavailable. The provider writes, audits
+ * and counts every rejection. The provider's own models decide about client, secret, grant type,
+ * scope and token, so this path accepts nothing that the provider would reject.
  */
 import { observedRequest } from '@gatehouse/http-server';
 import type { AuditTrail } from '@gatehouse/identity';

@@ -1,8 +1,8 @@
 /**
- * Precedes the endpoints that clients call without a browser: /token, /revoke, /introspect, /par, /device/auth. It
- * enforces the transport rules of RFC 6749 §2.3.1 and §3.2 that the library does not: one method, one form, one
- * credential, no secret in the URL, JSON replies for every `Accept`. Client authentication and the protocol are the
- * provider's.
+ * Precedes the endpoints that clients call without a browser: /token, /revoke, /introspect, /par,
+ * /device/auth. It enforces the transport rules of RFC 6749 §2.3.1 and §3.2 that the library does
+ * not: one method, one form, one credential, no secret in the URL, JSON replies for every `Accept`.
+ * Client authentication and the protocol are the provider's.
  */
 import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { observedRequest } from '@gatehouse/http-server';
@@ -15,7 +15,10 @@ import { basicProblem } from './basic-credentials.ts';
 import { endAfterRequest } from './end-after-request.ts';
 import { challengeClient, replyHeaders } from './reply.ts';
 
-/** The reply to a request that is rejected before the provider sees it: RFC 6749 §5.2 error code and description. */
+/**
+ * The reply to a request that is rejected before the provider sees it: RFC 6749 §5.2 error code and
+ * description.
+ */
 export interface TransportError {
   readonly status: number;
   readonly error: 'invalid_request' | 'invalid_client' | 'too_many_requests';
@@ -52,7 +55,10 @@ export const clientEndpoint: RequestHandler = (request, response, next) => {
   next();
 };
 
-/** @param mediaTypes the types that the endpoint reads. If there is only one, Content-Type may be absent. */
+/**
+ * @param mediaTypes the types that the endpoint reads. If there is only one, Content-Type may be
+ * absent.
+ */
 export function findTransportError(
   request: Request,
   mediaTypes: readonly string[],

@@ -4,12 +4,14 @@ import type { RequestHandler } from 'express';
 import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
 
 /**
- * CORS for the origins that clients registered (RFC 9700 §2.6). A preflight names no client, so the origin of any client
- * passes. The provider checks the request itself against its own client.
+ * CORS for the origins that clients registered (RFC 9700 §2.6). A preflight names no client, so the
+ * origin of any client passes. The provider checks the request itself against its own client.
  */
 const PREFLIGHT_SECONDS = '600';
 
-/** Precedes an endpoint that browser applications call. An unregistered origin is treated as absent. */
+/**
+ * Precedes an endpoint that browser applications call. An unregistered origin is treated as absent.
+ */
 export function allowRegisteredOrigins(
   origins: RegisteredOrigins,
   methods: string,
@@ -38,8 +40,8 @@ export function allowRegisteredOrigins(
 }
 
 /**
- * Called by the provider once it knows the client. The origin of another client is treated as absent: the provider
- * replies without CORS headers, and the browser hides the reply from the page.
+ * Called by the provider once it knows the client. The origin of another client is treated as
+ * absent: the provider replies without CORS headers, and the browser hides the reply from the page.
  */
 export function forgetForeignOrigin(
   { req }: { readonly req: IncomingMessage },

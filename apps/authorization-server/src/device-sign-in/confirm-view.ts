@@ -14,8 +14,8 @@ export interface ConfirmView {
 }
 
 /**
- * RFC 8628 §5.4: an attacker can send a code to a user, so the user compares it with the device. The consent page
- * lists the scopes, and this page those of an application without one.
+ * RFC 8628 §5.4: an attacker can send a code to a user, so the user compares it with the device.
+ * The consent page lists the scopes, and this page those of an application without one.
  */
 export function confirmView(view: ConfirmView, texts: Texts): Html {
   const client = html`<strong>${foreignName(view.clientName)}</strong>`;

@@ -1,8 +1,9 @@
 /**
- * The pages of the device authorization grant (RFC 8628). The user enters the code that the device shows, confirms it,
- * and continues to the ordinary sign-in and consent. The provider owns the flow and calls these functions for markup:
- * /device → confirm → /sign-in/{interaction} → /device/{interaction} → done. A link with the code
- * (`verification_uri_complete`) only fills in the form. provider/adapters/device-codes.ts handles polling and races.
+ * The pages of the device authorization grant (RFC 8628). The user enters the code that the device
+ * shows, confirms it, and continues to the ordinary sign-in and consent. The provider owns the flow
+ * and calls these functions for markup: /device → confirm → /sign-in/{interaction} →
+ * /device/{interaction} → done. A link with the code (`verification_uri_complete`) only fills in
+ * the form. provider/adapters/device-codes.ts handles polling and races.
  */
 import { observedRequest } from '@gatehouse/http-server';
 import type { Identity } from '@gatehouse/identity';
@@ -146,7 +147,10 @@ function show(context: KoaContextWithOIDC, title: string, content: Html): void {
   context.body = renderPage({ language, title, content });
 }
 
-/** The scopes of the device's request. They were validated, or set if missing, when the code was created. */
+/**
+ * The scopes of the device's request. They were validated, or set if missing, when the code was
+ * created.
+ */
 function deviceScopeOf({ oidc }: KoaContextWithOIDC): readonly string[] {
   const scope = oidc.entities.DeviceCode?.params?.scope;
   return typeof scope === 'string' ? scope.split(' ').filter((each) => each !== '') : [];

@@ -15,7 +15,10 @@ const WINDOW_SECONDS = 600;
 /** Many users may share an address. The typing errors of an office stay below this limit. */
 const BY_ADDRESS = 20;
 const BY_USER = 20;
-/** All callers that are not signed in: with 1,000 live codes, 1,000 guesses find one in 25,000 windows. */
+/**
+ * All callers that are not signed in: with 1,000 live codes, 1,000 guesses find one in 25,000
+ * windows.
+ */
 const BY_ANONYMOUS = 1000;
 
 /** A party whose guesses count together, and the text for a party that has none left. */
@@ -26,9 +29,10 @@ interface Bound {
 }
 
 /**
- * RFC 8628 §5.1: an attacker can guess codes of eight letters. Wrong codes count by address group and, because addresses
- * are cheap, also by signed-in user or for all anonymous callers together. Over the anonymous limit, users have to
- * sign in before they enter a code, which stops attackers without an account.
+ * RFC 8628 §5.1: an attacker can guess codes of eight letters. Wrong codes count by address group
+ * and, because addresses are cheap, also by signed-in user or for all anonymous callers together.
+ * Over the anonymous limit, users have to sign in before they enter a code, which stops attackers
+ * without an account.
  */
 export function limitUserCodes(provider: Provider, identity: Identity): ProviderMiddleware {
   const limitOf = (kind: string, attempts: number) =>

@@ -14,9 +14,9 @@ export interface ClientCredentialsReply {
 }
 
 /**
- * RFC 6749 §4.4. The library's handler grants nothing when a machine names no scope, and grants scopes that need a user.
- * This handler grants the registered device scopes and returns the granted scope. At the platform endpoint, a client that may
- * refresh also gets a refresh token.
+ * RFC 6749 §4.4. The library's handler grants nothing when a machine names no scope, and grants
+ * scopes that need a user. This handler grants the registered device scopes and returns the granted
+ * scope. At the platform endpoint, a client that may refresh also gets a refresh token.
  */
 export function registerClientCredentials(
   provider: Provider,
@@ -51,7 +51,8 @@ async function issueClientCredentials(
 /**
  * The scope a machine gets.
  *
- * @throws InvalidScope when no requested scope is registered for the client, or all of them need a user
+ * @throws InvalidScope when no requested scope is registered for the client, or all of them need a
+ * user
  */
 export function machineScope(
   client: Client,

@@ -14,8 +14,8 @@ export interface MachineTokenRequest {
 }
 
 /**
- * The reply to a valid client_credentials request. Undefined for every other request: nothing was issued, counted or
- * written, and the provider still has to reply.
+ * The reply to a valid client_credentials request. Undefined for every other request: nothing was
+ * issued, counted or written, and the provider still has to reply.
  *
  * @throws StoreUnavailableError
  */

@@ -1,8 +1,9 @@
 /**
- * The tokens of a machine at the platform endpoint: an access token and a refresh token without a user. Both belong to
- * a Grant of the client alone, so that revocation, introspection and the end of a family work as for a user's tokens.
- * The library's refresh handler requires an account, so this file handles the refresh. Single use, rotation,
- * derivation and lifetime come from the library's models and the adapter, as for every other refresh token.
+ * The tokens of a machine at the platform endpoint: an access token and a refresh token without a
+ * user. Both belong to a Grant of the client alone, so that revocation, introspection and the end
+ * of a family work as for a user's tokens. The library's refresh handler requires an account, so
+ * this file handles the refresh. Single use, rotation, derivation and lifetime come from the
+ * library's models and the adapter, as for every other refresh token.
  */
 import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
@@ -24,7 +25,10 @@ export async function issueMachineTokens(
   await respond(provider, context, { client, refreshToken, scope });
 }
 
-/** At the platform endpoint, this redeems the refresh tokens of machines, and the library redeems all others. */
+/**
+ * At the platform endpoint, this redeems the refresh tokens of machines, and the library redeems
+ * all others.
+ */
 export function registerMachineRefresh(provider: Provider, identity: Identity): void {
   wrapRefreshTokenGrant(provider, async (context, handler) => {
     if (!isPlatformRequest(context.req)) {

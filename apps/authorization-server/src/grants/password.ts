@@ -6,8 +6,9 @@ import { resolveScope } from '../provider/policy/resolve-scope.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 
 /**
- * RFC 6749 §4.3: the client exchanges the user's password for tokens. Only confidential clients that are registered for
- * it may, and the `strict` profile rejects it (RFC 9700 §2.4). The user gave no consent, so each sign-in has its own Grant.
+ * RFC 6749 §4.3: the client exchanges the user's password for tokens. Only confidential clients
+ * that are registered for it may, and the `strict` profile rejects it (RFC 9700 §2.4). The user
+ * gave no consent, so each sign-in has its own Grant.
  */
 export function registerPassword(provider: Provider, signIn: SignIn): void {
   provider.registerGrantType('password', (context) => signInByPassword(provider, signIn, context), [

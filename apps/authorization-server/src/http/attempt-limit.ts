@@ -7,7 +7,10 @@ export interface AttemptLimitSettings {
   readonly windowSeconds: number;
 }
 
-/** Wrong guesses of one kind by one party. A guess counts before it is evaluated, so that every guess of a burst counts. */
+/**
+ * Wrong guesses of one kind by one party. A guess counts before it is evaluated, so that every
+ * guess of a burst counts.
+ */
 export interface AttemptLimit {
   /** Seconds to wait; undefined when the attempt is allowed. */
   take(party: string): Promise<number | undefined>;

@@ -15,7 +15,9 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   503: 'service_unavailable',
 };
 
-/** A failure with the members of RFC 6749 §5.2 and those of the envelope, for both kinds of client. */
+/**
+ * A failure with the members of RFC 6749 §5.2 and those of the envelope, for both kinds of client.
+ */
 export function failureBody(status: number, failure: OauthError, timestamp: number) {
   const { error_description: message } = failure;
   const code = codes[status] ?? 'illegal_argument';

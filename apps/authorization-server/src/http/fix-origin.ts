@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express';
 
 /**
- * The provider builds URLs from Host and X-Forwarded-*, which a caller controls. They are replaced with the issuer's
- * values before anything reads them (RFC 8414 §3.3).
+ * The provider builds URLs from Host and X-Forwarded-*, which a caller controls. They are replaced
+ * with the issuer's values before anything reads them (RFC 8414 §3.3).
  */
 export function fixOrigin(issuer: string): RequestHandler {
   const { host, protocol } = new URL(issuer);

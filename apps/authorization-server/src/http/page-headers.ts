@@ -42,8 +42,8 @@ export const noStore: RequestHandler = (_request, response, next) => {
 /** What a page needs in addition to its stylesheet and forms that post to this server. */
 export interface PageNeeds {
   /**
-   * Origins (or app schemes) that the redirect after a form may lead to: Chromium applies `form-action` to
-   * that redirect as well.
+   * Origins (or app schemes) that the redirect after a form may lead to: Chromium applies
+   * `form-action` to that redirect as well.
    */
   readonly formTargets?: readonly string[];
   /** Whether the page runs a script file of this server. */

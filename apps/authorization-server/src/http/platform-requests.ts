@@ -9,7 +9,9 @@ export const platformGrantTypes: ReadonlySet<unknown> = new Set([
 
 const requests = new WeakSet<IncomingMessage>();
 
-/** Remembers that a request came from the platform endpoint: it continues as a request to /token. */
+/**
+ * Remembers that a request came from the platform endpoint: it continues as a request to /token.
+ */
 export function markPlatformRequest(request: IncomingMessage): void {
   requests.add(request);
 }

@@ -1,8 +1,9 @@
 import type { RequestHandler } from 'express';
 
 /**
- * Rejects forms that another site posts. Browsers report the site in a header that pages cannot forge. Where a browser
- * omits it, the token of the form protects it. `Origin` does not help: Gatehouse's Referrer-Policy makes it `null`.
+ * Rejects forms that another site posts. Browsers report the site in a header that pages cannot
+ * forge. Where a browser omits it, the token of the form protects it. `Origin` does not help:
+ * Gatehouse's Referrer-Policy makes it `null`.
  */
 export function refuseCrossSite(refuse: RequestHandler): RequestHandler {
   return (request, response, next) => {

@@ -2,7 +2,10 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { observedRequest, transferEncodingProblem } from '@gatehouse/http-server';
 
-/** Rejects requests that two parsers could read differently, before a router or URL parser sees them. */
+/**
+ * Rejects requests that two parsers could read differently, before a router or URL parser sees
+ * them.
+ */
 export function refuseDoubtfulRequests(application: RequestListener): RequestListener {
   return (request, response) => {
     const problem = problemOf(request);

@@ -7,8 +7,8 @@ interface Layer {
 }
 
 /**
- * RFC 9110 §15.5.6: a path that exists for other methods is 405, and `Allow` names them. Mount it after all routes of
- * the router.
+ * RFC 9110 §15.5.6: a path that exists for other methods is 405, and `Allow` names them. Mount it
+ * after all routes of the router.
  */
 export function refuseOtherMethods(
   router: Pick<Router, 'stack'>,

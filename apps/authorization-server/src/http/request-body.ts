@@ -3,7 +3,10 @@ import type { IncomingMessage } from 'node:http';
 /** The provider's own limit, after which it stops reading. */
 export const MAXIMUM_BODY_BYTES = 56 * 1024;
 
-/** Thrown while the provider reads a body without Content-Length. It becomes the cause of the provider's error. */
+/**
+ * Thrown while the provider reads a body without Content-Length. It becomes the cause of the
+ * provider's error.
+ */
 export class BodyTooLargeError extends Error {
   constructor() {
     super('The body is too large.');
@@ -11,7 +14,9 @@ export class BodyTooLargeError extends Error {
   }
 }
 
-/** Counts the bytes of a chunked body, so that a body over the limit differs from a malformed one. */
+/**
+ * Counts the bytes of a chunked body, so that a body over the limit differs from a malformed one.
+ */
 export function countBodyBytes(request: IncomingMessage): void {
   if (request.headers['content-length'] !== undefined) {
     return;

@@ -1,16 +1,19 @@
 /**
- * Keeps the state of a browser without a signed-in user in that browser, so that anonymous requests do not grow the
- * store. A record is sealed (AES-256-GCM) for its name and id, so that a browser can neither read it, alter it nor
- * present it as another one. The reader of the record checks its expiry, which is part of the record.
- * There is no single use: a browser can present an old cookie again, so a record must not be worth more than the
- * request that created it.
+ * Keeps the state of a browser without a signed-in user in that browser, so that anonymous requests
+ * do not grow the store. A record is sealed (AES-256-GCM) for its name and id, so that a browser
+ * can neither read it, alter it nor present it as another one. The reader of the record checks its
+ * expiry, which is part of the record. There is no single use: a browser can present an old cookie
+ * again, so a record must not be worth more than the request that created it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createSealer, deriveKey, type MasterKey } from '@gatehouse/identity';
 import type { Request, RequestHandler, Response } from 'express';
 
 export interface SealedCookies {
-  /** The record of this request, received or written; undefined if there is none or its seal is invalid. */
+  /**
+   * The record of this request, received or written; undefined if there is none or its seal is
+   * invalid.
+   */
   read(id: string): string | undefined;
   write(id: string, record: string, secondsToLive: number): void;
   clear(id: string): void;
@@ -18,7 +21,10 @@ export interface SealedCookies {
 
 /** Browsers keep 4096 bytes of a cookie with its name and attributes (RFC 6265 §6.1). */
 const CHUNK_BYTES = 3800;
-/** Together they stay below the 16 KiB of a request's headers (packages/http-server/src/server/server-limits.ts). */
+/**
+ * Together they stay below the 16 KiB of a request's headers
+ * (packages/http-server/src/server/server-limits.ts).
+ */
 const MAXIMUM_CHUNKS = 3;
 
 interface CookieExchange {
@@ -46,7 +52,8 @@ export function createSealedCookies(settings: {
   // The cookie has a path, which `__Host-` does not allow.
   const name = secure ? `__Secure-${settings.name}` : settings.name;
   const contextOf = (id: string) => `cookie:${settings.name}:${id}`;
-  // A key for each record: callers create any number of records, and random nonces of one key would repeat.
+  // A key for each record: callers create any number of records, and random nonces of one key would
+  // repeat.
   const sealerOf = (id: string) => createSealer(deriveKey(masterKey, contextOf(id)));
   const chunkName = (index: number) => `${name}.${index}`;
 

@@ -1,7 +1,8 @@
 /**
- * OpenID Connect RP-Initiated Logout. /logout asks for confirmation, its form ends the session and its grants
- * (provider/patches/session-end.ts), and the browser returns to the application or to the last page. A GET changes
- * nothing for a signed-in user; skip-logout-question.ts redirects all others at once.
+ * OpenID Connect RP-Initiated Logout. /logout asks for confirmation, its form ends the session and
+ * its grants (provider/patches/session-end.ts), and the browser returns to the application or to
+ * the last page. A GET changes nothing for a signed-in user; skip-logout-question.ts redirects all
+ * others at once.
  */
 import type { Identity } from '@gatehouse/identity';
 import type { Configuration, KoaContextWithOIDC, Session } from 'oidc-provider';
@@ -52,7 +53,10 @@ export function logout({ clients, users }: Identity): Logout {
   };
 }
 
-/** The parameters are kept in the session until the user answers. @throws InvalidRequest when they are too long */
+/**
+ * The parameters are kept in the session until the user answers. @throws InvalidRequest when they
+ * are too long
+ */
 function assertStateFits(session: Session | undefined): void {
   try {
     assertParametersFit(session?.state);

@@ -3,8 +3,8 @@ import type { ProviderMiddleware } from '../provider/middleware/provider-middlew
 import { postLogoutAddress } from './post-logout-address.ts';
 
 /**
- * Without a signed-in user, there is nothing to confirm. The library replies with a page that submits itself with an
- * inline script, which the Content-Security-Policy blocks.
+ * Without a signed-in user, there is nothing to confirm. The library replies with a page that
+ * submits itself with an inline script, which the Content-Security-Policy blocks.
  */
 export const skipLogoutQuestion: ProviderMiddleware = async (context, next) => {
   await next();

@@ -1,6 +1,6 @@
 /**
- * The metrics of the authorization server, in addition to those of every server. Label values come from fixed lists,
- * never from a caller (SL-08).
+ * The metrics of the authorization server, in addition to those of every server. Label values come
+ * from fixed lists, never from a caller (SL-08).
  *
  *   observeRequests ─▶ requested      audit trail ─▶ audited (tokens, replays, sign-ins)      limits ─▶ throttled
  */

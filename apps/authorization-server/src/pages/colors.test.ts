@@ -1,7 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { stylesheet } from './assets.ts';
 
-/** WCAG 2.2: 1.4.3 wants 4.5:1 for text, 1.4.11 wants 3:1 for the edges of what one types into or presses. */
+/**
+ * WCAG 2.2: 1.4.3 wants 4.5:1 for text, 1.4.11 wants 3:1 for the edges of what one types into or
+ * presses.
+ */
 const textPairs = [
   ['text', 'card'],
   ['text', 'ground'],

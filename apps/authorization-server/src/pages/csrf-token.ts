@@ -5,7 +5,8 @@ export interface CsrfTokens {
   /**
    * The token of the forms of one interaction or one signed-in session.
    *
-   * @param owner a value that only that browser's record holds; a session gets a new one at every sign-in
+   * @param owner a value that only that browser's record holds; a session gets a new one at every
+   * sign-in
    */
   issue(owner: string): string;
   verify(owner: string, presented: unknown): boolean;

@@ -14,7 +14,10 @@ import { renderPage } from './layout.ts';
 import { type PageError, pageErrors } from './page-errors.ts';
 import type { Texts } from './texts.ts';
 
-/** The library's messages for a form with a missing or foreign token. Gatehouse's own forms reply with 403. */
+/**
+ * The library's messages for a form with a missing or foreign token. Gatehouse's own forms reply
+ * with 403.
+ */
 export const refusedForms: ReadonlySet<string> = new Set([
   'xsrf token invalid',
   'could not find logout details',

@@ -5,7 +5,10 @@ export interface ErrorView {
   readonly message: string;
   /** The standard's code and description, for the application's developer. */
   readonly detail: string | undefined;
-  /** The address at which an expired sign-in starts again. Otherwise the page links to the start page. */
+  /**
+   * The address at which an expired sign-in starts again. Otherwise the page links to the start
+   * page.
+   */
   readonly startAgain?: string | undefined;
   /** The request id, as in the log. */
   readonly reference: string;

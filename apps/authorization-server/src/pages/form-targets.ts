@@ -1,6 +1,6 @@
 /**
- * The `form-action` source for the redirect after a form: the origin of the client's redirect URI. The custom scheme of
- * an app has no origin, so the scheme itself is the source.
+ * The `form-action` source for the redirect after a form: the origin of the client's redirect URI.
+ * The custom scheme of an app has no origin, so the scheme itself is the source.
  */
 export function formTargets(redirectUri: unknown): readonly string[] {
   const url = typeof redirectUri === 'string' ? URL.parse(redirectUri) : null;

@@ -14,8 +14,8 @@ interface AcceptingRequest {
 }
 
 /**
- * The language of a page: from the application (`ui_locales`, OpenID Connect Core §3.1.2.1), otherwise from the
- * browser, otherwise English.
+ * The language of a page: from the application (`ui_locales`, OpenID Connect Core §3.1.2.1),
+ * otherwise from the browser, otherwise English.
  */
 export function pageLanguage(request: AcceptingRequest, uiLocales?: unknown): PageLanguage {
   const named = typeof uiLocales === 'string' ? uiLocales.split(' ') : [];
@@ -30,7 +30,9 @@ function isSupported(language: unknown): language is Language {
   return languages.some((supported) => supported === language);
 }
 
-/** A day in the format of this language. A time would need the user's time zone, which is unknown. */
+/**
+ * A day in the format of this language. A time would need the user's time zone, which is unknown.
+ */
 export function formatDay(epochSeconds: number, language: string): string {
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC' });
   return format.format(epochSeconds * 1000);

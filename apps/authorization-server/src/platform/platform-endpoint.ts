@@ -1,11 +1,13 @@
 /**
- * POST /platform/oauth2/token: the token endpoint as third-party platforms call it, with JSON or a form. A JSON body is
- * read strictly, converted to the form that /token takes, and continues as a request to /token. Client
- * authentication, codes, refresh tokens, limits and log lines are therefore the same code.
+ * POST /platform/oauth2/token: the token endpoint as third-party platforms call it, with JSON or a
+ * form. A JSON body is read strictly, converted to the form that /token takes, and continues as a
+ * request to /token. Client authentication, codes, refresh tokens, limits and log lines are
+ * therefore the same code.
  *
  *   transport rules ─▶ JSON? read, validate, convert to a form ─▶ the provider's /token ─▶ platform-reply
  *
- * http/platform-requests.ts lists the grants that are served. grants/ owns the refresh tokens of machines.
+ * http/platform-requests.ts lists the grants that are served. grants/ owns the refresh tokens of
+ * machines.
  */
 import type { RequestHandler } from 'express';
 import { replaceBody } from '../client-endpoints/replace-body.ts';
@@ -25,7 +27,10 @@ export const PLATFORM_TOKEN_PATH = '/platform/oauth2/token';
 
 const JSON_TYPE = 'application/json';
 
-/** Runs before anything that may reject the request, so that every failure has the envelope's members. */
+/**
+ * Runs before anything that may reject the request, so that every failure has the envelope's
+ * members.
+ */
 export const fromPlatform: RequestHandler = (request, _response, next) => {
   markPlatformRequest(request);
   next();

@@ -71,7 +71,8 @@ export function providerConfiguration(
     pkce: { required: (_context, client) => strict || client.clientAuthMethod === 'none' },
     issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // Tokens are bound to the grant instead: a session lookup for each token would be a second read.
+    // Tokens are bound to the grant instead: a session lookup for each token would be a second
+    // read.
     expiresWithSession: async () => false,
     clockTolerance: 0,
     ttl: { ...timesToLive(strict), Session: sessionLifetime, Interaction: interactionLifetime },

@@ -57,7 +57,10 @@ export interface ProviderExtensions {
   readonly endpointSteps: (provider: Provider) => readonly ProviderMiddleware[];
 }
 
-/** @throws LibraryShapeError when the installed oidc-provider does not have the shape that the patches need */
+/**
+ * @throws LibraryShapeError when the installed oidc-provider does not have the shape that the
+ * patches need
+ */
 export function createProvider(
   issuer: string,
   dependencies: ProviderDependencies,

@@ -17,8 +17,8 @@ export interface ConsentView {
 }
 
 /**
- * Shows the client's id and organization next to its name: names can imitate each other, ids cannot (ASVS 10.7.2).
- * Everything that the user needs for the decision is above the buttons.
+ * Shows the client's id and organization next to its name: names can imitate each other, ids cannot
+ * (ASVS 10.7.2). Everything that the user needs for the decision is above the buttons.
  */
 export function consentView(view: ConsentView, texts: Texts): Html {
   return html`<h1>${sentence(texts.consentTitle, { client: foreignName(view.clientName) })}</h1>

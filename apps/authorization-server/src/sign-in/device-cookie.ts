@@ -10,9 +10,10 @@ const CONTEXT = 'device-cookie';
 const DEVICE_ID_BYTES = 16;
 
 /**
- * The cookie that identifies a browser with an earlier sign-in, so that guesses from other devices do not lock it out
- * (OWASP "device cookies"). It does not sign in a user. It outlives a sign-out, and becomes invalid when the user's
- * not-before changes: by a new password, disabling, or signing out everywhere.
+ * The cookie that identifies a browser with an earlier sign-in, so that guesses from other devices
+ * do not lock it out (OWASP "device cookies"). It does not sign in a user. It outlives a sign-out,
+ * and becomes invalid when the user's not-before changes: by a new password, disabling, or signing
+ * out everywhere.
  */
 export interface DeviceCookies {
   read(request: Request, response: Response): Promise<KnownDevice | undefined>;

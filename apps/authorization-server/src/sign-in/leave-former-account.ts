@@ -2,8 +2,9 @@ import type Provider from 'oidc-provider';
 import type { Interaction } from './sign-in-page.ts';
 
 /**
- * When another user signs in, the session of the former user ends first, with its grants, and the interaction is no
- * longer bound to it. The library would use a page that submits itself with an inline script.
+ * When another user signs in, the session of the former user ends first, with its grants, and the
+ * interaction is no longer bound to it. The library would use a page that submits itself with an
+ * inline script.
  */
 export async function leaveFormerAccount(
   accountId: string,

@@ -1,8 +1,9 @@
 /**
- * The pages between /authorize or /device and its reply. The provider redirects the browser to /sign-in/{interaction}.
- * A form identifies the user or records the user's decision, and the provider continues from there.
- * The cookie identifies the interaction, never the address alone. The forms carry only what the user typed or pressed,
- * so there is nothing in them to alter. The protocol's own checks are the provider's.
+ * The pages between /authorize or /device and its reply. The provider redirects the browser to
+ * /sign-in/{interaction}. A form identifies the user or records the user's decision, and the
+ * provider continues from there. The cookie identifies the interaction, never the address alone.
+ * The forms carry only what the user typed or pressed, so there is nothing in them to alter. The
+ * protocol's own checks are the provider's.
  */
 
 import { type Request, type Response, Router } from 'express';

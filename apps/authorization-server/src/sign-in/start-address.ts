@@ -3,8 +3,8 @@ import { providerRoutes } from '../http/provider-routes.ts';
 import { OMITTED } from '../provider/policy/omitted-redirect-uri.ts';
 
 /**
- * The address of the request that created this interaction. A pushed request is used up: only the application can
- * push it again.
+ * The address of the request that created this interaction. A pushed request is used up: only the
+ * application can push it again.
  */
 export function startAddress(interaction: AdapterPayload): string | undefined {
   if (interaction.deviceCode !== undefined) {

@@ -18,9 +18,9 @@ export class BudgetExhaustedError extends TooManyAttemptsError {
 }
 
 /**
- * Charges a record to each budget before it is stored. It stops at the first one that is exhausted: an address
- * that is over its own budget must not use up those that it shares with others. A window does not slide, so within one
- * lifetime up to twice the budget can be alive.
+ * Charges a record to each budget before it is stored. It stops at the first one that is exhausted:
+ * an address that is over its own budget must not use up those that it shares with others. A window
+ * does not slide, so within one lifetime up to twice the budget can be alive.
  *
  * @throws BudgetExhaustedError
  */

@@ -22,7 +22,10 @@ export interface EndpointLimitSettings {
 
 type LimitReply = (request: Request, response: Response) => void;
 
-/** Limits every endpoint that can write by address group, so that anonymous traffic cannot fill the store. */
+/**
+ * Limits every endpoint that can write by address group, so that anonymous traffic cannot fill the
+ * store.
+ */
 export function createEndpointLimits(
   store: Store,
   settings: EndpointLimitSettings,

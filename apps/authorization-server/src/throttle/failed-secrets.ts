@@ -4,7 +4,10 @@ import { LRUCache } from 'lru-cache';
 import { failedSecretLimit } from './limits.ts';
 import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 
-/** Wrong client secrets, counted for each client and address: an attacker must not lock out the client. */
+/**
+ * Wrong client secrets, counted for each client and address: an attacker must not lock out the
+ * client.
+ */
 export interface FailedSecrets {
   /** Whether `assertMayTry` would allow the attempt. */
   mayTry(clientId: string, address: string): Promise<boolean>;
@@ -14,12 +17,16 @@ export interface FailedSecrets {
 }
 
 /**
- * A caller chooses the client ids that it presents. All ids of one address therefore share this many counters, so that
- * the store does not grow with them. Known and unknown ids share them alike, so the replies do not differ.
+ * A caller chooses the client ids that it presents. All ids of one address therefore share this
+ * many counters, so that the store does not grow with them. Known and unknown ids share them alike,
+ * so the replies do not differ.
  */
 const COUNTERS_OF_AN_ADDRESS = 256;
 
-/** A good client asks thousands of times a second, so a count is looked at once in a while and remembered. */
+/**
+ * A good client asks thousands of times a second, so a count is looked at once in a while and
+ * remembered.
+ */
 const LOOK_AGAIN_MILLISECONDS = 1000;
 const MAXIMUM_REMEMBERED = 10_000;
 const LONGEST_REMEMBERED = 256;

@@ -9,9 +9,10 @@ import { REQUEST_WINDOW_SECONDS } from './limits.ts';
 export type LimitedEndpoints = 'client-endpoints' | 'introspection' | 'pages';
 
 /**
- * Limits the requests of one address group to a set of endpoints, counted in the store for all processes (RL-03). Each
- * process leases permits, so that not every request costs a write. Without a permit and without a store, the request is
- * an error and becomes 503: an endpoint that cannot count does not serve (RL-04).
+ * Limits the requests of one address group to a set of endpoints, counted in the store for all
+ * processes (RL-03). Each process leases permits, so that not every request costs a write. Without
+ * a permit and without a store, the request is an error and becomes 503: an endpoint that cannot
+ * count does not serve (RL-04).
  */
 export function limitRequests(
   store: Store,

@@ -8,7 +8,10 @@ const MINUTE = 60;
 
 export { accountLimit } from '@gatehouse/identity';
 
-/** Sign-in attempts from one address for all accounts. Successes count as well, against password spraying. */
+/**
+ * Sign-in attempts from one address for all accounts. Successes count as well, against password
+ * spraying.
+ */
 export const addressLimit: Limit = { attempts: 300, windowSeconds: 15 * MINUTE };
 
 /** Wrong passwords through one client. An attempt counts until it succeeds. */

@@ -1,6 +1,7 @@
 /**
- * Slows down password guessing. Everything that takes a password signs in through this file: the sign-in page, the
- * password grant, and the account page when it asks for the current password. The flow of one attempt:
+ * Slows down password guessing. Everything that takes a password signs in through this file: the
+ * sign-in page, the password grant, and the account page when it asks for the current password. The
+ * flow of one attempt:
  *
  *   count for the address, and for the client unless the device is known ─▶ over: 429
  *   count for the account, or for a known device of that account (sign-in/device-cookie.ts)
@@ -8,9 +9,9 @@
  *   verify the password          ─▶ wrong, unknown, disabled, not allowed here: rejected
  *   success, or not evaluated    ─▶ the account's and the client's count get this attempt back
  *
- * Counting comes first and is atomic in the store. Of 100 concurrent guesses, no more than the limit are evaluated,
- * on any number of processes. Nothing here lasts longer than its window or ends sessions or tokens, because locking
- * out another user is an attack as well.
+ * Counting comes first and is atomic in the store. Of 100 concurrent guesses, no more than the
+ * limit are evaluated, on any number of processes. Nothing here lasts longer than its window or
+ * ends sessions or tokens, because locking out another user is an attack as well.
  */
 import type { IncomingMessage } from 'node:http';
 import type { SignInReasonName } from '@gatehouse/failure-reasons';
@@ -29,7 +30,10 @@ import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 /** A browser in which this user has signed in before. */
 export interface KnownDevice {
   readonly userId: string;
-  /** Random and new at every sign-in, so a copied cookie stops sharing its counter at the next sign-in. */
+  /**
+   * Random and new at every sign-in, so a copied cookie stops sharing its counter at the next
+   * sign-in.
+   */
   readonly deviceId: string;
 }
 
@@ -56,8 +60,8 @@ export interface SignInObserver {
 }
 
 /**
- * The user who signed in, or undefined. Unknown, wrong, locked, disabled and not allowed have the same result and the
- * same timing.
+ * The user who signed in, or undefined. Unknown, wrong, locked, disabled and not allowed have the
+ * same result and the same timing.
  *
  * @throws TooManyAttemptsError when the address or the client tries too often
  * @throws PasswordHashingBusyError when too many users sign in at the same moment
@@ -98,7 +102,10 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
     }
   }
 
-  /** Guesses from other devices do not count for a known device, and its guesses count only for itself. */
+  /**
+   * Guesses from other devices do not count for a known device, and its guesses count only for
+   * itself.
+   */
   const partyKey = ({ username, device }: SignInAttempt) =>
     device === undefined ? locks.accountKey(username) : locks.browserKey(device.deviceId);
 

@@ -73,8 +73,8 @@ export interface OfflineCommand extends CommandDescription {
 export type Command = StoreCommand | OfflineCommand;
 
 /**
- * Invalid usage: exit code 2. The message never quotes a value, because a secret could be in the wrong
- * place.
+ * Invalid usage: exit code 2. The message never quotes a value, because a secret could be in the
+ * wrong place.
  */
 export class UsageError extends Error {
   readonly problems: readonly string[];

@@ -2,7 +2,10 @@ import { createInterface } from 'node:readline/promises';
 import { type Readable, Writable } from 'node:stream';
 import { UsageError } from './command.ts';
 
-/** Reads secrets from a pipe or a prompt without echo. Shells would store arguments in their history. */
+/**
+ * Reads secrets from a pipe or a prompt without echo. Shells would store arguments in their
+ * history.
+ */
 export interface Terminal {
   readonly isInteractive: boolean;
   /**

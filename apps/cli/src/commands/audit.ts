@@ -95,7 +95,9 @@ const tail: Command = {
   },
 };
 
-/** Reads again every second. The reads overlap, because processes may write entries out of order. */
+/**
+ * Reads again every second. The reads overlap, because processes may write entries out of order.
+ */
 async function follow(
   filter: Omit<AuditFilter, 'limit'>,
   known: readonly AuditEntry[],

@@ -71,7 +71,9 @@ function withoutInterimReply(parts: Split): Split {
     : parts;
 }
 
-/** curl marks the lines of the request with `>`, those of the reply with `<`, and its own with `*`. */
+/**
+ * curl marks the lines of the request with `>`, those of the reply with `<`, and its own with `*`.
+ */
 function withoutVerbosePrefix(bytes: Buffer): Buffer {
   const lines = bytes.toString('latin1').split(/\r?\n/);
   // A capture that begins with a message is that message, whatever its body contains.

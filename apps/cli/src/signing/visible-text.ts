@@ -9,8 +9,8 @@ const names: Readonly<Record<string, string>> = {
 };
 
 /**
- * The lines of a text, with escapes for characters that a reader cannot see. A line feed is shown at
- * the end of its line.
+ * The lines of a text, with escapes for characters that a reader cannot see. A line feed is shown
+ * at the end of its line.
  */
 export function visibleLines(text: string): readonly string[] {
   return text.split(/(?<=\n)/).map(visibleLine);

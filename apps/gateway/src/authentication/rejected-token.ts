@@ -29,8 +29,9 @@ export function otherScheme({ reason, found }: CredentialMistake): ApiError {
 }
 
 /**
- * Rejects a well-formed token that did not verify, and explains why. Only the holder of a genuine token learns more than
- * the holder of any other text: that it was revoked, or that it belongs in another header.
+ * Rejects a well-formed token that did not verify, and explains why. Only the holder of a genuine
+ * token learns more than the holder of any other text: that it was revoked, or that it belongs in
+ * another header.
  *
  * @throws ApiError `unauthorized`
  */

@@ -4,9 +4,9 @@ import type { RequestNotes } from '@gatehouse/http-server';
 import { received } from '../http/header-names.ts';
 
 /**
- * Notes why an upstream rejected a request. The device service sends code and reason in `X-Failure`,
- * which never reaches the caller. Only names of the catalogues are used, because an upstream of a
- * ROUTES_FILE may send any text.
+ * Notes why an upstream rejected a request. The device service sends code and reason in
+ * `X-Failure`, which never reaches the caller. Only names of the catalogues are used, because an
+ * upstream of a ROUTES_FILE may send any text.
  */
 export function noteUpstreamFailure(
   { status, headers }: { readonly status: number; readonly headers: readonly string[] },

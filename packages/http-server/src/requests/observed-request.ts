@@ -17,7 +17,10 @@ export interface RequestNotes {
   /** Only a registered client, never text that an unauthenticated caller sent as its id. */
   clientId?: string;
   credential?: string;
-  /** Whether the client proved its identity without a verification time: with its secret, for example. */
+  /**
+   * Whether the client proved its identity without a verification time: with its secret, for
+   * example.
+   */
   verified?: boolean;
   /** The id of the secure key that verified the request. */
   keyId?: string | undefined;

@@ -7,8 +7,8 @@ export const signatureAlgorithms = ['MD5', 'SHA-256', 'HMAC-SHA-256'] as const;
 export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
 
 /**
- * A secure key that is no longer accepted. Gatehouse keeps it to tell its holder that it was removed
- * (docs/decisions/0058-kept-removed-keys.md).
+ * A secure key that is no longer accepted. Gatehouse keeps it to tell its holder that it was
+ * removed (docs/decisions/0058-kept-removed-keys.md).
  */
 export interface RemovedKey {
   /** In another context than active keys, so that a copy among them cannot be decrypted. */

@@ -108,7 +108,9 @@ export function createRequestQueue(
   };
 }
 
-/** A client owns only what it proved to be its own. Otherwise an attacker could use up its share. */
+/**
+ * A client owns only what it proved to be its own. Otherwise an attacker could use up its share.
+ */
 function trailOf({ reason, verified, clientId }: RequestEntry): SharedTrail {
   if (reason === undefined) {
     return 'success';

@@ -6,8 +6,8 @@ const DAY_SECONDS = 24 * 60 * 60;
 
 /**
  * Maximum number of entries of each trail. An entry needs at most 740 bytes in Redis, so all trails
- * need less than 16 MB. The trails are separate, so that entries that are cheaper to cause displace no
- * others:
+ * need less than 16 MB. The trails are separate, so that entries that are cheaper to cause displace
+ * no others:
  *
  * - `client`: failures of clients that proved their identity
  * - `caller`: failures of all other callers

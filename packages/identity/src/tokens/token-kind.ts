@@ -7,8 +7,8 @@ import { parseXAccessToken } from './x-access-tokens.ts';
 export type TokenKind = 'access-token' | 'x-access-token';
 
 /**
- * The kind of an unexpired token, even if it is revoked. Undefined if the store has no record of it.
- * Only the holder of a token learns its kind, because the store knows tokens by their HMAC.
+ * The kind of an unexpired token, even if it is revoked. Undefined if the store has no record of
+ * it. Only the holder of a token learns its kind, because the store knows tokens by their HMAC.
  *
  * @throws StoreUnavailableError
  */

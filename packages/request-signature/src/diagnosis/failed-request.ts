@@ -21,7 +21,9 @@ export interface FailedRequest {
   readonly nonce: string;
 }
 
-/** The keys to try. A verifier pads both lists, so that their lengths do not depend on the client. */
+/**
+ * The keys to try. A verifier pads both lists, so that their lengths do not depend on the client.
+ */
 export interface DiagnosisKeys {
   /** Newest first. */
   readonly active: readonly string[];

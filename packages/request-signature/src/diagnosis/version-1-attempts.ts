@@ -172,7 +172,8 @@ function recipesFor(request: FailedRequest, { algorithm }: DigestsOfSignature): 
 /**
  * Whether a captured signature could cover the text: that of version 1 ends with a timestamp, and
  * that of version 2 has its own first line. With an attempt that needs no current timestamp, an
- * attacker could ask with such a signature at any later time whether the client and its key still exist.
+ * attacker could ask with such a signature at any later time whether the client and its key still
+ * exist.
  */
 function couldBeCaptured(text: string): boolean {
   return /[0-9]{13}$/.test(text) || text.startsWith('GATEHOUSE-V2');

@@ -57,7 +57,9 @@ export interface Store {
    */
   append(key: string, entry: string, capacity: number, options?: AppendOptions): Promise<void>;
 
-  /** Appends several entries, oldest first, in one step that costs little more than one `append`. */
+  /**
+   * Appends several entries, oldest first, in one step that costs little more than one `append`.
+   */
   appendAll(
     key: string,
     entries: readonly string[],

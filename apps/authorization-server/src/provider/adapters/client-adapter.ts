@@ -6,7 +6,9 @@ export class ClientAdapter implements Adapter {
   readonly #clients: ClientRegistry;
   readonly #supportedGrantTypes: ReadonlySet<string>;
 
-  /** @param supportedGrantTypes the grant types of the provider; a client may be registered for more */
+  /**
+   * @param supportedGrantTypes the grant types of the provider; a client may be registered for more
+   */
   constructor(clients: ClientRegistry, supportedGrantTypes: ReadonlySet<string>) {
     this.#clients = clients;
     this.#supportedGrantTypes = supportedGrantTypes;
@@ -15,7 +17,8 @@ export class ClientAdapter implements Adapter {
   async find(clientId: string): Promise<AdapterPayload | undefined> {
     const client = await this.#clients.find(clientId);
     if (client === undefined) {
-      // The same work as for a known client with a wrong secret, so that timing reveals nothing (CWE-203).
+      // The same work as for a known client with a wrong secret, so that timing reveals nothing
+      // (CWE-203).
       this.#clients.verifySecret(undefined, clientId);
       return undefined;
     }
@@ -70,7 +73,9 @@ function rejectWrite(): Promise<never> {
   return Promise.reject(new Error('Only the registry writes clients.'));
 }
 
-/** RFC 7591 names. `client_secret` is never the real one: `compareClientSecret` asks the registry. */
+/**
+ * RFC 7591 names. `client_secret` is never the real one: `compareClientSecret` asks the registry.
+ */
 function toMetadata(client: Client, supported: ReadonlySet<string>): AdapterPayload {
   const grantTypes = client.grantTypes.filter((grantType) => supported.has(grantType));
   return {

@@ -19,7 +19,10 @@ export function completeDeviceCodes(
   stored: Adapter,
   { store, credentialHash }: Pick<Identity, 'store' | 'credentialHash'>,
 ): Adapter {
-  /** Of two browsers that confirm, allow or deny the same code, one wins and the other gets an error. */
+  /**
+   * Of two browsers that confirm, allow or deny the same code, one wins and the other gets an
+   * error.
+   */
   async function claimStage(id: string, stage: 'confirmed' | 'decided'): Promise<void> {
     const owner = randomBytes(16).toString('base64url');
     const key = `device-code:${stage}:${credentialHash(id)}`;

@@ -5,8 +5,8 @@ import { isDeviceRoute } from '../policy/device-grant.ts';
 import { wrapAdapter } from './wrap-adapter.ts';
 
 /**
- * Keeps sessions without a user out of the store. They hold only the token of the device page's form, so the browser
- * keeps them for that page. On other pages, nothing of them is needed again.
+ * Keeps sessions without a user out of the store. They hold only the token of the device page's
+ * form, so the browser keeps them for that page. On other pages, nothing of them is needed again.
  */
 export function keepAnonymousSessionsInBrowser(stored: Adapter, cookies: SealedCookies): Adapter {
   return wrapAdapter(stored, {

@@ -16,9 +16,10 @@ export interface InteractionAdapterDependencies {
 const EXPIRED_SECONDS = 60 * 60;
 
 /**
- * Keeps an interaction in the browser until the user submits a correct password or a decision. From then on it is worth
- * a sign-in, so it moves to the store, where it is used once. Its cookie is worth no more than the GET /authorize that
- * created it. A completed interaction is rejected, because the store remembers its end.
+ * Keeps an interaction in the browser until the user submits a correct password or a decision. From
+ * then on it is worth a sign-in, so it moves to the store, where it is used once. Its cookie is
+ * worth no more than the GET /authorize that created it. A completed interaction is rejected,
+ * because the store remembers its end.
  */
 export function keepInteractionsInBrowser(
   stored: Adapter,
@@ -48,8 +49,8 @@ export function keepInteractionsInBrowser(
       return holder === undefined ? undefined : payload;
     },
     async destroy(id) {
-      // The store holds and remembers only submitted interactions. Otherwise a client that ignores the path of the cookie
-      // could write a record with each request.
+      // The store holds and remembers only submitted interactions. Otherwise a client that ignores
+      // the path of the cookie could write a record with each request.
       if ((await stored.find(id)) !== undefined) {
         await store.set(endedKey(id), '', lifetimes.Interaction);
       }

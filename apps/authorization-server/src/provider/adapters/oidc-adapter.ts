@@ -22,15 +22,16 @@ import { withoutLostScopes } from './without-lost-scopes.ts';
 
 /**
  * oidc-provider's persistence over the Store. It decides what the library leaves open:
- * - Nothing is readable at rest: the HMAC of a credential is its key, and its value is nowhere in the payload. Payloads
- *   with other secrets are sealed whole.
- * - Single use is one `claim`. The loser of a race gets `invalid_grant` and revokes nothing. A credential that was
- *   redeemed before this request arrived is found as consumed, and the library revokes its tokens.
- * - A credential is not found if it was issued up to the not-before of its client, its user or the installation, or with
- *   a secure key that was removed since.
+ * - Nothing is readable at rest: the HMAC of a credential is its key, and its value is nowhere in
+ *   the payload. Payloads with other secrets are sealed whole.
+ * - Single use is one `claim`. The loser of a race gets `invalid_grant` and revokes nothing. A
+ *   credential that was redeemed before this request arrived is found as consumed, and the library
+ *   revokes its tokens.
+ * - A credential is not found if it was issued up to the not-before of its client, its user or the
+ *   installation, or with a secure key that was removed since.
  * - A code or token no longer grants scopes and claims that its client lost.
- * - Nothing outlives its grant: the adapter adds the record to the index and writes it, then looks for the grant's
- *   tombstone and deletes the record if there is one.
+ * - Nothing outlives its grant: the adapter adds the record to the index and writes it, then looks
+ *   for the grant's tombstone and deletes the record if there is one.
  */
 export interface AdapterDependencies {
   readonly store: Store;
@@ -55,7 +56,10 @@ const consumableModels = new Set([
   'DeviceCode',
   'PushedAuthorizationRequest',
 ]);
-/** An expired code is kept this long, so that device and user are told that it expired (RFC 8628 §3.5). */
+/**
+ * An expired code is kept this long, so that device and user are told that it expired (RFC 8628
+ * §3.5).
+ */
 export const EXPIRED_DEVICE_CODE_SECONDS = 600;
 
 const expiryOf = (expiresIn: number) => Date.now() + expiresIn * 1000;
@@ -205,7 +209,10 @@ export class OidcAdapter implements Adapter {
     });
   }
 
-  /** An unreadable record is treated as not found, like an expired one. The client or user starts again. */
+  /**
+   * An unreadable record is treated as not found, like an expired one. The client or user starts
+   * again.
+   */
   #undamaged<Value>(read: () => Value): Value | undefined {
     try {
       return read();

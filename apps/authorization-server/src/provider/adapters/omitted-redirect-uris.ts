@@ -7,7 +7,10 @@ interface CodePayload extends AdapterPayload {
   readonly redirectUriOmitted?: true;
 }
 
-/** Requires `redirect_uri` at /token for every code whose authorization request had one (RFC 6749 §4.1.3). */
+/**
+ * Requires `redirect_uri` at /token for every code whose authorization request had one (RFC 6749
+ * §4.1.3).
+ */
 export function requireRedirectUri(stored: Adapter): Adapter {
   return wrapAdapter(stored, {
     async upsert(id, payload, expiresIn) {

@@ -5,9 +5,10 @@ import { currentContext } from '../patches/current-context.ts';
 import { claimKey, MARGIN_SECONDS, receivedAt, type SingleUse } from './single-use.ts';
 
 /**
- * The single use of codes, in two steps: a claim that one request wins, and a mark when its reply is ready. A request
- * that arrives before the mark lost the same race and revokes nothing. A request that arrives later presents a redeemed
- * code, which means that two parties hold it (RFC 6749 §4.1.2).
+ * The single use of codes, in two steps: a claim that one request wins, and a mark when its reply
+ * is ready. A request that arrives before the mark lost the same race and revokes nothing. A
+ * request that arrives later presents a redeemed code, which means that two parties hold it (RFC
+ * 6749 §4.1.2).
  */
 export interface Redemptions extends SingleUse {
   /** Marks the credentials that this request redeemed. Call it before the reply is written. */

@@ -4,11 +4,12 @@ import type { RefreshSuccessor } from '../patches/refresh-token-values.ts';
 import { claimKey, MARGIN_SECONDS, receivedAt, type SingleUse } from './single-use.ts';
 
 /**
- * Refresh tokens have a grace, for lost replies and concurrent tabs. The claim holds the time of the first use, and the
- * token can be used again until the grace ends. Every use gives the same successor, so the family does not fork. The
- * grace ends after 10 s, or when the successor is used, which proves that its reply arrived. A use that arrives later
- * means that two parties hold the token, so the library revokes the family. A use that arrives in time but is too slow
- * is rejected and revokes nothing. Until a successor is written, the grace stays open.
+ * Refresh tokens have a grace, for lost replies and concurrent tabs. The claim holds the time of
+ * the first use, and the token can be used again until the grace ends. Every use gives the same
+ * successor, so the family does not fork. The grace ends after 10 s, or when the successor is used,
+ * which proves that its reply arrived. A use that arrives later means that two parties hold the
+ * token, so the library revokes the family. A use that arrives in time but is too slow is rejected
+ * and revokes nothing. Until a successor is written, the grace stays open.
  */
 const GRACE_MILLISECONDS = 10_000;
 

@@ -14,7 +14,8 @@ export interface SingleUse {
   /** Whether it was redeemed before this request arrived. Then two parties hold it. */
   isRedeemed(redeemable: Redeemable): Promise<boolean>;
   /**
-   * Counts a presentation of an unused credential, before its PKCE verifier and other parameters are validated.
+   * Counts a presentation of an unused credential, before its PKCE verifier and other parameters
+   * are validated.
    *
    * @throws InvalidGrant after too many presentations
    */

@@ -1,7 +1,8 @@
 /**
- * Pushed requests and device codes are the only records that an anonymous caller can put into the store. Both are
- * limited in bytes: for an address group, for a client, and for all public clients together. A client that
- * authenticates has its own budget, whatever its address. docs/operations/reference.md lists the sums.
+ * Pushed requests and device codes are the only records that an anonymous caller can put into the
+ * store. Both are limited in bytes: for an address group, for a client, and for all public clients
+ * together. A client that authenticates has its own budget, whatever its address.
+ * docs/operations/reference.md lists the sums.
  */
 import type { Store } from '@gatehouse/store';
 import type { Adapter } from 'oidc-provider';
@@ -27,7 +28,10 @@ export const storedRequestLimits = {
   },
   device: {
     windowSeconds: lifetimes.DeviceCode + EXPIRED_DEVICE_CODE_SECONDS,
-    /** The sealed record, its user code, its polling counter, and a claim for each step that a browser can take. */
+    /**
+     * The sealed record, its user code, its polling counter, and a claim for each step that a
+     * browser can take.
+     */
     costOf: (parameters: number) => 2048 + Math.ceil(1.75 * parameters),
     addressBytes: MIB,
     clientBytes: 4 * MIB,
@@ -37,7 +41,10 @@ export const storedRequestLimits = {
 
 type StoredRequest = keyof typeof storedRequestLimits;
 
-/** The record of a pushed request holds its parameters as a token, so they are read from the request. */
+/**
+ * The record of a pushed request holds its parameters as a token, so they are read from the
+ * request.
+ */
 export function limitPushedRequests(stored: Adapter, store: Store): Adapter {
   return wrapAdapter(stored, {
     async upsert(id, payload, expiresIn) {

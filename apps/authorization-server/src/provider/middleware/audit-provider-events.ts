@@ -16,8 +16,8 @@ import { presentedCredentialOf } from '../reasons/presented-credential.ts';
 import { presentedClientId } from './presented-client-id.ts';
 
 /**
- * Records the provider's events in the audit trail, each once and with ids only. audit/sign-in-audit.ts records
- * sign-ins.
+ * Records the provider's events in the audit trail, each once and with ids only.
+ * audit/sign-in-audit.ts records sign-ins.
  */
 export function auditProviderEvents(provider: Provider, { audit, clients }: Identity): void {
   const record = (context: KoaContextWithOIDC, event: AuditEvent) =>

@@ -1,6 +1,7 @@
 /**
- * RFC 7662 §2.2. The library describes its own tokens. This step adds `aud`, `username`, `org`, and the `sub` of machines,
- * describes X-Access-Tokens, and replies `active: false` for a token in the form of a JWT.
+ * RFC 7662 §2.2. The library describes its own tokens. This step adds `aud`, `username`, `org`, and
+ * the `sub` of machines, describes X-Access-Tokens, and replies `active: false` for a token in the
+ * form of a JWT.
  */
 import { observedRequest } from '@gatehouse/http-server';
 import type { Identity, XAccessTokens } from '@gatehouse/identity';
@@ -56,8 +57,8 @@ interface TokenDescription {
 }
 
 /**
- * An application receives only those claims of a user that the token's scopes release, as at the userinfo endpoint. A
- * resource server receives both, because it must know the caller.
+ * An application receives only those claims of a user that the token's scopes release, as at the
+ * userinfo endpoint. A resource server receives both, because it must know the caller.
  */
 async function holderOf(
   { client_id: clientId, scope = '', sub }: TokenDescription,
@@ -77,7 +78,10 @@ async function holderOf(
   };
 }
 
-/** Undefined unless the caller may introspect the token: a resource server, or the client of the token. */
+/**
+ * Undefined unless the caller may introspect the token: a resource server, or the client of the
+ * token.
+ */
 async function describeXAccessToken(
   { oidc }: KoaContextWithOIDC,
   { identity, xAccessTokens, issuer }: CompleteIntrospectionDependencies,

@@ -1,7 +1,10 @@
 import type { Redemptions } from '../adapters/redemptions.ts';
 import type { ProviderMiddleware } from './provider-middleware.ts';
 
-/** Before a successful reply is sent: from then on, the code or token that was redeemed counts as used. */
+/**
+ * Before a successful reply is sent: from then on, the code or token that was redeemed counts as
+ * used.
+ */
 export function completeRedemption(redemptions: Redemptions): ProviderMiddleware {
   return async (context, next) => {
     await next();

@@ -5,8 +5,8 @@ import { TemporarilyUnavailableError } from '../adapters/temporarily-unavailable
 import type { ProviderMiddleware } from './provider-middleware.ts';
 
 /**
- * Handles errors that escape the library. Koa would reply without Gatehouse's headers and print the error to stderr. An
- * unavailable store is 503 here as everywhere.
+ * Handles errors that escape the library. Koa would reply without Gatehouse's headers and print the
+ * error to stderr. An unavailable store is 503 here as everywhere.
  */
 export const handleUnexpectedErrors: ProviderMiddleware = async (context, next) => {
   try {

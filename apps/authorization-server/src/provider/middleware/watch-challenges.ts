@@ -2,13 +2,15 @@ import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { requestOrigin } from '../../audit/request-origin.ts';
 
-/** A user may go back and start again. A client with a constant challenge still reaches this number. */
+/**
+ * A user may go back and start again. A client with a constant challenge still reaches this number.
+ */
 const SUSPICIOUS_USES = 10;
 const WINDOW_SECONDS = 24 * 60 * 60;
 
 /**
- * RFC 9700 §2.1.1: a PKCE challenge belongs to one transaction. A constant challenge protects nothing, so it is audited
- * once a day for each challenge.
+ * RFC 9700 §2.1.1: a PKCE challenge belongs to one transaction. A constant challenge protects
+ * nothing, so it is audited once a day for each challenge.
  */
 export function watchChallenges(provider: Provider, identity: Identity): void {
   const { store, credentialHash, audit } = identity;

@@ -13,7 +13,10 @@ interface LimitError {
   readonly retryAfterSeconds: number;
 }
 
-/** The error for an exception that the library would report as `server_error` 500; undefined for all others. */
+/**
+ * The error for an exception that the library would report as `server_error` 500; undefined for all
+ * others.
+ */
 export function toLimitError(thrown: unknown): LimitError | undefined {
   if (thrown instanceof TooManyAttemptsError) {
     return {
@@ -37,8 +40,8 @@ export function toLimitError(thrown: unknown): LimitError | undefined {
 }
 
 /**
- * Replaces the library's 500 before it is written. If the library redirects instead, the application already gets the
- * error.
+ * Replaces the library's 500 before it is written. If the library redirects instead, the
+ * application already gets the error.
  */
 export function writeLimitError(context: KoaContextWithOIDC, error: LimitError): void {
   if (context.status < 500) {

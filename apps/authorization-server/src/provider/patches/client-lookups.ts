@@ -30,7 +30,8 @@ export const clientLookups: Patch = {
 
     async function assertMayAuthenticate(clientId: string): Promise<void> {
       const context = currentContext();
-      // The first lookup of a request is for the client that authenticates. Later ones are for other clients.
+      // The first lookup of a request is for the client that authenticates. Later ones are for
+      // other clients.
       if (
         context !== undefined &&
         clientEndpointPaths.includes(context.path) &&

@@ -39,8 +39,8 @@ export const clientPermissions: Patch = {
       return true;
     };
 
-    // The library also calls this method to decide which tokens to issue. Only the grant type that a token request
-    // names is rejected.
+    // The library also calls this method to decide which tokens to issue. Only the grant type that
+    // a token request names is rejected.
     client.grantTypeAllowed = function grantTypeAllowedOrThrow(type) {
       const allowed = grantTypeAllowed.call(this, type);
       const context = currentContext();

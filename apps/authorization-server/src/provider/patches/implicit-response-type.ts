@@ -4,7 +4,10 @@ import { type Patch, propertyJoint } from './patch.ts';
 const configurationOf: Parameters<typeof propertyJoint>[1] = (provider) =>
   libraryInternals(provider)?.configuration;
 
-/** Applied before the first client is looked up, because the library validates clients against these values. */
+/**
+ * Applied before the first client is looked up, because the library validates clients against these
+ * values.
+ */
 export const implicitResponseType: Patch = {
   name: 'implicit-response-type',
   reason:

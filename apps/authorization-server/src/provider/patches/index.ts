@@ -1,7 +1,8 @@
 /**
- * Everything that replaces a method of oidc-provider or reaches into its private state, in the order in which it is
- * applied. Prefer the library's documented settings, its adapters (adapters/) and Koa middleware (middleware/) to a
- * new entry. docs/decisions/0048-upgrade-oidc-provider.md describes how to upgrade the library.
+ * Everything that replaces a method of oidc-provider or reaches into its private state, in the
+ * order in which it is applied. Prefer the library's documented settings, its adapters (adapters/)
+ * and Koa middleware (middleware/) to a new entry. docs/decisions/0048-upgrade-oidc-provider.md
+ * describes how to upgrade the library.
  */
 import type Provider from 'oidc-provider';
 import { clientLookups } from './client-lookups.ts';
@@ -30,7 +31,9 @@ export const patches: readonly Patch[] = [
   clientLookups,
 ];
 
-/** @throws LibraryShapeError before anything is changed, when the library lacks what a patch needs */
+/**
+ * @throws LibraryShapeError before anything is changed, when the library lacks what a patch needs
+ */
 export function applyPatches(provider: Provider, dependencies: PatchDependencies): void {
   for (const patch of patches) {
     assertShape(provider, patch);

@@ -1,4 +1,6 @@
-/** The part of the library's private state that library-internals.ts makes available to the patches. */
+/**
+ * The part of the library's private state that library-internals.ts makes available to the patches.
+ */
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   import type Provider from 'oidc-provider';
   import type { KoaContextWithOIDC } from 'oidc-provider';

@@ -1,7 +1,10 @@
 import { endedSessionKey } from '../policy/sessions.ts';
 import { methodJoint, type Patch } from './patch.ts';
 
-/** A request that runs while the session ends must not write it back. No request takes longer than this. */
+/**
+ * A request that runs while the session ends must not write it back. No request takes longer than
+ * this.
+ */
 const ENDED_SESSION_SECONDS = 60 * 60;
 
 const prototypeOf: Parameters<typeof methodJoint>[1] = (provider) => provider.Session.prototype;
@@ -21,7 +24,8 @@ export const sessionEnd: Patch = {
     const session = provider.Session.prototype;
     const { destroy, persist } = session;
     session.destroy = async function destroyWithGrants() {
-      // An anonymous session is not in the store. A record of its end would let any caller fill the store.
+      // An anonymous session is not in the store. A record of its end would let any caller fill the
+      // store.
       if (this.accountId !== undefined) {
         const key = endedSessionKey(credentialHash(this.uid));
         await store.set(key, '', ENDED_SESSION_SECONDS, { revokes: true });

@@ -23,8 +23,8 @@ export const signingKeys: Patch = {
 };
 
 /**
- * Replaces the signing keys in one synchronous step. The library signs with the first key that fits, so the current
- * one comes first.
+ * Replaces the signing keys in one synchronous step. The library signs with the first key that
+ * fits, so the current one comes first.
  */
 export function installSigningKeys(provider: Provider, keys: SigningKeys): void {
   const internals = requireInternals(provider);

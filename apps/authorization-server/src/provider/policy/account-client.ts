@@ -4,8 +4,8 @@ export const ACCOUNT_CLIENT_ID = 'gatehouse:account';
 export const SIGNED_IN_PATH = '/account/signed-in';
 
 /**
- * The account page is a built-in client of this server. Users sign in to it through the ordinary flow, with its
- * throttle and session, and an operator cannot disable or delete it.
+ * The account page is a built-in client of this server. Users sign in to it through the ordinary
+ * flow, with its throttle and session, and an operator cannot disable or delete it.
  */
 export function withAccountClient(identity: Identity, issuer: string): Identity {
   const { clients, findLiveHolder } = identity;

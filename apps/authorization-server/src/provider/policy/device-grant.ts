@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
 /**
- * A device gets a separate grant, which the browser's session does not keep: a sign-out in the browser leaves the device
- * signed in, a second device needs a new consent, and ending one does not end the other.
+ * A device gets a separate grant, which the browser's session does not keep: a sign-out in the
+ * browser leaves the device signed in, a second device needs a new consent, and ending one does not
+ * end the other.
  */
 const deviceRoutes: ReadonlySet<string> = new Set(['code_verification', 'device_resume']);
 

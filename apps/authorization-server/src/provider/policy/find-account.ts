@@ -2,15 +2,19 @@ import type { Identity } from '@gatehouse/identity';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { claimsOfUser } from './claims-of-user.ts';
 
-/** The credential that the library validates: a code or token has both members, a session has neither. */
+/**
+ * The credential that the library validates: a code or token has both members, a session has
+ * neither.
+ */
 interface Credential {
   readonly iat?: number;
   readonly clientId?: string | undefined;
 }
 
 /**
- * The library's `findAccount`: the user if enabled, and if neither user nor client was revoked after the credential was
- * issued. The library calls it at every redemption, so that a refresh token ends with its user and client.
+ * The library's `findAccount`: the user if enabled, and if neither user nor client was revoked
+ * after the credential was issued. The library calls it at every redemption, so that a refresh
+ * token ends with its user and client.
  */
 export function createFindAccount({ users, clients }: Identity) {
   return async (_context: KoaContextWithOIDC, userId: string, credential?: Credential) => {

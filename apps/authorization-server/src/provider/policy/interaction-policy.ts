@@ -4,8 +4,9 @@ import { assertParametersFit } from './parameter-limit.ts';
 import { isSessionOf } from './sessions.ts';
 
 /**
- * The library's policy, with one more reason to sign in: the signed-in user is disabled or not allowed for this client.
- * It is evaluated on every authorization, so that the session of a disabled user opens nothing.
+ * The library's policy, with one more reason to sign in: the signed-in user is disabled or not
+ * allowed for this client. It is evaluated on every authorization, so that the session of a
+ * disabled user opens nothing.
  */
 export function createInteractionPolicy(identity: Identity) {
   const policy = interactionPolicy.base();
@@ -34,7 +35,9 @@ export function createInteractionPolicy(identity: Identity) {
   return policy;
 }
 
-/** The details repeat parameters, which would be stored twice. The sign-in page does not read them. */
+/**
+ * The details repeat parameters, which would be stored twice. The sign-in page does not read them.
+ */
 function dropLoginDetails(policy: ReturnType<typeof interactionPolicy.base>): void {
   const login = policy.get('login');
   for (const each of login === undefined ? [] : [login, ...login.checks]) {
@@ -42,7 +45,10 @@ function dropLoginDetails(policy: ReturnType<typeof interactionPolicy.base>): vo
   }
 }
 
-/** A client can lose a scope while the user signs in. settle-scope.ts checked the request when it arrived. */
+/**
+ * A client can lose a scope while the user signs in. settle-scope.ts checked the request when it
+ * arrived.
+ */
 async function assertScopeRegistered(
   context: KoaContextWithOIDC,
   { clients }: Identity,

@@ -31,7 +31,10 @@ export function interactionLifetime(
     : lifetimes.Interaction;
 }
 
-/** Called by the library as `ttl.RefreshToken`: a successor expires when the first token of its family would. */
+/**
+ * Called by the library as `ttl.RefreshToken`: a successor expires when the first token of its
+ * family would.
+ */
 function refreshTokenLifetime(
   _context: unknown,
   token: { readonly iiat?: number | undefined },

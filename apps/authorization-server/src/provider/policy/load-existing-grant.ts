@@ -4,8 +4,8 @@ import { isDeviceRoute, rememberSessionGrant } from './device-grant.ts';
 import { lifetimes } from './lifetimes.ts';
 
 /**
- * The existing grant of the user for the client. A first-party application needs no consent: it gets the requested
- * scopes, within its registered ones.
+ * The existing grant of the user for the client. A first-party application needs no consent: it
+ * gets the requested scopes, within its registered ones.
  */
 export function createLoadExistingGrant(clients: ClientRegistry) {
   return async (context: KoaContextWithOIDC): Promise<Grant | undefined> => {

@@ -1,13 +1,15 @@
 /**
- * RFC 6749 §4.1.3: a client that sent no `redirect_uri` to /authorize needs none at /token. The request remembers the
- * omission until its code is stored, and the code remembers it until it is redeemed. Under `strict`, /token always
- * requires the parameter.
+ * RFC 6749 §4.1.3: a client that sent no `redirect_uri` to /authorize needs none at /token. The
+ * request remembers the omission until its code is stored, and the code remembers it until it is
+ * redeemed. Under `strict`, /token always requires the parameter.
  */
 import type { IncomingMessage } from 'node:http';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { SecurityProfile } from './grant-types.ts';
 
-/** The internal parameter that carries the omission through the sign-in. A request cannot set it. */
+/**
+ * The internal parameter that carries the omission through the sign-in. A request cannot set it.
+ */
 export const OMITTED = 'redirect_uri_omitted';
 
 const requestsWithout = new WeakSet<IncomingMessage>();
@@ -24,7 +26,10 @@ export function rememberOmittedRedirectUri({ oidc, req }: KoaContextWithOIDC): v
   }
 }
 
-/** The library requires the parameter at /token. adapters/omitted-redirect-uris.ts checks whether the code allows it. */
+/**
+ * The library requires the parameter at /token. adapters/omitted-redirect-uris.ts checks whether
+ * the code allows it.
+ */
 export function addOmittedRedirectUri(
   { oidc }: KoaContextWithOIDC,
   securityProfile: SecurityProfile,

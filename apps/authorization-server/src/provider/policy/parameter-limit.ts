@@ -1,6 +1,9 @@
 import { errors } from 'oidc-provider';
 
-/** Stored parameters of one request, as JSON in UTF-8. They fit into cookies, and real clients send far less. */
+/**
+ * Stored parameters of one request, as JSON in UTF-8. They fit into cookies, and real clients send
+ * far less.
+ */
 export const MAXIMUM_PARAMETER_BYTES = 4096;
 
 export function parameterBytes(parameters: object | undefined): number {

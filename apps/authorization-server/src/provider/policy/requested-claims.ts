@@ -1,6 +1,7 @@
 /**
- * The `claims` parameter (OpenID Connect Core §5.5) selects claims of the scopes that a client is registered for. It
- * never gives more than these scopes would, so a first-party application gets nothing through it without a scope.
+ * The `claims` parameter (OpenID Connect Core §5.5) selects claims of the scopes that a client is
+ * registered for. It never gives more than these scopes would, so a first-party application gets
+ * nothing through it without a scope.
  */
 import { type ClaimsParameter, type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { claimsOfScopes } from './claims-of-user.ts';
@@ -28,9 +29,9 @@ export function claimsWithin(
 }
 
 /**
- * Returns what the library calls as `assertClaimsParameter`. Unknown claims are ignored. Gatehouse has no authentication
- * contexts, so it rejects an essential `acr` with values (§5.5.1.1). In the strict profile, ID tokens contain no claims
- * of the user (decision 54).
+ * Returns what the library calls as `assertClaimsParameter`. Unknown claims are ignored. Gatehouse
+ * has no authentication contexts, so it rejects an essential `acr` with values (§5.5.1.1). In the
+ * strict profile, ID tokens contain no claims of the user (decision 54).
  *
  * @throws InvalidRequest | UnmetAuthenticationRequirements
  */

@@ -14,10 +14,12 @@ export interface ScopeRequest {
 const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
 /**
- * The granted scope: the requested scopes that are allowed, or all allowed scopes if the request names none (RFC 6749
- * §3.3). Other scopes are ignored (OpenID Connect Core §3.1.2.1). The `strict` profile rejects them.
+ * The granted scope: the requested scopes that are allowed, or all allowed scopes if the request
+ * names none (RFC 6749 §3.3). Other scopes are ignored (OpenID Connect Core §3.1.2.1). The `strict`
+ * profile rejects them.
  *
- * @throws InvalidScope for a malformed scope, or with the first scope that is unknown or not allowed
+ * @throws InvalidScope for a malformed scope, or with the first scope that is unknown or not
+ * allowed
  */
 export function resolveScope(request: ScopeRequest): string {
   const { requested, excluded, securityProfile } = request;

@@ -15,7 +15,9 @@ export function endedSessionKey(hashedUid: string): string {
   return `session-ended:${hashedUid}`;
 }
 
-/** Whether the session is still valid for this user: enabled, and not signed out everywhere since. */
+/**
+ * Whether the session is still valid for this user: enabled, and not signed out everywhere since.
+ */
 export function isSessionOf(
   user: User | undefined,
   session: Pick<Session, 'accountId' | 'loginTs'>,

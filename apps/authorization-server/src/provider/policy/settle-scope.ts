@@ -7,8 +7,9 @@ import { resolveScope } from './resolve-scope.ts';
 const offlineRequests = new WeakSet<IncomingMessage>();
 
 /**
- * Replaces the requested scope by the scope that the request can be granted, before the library checks it. The library
- * treats a client without scopes as a client with all of them, and a request without a scope as a request for nothing.
+ * Replaces the requested scope by the scope that the request can be granted, before the library
+ * checks it. The library treats a client without scopes as a client with all of them, and a request
+ * without a scope as a request for nothing.
  *
  * @throws InvalidScope when no usable scope is left
  */
@@ -47,8 +48,9 @@ function canBeOffline({ grantTypes = [] }: Client, responseType: unknown): boole
 }
 
 /**
- * The library removes `offline_access` from a request without `prompt=consent`. Gatehouse always asks for the user's
- * consent to it (OpenID Connect Core §11 allows other conditions), so the reply names it.
+ * The library removes `offline_access` from a request without `prompt=consent`. Gatehouse always
+ * asks for the user's consent to it (OpenID Connect Core §11 allows other conditions), so the reply
+ * names it.
  */
 export function keepOfflineAccess({ oidc, req }: KoaContextWithOIDC): void {
   if (oidc.params !== undefined && offlineRequests.has(req)) {

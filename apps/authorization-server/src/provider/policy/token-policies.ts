@@ -11,8 +11,8 @@ import {
 type Token = AccessToken | ClientCredentials | RefreshToken;
 
 /**
- * RFC 7662 §4: resource servers may introspect every token, and a client its own tokens. A public client is not
- * authenticated, so it may introspect nothing.
+ * RFC 7662 §4: resource servers may introspect every token, and a client its own tokens. A public
+ * client is not authenticated, so it may introspect nothing.
  */
 export function mayIntrospect({ clients }: Identity) {
   return async (_context: KoaContextWithOIDC, client: Client, token: Token): Promise<boolean> => {
@@ -24,7 +24,10 @@ export function mayIntrospect({ clients }: Identity) {
   };
 }
 
-/** RFC 7009 §2.1: only the client that a token was issued to may revoke it. Other clients get an error. */
+/**
+ * RFC 7009 §2.1: only the client that a token was issued to may revoke it. Other clients get an
+ * error.
+ */
 export function mayRevoke(_context: KoaContextWithOIDC, client: Client, token: Token): boolean {
   if (token.clientId !== client.clientId) {
     throw new errors.InvalidRequest('this token belongs to another client');

@@ -23,8 +23,8 @@ export type DiagnosisBudget = (clientId: string, address: string) => boolean;
 
 /**
  * Counts client ids as presented, whether they exist or not, and each within its address group.
- * Otherwise the budget would tell an attacker elsewhere whether a client sends wrong signatures, and
- * therefore exists.
+ * Otherwise the budget would tell an attacker elsewhere whether a client sends wrong signatures,
+ * and therefore exists.
  */
 export function createDiagnosisBudget(
   { windowMilliseconds, perClient, perAddressGroup, total }: DiagnosisLimits,

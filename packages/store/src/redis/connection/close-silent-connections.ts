@@ -10,15 +10,17 @@ interface Silence {
   ticks: number;
 }
 
-/** Private in the types of ioredis: the commands that wait for a reply, those of a handshake too. */
+/**
+ * Private in the types of ioredis: the commands that wait for a reply, those of a handshake too.
+ */
 interface WithQueue {
   readonly commandQueue: { readonly length: number };
 }
 
 /**
  * Closes a connection with waiting commands that returned no byte for the time of one operation, so
- * that further commands do not wait behind them. Counts ticks instead of time: a process that was paused
- * gets one late tick, and then reads the replies that arrived during the pause.
+ * that further commands do not wait behind them. Counts ticks instead of time: a process that was
+ * paused gets one late tick, and then reads the replies that arrived during the pause.
  *
  * @param connections returns the current connections: one, or one for each node of a cluster
  * @returns a function that stops the check
