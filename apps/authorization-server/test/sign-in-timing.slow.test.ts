@@ -70,18 +70,19 @@ describe('the time of a rejected sign-in', () => {
         times[name]?.push(await attempt(i));
       }
     }
-    const medians = Object.fromEntries(
-      Object.entries(times).map(([name, all]) => [name, median(all)]),
+    const quartiles = Object.fromEntries(
+      Object.entries(times).map(([name, all]) => [name, lowerQuartile(all)]),
     );
-    const reference = medians.wrong ?? 0;
-    const differing = Object.entries(medians).filter(
+    const reference = quartiles.wrong ?? 0;
+    const differing = Object.entries(quartiles).filter(
       ([, each]) => Math.abs(each - reference) > reference * TOLERANCE,
     );
-    expect([medians, differing]).toEqual([medians, []]);
+    expect([quartiles, differing]).toEqual([quartiles, []]);
   }, 120_000);
 });
 
-function median(values: readonly number[]): number {
+/** Other processes only add time, so the faster samples show the work of the server. */
+function lowerQuartile(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+  return sorted[Math.floor(sorted.length / 4)] ?? 0;
 }
