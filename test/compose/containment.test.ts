@@ -338,7 +338,8 @@ describe('SL-05 a secret', () => {
     // Some versions of compose print a control sequence before each line.
     const lines = log.match(/\{"level".*/g) ?? [];
     const said = lines.map((line) => ({ ...JSON.parse(line), time: undefined }));
-    const line = { level: 'warn', app: 'nginx', port: 8844, msg: 'answered by nginx' };
+    const requestId = expect.stringMatching(/^[0-9a-f]{32}$/);
+    const line = { level: 'warn', app: 'nginx', port: 8844, msg: 'answered by nginx', requestId };
     expect(said).toEqual([
       { ...line, status: 503 },
       { ...line, status: 400 },
