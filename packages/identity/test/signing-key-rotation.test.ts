@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '@gatehouse/store';
 import { StoreUnavailableError } from '@gatehouse/store';
+import { until } from '@gatehouse/testing';
 import { beforeEach, expect, test } from '@jest/globals';
 import { createLocalJWKSet, type JWK, jwtVerify, SignJWT } from 'jose';
 import { keepSigningKeys, loadSigningKey, loadSigningKeys, type SigningKey } from '../src/index.ts';
@@ -24,9 +25,9 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     now = START;
     await openIdentity().store.delete([RECORD]);
   });
-  const load = (onMade?: (kid: string) => void) =>
+  const load = (onMade?: (kid: string) => void, identity = openIdentity()) =>
     loadSigningKeys('gateway', 'EdDSA', {
-      ...openIdentity(),
+      ...identity,
       now: clock,
       policy,
       ...(onMade && { onMade }),
@@ -125,8 +126,11 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     await load();
     now += 90 * DAY;
     const made: string[] = [];
+    const identities = Array.from({ length: 20 }, () => openIdentity());
+    // On a busy machine, 20 connections take longer to open than one operation may take.
+    await Promise.all(identities.map(({ store }) => until(() => store.get(RECORD))));
     const loaded = await Promise.all(
-      Array.from({ length: 20 }, () => load((kid) => made.push(kid))),
+      identities.map((identity) => load((kid) => made.push(kid), identity)),
     );
     expect(new Set(loaded.map(({ all }) => kids(all).join())).size).toBe(1);
     expect(loaded[0]?.all).toHaveLength(2);
