@@ -15,9 +15,9 @@ export interface VirtualUser {
 const PAUSE_MILLISECONDS = 200;
 
 /**
- * A user who signs in once and then, in each round, refreshes, calls with the new token, sends a
- * signed request, and gets a machine token. In every tenth round, the user signs in again, with a
- * password or a code. A lost refresh token ends the chain, so every later round fails.
+ * Simulates a user. The user signs in once. Each round refreshes the token, calls with the new
+ * token, sends a signed request, and gets a machine token. In every tenth round, the user signs in
+ * again, with a password or a code. A lost refresh token ends the chain, so every later round fails.
  */
 export async function startVirtualUser(
   tier: Tier,

@@ -10,7 +10,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send } from './http-client.ts';
-import { type Corpus, type Mistake, mistakes } from './signing-mistakes.ts';
+import type { Corpus, Mistake } from './signing-mistake.ts';
+import { version1Mistakes } from './version-1-mistakes.ts';
+import { version2Mistakes } from './version-2-mistakes.ts';
+
+const mistakes = [...version1Mistakes, ...version2Mistakes];
 
 /** Language → the program that must exist, and how to build and run its signer. */
 const signers: Readonly<Record<string, { probe: string; build?: string; run: string }>> = {

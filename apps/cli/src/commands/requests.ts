@@ -83,7 +83,7 @@ const explain: Command = {
   },
 };
 
-/** An attacker who sends many requests with the id of another must not hide that request. */
+/** Many requests that an attacker sends with the id of a request must not hide that request. */
 function mostCredible(found: readonly RequestEntry[]): readonly RequestEntry[] {
   const latest = found.toReversed();
   return [...latest.filter(({ verified }) => verified), ...latest.filter((each) => !each.verified)]

@@ -329,6 +329,7 @@ describe('a captured signature without a current timestamp', () => {
 
   test.each<[string, Sent, string]>([
     ['version 1', { ...post, body: `a=1${earlier}` }, sha256('a=1', earlier, key)],
+    ['version 1, of no query', { ...post, body: `${earlier} ` }, sha256(earlier, key)],
     ['version 1, an HMAC', { ...post, body: `a=1${earlier}` }, hmac('a=1', earlier)],
     [
       'version 2',

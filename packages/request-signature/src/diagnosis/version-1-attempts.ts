@@ -131,17 +131,19 @@ export function* version1Attempts(
   yield attempt('newest', correct, right);
   yield attempt('removed', { ...correct, mistakes: ['key_removed'] }, right);
   const texts = mistakenTexts({ request, part, body, right: rightText });
-  const recipes = recipesFor(request, digests).filter(
-    ({ isTimeless }) => isTimeless !== true || !couldBeCaptured(rightText),
-  );
+  const allRecipes = recipesFor(request, digests);
+  const recipesOf = (text: string) =>
+    couldBeCaptured(text) ? allRecipes.filter((each) => each.isTimeless !== true) : allRecipes;
   const common = texts.filter(({ mistakes: [first] }) => first && pairedMistakes.has(first));
-  const pairs = common
-    .slice(0, 1)
-    .flatMap((text) => recipes.slice(0, 4).map((recipe) => attempt('newest', text, recipe)));
+  const pairs = common.slice(0, 1).flatMap((text) =>
+    recipesOf(text.text)
+      .slice(0, 4)
+      .map((recipe) => attempt('newest', text, recipe)),
+  );
   const older = texts.slice(0, 1).map((text) => attempt('older', text, right));
   yield* interleave(
     [3, texts.map((text) => attempt('newest', text, right))],
-    [2, recipes.map((recipe) => attempt('newest', correct, recipe))],
+    [2, recipesOf(rightText).map((recipe) => attempt('newest', correct, recipe))],
     [1, [...pairs, ...older]],
   );
 }
