@@ -200,7 +200,7 @@ describe('gatehouse verify of a reply', () => {
       ['HEAD', head, ''],
     ] as const) {
       const reply = await replyTo(method, headers, sent);
-      const { json } = await verify(reply, ['--nonce', headers['X-Nonce'] ?? '']);
+      const { json } = await verify(reply, [`--nonce=${headers['X-Nonce']}`]);
       expect(json).toMatchObject({ isVerified: true, version: 2 });
     }
   });
@@ -215,7 +215,8 @@ describe('gatehouse verify of a reply', () => {
     const headers = booted.signedV2({ ...postOf(body), secureKey });
     const two = await replyTo('POST', headers, body);
     const unsigned = await replyTo('GET', booted.signed({ secureKey: 'wrong' }), '');
-    const nonce = ['--nonce', headers['X-Nonce'] ?? ''];
+    // With a space, a nonce that starts with a dash would be an option.
+    const nonce = [`--nonce=${headers['X-Nonce']}`];
     const withoutLength = (reply: string) => reply.replace(/Content-Length: \d+\r\n/i, '');
     const cases: [string, string, readonly string[]][] = [
       [unsigned, 'reply_unsigned', []],
