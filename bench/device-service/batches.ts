@@ -14,7 +14,8 @@ import {
 import { createDeviceClient } from '../../apps/device-service/test/device-client.ts';
 import { startGatewayDouble } from '../../apps/device-service/test/gateway-double.ts';
 import { startServiceProcess } from '../../apps/device-service/test/service-process.ts';
-import { percentile, print, timed } from './percentiles.ts';
+import { median } from '../machinery/percentile.ts';
+import { print, timed } from './printing.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 5);
 const DEVICES = 10_000;
@@ -42,7 +43,7 @@ for (const name of databaseEngines) {
     seconds.push((await timed(() => client.createAll(batch))) / 1000);
   }
   const all = seconds.map((each) => each.toFixed(2)).join(' ');
-  print(`${name.padEnd(9)} ${all} s, median ${percentile(seconds, 0.5).toFixed(2)} s`);
+  print(`${name.padEnd(9)} ${all} s, median ${median(seconds).toFixed(2)} s`);
   await service.end('SIGTERM');
   await engine.stop();
   rmSync(directory, { recursive: true });

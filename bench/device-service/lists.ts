@@ -15,8 +15,9 @@ import {
 } from '../../apps/device-service/test/device-client.ts';
 import { startGatewayDouble } from '../../apps/device-service/test/gateway-double.ts';
 import { startServiceProcess } from '../../apps/device-service/test/service-process.ts';
+import { percentile } from '../machinery/percentile.ts';
 import { BUSY_EVERY, generate, PRODUCTS } from './generate.ts';
-import { milliseconds, percentile, print, timed } from './percentiles.ts';
+import { milliseconds, print, timed } from './printing.ts';
 
 const SMALL = 1000;
 const LARGE = Number(process.argv[2] ?? 1_000_000);

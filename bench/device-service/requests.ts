@@ -6,7 +6,7 @@
  *   node bench/device-service/requests.ts [sqlite|postgres] [rounds=5] [commit=668dc1d] [seconds=2] [case]
  */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -17,8 +17,10 @@ import {
 import { createDeviceClient } from '../../apps/device-service/test/device-client.ts';
 import { startGatewayDouble } from '../../apps/device-service/test/gateway-double.ts';
 import { startServiceProcess } from '../../apps/device-service/test/service-process.ts';
-import { checkOutCommit } from './earlier-commit.ts';
-import { percentile, print } from './percentiles.ts';
+import { checkOutCommit } from '../machinery/earlier-commit.ts';
+import { median } from '../machinery/percentile.ts';
+import { processorSeconds } from '../machinery/processor-time.ts';
+import { print } from './printing.ts';
 
 const ENGINE = (process.argv[2] ?? 'sqlite') as DatabaseEngineName;
 const ROUNDS = Number(process.argv[3] ?? 5);
@@ -122,7 +124,7 @@ async function measure({ service }: Side, each: Case): Promise<Sample> {
     scope: 'device:read device:write device:log device:report',
   });
   const body = each.body === undefined ? [] : [JSON.stringify(each.body)];
-  const before = cpuSeconds(service.pid);
+  const before = processorSeconds([service.pid]);
   const load = `-t1 -c${CONNECTIONS} -d${SECONDS}s -s ${join(import.meta.dirname, 'requests.lua')}`;
   // Not execFileSync, because this process has to read the log of the service.
   const { stdout: output } = await promisify(execFile)('wrk', [
@@ -140,17 +142,10 @@ async function measure({ service }: Side, each: Case): Promise<Sample> {
   }
   return {
     requestsPerSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1]),
-    cpuMicroseconds: ((cpuSeconds(service.pid) - before) * 1e6) / count,
+    cpuMicroseconds: ((processorSeconds([service.pid]) - before) * 1e6) / count,
   };
 }
 
-/** User and system time. The kernel counts in hundredths. */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
-const median = (samples: readonly number[]) => percentile(samples, 0.5);
 print(`${ENGINE}, ${ROUNDS} rounds of ${SECONDS} s, before: ${COMMIT}\n`);
 print('| | requests/s | CPU µs per request | CPU before ÷ after |\n|---|---|---|---|');
 for (const each of cases.filter(({ title }) => title.startsWith(PREFIX))) {

@@ -16,19 +16,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { accessTokenKey, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import { freePort } from '@gatehouse/testing';
-import {
-  CORE_LOAD,
-  CORE_MEASURED,
-  type Measured,
-  makeCertificate,
-  measure,
-  residentMebibytes,
-  start,
-  startApache,
-  startNginx,
-  startNode,
-  stopAll,
-} from './machinery.ts';
+import { startNginx } from '../machinery/nginx.ts';
+import { median } from '../machinery/percentile.ts';
+import { CORE_LOAD, CORE_MEASURED, start, startNode, stopAll } from '../machinery/processes.ts';
+import { residentMebibytes } from '../machinery/processor-time.ts';
+import { type BenchRequest, writeRequests } from '../machinery/request-file.ts';
+import { type Measured, measure } from '../machinery/wrk.ts';
+import { startApache } from './apache.ts';
+import { makeCertificate } from './certificate.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
 const seconds = Number(process.argv[3] ?? 5);
@@ -38,29 +33,46 @@ const directory = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
 const secureKey = 'benchKey0123456789abc';
 const SIGNED_REQUESTS = 30_000;
 const MANY_TOKENS = 10_000;
+const CONNECTIONS = 64;
 
 interface Subject {
   readonly url: string;
-  readonly requests: string;
+  readonly requestFile: string;
   readonly pids: readonly number[];
 }
 
-function file(name: string, lines: readonly string[]): string {
+const LIST = '/api/device?pageSize=20&pageIndex=0';
+/** The upstream answers with 200 bytes, except here. */
+const LARGE = '/api/v1/device/large/_detail';
+const LARGE_BYTES = 30_000;
+
+function file(name: string, content: string): string {
   const path = join(directory, name);
-  writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600 });
+  writeFileSync(path, content, { mode: 0o600 });
   return path;
 }
 
+/** Writes GET requests, one for each set of headers. */
+function requestFile(
+  name: string,
+  path: string,
+  headers: readonly BenchRequest['headers'][],
+): string {
+  return writeRequests(
+    join(directory, name),
+    headers.map((each) => ({ method: 'GET', path, headers: each })),
+  );
+}
+
+const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
+
 /** Each request has a different signature, as those of clients do. */
-function signedRequests(): string[] {
+function signatures(signedText: string): BenchRequest['headers'][] {
   const now = Date.now();
   return Array.from({ length: SIGNED_REQUESTS }, (_, index) => {
     const timestamp = String(now - index);
-    const sign = createHash('sha256')
-      .update(`pageIndex=0&pageSize=20${timestamp}${secureKey}`)
-      .digest('hex');
-    const headers = [`X-Client-Id=bench`, `X-Timestamp=${timestamp}`, `X-Sign=${sign}`];
-    return ['/api/device?pageSize=20&pageIndex=0', ...headers].join('\t');
+    const sign = createHash('sha256').update(`${signedText}${timestamp}${secureKey}`).digest('hex');
+    return { 'X-Client-Id': 'bench', 'X-Timestamp': timestamp, 'X-Sign': sign };
   });
 }
 
@@ -74,6 +86,7 @@ async function startGateway(upstreamPort: number, redisPort: number): Promise<Su
     ],
   };
   const gateway = await startNode(
+    CORE_MEASURED,
     process.env.GATEWAY_MAIN ?? join(here, '../../apps/gateway/src/main.ts'),
     [],
     {
@@ -83,8 +96,8 @@ async function startGateway(upstreamPort: number, redisPort: number): Promise<Su
         OPERATIONS_PORT: String(await freePort()),
         STORE_URL: `redis://127.0.0.1:${redisPort}`,
         DATA_DIR: directory,
-        MASTER_KEY_FILE: file('master.key', [masterKey.toString('hex')]),
-        BOOTSTRAP_FILE: file('bootstrap.json', [JSON.stringify(bootstrap)]),
+        MASTER_KEY_FILE: file('master.key', masterKey.toString('hex')),
+        BOOTSTRAP_FILE: file('bootstrap.json', JSON.stringify(bootstrap)),
         DEVICE_SERVICE_URL: `http://127.0.0.1:${upstreamPort}`,
       },
     },
@@ -100,17 +113,18 @@ async function startGateway(upstreamPort: number, redisPort: number): Promise<Su
     await store.set(accessTokenKey(credentialHash(token)), text, 7200);
   }
   await store.close();
-  const line = (token: string) =>
-    `/api/device?pageSize=20&pageIndex=0\tAuthorization=Bearer ${token}`;
   const subject = (requests: string): Subject => ({
     url: `http://127.0.0.1:${port}`,
-    requests,
+    requestFile: requests,
     pids: [gateway.pid ?? 0],
   });
+  const [token = ''] = tokens;
   return [
-    subject(file('bearer', tokens.slice(0, 1).map(line))),
-    subject(file('bearers', tokens.map(line))),
-    subject(file('signed', signedRequests())),
+    subject(requestFile('bearer', LIST, [bearer(token)])),
+    subject(requestFile('bearer-large', LARGE, [bearer(token)])),
+    subject(requestFile('bearers', LIST, tokens.map(bearer))),
+    subject(requestFile('signed', LIST, signatures('pageIndex=0&pageSize=20'))),
+    subject(requestFile('signed-large', LARGE, signatures(''))),
   ];
 }
 
@@ -127,8 +141,10 @@ async function prepare(): Promise<Map<string, Subject>> {
   startNginx(
     CORE_LOAD,
     join(directory, 'upstream'),
-    `server { listen 127.0.0.1:${upstream}; default_type application/json;
-       location / { return 200 '${reply}'; } }`,
+    `open_file_cache max=10;
+     server { listen 127.0.0.1:${upstream}; default_type application/json;
+       location / { return 200 '${reply}'; }
+       location = ${LARGE} { alias ${file('large.json', JSON.stringify('x'.repeat(LARGE_BYTES)))}; } }`,
   );
   // Redis with default settings, except for its port and directory.
   start(CORE_LOAD, 'redis-server', ['--port', String(redis), '--dir', directory]);
@@ -150,7 +166,7 @@ async function prepare(): Promise<Map<string, Subject>> {
        location = /verify { internal; proxy_pass http://verifier; proxy_http_version 1.1;
          proxy_set_header Connection ""; proxy_pass_request_body off; proxy_set_header Content-Length ""; } }`,
   );
-  const verifierNode = await startNode(join(here, 'token-verifier.ts'), [
+  const verifierNode = await startNode(CORE_MEASURED, join(here, 'token-verifier.ts'), [
     String(verifier),
     String(introspection),
     makeCertificate(join(directory, 'verifier.pem')),
@@ -161,29 +177,37 @@ async function prepare(): Promise<Map<string, Subject>> {
     upstream,
     verifier: introspection,
   });
-  const nodeHttp = await startNode(join(here, 'node-http.ts'), [String(node)]);
-  const undiciProxy = await startNode(join(here, 'undici-dispatch.ts'), [
+  const nodeHttp = await startNode(CORE_MEASURED, join(here, 'node-http.ts'), [String(node)]);
+  const undiciProxy = await startNode(CORE_MEASURED, join(here, 'undici-dispatch.ts'), [
     String(undici),
     String(upstream),
   ]);
-  const [bearer, bearers, signed] = await startGateway(upstream, redis);
-  const knownRequest = file('known', [
-    `/api/device?pageSize=20&pageIndex=0\tAuthorization=Bearer ${known}`,
-  ]);
-  const peer = (port: number, ...pids: (number | undefined)[]): Subject => ({
+  const [oneToken, oneTokenLarge, tokens, signed, signedLarge] = await startGateway(
+    upstream,
+    redis,
+  );
+  const knownRequest = requestFile('known', LIST, [bearer(known)]);
+  const knownLarge = requestFile('known-large', LARGE, [bearer(known)]);
+  const peer = (port: number, requests: string, ...pids: (number | undefined)[]): Subject => ({
     url: `http://127.0.0.1:${port}`,
-    requests: knownRequest,
+    requestFile: requests,
     pids: pids.map((pid) => pid ?? 0),
   });
   const subjects: [string, Subject | undefined][] = [
-    ['nginx', peer(plain, plainNginx.pid)],
-    ['node-http', peer(node, nodeHttp.pid)],
-    ['undici-dispatch', peer(undici, undiciProxy.pid)],
-    ['nginx-auth-request', peer(asking, askingNginx.pid, verifierNode.pid)],
-    ['apache-openidc', apacheProxy && peer(apache, apacheProxy.pid, verifierNode.pid)],
-    ['gateway-bearer', bearer],
-    ['gateway-bearer-10000-tokens', bearers],
+    ['nginx', peer(plain, knownRequest, plainNginx.pid)],
+    ['nginx-30kB', peer(plain, knownLarge, plainNginx.pid)],
+    ['node-http', peer(node, knownRequest, nodeHttp.pid)],
+    ['undici-dispatch', peer(undici, knownRequest, undiciProxy.pid)],
+    ['nginx-auth-request', peer(asking, knownRequest, askingNginx.pid, verifierNode.pid)],
+    [
+      'apache-openidc',
+      apacheProxy && peer(apache, knownRequest, apacheProxy.pid, verifierNode.pid),
+    ],
+    ['gateway-bearer', oneToken],
+    ['gateway-bearer-30kB', oneTokenLarge],
+    ['gateway-bearer-10000-tokens', tokens],
     ['gateway-signed', signed],
+    ['gateway-signed-30kB', signedLarge],
   ];
   return new Map(
     subjects.flatMap(([name, subject]) =>
@@ -192,20 +216,37 @@ async function prepare(): Promise<Map<string, Subject>> {
   );
 }
 
+function measureSubject(
+  { url, requestFile, pids }: Subject,
+  duration: number,
+  refusedShare = 0.01,
+) {
+  return measure({
+    url,
+    requestFile,
+    pids: { subject: pids },
+    connections: CONNECTIONS,
+    seconds: duration,
+    core: CORE_LOAD,
+    refusedShare,
+  });
+}
+
 /** Records the memory of a subject under load every 10 s, after 10 s of warm-up. */
 function soak(subjects: ReadonlyMap<string, Subject>, duration: number): void {
-  for (const [name, { url, requests, pids }] of subjects) {
+  for (const [name, subject] of subjects) {
     console.log(`${name}: resident MiB every 10 s, and requests so far`);
     let count = 0;
     for (let second = -10; second < duration; second += 10) {
-      count += measure(url, requests, pids, 10, { refusedPart: 1 }).requestsPerSecond * 10;
-      console.log(`${second + 10} s: ${Math.round(residentMebibytes(pids[0] ?? 0))} ${count}`);
+      count += measureSubject(subject, 10, 1).requests;
+      console.log(
+        `${second + 10} s: ${Math.round(residentMebibytes(subject.pids[0] ?? 0))} ${count}`,
+      );
     }
   }
 }
 
-const median = (values: readonly number[]) =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+const cpuOf = ({ cpuMicroseconds }: Measured) => cpuMicroseconds.subject ?? 0;
 
 try {
   const subjects = await prepare();
@@ -213,12 +254,12 @@ try {
     soak(subjects, Number(process.env.SOAK_SECONDS));
   }
   const results = new Map([...subjects.keys()].map((name): [string, Measured[]] => [name, []]));
-  for (const { url, requests, pids } of subjects.values()) {
-    measure(url, requests, pids, 2);
+  for (const subject of subjects.values()) {
+    measureSubject(subject, 2);
   }
   for (let round = 0; round < rounds; round += 1) {
-    for (const [name, { url, requests, pids }] of subjects) {
-      results.get(name)?.push(measure(url, requests, pids, seconds));
+    for (const [name, subject] of subjects) {
+      results.get(name)?.push(measureSubject(subject, seconds));
     }
   }
   const medians = new Map(
@@ -226,9 +267,9 @@ try {
       name,
       {
         rate: median(all.map((each) => each.requestsPerSecond)),
-        cpu: median(all.map((each) => each.cpuMicroseconds)),
+        cpu: median(all.map((each) => cpuOf(each))),
         // The minimum is the sample that other load disturbed least.
-        least: Math.min(...all.map((each) => each.cpuMicroseconds)),
+        least: Math.min(...all.map((each) => cpuOf(each))),
         p99: median(all.map((each) => each.p99Milliseconds)),
         refused: all.reduce((sum, each) => sum + each.refused, 0),
       },
@@ -244,11 +285,10 @@ try {
       ? [(rate / base.rate).toFixed(2), (base.least / least).toFixed(2)]
       : ['', ''];
     console.log(
-      `| ${[name, rate, cpu.toFixed(1), least.toFixed(1), p99.toFixed(1), refused, ...ratios].join(' | ')} |`,
+      `| ${[name, rate.toFixed(0), cpu.toFixed(1), least.toFixed(1), p99.toFixed(1), refused, ...ratios].join(' | ')} |`,
     );
   }
 } finally {
-  stopAll();
-  await sleep(500);
+  await stopAll();
   rmSync(directory, { recursive: true, force: true });
 }

@@ -30,6 +30,8 @@ export interface PostgresServerOptions {
 /** A real PostgreSQL server on a free port, with its data in a temporary folder. */
 export interface PostgresServer {
   readonly port: number;
+  /** The process that was started first. The server processes descend from it. */
+  readonly pid: number;
   /** URL of the empty database `gatehouse`. The user has all rights. */
   readonly url: string;
   /** Paths of the small disk, for the server and for this process. */
@@ -110,6 +112,9 @@ export async function startPostgresServer(
   }
   return {
     port,
+    get pid() {
+      return child?.pid ?? 0;
+    },
     url: urlOf(DATABASE),
     smallDisk: {
       path: smallDiskPath,

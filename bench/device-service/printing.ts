@@ -1,9 +1,3 @@
-/** Milliseconds, in any order. */
-export function percentile(samples: readonly number[], share: number): number {
-  const sorted = [...samples].sort((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
-
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
   await work();

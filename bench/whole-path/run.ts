@@ -1,0 +1,248 @@
+/**
+ * Measures requests on the whole path: client, gateway, device service, store and database. It
+ * compares this checkout with an earlier commit, with its gateway in front of a bare Node server
+ * that sends the same bytes from memory, and with that server behind plain nginx (the floor). All
+ * of them run at the same time and are measured alternately, so other load affects them equally.
+ *
+ *   node bench/whole-path/run.ts [--engines embedded,servers] [--cases list,detail,…]
+ *     [--credentials bearer,signed] [--connections 1,16,64,256] [--sides before,after,bare,floor]
+ *     [--rounds 5] [--seconds 1] [--before COMMIT] [--burst 128] [--json FILE]
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { freePort } from '@gatehouse/testing';
+import { checkOutCommit } from '../machinery/earlier-commit.ts';
+import { startNginx } from '../machinery/nginx.ts';
+import { percentile } from '../machinery/percentile.ts';
+import { startNode, stopAll } from '../machinery/processes.ts';
+import { requestText, writeRequests } from '../machinery/request-file.ts';
+import { type Measured, measure } from '../machinery/wrk.ts';
+import { burst } from './burst.ts';
+import { type Case, type Credential, cases, createRequest, isConstant } from './cases.ts';
+import { printBursts, printSamples } from './report.ts';
+import { type Engines, recordReplies, type System, startSystem } from './system.ts';
+
+/** Issue work on the whole path begins after this commit. */
+const BEFORE = '668dc1d';
+/** More than any side sends. Each signed request and each write is used once. */
+const REQUESTS_PER_SECOND = 25_000;
+const ROOT = join(import.meta.dirname, '../..');
+
+export type SideName = 'before' | 'after' | 'bare' | 'floor';
+
+export interface Sample extends Measured {
+  readonly engines: Engines;
+  readonly side: SideName;
+  readonly case: string;
+  readonly credential: Credential;
+  readonly connections: number;
+}
+
+/** Milliseconds of a burst on an idle system, and p50 of as many connections afterwards. */
+export interface BurstSample {
+  readonly engines: Engines;
+  readonly side: SideName;
+  readonly case: string;
+  readonly connections: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly maximum: number;
+  readonly steadyP50: number;
+}
+
+interface Side {
+  readonly name: SideName;
+  readonly url: () => string;
+  readonly pids: () => Readonly<Record<string, readonly number[]>>;
+  readonly tokens: System['tokens'];
+  readonly restart?: () => Promise<void>;
+  readonly truncateLogs?: () => void;
+}
+
+const { values: options } = parseArgs({
+  options: {
+    engines: { type: 'string', default: 'embedded,servers' },
+    cases: { type: 'string', default: cases.map(({ name }) => name).join(',') },
+    credentials: { type: 'string', default: 'bearer,signed' },
+    connections: { type: 'string', default: '1,16,64,256' },
+    sides: { type: 'string', default: 'before,after,bare,floor' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '1' },
+    before: { type: 'string', default: BEFORE },
+    burst: { type: 'string', default: '128' },
+    json: { type: 'string' },
+  },
+});
+const rounds = Number(options.rounds);
+const seconds = Number(options.seconds);
+const burstConnections = options.burst.split(',').map(Number).filter(Boolean);
+const wanted = options.sides.split(',');
+const chosenCases = cases.filter(({ name }) => options.cases.split(',').includes(name));
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
+const samples: Sample[] = [];
+const bursts: BurstSample[] = [];
+
+async function startSides(engines: Engines, earlier: string | undefined): Promise<Side[]> {
+  const start = (name: string, checkout: string) =>
+    startSystem({ engines, checkout, directory: join(directory, `${engines}-${name}`) });
+  const toSide = (name: SideName, system: System): Side => ({
+    ...system,
+    name,
+    url: () => system.url,
+  });
+  const after = await start('after', ROOT);
+  const sides = [toSide('after', after)];
+  if (earlier !== undefined) {
+    sides.unshift(toSide('before', await start('before', earlier)));
+  }
+  const file = join(directory, 'replies.json');
+  writeFileSync(file, JSON.stringify(await recordReplies(after)));
+  const port = await freePort();
+  const script = join(import.meta.dirname, 'bare-server.ts');
+  const server = await startNode(undefined, script, [String(port), file]);
+  const { tokens } = after;
+  const serverPids = [server.pid ?? 0];
+  if (wanted.includes('bare')) {
+    const gateway = await after.startGatewayFor(`http://127.0.0.1:${port}`);
+    const pids = { gateway: [gateway.pid], 'bare server': serverPids };
+    sides.push({ name: 'bare', url: () => gateway.url, pids: () => pids, tokens });
+  }
+  if (wanted.includes('floor')) {
+    const nginxPort = await freePort();
+    const nginx = startNginx(
+      undefined,
+      join(directory, `${engines}-nginx`),
+      `upstream behind { server 127.0.0.1:${port}; keepalive 256; }
+       server { listen 127.0.0.1:${nginxPort}; location / { proxy_pass http://behind;
+         proxy_http_version 1.1; proxy_set_header Connection ""; } }`,
+    );
+    const pids = { nginx: [nginx.pid ?? 0], 'bare server': serverPids };
+    const url = `http://127.0.0.1:${nginxPort}`;
+    sides.push({ name: 'floor', url: () => url, pids: () => pids, tokens });
+    await sleep(300);
+  }
+  return sides;
+}
+
+function load(
+  side: Side,
+  each: Case,
+  credential: Credential,
+  connections: number,
+  duration: number,
+) {
+  const count = isConstant(each, credential) ? 1 : REQUESTS_PER_SECOND * duration;
+  const requests = Array.from({ length: count }, () =>
+    createRequest(each, credential, side.tokens),
+  );
+  const measured = measure({
+    url: side.url(),
+    requestFile: writeRequests(join(directory, 'requests'), requests),
+    connections,
+    seconds: duration,
+    pids: side.pids(),
+  });
+  side.truncateLogs?.();
+  return measured;
+}
+
+/** The apps have just started, and have had one connection so far. */
+async function measureBurst(engines: Engines, side: Side, connections: number): Promise<void> {
+  const [each] = chosenCases;
+  if (side.restart === undefined || each === undefined) {
+    return;
+  }
+  await side.restart();
+  load(side, each, 'bearer', 1, 2);
+  await sleep(300);
+  const requests = Array.from({ length: connections }, () =>
+    requestText(createRequest(each, 'bearer', side.tokens)),
+  );
+  const times = await burst(side.url(), requests);
+  const steady = load(side, each, 'bearer', connections, Math.max(2, seconds));
+  bursts.push({
+    engines,
+    side: side.name,
+    case: each.name,
+    connections,
+    p50: percentile(times, 0.5),
+    p99: percentile(times, 0.99),
+    maximum: Math.max(...times),
+    steadyP50: steady.p50Milliseconds,
+  });
+}
+
+async function measureEngines(engines: Engines, earlier: string | undefined): Promise<void> {
+  const sides = (await startSides(engines, earlier)).filter(({ name }) => wanted.includes(name));
+  // The first burst only warms up the client.
+  for (let round = -1; round < rounds; round += 1) {
+    for (const connections of burstConnections) {
+      for (const side of sides) {
+        await measureBurst(engines, side, connections);
+      }
+    }
+    if (round === -1) {
+      bursts.splice(0);
+    }
+  }
+  for (const each of chosenCases) {
+    for (const credential of options.credentials.split(',') as Credential[]) {
+      for (const side of sides) {
+        load(side, each, credential, 16, 1);
+      }
+      for (const connections of options.connections.split(',').map(Number)) {
+        for (let round = 0; round < rounds; round += 1) {
+          for (const side of sides) {
+            const measured = load(side, each, credential, connections, seconds);
+            const { name } = side;
+            samples.push({
+              engines,
+              side: name,
+              case: each.name,
+              credential,
+              connections,
+              ...measured,
+            });
+          }
+        }
+      }
+      process.stderr.write(`${engines} ${each.name} ${credential}\n`);
+    }
+  }
+  await stopAll();
+}
+
+const earlier = wanted.includes('before')
+  ? checkOutCommit(options.before, join(directory, 'earlier'))
+  : undefined;
+try {
+  for (const engines of options.engines.split(',') as Engines[]) {
+    await measureEngines(engines, earlier?.directory);
+  }
+} finally {
+  await stopAll();
+  earlier?.remove();
+  rmSync(directory, { recursive: true, force: true });
+}
+const git = (...args: readonly string[]) =>
+  execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
+const about = {
+  date: new Date().toISOString(),
+  commit: git('rev-parse', '--short', 'HEAD'),
+  before: options.before,
+  rounds,
+  seconds,
+  node: process.version,
+  processor: `${cpus().length} × ${cpus()[0]?.model}`,
+};
+if (options.json !== undefined) {
+  writeFileSync(options.json, `${JSON.stringify({ about, samples, bursts })}\n`);
+}
+console.log(JSON.stringify(about));
+printSamples(samples);
+printBursts(bursts);
+process.exit();
