@@ -1,4 +1,4 @@
-import { authorizeAsUser, createPageVisitor } from '@gatehouse/testing';
+import { authorizeAsUser, createPageVisitor, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { chromium } from 'playwright-core';
 import {
@@ -166,6 +166,39 @@ describe('every way to authenticate at the gateway', () => {
     const headers = { ...sign(users.web, 'a=1'), 'x-forwarded-for': '127.0.0.1' };
     expect(await callGateway(tier, '/api/device?a=2', { headers })).toMatchObject({ status: 401 });
   });
+});
+
+describe('one request id', () => {
+  async function appsThatLogged(requestId: string): Promise<readonly string[]> {
+    const log = await tier.compose('logs', '--no-color', '--no-log-prefix');
+    const lines = log.split('\n').filter((line) => line.includes(`"requestId":"${requestId}"`));
+    return lines.map((line) => /"app":"([\w-]+)"/.exec(line)?.[1] ?? '').toSorted();
+  }
+
+  test('follows a request from nginx to the gateway and the device service', async () => {
+    const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
+    const reply = await fetch(`${tier.gatewayUrl}/api/device`, {
+      headers: { authorization: `Bearer ${body.access_token}` },
+    });
+    const requestId = reply.headers.get('x-request-id') ?? '';
+    // Only nginx creates ids in this form.
+    expect(requestId).toMatch(/^[0-9a-f]{32}$/);
+    await until(async () => (await appsThatLogged(requestId)).length > 1);
+    expect(await appsThatLogged(requestId)).toEqual(['device-service', 'gateway']);
+  }, 60_000);
+
+  test('follows a request from nginx to the authorization server and the audit trail', async () => {
+    const reply = await fetch(`${tier.authorizationServerUrl}/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa('web:wrong')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    });
+    const requestId = reply.headers.get('x-request-id') ?? '';
+    expect(requestId).toMatch(/^[0-9a-f]{32}$/);
+    await until(async () => (await appsThatLogged(requestId)).length > 0);
+    expect(await appsThatLogged(requestId)).toContain('authorization-server');
+    expect(JSON.stringify(await tier.gatehouse('audit', 'list'))).toContain(requestId);
+  }, 60_000);
 });
 
 describe('the address of the caller', () => {

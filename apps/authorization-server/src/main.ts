@@ -46,7 +46,7 @@ async function start(): Promise<RunningApp> {
       onThrottled: metrics.throttled,
     });
   }, isStoreUnavailable);
-  const record = createRequestRecorder({
+  const recorder = createRequestRecorder({
     app: 'authorization-server',
     addressGroupOf,
     record: identity.requestLog.record,
@@ -55,7 +55,7 @@ async function start(): Promise<RunningApp> {
     listener: observeRequests(refuseDoubtfulRequests(application.listener), logger, {
       observer: (line, request) => {
         metrics.requested(line, request);
-        record(line, request);
+        recorder.observe(line, request);
       },
       isTrustedProxy: createAddressMatcher(configuration.trustedProxies),
     }),
@@ -63,6 +63,7 @@ async function start(): Promise<RunningApp> {
     portVariable: 'AUTHORIZATION_SERVER_PORT',
     logger,
     metrics: registry,
+    listen: { recordMalformed: recorder.recordMalformed },
     checks: { store: checkStore, application: application.ready },
     stopStarting: application.close,
     release: close,

@@ -11,7 +11,12 @@
  * (authorization server) and the ownership of devices (device service).
  */
 import type { RequestListener } from 'node:http';
-import { createAddressMatcher, type Logger, type UpgradeListener } from '@gatehouse/http-server';
+import {
+  createAddressMatcher,
+  type Logger,
+  type RequestRecorder,
+  type UpgradeListener,
+} from '@gatehouse/http-server';
 import {
   createRegisteredOrigins,
   createRevocationCanary,
@@ -74,6 +79,7 @@ export interface GatewayDependencies {
 export interface Gateway {
   readonly listener: RequestListener;
   readonly upgrades: UpgradeListener;
+  readonly recordMalformed: RequestRecorder['recordMalformed'];
   /** A readiness check: rejects while no key for internal tokens is available. */
   signingKey(): Promise<unknown>;
   /** The public keys of internal tokens, for upstreams (RFC 7517 §5). */
@@ -139,10 +145,11 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       claim: claimReplies(dependencies),
     }),
   };
-  const observe = observeTraffic(dependencies, pipeline.isTrustedProxy);
+  const { observe, recordMalformed } = observeTraffic(dependencies, pipeline.isTrustedProxy);
   return {
     listener: observe(createRequestHandler(pipeline)),
     upgrades: createUpgradeHandler(pipeline, observe),
+    recordMalformed,
     signingKey: signingKeys.current,
     jwks: signingKeys.jwks,
     close: async () => {

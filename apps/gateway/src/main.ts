@@ -47,7 +47,12 @@ async function start(): Promise<RunningApp> {
     portVariable: 'GATEWAY_PORT',
     logger,
     metrics: registry,
-    listen: { answersContinue: true, readsAnnouncedBodiesOnly: true, upgrades: gateway.upgrades },
+    listen: {
+      answersContinue: true,
+      readsAnnouncedBodiesOnly: true,
+      recordMalformed: gateway.recordMalformed,
+      upgrades: gateway.upgrades,
+    },
     checks: { store: checkStore, bootstrap: preparation.ready, 'signing-key': gateway.signingKey },
     documents: { '/.well-known/jwks.json': gateway.jwks },
     stopStarting: preparation.close,

@@ -15,6 +15,11 @@ export interface ApiErrorDetails {
   /** For logs and the audit trail. Defaults to the reason with the name of the code. */
   readonly reason?: FailureReasonName | undefined;
   /**
+   * A value that completes the reason, for the log and the request log: the missing scope, for
+   * example. Never text of the caller.
+   */
+  readonly finding?: string | undefined;
+  /**
    * The registered client that the request names, verified or not. For logs and the audit trail.
    */
   readonly clientId?: string | undefined;
@@ -27,6 +32,7 @@ export class ApiError extends Error {
   readonly result: unknown;
   readonly headers: Readonly<Record<string, string>>;
   readonly reason: FailureReasonName;
+  readonly finding: string | undefined;
   readonly clientId: string | undefined;
 
   constructor(code: ErrorCode, details: ApiErrorDetails = {}) {
@@ -38,6 +44,7 @@ export class ApiError extends Error {
     this.result = details.result;
     this.headers = details.headers ?? {};
     this.reason = details.reason ?? (code === 'internal_server_error' ? 'unexpected_error' : code);
+    this.finding = details.finding;
     this.clientId = details.clientId;
   }
 }

@@ -16,6 +16,13 @@ export const serverReasons = {
     fix: 'Send the request again after the seconds in Retry-After. Operators: start the store, and check its URL.',
     example: 'the first seconds after docker compose up',
   },
+  http_invalid: {
+    codes: ['illegal_argument'],
+    stage: 'read',
+    cause: 'The bytes are not a valid HTTP/1.1 request.',
+    fix: 'Use an HTTP library. If the caller speaks TLS or HTTP/2, put a TLS proxy in front of Gatehouse, or use an http URL.',
+    example: 'https:// with the port of a server without TLS',
+  },
   unexpected_error: {
     codes: ['server_error', 'unexpected', 'internal_server_error'],
     stage: 'reply',

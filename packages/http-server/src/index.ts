@@ -40,7 +40,11 @@ export {
 } from './requests/observed-request.ts';
 export { createRequestLogMetrics } from './requests/request-log-metrics.ts';
 export { createRequestMetrics, type RequestObserver } from './requests/request-metrics.ts';
-export { createRequestRecorder, type RecordedRequest } from './requests/request-recorder.ts';
+export {
+  createRequestRecorder,
+  type RecordedRequest,
+  type RequestRecorder,
+} from './requests/request-recorder.ts';
 export { sendContinue } from './server/continue.ts';
 export { isHost } from './server/host.ts';
 export { lingerBeforeClose } from './server/linger-before-close.ts';

@@ -5,10 +5,12 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createMetricsRegistry } from '../src/index.ts';
 import { createClientErrorHandler } from '../src/server/client-error.ts';
 import { trackConnections } from '../src/server/connections.ts';
+import type { MalformedInput } from '../src/server/malformed-input.ts';
 import { addServerMetrics } from '../src/server/server-metrics.ts';
 import { openRawConnection } from './raw-connection.ts';
 
 const registry = createMetricsRegistry();
+const reported: MalformedInput[] = [];
 let server: Server;
 let port: number;
 
@@ -22,7 +24,13 @@ beforeAll(async () => {
   });
   const connections = trackConnections(server);
   const count = addServerMetrics(registry, server, connections);
-  server.on('clientError', createClientErrorHandler(connections, count));
+  server.on(
+    'clientError',
+    createClientErrorHandler(connections, (input) => {
+      count(input.code);
+      reported.push(input);
+    }),
+  );
   server.on('request', (request) => request.resume());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -63,5 +71,7 @@ test.each([
     expect(reply).toContain(`"code":"${code}"`);
     expect(reply).toMatch(/\r\nConnection: close\r\n/);
     expect(counted()).toBe(before + 1);
+    expect(reported.at(-1)).toMatchObject({ status, code });
+    expect(reply).toContain(`X-Request-Id: ${reported.at(-1)?.requestId}\r\n`);
   },
 );

@@ -11,6 +11,10 @@ import { until } from '@gatehouse/testing';
 import { afterEach, expect, test } from '@jest/globals';
 import { createLogger, observedRequest, observeRequests } from '../src/index.ts';
 import { createRequestRecorder, type RecordedRequest } from '../src/requests/request-recorder.ts';
+import { createClientErrorHandler } from '../src/server/client-error.ts';
+import { trackConnections } from '../src/server/connections.ts';
+import { createMalformedInputReporter } from '../src/server/malformed-input.ts';
+import { openRawConnection } from './raw-connection.ts';
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -24,13 +28,13 @@ async function serveRecorded(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<{ readonly url: string; readonly recorded: RecordedRequest[] }> {
   const recorded: RecordedRequest[] = [];
-  const observer = createRequestRecorder({
+  const { observe } = createRequestRecorder({
     app: 'test',
     addressGroupOf: () => '192.0.2.1',
     record: (request) => recorded.push(request),
   });
   const logger = createLogger({ app: 'test', level: 'silent', pretty: false, buffered: false });
-  const server = createServer(observeRequests(answer, logger, { observer }));
+  const server = createServer(observeRequests(answer, logger, { observer: observe }));
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, recorded };
@@ -122,4 +126,33 @@ test('a caller that leaves is a failure, unless the reply is an open stream', as
   const left = recorded.filter(({ reason }) => reason === 'caller_left');
   expect(new Set(left.map(({ status }) => status))).toEqual(new Set([undefined, 200]));
   expect(left).toHaveLength(2);
+});
+
+test('a body that does not arrive in time is one failure, with the reason of the server', async () => {
+  const recorded: RecordedRequest[] = [];
+  const { observe, recordMalformed } = createRequestRecorder({
+    app: 'test',
+    addressGroupOf: () => '192.0.2.1',
+    record: (request) => recorded.push(request),
+  });
+  const logger = createLogger({ app: 'test', level: 'silent', pretty: false, buffered: false });
+  const server = createServer({ requestTimeout: 100, connectionsCheckingInterval: 20 });
+  servers.push(server);
+  server.on(
+    'clientError',
+    createClientErrorHandler(
+      trackConnections(server),
+      createMalformedInputReporter({ count: undefined, logger, record: recordMalformed }),
+    ),
+  );
+  server.on(
+    'request',
+    observeRequests((request) => request.resume(), logger, { observer: observe }),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const connection = openRawConnection((server.address() as AddressInfo).port);
+  connection.send('POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 5\r\n\r\nab');
+  expect(await connection.ended()).toMatch(/^HTTP\/1\.1 408 /);
+  await until(async () => recorded.length > 0);
+  expect(recorded).toMatchObject([{ code: 'request_timeout', reason: 'request_timeout' }]);
 });

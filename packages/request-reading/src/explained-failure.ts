@@ -9,6 +9,8 @@ interface Explanation {
   /** Further members of `result`. */
   readonly result?: object | undefined;
   readonly clientId?: string | undefined;
+  /** As in ApiError. Default: the other causes. */
+  readonly finding?: string | undefined;
 }
 
 /** The error of a signed request that names the mistake of the signer. */
@@ -25,6 +27,7 @@ export function explainedFailure(code: ErrorCode, explanation: Explanation): Api
       documentation: `docs/signing.md#${reason}`,
     },
     reason,
+    finding: explanation.finding ?? (others.length > 0 ? `Also: ${others.join(', ')}.` : undefined),
     clientId,
   });
 }

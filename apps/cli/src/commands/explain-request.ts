@@ -18,7 +18,7 @@ export function explainedRequest(entry: RequestEntry) {
 
 /** The explanation of one request, for people. */
 export function describeRequest(entry: RequestEntry, audited: readonly NamedEntry[]): string {
-  const { reason } = entry;
+  const { reason, finding } = entry;
   const explanation = explanationOf(entry);
   return [
     `Request ${entry.requestId}`,
@@ -36,6 +36,7 @@ export function describeRequest(entry: RequestEntry, audited: readonly NamedEntr
         ? [`Reason: ${printable(reason)}. This release does not know it.`]
         : [
             `Reason: ${reason}`,
+            ...(finding === undefined ? [] : [`  This request:  ${printable(finding)}`]),
             `  What happened: ${explanation.cause}`,
             `  How to fix it: ${explanation.fix}`,
             `  Typical case:  ${explanation.example}`,
@@ -58,7 +59,10 @@ function facts(entry: RequestEntry): readonly (readonly [string, string])[] {
   const key = keyId === undefined ? '' : `, key ${keyId}`;
   return [
     ['Time', new Date(entry.at).toISOString()],
-    ['App', `${entry.app}, operation ${entry.operation}`],
+    [
+      'App',
+      `${entry.app}, operation ${entry.operation}${entry.method === undefined ? '' : `, ${entry.method}`}`,
+    ],
     ['Reply', `${status ?? 'none'}${code === undefined ? '' : ` ${code}`}${left}`],
     ['Duration', `${entry.durationMs} ms`],
     ['Client', shownClient(entry)],

@@ -20,6 +20,10 @@ const list: Command = {
     client: { type: 'string', description: 'Requests of this client, or that name it.' },
     code: { type: 'string', description: 'Requests with this error code: invalid_signature.' },
     reason: { type: 'string', description: 'Requests with this internal reason.' },
+    from: {
+      type: 'string',
+      description: 'Requests from this address group, as the column FROM shows it.',
+    },
     since: {
       type: 'string',
       description: 'Requests since a time (2026-11-20T10:00Z) or a duration ago (30m, 12h, 7d).',
@@ -36,6 +40,7 @@ const list: Command = {
       clientId: text(options.client),
       code: text(options.code),
       reason: readReason(text(options.reason)),
+      addressGroup: text(options.from),
       since: since === undefined ? undefined : Date.parse(since),
       limit: Number(limit),
     });

@@ -155,9 +155,15 @@ function readTimestamp(text: string, now: number, toleranceMilliseconds: number)
     throw explainedFailure('timestamp_out_of_range', {
       causes: [timestampMistake(text) ?? 'clock_difference'],
       result: { serverTime: now },
+      finding: timestamp === undefined ? undefined : clockDifference(timestamp - now),
     });
   }
   return timestamp;
+}
+
+function clockDifference(milliseconds: number): string {
+  const seconds = Math.round(Math.abs(milliseconds) / 1000);
+  return `X-Timestamp is ${seconds} s ${milliseconds < 0 ? 'behind' : 'ahead of'} this server.`;
 }
 
 async function readUnambiguously<Result>(read: () => Promise<Result> | Result): Promise<Result> {

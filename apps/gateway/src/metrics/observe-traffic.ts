@@ -6,10 +6,15 @@ import {
   type Logger,
   observeRequests,
   type RequestObserver,
+  type RequestRecorder,
 } from '@gatehouse/http-server';
 import type { Identity } from '@gatehouse/identity';
 import { clientAddress } from '../http/client-address.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
+
+export interface ObservedTraffic extends Pick<RequestRecorder, 'recordMalformed'> {
+  readonly observe: (listener: RequestListener) => RequestListener;
+}
 
 /** Gives each request its id, log line, metrics and entry in the request log. */
 export function observeTraffic(
@@ -19,17 +24,20 @@ export function observeTraffic(
     readonly metrics: Pick<GatewayMetrics, 'requested'>;
   },
   isTrustedProxy: AddressMatcher,
-): (listener: RequestListener) => RequestListener {
+): ObservedTraffic {
   const { identity, logger, metrics } = dependencies;
-  const record = createRequestRecorder({
+  const recorder = createRequestRecorder({
     app: 'gateway',
     addressGroupOf: (message) => addressGroup(clientAddress(message, isTrustedProxy)),
     record: identity.requestLog.record,
   });
   const observer: RequestObserver = (line, message) => {
     metrics.requested(line, message);
-    record(line, message);
+    recorder.observe(line, message);
   };
   const observing = { leavesHeaderToListener: true, observer, isTrustedProxy };
-  return (listener) => observeRequests(listener, logger, observing);
+  return {
+    observe: (listener) => observeRequests(listener, logger, observing),
+    recordMalformed: recorder.recordMalformed,
+  };
 }

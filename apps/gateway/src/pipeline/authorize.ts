@@ -22,6 +22,7 @@ export function authorize(verified: VerifiedRequest, route: Route): void {
       message: `This operation needs the scope ${route.scope}.`,
       headers: bearerChallenge('insufficient_scope', route.scope),
       reason: 'scope_missing',
+      finding: `The operation needs the scope ${route.scope}.`,
     });
   }
 }

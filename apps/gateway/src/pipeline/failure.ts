@@ -15,6 +15,7 @@ export function toFailure(thrown: unknown): ApiError {
 export function noteFailure(error: ApiError, notes: RequestNotes, hasCallerLeft: boolean): void {
   notes.code = error.code;
   notes.reason = hasCallerLeft && error.status >= 500 ? 'caller_left' : error.reason;
+  notes.finding = error.finding;
   if (error.clientId !== undefined) {
     notes.clientId ??= error.clientId;
   }
@@ -45,6 +46,7 @@ export function withChallenge(error: ApiError, metadataUrl: string): ApiError {
     },
     cause: error.cause,
     reason: error.reason,
+    finding: error.finding,
     clientId: error.clientId,
   });
 }

@@ -168,7 +168,10 @@ function answerUnrouted({ method }: IncomingMessage, match: RouteMatch): Reply {
   }
   const allow = [...match.allow, 'OPTIONS'].join(', ');
   if (method !== 'OPTIONS') {
-    throw new ApiError('method_not_allowed', { headers: { [sent.allow]: allow } });
+    throw new ApiError('method_not_allowed', {
+      headers: { [sent.allow]: allow },
+      finding: `The path accepts ${allow}.`,
+    });
   }
   return { status: 204, headers: [sent.allow, allow], body: undefined };
 }

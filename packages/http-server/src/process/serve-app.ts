@@ -22,7 +22,7 @@ export interface ServedApp extends Pick<OperationsOptions, 'checks' | 'peers' | 
   readonly metrics: MetricsRegistry;
   readonly listen?: Pick<
     ListenOptions,
-    'answersContinue' | 'readsAnnouncedBodiesOnly' | 'upgrades'
+    'answersContinue' | 'readsAnnouncedBodiesOnly' | 'recordMalformed' | 'upgrades'
   >;
   /** Called first at a shutdown, while requests are still served. */
   readonly stopStarting?: () => void;

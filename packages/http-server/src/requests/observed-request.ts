@@ -28,6 +28,8 @@ export interface RequestNotes {
   code?: string;
   /** Explains the failure in more detail than the code. */
   reason?: FailureReasonName | undefined;
+  /** A value that completes the reason. Never text of the caller. */
+  finding?: string | undefined;
   /** Time from the start of the request until its credential was verified. */
   verifiedMs?: number;
   /** Time until the head of the upstream's reply arrived. */
@@ -68,9 +70,14 @@ const observation = Symbol('observation');
 
 type Observable = IncomingMessage & { [observation]?: ObservedRequest };
 
+/** Returns undefined for a request that did not pass through `observeRequests`. */
+export function observationOf(request: IncomingMessage): ObservedRequest | undefined {
+  return (request as Observable)[observation];
+}
+
 /** Returns id and notes of a request that passed through `observeRequests`. */
 export function observedRequest(request: IncomingMessage): ObservedRequest {
-  const found = (request as Observable)[observation];
+  const found = observationOf(request);
   if (found === undefined) {
     throw new Error('This request did not pass through observeRequests.');
   }
@@ -171,6 +178,7 @@ function describe(
     code: notes.code,
     reason,
     stage: reason && failureReasons[reason].stage,
+    finding: reason && notes.finding,
   };
 }
 

@@ -19,6 +19,8 @@ export interface RequestLine {
   /** Every failed request has a reason and the stage that it failed in. */
   readonly reason: FailureReasonName | undefined;
   readonly stage: FailureStage | undefined;
+  /** A value that completes the reason. */
+  readonly finding?: string | undefined;
 }
 
 /**
@@ -36,7 +38,7 @@ export function createRequestLineWriter(logger: Logger): (line: RequestLine) => 
       return;
     }
     const { status } = line;
-    const method = escaped(line.method ?? '');
+    const method = escaped(line.method ?? '-');
     const operation = line.operation === undefined ? undefined : escaped(line.operation);
     let text = `{"level":"info","time":"${isoTime(Date.now())}"${fixed}`;
     text += `,"requestId":"${escaped(line.requestId)}","method":"${method}"`;
@@ -47,6 +49,7 @@ export function createRequestLineWriter(logger: Logger): (line: RequestLine) => 
     text += operation === undefined ? '' : `,"operation":"${operation}"`;
     text += member('clientId', line.clientId) + member('credential', line.credential);
     text += member('code', line.code) + member('reason', line.reason) + member('stage', line.stage);
+    text += member('finding', line.finding);
     text += `,"msg":"${method} ${operation ?? 'unmatched'} ${status ?? 'aborted'}"}\n`;
     stream?.write(text);
   };

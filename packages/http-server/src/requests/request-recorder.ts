@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { addressGroup } from './address-group.ts';
+import { unmappedAddress } from './address-matcher.ts';
 import { observedRequest } from './observed-request.ts';
 import type { RequestLine } from './request-line.ts';
 import type { RequestObserver } from './request-metrics.ts';
@@ -8,12 +10,14 @@ export interface RecordedRequest
   extends Pick<
     RequestLine,
     | 'requestId'
+    | 'method'
     | 'status'
     | 'aborted'
     | 'clientId'
     | 'credential'
     | 'code'
     | 'reason'
+    | 'finding'
     | 'upstreamMs'
     | 'durationMs'
   > {
@@ -29,9 +33,16 @@ export interface RecordedRequest
   readonly userAgent: string | undefined;
 }
 
+export interface RequestRecorder {
+  readonly observe: RequestObserver;
+  /** Records input that is not a request. Only the address of the peer is known. */
+  readonly recordMalformed: (line: RequestLine, peerAddress: string) => void;
+}
+
 /** One of so many successful requests is recorded. */
 const SAMPLED_ONE_IN = 100;
-const USER_AGENT_CHARACTERS = 200;
+const USER_AGENT_CHARACTERS = 100;
+const FINDING_CHARACTERS = 80;
 
 /**
  * Records failed requests and a random sample of the others. For every other request, it costs a
@@ -41,38 +52,62 @@ export function createRequestRecorder(dependencies: {
   readonly app: string;
   readonly addressGroupOf: (request: IncomingMessage) => string;
   readonly record: (request: RecordedRequest) => void;
-}): RequestObserver {
+}): RequestRecorder {
   const { app, addressGroupOf, record } = dependencies;
   let untilSample = randomInterval();
-  return (line, request) => {
-    if (line.reason === undefined) {
-      untilSample -= 1;
-      if (untilSample > 0) {
-        return;
+  return {
+    observe(line, request) {
+      if (line.reason === undefined) {
+        untilSample -= 1;
+        if (untilSample > 0) {
+          return;
+        }
+        untilSample = randomInterval();
       }
-      untilSample = randomInterval();
-    }
-    const { receivedAt, notes } = observedRequest(request);
-    record({
-      at: receivedAt,
-      requestId: line.requestId,
-      app,
-      operation: line.operation ?? 'unmatched',
-      clientId: line.clientId,
-      verified:
-        line.clientId !== undefined && (notes.verified === true || notes.verifiedMs !== undefined),
-      credential: line.credential,
-      keyId: notes.keyId,
-      status: line.status,
-      aborted: line.aborted,
-      code: line.code,
-      reason: line.reason,
-      verifiedMs: notes.verifiedMs && Math.round(notes.verifiedMs * 10) / 10,
-      upstreamMs: line.upstreamMs,
-      durationMs: line.durationMs,
-      addressGroup: addressGroupOf(request),
-      userAgent: printableUserAgent(request.headers['user-agent']),
-    });
+      const { receivedAt, notes } = observedRequest(request);
+      const { clientId } = line;
+      record({
+        ...recordedLine(app, line),
+        at: receivedAt,
+        verified:
+          clientId !== undefined && (notes.verified === true || notes.verifiedMs !== undefined),
+        keyId: notes.keyId,
+        verifiedMs: notes.verifiedMs && Math.round(notes.verifiedMs * 10) / 10,
+        addressGroup: addressGroupOf(request),
+        userAgent: printableUserAgent(request.headers['user-agent']),
+      });
+    },
+    recordMalformed(line, peerAddress) {
+      record({
+        ...recordedLine(app, line),
+        at: Date.now(),
+        verified: false,
+        keyId: undefined,
+        verifiedMs: undefined,
+        addressGroup: addressGroup(unmappedAddress(peerAddress)),
+        userAgent: undefined,
+      });
+    },
+  };
+}
+
+function recordedLine(app: string, line: RequestLine) {
+  const { requestId, method, operation = 'unmatched', clientId, credential } = line;
+  const { status, aborted, code, reason, finding, upstreamMs, durationMs } = line;
+  return {
+    app,
+    requestId,
+    method,
+    operation,
+    clientId,
+    credential,
+    status,
+    aborted,
+    code,
+    reason,
+    finding: finding?.slice(0, FINDING_CHARACTERS),
+    upstreamMs,
+    durationMs,
   };
 }
 

@@ -1,7 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import { observationOf } from '../requests/observed-request.ts';
 import type { Connections } from './connections.ts';
 import { LINGER_MILLISECONDS, lingerBeforeClose } from './linger-before-close.ts';
+import type { MalformedInput } from './malformed-input.ts';
 
 /** As in the error catalogue of the platform API. */
 export const CLIENT_ERROR_CODES = [
@@ -15,6 +19,7 @@ export type ClientErrorCode = (typeof CLIENT_ERROR_CODES)[number];
 interface ClientErrorReply {
   readonly status: number;
   readonly code: ClientErrorCode;
+  readonly reason: FailureReasonName;
   readonly message: string;
 }
 
@@ -25,7 +30,7 @@ interface ClientErrorReply {
  */
 export function createClientErrorHandler(
   connections: Connections,
-  onAnswered: (code: ClientErrorCode) => void,
+  onAnswered: (input: MalformedInput) => void,
 ) {
   const answered = new WeakSet<Socket>();
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
@@ -50,35 +55,51 @@ export function createClientErrorHandler(
     }
     answered.add(socket);
     const reply = clientErrorReply(error.code);
-    onAnswered(reply.code);
-    socket.end(replyText(reply));
+    const input = inputOf(reply, socket, inFlight[0]?.request);
+    onAnswered(input);
+    socket.end(replyText(reply, input.requestId));
     setTimeout(() => socket.destroy(), LINGER_MILLISECONDS).unref();
   };
 }
 
 /** Rejects a request with an invalid target, and closes its connection. */
-export function refuseTarget(request: IncomingMessage, response: ServerResponse): ClientErrorCode {
-  const code = 'illegal_argument';
-  const message = 'The request target must be a path, or an http URL without user information.';
-  const { headers, body } = envelopeOf({ status: 400, code, message });
+export function rejectTarget(request: IncomingMessage, response: ServerResponse): MalformedInput {
+  const reply: ClientErrorReply = {
+    status: 400,
+    code: 'illegal_argument',
+    reason: 'target_invalid',
+    message: 'The request target must be a path, or an http URL without user information.',
+  };
+  const input = inputOf(reply, request.socket, request);
+  const { headers, body } = envelopeOf(reply, input.requestId);
   response.writeHead(400, headers).write(body);
   void lingerBeforeClose(request).then(() => response.end());
-  return code;
+  return input;
 }
 
-function replyText(reply: ClientErrorReply): string {
-  const { headers, body } = envelopeOf(reply);
+function inputOf(
+  { status, code, reason }: ClientErrorReply,
+  socket: Socket,
+  request: IncomingMessage | undefined,
+): MalformedInput {
+  const requestId = (request && observationOf(request)?.id) ?? randomUUID();
+  return { requestId, status, code, reason, socket, request };
+}
+
+function replyText(reply: ClientErrorReply, requestId: string): string {
+  const { headers, body } = envelopeOf(reply, requestId);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
-function envelopeOf({ status, code, message }: ClientErrorReply) {
+function envelopeOf({ status, code, message }: ClientErrorReply, requestId: string) {
   const body = JSON.stringify({ status, code, message, timestamp: Date.now() });
   const headers = {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': requestId,
     Connection: 'close',
   };
   return { headers, body };
@@ -89,6 +110,7 @@ function clientErrorReply(cause: string | undefined): ClientErrorReply {
     return {
       status: 431,
       code: 'headers_too_large',
+      reason: 'headers_too_large',
       message: 'The request headers are too large.',
     };
   }
@@ -96,8 +118,14 @@ function clientErrorReply(cause: string | undefined): ClientErrorReply {
     return {
       status: 408,
       code: 'request_timeout',
+      reason: 'request_timeout',
       message: 'The request took too long to arrive.',
     };
   }
-  return { status: 400, code: 'illegal_argument', message: 'The request is not valid HTTP/1.1.' };
+  return {
+    status: 400,
+    code: 'illegal_argument',
+    reason: 'http_invalid',
+    message: 'The request is not valid HTTP/1.1.',
+  };
 }

@@ -1,7 +1,7 @@
 /**
  * The parts of every server process.
  *
- *   run-process (start, end) ─▶ serve (drain) ── connections (idle or busy), client-error (not HTTP)
+ *   run-process (start, end) ─▶ serve (drain) ── connections (idle or busy), client-error, malformed-input (not HTTP)
  *                               ├ accept-waiting, hold-requests (no connection is lost at the end)
  *                               ├ unix-socket (a name that can be removed before the end)
  *                               ├ server-limits ── slow-readers, dropped-connections
@@ -21,14 +21,16 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../logging/logger.ts';
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
+import type { RequestRecorder } from '../requests/request-recorder.ts';
 import { toOriginForm } from './absolute-form.ts';
 import { acceptWaiting } from './accept-waiting.ts';
-import { createClientErrorHandler, refuseTarget } from './client-error.ts';
+import { createClientErrorHandler, rejectTarget } from './client-error.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { deferContinue } from './continue.ts';
 import { countDroppedConnections } from './dropped-connections.ts';
 import { createFramingGuard } from './framing-guard.ts';
 import { holdRequests } from './hold-requests.ts';
+import { createMalformedInputReporter } from './malformed-input.ts';
 import { serverLimits } from './server-limits.ts';
 import { addServerMetrics } from './server-metrics.ts';
 import { cutSlowReaders } from './slow-readers.ts';
@@ -56,6 +58,8 @@ export interface ListenOptions {
   readonly maximumConnections?: number;
   /** Log for closed connections. */
   readonly logger?: Logger;
+  /** Records input that is not a request. */
+  readonly recordMalformed?: RequestRecorder['recordMalformed'];
   /** The listener handles `Expect: 100-continue` with `sendContinue`. */
   readonly answersContinue?: boolean;
   readonly upgrades?: UpgradeListener;
@@ -89,8 +93,7 @@ export async function serve(
     if (toOriginForm(request)) {
       application(request, response);
     } else {
-      const code = refuseTarget(request, response);
-      countMalformed?.(code);
+      reportMalformed(rejectTarget(request, response));
     }
   };
   const server = createServer({
@@ -126,11 +129,12 @@ export async function serve(
   if (upgrades !== undefined) {
     server.on('upgrade', (request, socket, head) => upgrades.handle(request, socket, head));
   }
-  const countMalformed = options.metrics && addServerMetrics(options.metrics, server, connections);
-  server.on(
-    'clientError',
-    createClientErrorHandler(connections, (code) => countMalformed?.(code)),
-  );
+  const reportMalformed = createMalformedInputReporter({
+    count: options.metrics && addServerMetrics(options.metrics, server, connections),
+    logger,
+    record: options.recordMalformed,
+  });
+  server.on('clientError', createClientErrorHandler(connections, reportMalformed));
   const { socketPath } = options;
   const withdraw = await (socketPath === undefined
     ? listen(server, options)

@@ -7,6 +7,7 @@ export interface RequestEntry {
   readonly at: number;
   readonly requestId: string;
   readonly app: string;
+  readonly method?: string | undefined;
   /** The name of the route. */
   readonly operation: string;
   /** A registered client. */
@@ -22,6 +23,8 @@ export interface RequestEntry {
   readonly code?: string | undefined;
   /** Present exactly if the request failed. */
   readonly reason?: string | undefined;
+  /** A value that completes the reason: the missing scope, for example. */
+  readonly finding?: string | undefined;
   /** Milliseconds until the credential was verified. */
   readonly verifiedMs?: number | undefined;
   /** Milliseconds from sending the request to the upstream until the head of its reply. */
@@ -53,6 +56,8 @@ export function formatEntry(entry: RequestEntry): string {
     entry.code ?? 0,
     entry.reason ?? 0,
     entry.userAgent ?? 0,
+    entry.method ?? 0,
+    entry.finding ?? 0,
   ]);
 }
 
@@ -72,11 +77,13 @@ export function parseEntry(line: string): RequestEntry | undefined {
     return undefined;
   }
   const [verifiedMs, upstreamMs, group, ...texts] = members.slice(7);
-  const [clientId, credential, keyId, code, reason, userAgent] = texts.map(optionalText);
+  const [clientId, credential, keyId, code, reason, userAgent, method, finding] =
+    texts.map(optionalText);
   return {
     at,
     requestId,
     app,
+    method,
     operation,
     verified: (flags & VERIFIED) !== 0,
     aborted: (flags & ABORTED) !== 0,
@@ -90,6 +97,7 @@ export function parseEntry(line: string): RequestEntry | undefined {
     keyId,
     code,
     reason,
+    finding,
     userAgent,
   };
 }

@@ -10,6 +10,8 @@ export interface RequestFilter {
   readonly clientId?: string | undefined;
   readonly code?: string | undefined;
   readonly reason?: string | undefined;
+  /** As in the entries. */
+  readonly addressGroup?: string | undefined;
   /** Epoch milliseconds. */
   readonly since?: number | undefined;
   readonly limit: number;
@@ -68,7 +70,7 @@ export function createRequestSearch(trails: RequestTrails, now: () => number): R
 
 function matching(
   lines: readonly string[],
-  { clientId, code, reason, since }: RequestFilter & { readonly since: number },
+  { clientId, code, reason, addressGroup, since }: RequestFilter & { readonly since: number },
 ): readonly RequestEntry[] {
   return lines
     .flatMap((line) => parseEntry(line) ?? [])
@@ -77,6 +79,7 @@ function matching(
         entry.at >= since &&
         (clientId === undefined || entry.clientId === clientId) &&
         (code === undefined || entry.code === code) &&
-        (reason === undefined || entry.reason === reason),
+        (reason === undefined || entry.reason === reason) &&
+        (addressGroup === undefined || entry.addressGroup === addressGroup),
     );
 }

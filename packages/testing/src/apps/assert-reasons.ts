@@ -11,7 +11,15 @@ const reasons: ReadonlyMap<string, FailureReason> = new Map(
   Object.entries(authorizationServerReasons),
 );
 /** Reasons of all apps. */
-const shared = new Set(['store_unavailable', 'server_starting', 'unexpected_error']);
+const shared = new Set([
+  'store_unavailable',
+  'server_starting',
+  'unexpected_error',
+  'http_invalid',
+  'target_invalid',
+  'headers_too_large',
+  'request_timeout',
+]);
 
 /**
  * Every failed request to the authorization server has a reason that can have its code. Each suite
