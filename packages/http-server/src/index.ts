@@ -15,6 +15,7 @@ export {
   serveOperations,
 } from './operations/operations-server.ts';
 export { type StoreSignals, storeSignals } from './operations/store-signals.ts';
+export { type DeferredListener, deferListener } from './process/deferred-listener.ts';
 export { type RetriedStart, retryStart } from './process/retry-start.ts';
 export {
   exitOnUnhandledErrors,
@@ -30,7 +31,6 @@ export {
   createAddressMatcher,
   unmappedAddress,
 } from './requests/address-matcher.ts';
-export { type DeferredListener, deferListener } from './requests/deferred-listener.ts';
 export {
   type ObservedRequest,
   observedRequest,

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
-import { type RetriedStart, retryStart } from '../process/retry-start.ts';
-import { observedRequest } from './observed-request.ts';
+import { observedRequest } from '../requests/observed-request.ts';
+import { type RetriedStart, retryStart } from './retry-start.ts';
 
 /** RFC 6749 §4.1.2.1. The application sends the same reply while its store is unavailable. */
 const ERROR_CODE = 'temporarily_unavailable';
