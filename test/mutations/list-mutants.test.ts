@@ -32,6 +32,11 @@ describe('the mutants of a source text', () => {
     expect(changed(source)).toEqual([]);
   });
 
+  test('skip log lines, names of errors and unref', () => {
+    const source = "logger.warn({ a: !b }, 'text'); this.name = 'AError'; timer.unref();";
+    expect(changed(source)).toEqual([]);
+  });
+
   test('of a function that returns no value contain an early return', () => {
     expect(changed('function f() { const x = a; g(x); }')).toContain(
       'function f() { return; g(x); }',

@@ -1,4 +1,4 @@
-import { parseSync } from '@swc/core';
+import { children, type Node, parseTree, rangeOf } from './syntax-tree.ts';
 
 /** One small change of one file. */
 export interface Mutant {
@@ -7,13 +7,6 @@ export interface Mutant {
   readonly end: number;
   readonly replacement: string;
   readonly operator: string;
-}
-
-/** A node of the parser. Every node has a type, and most have a span. */
-interface Node {
-  readonly type: string;
-  readonly span?: { readonly start: number; readonly end: number };
-  readonly [member: string]: unknown;
 }
 
 const swappedOperators: Readonly<Record<string, string>> = {
@@ -40,8 +33,6 @@ const swappedMethods: ReadonlyMap<string, string> = new Map([
 
 const FUNCTIONS =
   /^(FunctionDeclaration|FunctionExpression|ArrowFunction|ClassMethod|PrivateMethod|MethodProp|Constructor)/;
-/** Spans of the parser start at 1. */
-const BASE = 1;
 /**
  * Numbers from here on are durations and sizes. No test notices if one of them increases by one.
  */
@@ -59,6 +50,9 @@ export function listMutants(source: string): readonly Mutant[] {
   };
 
   function visit(node: Node): void {
+    if (isIgnored(node)) {
+      return;
+    }
     const range = rangeOf(node);
     switch (node.type) {
       case 'IfStatement':
@@ -175,7 +169,7 @@ export function listMutants(source: string): readonly Mutant[] {
     }
   }
 
-  visit(parseSync(source, { syntax: 'typescript', target: 'es2022' }) as unknown as Node);
+  visit(parseTree(source));
   return mutants
     .filter(({ start, end, replacement }) => text(start, end) !== replacement)
     .sort((one, other) => one.start - other.start || one.end - other.end);
@@ -187,26 +181,21 @@ export function applyMutant(source: string, { start, end, replacement }: Mutant)
   return bytes.toString('utf8', 0, start) + replacement + bytes.toString('utf8', end);
 }
 
-function rangeOf({ span }: Node): readonly [number, number] {
-  return [(span?.start ?? BASE) - BASE, (span?.end ?? BASE) - BASE];
-}
-
-/** Types have no effect at run time, so nothing below them is mutated. */
-function children(node: Node): readonly Node[] {
-  const isErased = /^(Ts|Import|ExportNamed|ExportAll)/.test(node.type);
-  const members = isErased ? [node.expression] : Object.values(node);
-  return members.flat().flatMap(nodesOf);
-}
-
-function nodesOf(value: unknown): readonly Node[] {
-  if (typeof value !== 'object' || value === null) {
-    return [];
+/**
+ * Statements that only log, name an error class (only stack traces show the name) or call `unref`
+ * (tests end their processes by force) are not mutated, because no test can or should notice.
+ */
+function isIgnored({ type, expression }: Node): boolean {
+  if (type !== 'ExpressionStatement') {
+    return false;
   }
-  if ('type' in value && typeof value.type === 'string') {
-    return [value as Node];
-  }
-  // Arguments and elements are wrapped: { spread, expression }.
-  return Object.values(value).flat().flatMap(nodesOf);
+  const { left, callee } = expression as { readonly left?: Node; readonly callee?: Node };
+  const { object, property } = (left ?? callee ?? {}) as Partial<Record<string, Node>>;
+  const name = String(property?.value);
+  return left === undefined
+    ? name === 'unref' ||
+        (object?.value === 'logger' && /^(trace|debug|info|warn|error)$/.test(name))
+    : name === 'name' && object?.type === 'ThisExpression';
 }
 
 function isStringLike(node: unknown): boolean {

@@ -1,55 +1,62 @@
-import { existsSync } from 'node:fs';
-import { join, posix } from 'node:path';
-import { readSourceTree, root, type SourceFile } from '../source-tree.ts';
-import type { MutatedFolder } from './folders.ts';
+import type { TestReach } from './reached-code.ts';
+
+/** Slower files run last. */
+const SLOW_MILLISECONDS = 15_000;
+
+export interface RelatedTest {
+  readonly file: string;
+  readonly milliseconds: number;
+}
 
 /**
- * The test files that can notice a change of the file, in batches, nearest first. A mutant that a
- * unit test kills needs no server.
+ * The test files that execute the block, in the order in which they run: those that killed most
+ * mutants of this file, those with a similar name, the fast ones. The sum of their times stays
+ * within the budget, unless one file exceeds it.
  */
-export function relatedTests(path: string, { tests }: MutatedFolder): readonly string[][] {
-  const [, workspace = ''] = /^([^/]+\/[^/]+)\//.exec(path) ?? [];
-  const importing = importersOf(path).filter(
-    (file) => file.startsWith(`${workspace}/`) && /(?<!\.slow)\.test\.ts$/.test(file),
-  );
-  const beside = importing.filter((file) => file.startsWith(`${workspace}/src/`));
-  const apart = importing.filter((file) => !beside.includes(file) && !tests.includes(file));
-  const present = tests.filter((file) => existsSync(join(root, file)));
-  // If the table lists tests, the remaining ones would only repeat them through the whole app.
-  return [beside, tests.length > 0 ? [...present] : apart].filter((batch) => batch.length > 0);
+export function relatedTests(
+  path: string,
+  block: string,
+  reach: readonly TestReach[],
+  killers: ReadonlyMap<string, number>,
+  budgetMilliseconds: number,
+): readonly RelatedTest[] {
+  const rank = ({ file, milliseconds }: TestReach) => [
+    Number(milliseconds > SLOW_MILLISECONDS),
+    -(killers.get(file) ?? 0),
+    -similarity(path, file),
+    milliseconds,
+  ];
+  const reaching = reach.filter(({ blocks }) => blocks.includes(block));
+  // A block that has changed since the measurement is unknown.
+  const importing = reach.filter(({ blocks }) => blocks.includes(path));
+  const ordered = (reaching.length > 0 ? reaching : importing)
+    .map((test) => ({ test, rank: rank(test) }))
+    .sort((one, other) => compare(one.rank, other.rank))
+    .map(({ test }) => test);
+  let sum = 0;
+  return ordered.filter(({ milliseconds }) => {
+    const fits = sum === 0 || sum + milliseconds <= budgetMilliseconds;
+    sum += fits ? milliseconds : 0;
+    return fits;
+  });
 }
 
-/** Every file that imports the path directly or indirectly, nearest first. */
-function importersOf(path: string): readonly string[] {
-  const reached = new Set([path]);
-  // The loop also visits entries that are added during the iteration, in insertion order.
-  for (const target of reached) {
-    for (const importer of directImporters().get(target) ?? []) {
-      reached.add(importer);
-    }
-  }
-  return [...reached];
+/** The number of words that both names contain. */
+function similarity(path: string, test: string): number {
+  const others = wordsOf(test);
+  return wordsOf(path).filter((word) => others.includes(word)).length;
 }
 
-let known: ReadonlyMap<string, readonly string[]> | undefined;
-
-function directImporters(): ReadonlyMap<string, readonly string[]> {
-  if (known === undefined) {
-    const importers = new Map<string, string[]>();
-    for (const file of readSourceTree()) {
-      for (const { specifier } of file.imports) {
-        const target = targetOf(file, specifier);
-        importers.set(target, [...(importers.get(target) ?? []), file.path]);
-      }
-    }
-    known = importers;
-  }
-  return known;
+/** Of the file and its folder, without the plural. */
+function wordsOf(path: string): readonly string[] {
+  const names = path
+    .replace(/(\.slow)?(\.test)?\.ts$/, '')
+    .split('/')
+    .slice(-2);
+  return names.flatMap((name) => name.split('-')).map((word) => word.replace(/s$/, ''));
 }
 
-function targetOf(file: SourceFile, specifier: string): string {
-  const own = /^@gatehouse\/([^/]+)$/.exec(specifier)?.[1];
-  return own === undefined
-    ? posix.join(posix.dirname(file.path), specifier)
-    : `packages/${own}/src/index.ts`;
+function compare(one: readonly number[], other: readonly number[]): number {
+  const index = one.findIndex((value, at) => value !== other[at]);
+  return index === -1 ? 0 : (one[index] ?? 0) - (other[index] ?? 0);
 }

@@ -1,28 +1,27 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
+import { memoryFolder } from '../../scripts/memory-folder.ts';
 
-export interface FailedTest {
-  readonly file: string;
-  /** Undefined if the file could not be run. */
-  readonly name: string | undefined;
-}
+export type Outcome =
+  /** An assertion failed. */
+  | 'failed'
+  /** An error, a time limit or a crash. A busy machine can be the reason. */
+  | 'broken'
+  | 'passed';
 
 export interface TestRun {
-  readonly passed: boolean;
-  /** The first test that failed. Undefined if none failed, or if the time limit was reached. */
-  readonly failed: FailedTest | undefined;
+  readonly outcome: Outcome;
+  /** The first line of the failure, or the end of the output if there is no failed test. */
+  readonly message: string;
   readonly milliseconds: number;
 }
 
-/**
- * Runs test files, or one of their tests, one after the other. Stops at the first failure or the
- * time limit.
- */
+/** Runs a test file until its first failure or the time limit. */
 export async function runTests(
   directory: string,
-  files: readonly string[],
+  file: string,
   deadlineMilliseconds: number,
-  name?: string,
 ): Promise<TestRun> {
   const startedAt = performance.now();
   const child = spawn(
@@ -31,37 +30,44 @@ export async function runTests(
       '--experimental-vm-modules',
       '--disable-warning=ExperimentalWarning',
       'node_modules/jest/bin/jest.js',
-      '--bail',
       '--runInBand',
       '--forceExit',
+      '--env',
+      join(directory, 'test/mutations/stop-at-failure.mjs'),
       '--runTestsByPath',
-      ...files,
-      ...(name === undefined ? [] : ['--testNamePattern', patternOf(name)]),
+      file,
     ],
-    // A separate process group, so that the servers of the tests end with it.
-    { cwd: directory, stdio: ['ignore', 'ignore', 'pipe'], detached: true },
+    {
+      cwd: directory,
+      env: { ...process.env, ...memoryFolder(), SLOW_TESTS: '1' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      // A separate process group, so that the servers of the tests end with it.
+      detached: true,
+    },
   );
-  const endWithUs = () => endGroup(child.pid);
-  process.once('exit', endWithUs);
-  let report = '';
+  const end = () => endGroup(child.pid);
+  process.once('exit', end);
+  const timer = setTimeout(end, deadlineMilliseconds);
+  let output = '';
   child.stderr.on('data', (chunk) => {
-    report += chunk;
+    output += chunk;
+    if (firstFailure(output) !== undefined) {
+      end();
+    }
   });
-  const closed = once(child, 'close');
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    endGroup(child.pid);
-  }, deadlineMilliseconds);
-  const [code] = await closed;
+  const [code] = await once(child, 'close');
   clearTimeout(timer);
-  endGroup(child.pid);
-  process.removeListener('exit', endWithUs);
-  return {
-    passed: code === 0,
-    failed: isLate || code === 0 ? undefined : firstFailure(report),
-    milliseconds: Math.round(performance.now() - startedAt),
+  end();
+  process.removeListener('exit', end);
+  const milliseconds = Math.round(performance.now() - startedAt);
+  if (code === 0) {
+    return { outcome: 'passed', message: '', milliseconds };
+  }
+  const { isAssertion, message } = firstFailure(output) ?? {
+    isAssertion: false,
+    message: milliseconds < deadlineMilliseconds ? output.slice(-500) : 'the time limit',
   };
+  return { outcome: isAssertion ? 'failed' : 'broken', message, milliseconds };
 }
 
 /** If all processes of the group have ended, it needs no signal. */
@@ -73,17 +79,10 @@ function endGroup(pid: number | undefined): void {
   }
 }
 
-/** Jest matches the names of a test and its suites, joined by spaces. */
-function patternOf(name: string): string {
-  return name.replaceAll(' › ', ' ').replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-}
-
-/** Jest writes `FAIL file`, then `● suite › test` for a test, or `● Test suite failed to run`. */
-function firstFailure(report: string): FailedTest {
-  const { file, name } =
-    /^FAIL (?<file>\S+).*$[\s\S]*?^\s*● (?<name>.+)$/m.exec(report)?.groups ?? {};
-  if (file === undefined) {
-    throw new Error(`The test run ended without a failed test:\n${report.slice(-2000)}`);
-  }
-  return { file, name: name === 'Test suite failed to run' ? undefined : name };
+/** The line of `stop-at-failure.mjs`. */
+function firstFailure(output: string) {
+  const line = /^FIRST FAILURE (.*)\n/m.exec(output)?.[1];
+  return line === undefined
+    ? undefined
+    : (JSON.parse(line) as { readonly isAssertion: boolean; readonly message: string });
 }

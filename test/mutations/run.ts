@@ -1,24 +1,26 @@
 /**
- * `npm run test:mutations -- [folder or file…] [--sample 60] [--seed 1] [--again]`: changes one
- * thing at a time in a copy of the tree and runs the related tests. A mutant that no test notices
- * (a survivor) is a missing test or an equivalent change; docs/mutations.md lists them.
+ * `npm run test:mutations -- [folder or file…] [--sample 40] [--seed 1] [--again]`: changes one
+ * thing at a time in a copy of the tree and runs the tests that execute the changed code. A mutant
+ * that no test notices (a survivor) is a missing test or an equivalent change; docs/mutations.md
+ * lists them.
  *
- *   folders ─▶ list-mutants ─▶ sample ─▶ scratch-tree ─▶ related-tests ─▶ run-tests ─▶ results (resumable)
+ *   folders ─▶ scratch-tree ─▶ reached-code ─▶ list-mutants ─▶ sample ─▶ related-tests ─▶ run-tests
  *
- * Without a folder it runs all of them. The results file remembers each mutant by the content of
- * its file, so that a run that was interrupted continues where it ended. `--again` retries the
- * survivors, after tests were added.
+ * Without a folder it runs all of them. The results file remembers each mutant by its block, so
+ * that an interrupted run continues. `--again` retries the survivors, after tests were added.
  */
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root } from '../source-tree.ts';
-import { type MutatedFolder, mutatedFolders } from './folders.ts';
+import { blockAround, listBlocks } from './code-blocks.ts';
+import { isMutated, mutatedFolders } from './folders.ts';
 import { applyMutant, listMutants, type Mutant } from './list-mutants.ts';
-import { relatedTests } from './related-tests.ts';
+import { measureReach, type TestReach } from './reached-code.ts';
+import { type RelatedTest, relatedTests } from './related-tests.ts';
 import { runTests } from './run-tests.ts';
-import { createScratchTree, type ScratchTree } from './scratch-tree.ts';
+import { createScratchTree } from './scratch-tree.ts';
 
 /** Detects a mutant that creates an endless loop. */
 const MINIMUM_DEADLINE_MILLISECONDS = 60_000;
@@ -28,29 +30,33 @@ interface Candidate {
   readonly path: string;
   readonly source: string;
   readonly mutant: Mutant;
-  /** Unchanged between runs with the same file and seed. */
+  readonly block: string;
+  /** Changes only if the block around the mutant changes. */
   readonly key: string;
 }
 
 interface Result {
   readonly key: string;
-  readonly folder: string;
+  readonly path: string;
   /** The file, the line and the change, for the report. */
   readonly change: string;
-  /** The test that noticed the mutant. Undefined for a survivor. */
+  /** The test file that noticed the mutant. Undefined for a survivor. */
   readonly killedBy?: string;
+  readonly message?: string;
 }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    sample: { type: 'string', default: '60' },
+    sample: { type: 'string', default: '40' },
     seed: { type: 'string', default: '1' },
-    results: { type: 'string', default: 'data/mutations.jsonl' },
+    /** The time that the tests of one mutant take without it. */
+    'budget-seconds': { type: 'string', default: '40' },
+    data: { type: 'string', default: 'data/mutations' },
     again: { type: 'boolean', default: false },
   },
 });
-const resultsFile = join(root, values.results);
+const resultsFile = join(root, values.data, 'results.jsonl');
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const isSelected = (path: string) =>
   positionals.length === 0 || positionals.some((name) => path.startsWith(name));
@@ -63,21 +69,23 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => process.exit(1));
 }
 mkdirSync(dirname(resultsFile), { recursive: true });
+const reach = await measureReach(folders, scratch, join(root, values.data, 'reach.json'), print);
+const known = readResults();
 const summaries = [];
-for (const folder of folders) {
+for (const { folder } of folders) {
   summaries.push(await mutateFolder(folder));
 }
 print(['', ...summaries].join('\n'));
 
-async function mutateFolder(folder: MutatedFolder): Promise<string> {
-  const candidates = sampleOf(folder.folder);
-  const known = readResults();
-  const baselines = new Map<string, Promise<number>>();
+async function mutateFolder(folder: string): Promise<string> {
+  const candidates = sampleOf(folder);
   const results: Result[] = [];
   for (const candidate of candidates) {
     const earlier = known.get(candidate.key);
-    const result = earlier ?? (await tryMutant(folder, candidate, baselines));
-    if (earlier === undefined) {
+    const isKnown = earlier !== undefined && (earlier.killedBy !== undefined || !values.again);
+    const result = isKnown ? earlier : await tryMutant(candidate, reach);
+    if (!isKnown) {
+      known.set(result.key, result);
       appendFileSync(resultsFile, `${JSON.stringify(result)}\n`);
     }
     results.push(result);
@@ -86,85 +94,82 @@ async function mutateFolder(folder: MutatedFolder): Promise<string> {
   }
   const killed = results.filter(({ killedBy }) => killedBy !== undefined).length;
   const percentage = ((100 * killed) / Math.max(1, results.length)).toFixed(1);
-  return `${folder.folder}: ${killed} of ${results.length} killed (${percentage} %)`;
+  return `${folder}: ${killed} of ${results.length} killed (${percentage} %)`;
 }
 
 async function tryMutant(
-  folder: MutatedFolder,
-  { path, source, mutant, key }: Candidate,
-  baselines: Map<string, Promise<number>>,
+  { path, source, mutant, block, key }: Candidate,
+  reached: readonly TestReach[],
 ): Promise<Result> {
-  const change = describe(path, source, mutant);
-  for (const files of relatedTests(path, folder)) {
-    const name = files.join(' ');
-    const baseline = baselines.get(name) ?? measureBaseline(scratch, files);
-    baselines.set(name, baseline);
-    const deadline = Math.max(MINIMUM_DEADLINE_MILLISECONDS, DEADLINE_FACTOR * (await baseline));
-    scratch.write(path, applyMutant(source, mutant));
-    const killedBy = await findKiller(files, deadline);
-    scratch.write(path, source);
-    if (killedBy !== undefined) {
-      return { key, folder: folder.folder, change, killedBy };
+  const result = { key, path, change: describe(path, source, mutant) };
+  const budget = 1000 * Number(values['budget-seconds']);
+  scratch.write(path, applyMutant(source, mutant));
+  for (const test of relatedTests(path, block, reached, killersOf(path), budget)) {
+    const message = await findFailure(test);
+    if (message !== undefined) {
+      scratch.write(path, source);
+      return { ...result, killedBy: test.file, message };
     }
   }
-  return { key, folder: folder.folder, change };
+  scratch.write(path, source);
+  return result;
 }
 
-/** A test can fail on a busy machine without a reason, so it counts only if it fails twice. */
-async function findKiller(files: readonly string[], deadline: number): Promise<string | undefined> {
-  for (;;) {
-    const run = await runTests(scratch.directory, files, deadline);
-    if (run.failed === undefined) {
-      return run.passed ? undefined : 'the time limit';
+/** On a busy machine, tests break without a reason. Therefore, only assertions count at once. */
+async function findFailure({ file, milliseconds }: RelatedTest): Promise<string | undefined> {
+  const deadline = Math.max(MINIMUM_DEADLINE_MILLISECONDS, DEADLINE_FACTOR * milliseconds);
+  for (const mayBeLoad of [true, false]) {
+    const { outcome, message } = await runTests(scratch.directory, file, deadline);
+    if (outcome === 'passed') {
+      return undefined;
     }
-    const { file, name } = run.failed;
-    const again = await runTests(scratch.directory, [file], deadline, name);
-    if (!again.passed) {
-      return `${file}: ${name ?? 'it does not run'}`;
+    if (outcome === 'failed' || !mayBeLoad) {
+      return message;
     }
   }
+  return undefined;
 }
 
-/** Tests that fail without a mutant would kill every mutant. */
-async function measureBaseline(tree: ScratchTree, files: readonly string[]): Promise<number> {
-  const run = await runTests(tree.directory, files, 1_000_000);
-  if (!run.passed) {
-    throw new Error(`The tests fail without a mutant: ${run.failed?.file}: ${run.failed?.name}`);
+/** How many mutants of the file each test file has killed. */
+function killersOf(path: string): ReadonlyMap<string, number> {
+  const killers = new Map<string, number>();
+  for (const result of known.values()) {
+    if (result.path === path && result.killedBy !== undefined) {
+      killers.set(result.killedBy, (killers.get(result.killedBy) ?? 0) + 1);
+    }
   }
-  return run.milliseconds;
+  return killers;
 }
 
 /** Selects the requested number of mutants of a folder, in an order that depends on the seed. */
 function sampleOf(folder: string): readonly Candidate[] {
-  const candidates = globSync(`${folder}/**/*.ts`, { cwd: scratch.directory })
+  return globSync(`${folder}/**/*.ts`, { cwd: scratch.directory })
     .map((path) => path.replaceAll('\\', '/'))
-    .filter((path) => isSelected(path) && !/\.test\.ts$|-contract\.ts$|\/index\.ts$/.test(path))
-    .flatMap((path) => {
-      const source = readFileSync(join(scratch.directory, path), 'utf8');
-      return listMutants(source).map((mutant) => ({
-        path,
-        source,
-        mutant,
-        key: digest([values.seed, path, source, JSON.stringify(mutant)]),
-      }));
-    });
-  return candidates
+    .filter((path) => isSelected(path) && isMutated(path))
+    .flatMap(candidatesOf)
     .sort((one, other) => (one.key < other.key ? -1 : 1))
     .slice(0, Number(values.sample));
 }
 
-function digest(parts: readonly string[]): string {
-  return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
+function candidatesOf(path: string): readonly Candidate[] {
+  const source = scratch.read(path);
+  const blocks = listBlocks(path, source);
+  return listMutants(source).map((mutant) => {
+    const block = blockAround(blocks, mutant);
+    const place = [mutant.start - block.start, mutant.end - block.start];
+    const change = [block.name, ...place, mutant.replacement, values.seed];
+    return { path, source, mutant, block: block.name, key: digest(change.join('\0')) };
+  });
 }
 
-function readResults(): ReadonlyMap<string, Result> {
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+function readResults(): Map<string, Result> {
   const lines = existsSync(resultsFile) ? readFileSync(resultsFile, 'utf8').split('\n') : [];
   const results = lines.filter(Boolean).map((line) => JSON.parse(line) as Result);
-  return new Map(
-    results
-      .filter(({ killedBy }) => killedBy !== undefined || !values.again)
-      .map((result) => [result.key, result]),
-  );
+  return new Map(results.map((result) => [result.key, result]));
 }
 
 function describe(path: string, source: string, { start, end, operator, replacement }: Mutant) {

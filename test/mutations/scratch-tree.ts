@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { root } from '../source-tree.ts';
@@ -7,6 +7,7 @@ import { root } from '../source-tree.ts';
 /** A copy of the tracked files, so that a mutant never changes the working tree. */
 export interface ScratchTree {
   readonly directory: string;
+  read(path: string): string;
   write(path: string, text: string): void;
   remove(): void;
 }
@@ -27,6 +28,7 @@ export function createScratchTree(): ScratchTree {
   }
   return {
     directory,
+    read: (path) => readFileSync(join(directory, path), 'utf8'),
     write: (path, text) => writeFileSync(join(directory, path), text),
     remove: () => rmSync(directory, { recursive: true, force: true }),
   };

@@ -13,7 +13,7 @@ import {
 } from '@gatehouse/identity';
 import { createStore, type Store } from '@gatehouse/store';
 import { freePort } from '@gatehouse/testing';
-import { createApp } from '../src/app.ts';
+import { type AppDependencies, createApp } from '../src/app.ts';
 import type { SecurityProfile } from '../src/provider/policy/grant-types.ts';
 
 /**
@@ -34,6 +34,11 @@ export async function startInProcess(
     readonly securityProfile?: SecurityProfile;
     /** The content of the bootstrap file. Without it, the account page is the only client. */
     readonly bootstrap?: unknown;
+    /** Further settings of the app. */
+    readonly app?: Pick<
+      AppDependencies,
+      'clientRequestsPerMinute' | 'pageRequestsPerMinute' | 'trustedProxies'
+    >;
   } = {},
 ): Promise<InProcessServer> {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-in-process-'));
@@ -62,6 +67,7 @@ export async function startInProcess(
     issuer,
     cookieKeys: [randomBytes(32).toString('hex')],
     securityProfile,
+    ...options.app,
   });
   const logger = createLogger({ app: 'test', level: 'silent', pretty: false });
   const server = createServer(observeRequests(app, logger)).listen(port);
