@@ -11,11 +11,10 @@ export interface FailureLine {
   readonly reason?: string;
 }
 
-/** Every line of a request, in the order of the log. */
-export async function requestLines(system: Constellation): Promise<readonly FailureLine[]> {
-  const output = await system.output();
-  return output
-    .split('\n')
+/** Every line of a request so far, in the order of the log. */
+function requestLines(system: Constellation): readonly FailureLine[] {
+  return system.processes
+    .flatMap((each) => each.output().split('\n'))
     .filter((line) => line.startsWith('{') && line.includes('"requestId"'))
     .map((line) => JSON.parse(line) as FailureLine);
 }
@@ -26,8 +25,8 @@ export async function linesOf(
   ids: readonly (string | null)[],
 ): Promise<readonly (FailureLine | undefined)[]> {
   let found: readonly (FailureLine | undefined)[] = [];
-  await until(async () => {
-    const lines = await requestLines(system);
+  await until(() => {
+    const lines = requestLines(system);
     found = ids.map((id) => lines.find(({ requestId }) => requestId === id));
     return found.every((line) => line !== undefined);
   });

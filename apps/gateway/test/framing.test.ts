@@ -95,7 +95,7 @@ describe('the framing of a body', () => {
   test('GW-15 never turns trailers into headers', async () => {
     const trailers = `X-User-Id: admin\r\nAuthorization: Bearer x\r\nX-Sign: 00\r\n`;
     const reply = await post(
-      'Transfer-Encoding: chunked\r\nTrailer: X-User-Id\r\n',
+      'Transfer-Encoding: chunked\r\nTrailer: X-User-Id\r\nConnection: close\r\n',
       `2\r\n{}\r\n0\r\n${trailers}\r\n`,
     );
     expect(reply).toMatch(/^HTTP\/1\.1 200 /);
@@ -146,11 +146,13 @@ describe('the framing of a body', () => {
       const delay = request.url?.includes('slow') ? 50 : 0;
       setTimeout(() => response.end(String(request.url)), delay);
     });
-    const one = (path: string) =>
-      `GET ${path} HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+    const one = (path: string, end = '') =>
+      `GET ${path} HTTP/1.1\r\nHost: g\r\n${end}Authorization: Bearer ${token}\r\n\r\n`;
     const replies = await sendRaw(
       booted.port,
-      one('/api/device?slow') + one('/api/device?a') + one('/api/device?b'),
+      one('/api/device?slow') +
+        one('/api/device?a') +
+        one('/api/device?b', 'Connection: close\r\n'),
     );
     expect([...replies.matchAll(/\/api\/device\?(slow|a|b)/g)].map(([, name]) => name)).toEqual([
       'slow',
@@ -182,7 +184,8 @@ describe('the head of a request', () => {
     async (host) => {
       const reply = await sendRaw(
         booted.port,
-        `GET /api/device HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+        `GET /api/device HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n` +
+          `Authorization: Bearer ${token}\r\n\r\n`,
       );
       expect(reply).toMatch(/^HTTP\/1\.1 200 /);
     },
@@ -230,7 +233,7 @@ describe('the head of a request', () => {
       const some = many.split('\r\n').slice(0, count).join('\r\n');
       const reply = await sendRaw(
         booted.port,
-        `GET /api/device HTTP/1.1\r\nHost: g\r\n${some}\r\n${signed}\r\n`,
+        `GET /api/device HTTP/1.1\r\nHost: g\r\n${some}\r\nConnection: close\r\n${signed}\r\n`,
       );
       expect(reply).toMatch(/^HTTP\/1\.1 (200|401|431) /);
       if (count >= 100) {
@@ -244,7 +247,7 @@ describe('Expect', () => {
   function expecting(head: string): Promise<string> {
     return sendRaw(
       booted.port,
-      `POST /device-instance HTTP/1.1\r\nHost: g\r\n${head}Expect: 100-continue\r\n\r\n`,
+      `POST /device-instance HTTP/1.1\r\nHost: g\r\n${head}Connection: close\r\nExpect: 100-continue\r\n\r\n`,
     );
   }
 
@@ -288,7 +291,8 @@ describe('Expect', () => {
   test('GW-27 gets 417 for an unknown expectation', async () => {
     const reply = await sendRaw(
       booted.port,
-      `GET /api/device HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\nExpect: magic\r\n\r\n`,
+      `GET /api/device HTTP/1.1\r\nHost: g\r\nConnection: close\r\n` +
+        `Authorization: Bearer ${token}\r\nExpect: magic\r\n\r\n`,
     );
     expect(reply).toMatch(/^HTTP\/1\.1 417 /);
   });

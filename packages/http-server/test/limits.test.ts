@@ -165,7 +165,7 @@ describe('GW-30 a peer that reads slowly', () => {
     return performance.now() - started;
   }
 
-  test('and reads nothing is disconnected when the time is over, but not earlier', async () => {
+  test.concurrent('and reads nothing is disconnected when the time is over, but not earlier', async () => {
     const { connection, count } = await replyWith(32 * MEBIBYTE);
     connection.socket.pause();
     const lasted = await untilCut(count);
@@ -173,7 +173,7 @@ describe('GW-30 a peer that reads slowly', () => {
     expect(lasted).toBeLessThan(2500);
   });
 
-  test('and occasionally reads a little is also disconnected', async () => {
+  test.concurrent('and occasionally reads a little is also disconnected', async () => {
     const { connection, count } = await replyWith(32 * MEBIBYTE);
     connection.socket.pause();
     const drip = setInterval(() => connection.socket.read(100), 50);
@@ -183,7 +183,7 @@ describe('GW-30 a peer that reads slowly', () => {
     expect(lasted).toBeLessThan(2500);
   });
 
-  test('but steadily receives its complete reply', async () => {
+  test.concurrent('but steadily receives its complete reply', async () => {
     const server = createServer(async (_request, response) => {
       for (let chunk = 0; chunk < 40; chunk += 1) {
         if (!response.write(Buffer.alloc(MEBIBYTE))) {
@@ -217,7 +217,7 @@ describe('GW-30 a peer that reads slowly', () => {
     socket.destroy();
   });
 
-  test('is not an idle peer', async () => {
+  test.concurrent('is not an idle peer', async () => {
     const { connection, count } = await replyWith(1000);
     await connection.until(/\0$/);
     await sleep(1000);

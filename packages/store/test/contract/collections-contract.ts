@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { NEVER_EXPIRES } from '../../src/port/store.ts';
 import type { ContractSubject } from './contract-subject.ts';
@@ -39,18 +38,6 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
 
     test('an unknown index has no members', async () => {
       expect(await store().members(freshKey())).toEqual([]);
-    });
-
-    test('a short-lived member that is added last does not remove longer-lived members', async () => {
-      const [key, permanent] = [freshKey(), freshKey()];
-      const now = Date.now();
-      await store().addToIndex(key, 'long', now + 60_000);
-      await store().addToIndex(key, 'short', now + 200);
-      await store().addToIndex(permanent, 'forever', NEVER_EXPIRES);
-      await store().addToIndex(permanent, 'short', now + 200);
-      await sleep(500);
-      expect(await store().members(key)).toEqual(['long']);
-      expect(await store().members(permanent)).toEqual(['forever']);
     });
 
     test('members that have not expired are never evicted, even if there are many', async () => {
@@ -118,18 +105,6 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       expect(await store().read(other, 5)).toEqual(['one']);
     });
 
-    test('appending removes entries that are too old', async () => {
-      const key = freshKey();
-      await store().append(key, 'old', 5);
-      await sleep(1100);
-      await store().append(key, 'kept', 5);
-      await store().append(key, 'newest', 5, { maximumAgeSeconds: 1 });
-      expect(await store().read(key, 5)).toEqual(['newest', 'kept']);
-      await expect(store().append(key, 'never', 5, { maximumAgeSeconds: 0 })).rejects.toThrow(
-        RangeError,
-      );
-    });
-
     test('several entries are appended in order, within the capacity', async () => {
       const key = freshKey();
       await store().append(key, 'first', 4);
@@ -139,17 +114,6 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       expect(await store().read(key, 9)).toEqual(['five', 'one', 'four', 'three']);
       await store().appendAll(key, [], 4);
       expect(await store().read(key, 9)).toHaveLength(4);
-    });
-
-    test('appending several entries removes those that are too old', async () => {
-      const key = freshKey();
-      await store().append(key, 'old', 5);
-      await sleep(1100);
-      await store().appendAll(key, ['kept', 'newest'], 5, { maximumAgeSeconds: 1 });
-      expect(await store().read(key, 5)).toEqual(['newest', 'kept']);
-      await expect(store().appendAll(key, ['never'], 5, { maximumAgeSeconds: 0 })).rejects.toThrow(
-        RangeError,
-      );
     });
 
     test.each([0, -1, 1.5])('a capacity or limit of %p is rejected', async (size) => {

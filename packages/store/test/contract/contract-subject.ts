@@ -6,3 +6,6 @@ export interface ContractSubject {
   readonly store: () => Store;
   readonly freshKey: (kind?: string) => string;
 }
+
+/** Two readings of a window's end may differ this much, because of clocks and round trips. */
+export const TOLERANCE_MILLISECONDS = 100;

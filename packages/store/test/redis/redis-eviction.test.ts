@@ -2,17 +2,24 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
 
-let redis: RedisServer;
-let store: Store;
-let changes: (readonly [state: string, reason: string | undefined])[];
+interface Started {
+  readonly redis: RedisServer;
+  readonly store: Store;
+  readonly changes: readonly (readonly [state: string, reason: string | undefined])[];
+}
 
-async function start(...options: readonly string[]): Promise<void> {
-  redis = await startRedisServer({ arguments: options });
-  changes = [];
-  store = createStore(redis.url, { onStateChange: (...change) => changes.push(change) });
+const running: Started[] = [];
+
+async function start(...options: readonly string[]): Promise<Started> {
+  const redis = await startRedisServer({ arguments: options });
+  const changes: (readonly [state: string, reason: string | undefined])[] = [];
+  const store = createStore(redis.url, { onStateChange: (...change) => changes.push(change) });
+  const started = { redis, store, changes };
+  running.push(started);
+  return started;
 }
 
 /** Repeats `operation` until it does not throw. The timeout of the test limits it. */
@@ -27,18 +34,20 @@ async function works(operation: () => Promise<unknown>): Promise<void> {
   }
 }
 
-afterEach(async () => {
-  await store.close();
-  await redis.stop();
+afterAll(async () => {
+  for (const { store, redis } of running) {
+    await store.close();
+    await redis.stop();
+  }
 });
 
 const advice = 'Set it to noeviction.';
 
 describe('a Redis that may evict keys', () => {
-  test.each(['allkeys-lru', 'volatile-ttl'])(
+  test.concurrent.each(['allkeys-lru', 'volatile-ttl'])(
     'RD-15 receives no writes with %s, reports the reason, and works after the setting is corrected',
     async (policy) => {
-      await start('--maxmemory-policy', policy);
+      const { redis, store, changes } = await start('--maxmemory-policy', policy);
       for (let attempt = 0; attempt < 3; attempt += 1) {
         const failure = await store.claim('used-code', 'first', 60).catch((error) => error);
         expect(failure).toBeInstanceOf(StoreUnavailableError);
@@ -55,8 +64,8 @@ describe('a Redis that may evict keys', () => {
     },
   );
 
-  test('RD-15 shows in the readiness when the policy is changed under a running server', async () => {
-    await start();
+  test.concurrent('RD-15 shows in the readiness when the policy is changed under a running server', async () => {
+    const { redis, store } = await start();
     await store.ping();
     await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-random');
     // The first ping may share an examination that started before the change.
@@ -64,8 +73,8 @@ describe('a Redis that may evict keys', () => {
     await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailableError);
   });
 
-  test('RD-15 is reported differently from a Redis that was unavailable', async () => {
-    await start();
+  test.concurrent('RD-15 is reported differently from a Redis that was unavailable', async () => {
+    const { redis, store, changes } = await start();
     await store.ping();
     await redis.kill();
     while (changes.length === 0) {
@@ -84,8 +93,8 @@ describe('a Redis that may evict keys', () => {
 /** Loads a key in half a millisecond, and replies to commands while loading. */
 const loadsSlowly = ['--key-load-delay', '500', '--loading-process-events-interval-bytes', '1024'];
 
-test('RD-22 a Redis that is loading is unavailable, and then works', async () => {
-  await start('--appendonly', 'yes', ...loadsSlowly);
+test.concurrent('RD-22 a Redis that is loading is unavailable, and then works', async () => {
+  const { redis, store } = await start('--appendonly', 'yes', ...loadsSlowly);
   for (let number = 0; number < 3000; number += 1) {
     await works(() => store.set(`key-${number}`, 'x'.repeat(64)));
   }

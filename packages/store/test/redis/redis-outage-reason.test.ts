@@ -3,7 +3,7 @@
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, type RedisServer, startRedisServer } from '@gatehouse/testing';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
 
 /** Long enough for several attempts to connect, which are 50 to 250 ms apart. */
@@ -15,8 +15,8 @@ const wrong = 'wrong-marker';
 type Change = readonly [state: string, reason: string | undefined];
 const endings: (() => Promise<unknown>)[] = [];
 
-afterEach(async () => {
-  for (const end of endings.splice(0).toReversed()) {
+afterAll(async () => {
+  for (const end of endings.toReversed()) {
     await end();
   }
 });
@@ -36,8 +36,9 @@ function open(url: string): { readonly store: Store; readonly changes: Change[] 
 
 const failureOf = (store: Store) => store.get('key').catch((error) => error);
 
+// Concurrent, because each test mostly waits for further attempts to connect.
 describe('the reason why a Redis is unavailable', () => {
-  test.each([
+  test.concurrent.each([
     ['with a wrong password', (port: number) => `redis://:${wrong}@127.0.0.1:${port}`, 'WRONGPASS'],
     ['without a password', (port: number) => `redis://127.0.0.1:${port}`, 'NOAUTH'],
   ])(
@@ -54,14 +55,14 @@ describe('the reason why a Redis is unavailable', () => {
     },
   );
 
-  test('is NOPERM if its user lacks the permission', async () => {
+  test.concurrent('is NOPERM if its user lacks the permission', async () => {
     const { port } = await start('--user', 'reader', 'on', `>${wrong}`, '~*', '+info', '+ping');
     const { store, changes } = open(`redis://reader:${wrong}@127.0.0.1:${port}`);
     expect((await failureOf(store)).reason).toBe('Redis replies NOPERM.');
     expect(changes).toEqual([]);
   });
 
-  test.each([
+  test.concurrent.each([
     ['a closed port', async () => `127.0.0.1:${await freePort()}`, 'ECONNREFUSED'],
     ['an unknown host name', async () => 'store.invalid', /ENOTFOUND|EAI_AGAIN/],
   ])('is the code of the system error for %s, reported once', async (_where, address, code) => {
@@ -73,7 +74,7 @@ describe('the reason why a Redis is unavailable', () => {
     expect(changes).toEqual([['unavailable', reason]]);
   });
 
-  test('is reported once in each outage', async () => {
+  test.concurrent('is reported once in each outage', async () => {
     const redis = await start();
     const { store, changes } = open(redis.url);
     await store.ping();
@@ -90,7 +91,7 @@ describe('the reason why a Redis is unavailable', () => {
     expect(changes.filter(([state]) => state === 'available')).toHaveLength(2);
   });
 
-  test('is reported once for each of two reasons that alternate', async () => {
+  test.concurrent('is reported once for each of two reasons that alternate', async () => {
     const replies = ['-LOADING now\r\n', `-ERR ${wrong}\r\n`];
     let connections = 0;
     const port = await freePort();

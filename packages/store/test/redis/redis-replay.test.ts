@@ -5,16 +5,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RedisServer, startRedisServer, until } from '@gatehouse/testing';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { createStore, NEVER_EXPIRES, type Store, StoreUnavailableError } from '../../src/index.ts';
 import { redisAccessRule } from '../../src/redis/redis-access.ts';
 
 const password = 'the-store-of-a-test';
-let redis: RedisServer;
-let store: Store;
-let directory: string;
-let changes: (readonly [state: string, reason: string | undefined])[];
-let warnings: string[];
+
+interface Started {
+  readonly redis: RedisServer;
+  readonly store: Store;
+  readonly directory: string;
+  readonly changes: readonly (readonly [state: string, reason: string | undefined])[];
+  readonly warnings: readonly string[];
+}
+
+const running: Started[] = [];
 
 interface Users {
   /** The rights of the user as whom Redis loads its append-only file. */
@@ -23,8 +28,8 @@ interface Users {
   readonly appendOnly?: 'yes' | 'no';
 }
 
-async function start(users: Users): Promise<void> {
-  directory = await mkdtemp(join(tmpdir(), 'gatehouse-replay-'));
+async function start(users: Users): Promise<Started> {
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-replay-'));
   const file = join(directory, 'users.acl');
   const digest = createHash('sha256').update(password).digest('hex');
   const lines = [
@@ -34,19 +39,28 @@ async function start(users: Users): Promise<void> {
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
   const settings = ['--aclfile', file, '--appendonly', users.appendOnly ?? 'yes'];
-  redis = await startRedisServer({ username: 'tester', password: 'any', arguments: settings });
-  changes = [];
-  warnings = [];
-  store = createStore(`redis://gatehouse:${password}@127.0.0.1:${redis.port}`, {
+  const redis = await startRedisServer({
+    username: 'tester',
+    password: 'any',
+    arguments: settings,
+  });
+  const changes: (readonly [state: string, reason: string | undefined])[] = [];
+  const warnings: string[] = [];
+  const store = createStore(`redis://gatehouse:${password}@127.0.0.1:${redis.port}`, {
     onStateChange: (...change) => changes.push(change),
     onWarning: (message) => warnings.push(message),
   });
+  const started = { redis, store, directory, changes, warnings };
+  running.push(started);
+  return started;
 }
 
-afterEach(async () => {
-  await store.close();
-  await redis.stop();
-  await rm(directory, { recursive: true });
+afterAll(async () => {
+  for (const { store, redis, directory } of running) {
+    await store.close();
+    await redis.stop();
+    await rm(directory, { recursive: true });
+  }
 });
 
 /** The commands that the store's writes append to the file. */
@@ -65,7 +79,7 @@ const writes: readonly string[] = [
 const allow = (names: readonly string[]) => names.map((name) => `+${name}`).join(' ');
 
 describe('a Redis that would drop writes when it loads its append-only file', () => {
-  test.each([
+  test.concurrent.each([
     ['only PING', 'on nopass resetkeys -@all +ping', 'SET'],
     ['only some keys', 'on nopass ~other:* +@all', 'SET'],
     ['all commands except one of a script', 'on nopass ~* +@all -persist', 'PERSIST'],
@@ -74,7 +88,7 @@ describe('a Redis that would drop writes when it loads its append-only file', ()
   ])(
     'receives no writes if its default user may use %s, and reports what to change',
     async (_name, rights, command) => {
-      await start({ default: rights });
+      const { redis, store, changes } = await start({ default: rights });
       const failure = await store.claim('used-code', 'first', 60).catch((error) => error);
       expect(failure).toBeInstanceOf(StoreUnavailableError);
       const reason = `its user default may not run ${command} on every key. Give this user ~* and +@all`;
@@ -84,8 +98,8 @@ describe('a Redis that would drop writes when it loads its append-only file', ()
     },
   );
 
-  test('works as soon as the user has its rights', async () => {
-    await start({ default: 'off' });
+  test.concurrent('works as soon as the user has its rights', async () => {
+    const { redis, store, changes, warnings } = await start({ default: 'off' });
     await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailableError);
     await redis.command('ACL', 'SETUSER', 'default', '~*', '+@all');
     await until(() => store.ping());
@@ -95,14 +109,14 @@ describe('a Redis that would drop writes when it loads its append-only file', ()
 });
 
 describe('a Redis that loses no writes', () => {
-  test.each([
+  test.concurrent.each([
     ['all rights and a random password', `on ~* +@all #${'0'.repeat(64)}`],
     ['all rights and is disabled', 'off ~* +@all'],
     ['only the rights that the check requires', `off ~* -@all ${allow(writes)}`],
   ])(
     'is used, and keeps all data after a restart, if its default user has %s',
     async (_name, rights) => {
-      await start({ default: rights });
+      const { redis, store, warnings } = await start({ default: rights });
       const later = Date.now() + 600_000;
       for (let round = 0; round < 3; round += 1) {
         await store.increment('counter', 600);
@@ -135,18 +149,18 @@ describe('a Redis that loses no writes', () => {
     },
   );
 
-  test('is used without an append-only file, even if its default user has no rights', async () => {
-    await start({ default: 'off', appendOnly: 'no' });
+  test.concurrent('is used without an append-only file, even if its default user has no rights', async () => {
+    const { store, changes, warnings } = await start({ default: 'off', appendOnly: 'no' });
     await store.ping();
     expect(changes).toEqual([]);
     expect(warnings.join()).not.toContain('default');
   });
 });
 
-test('a Redis that rejects ACL DRYRUN is used, with one warning about what to check', async () => {
+test.concurrent('a Redis that rejects ACL DRYRUN is used, with one warning about what to check', async () => {
   const mute = redisAccessRule.replace(' +acl|dryrun', '');
   expect(mute).not.toBe(redisAccessRule);
-  await start({ default: 'off', store: mute });
+  const { redis, store, warnings } = await start({ default: 'off', store: mute });
   await store.ping();
   await redis.restart();
   await until(() => store.ping());

@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import { NEVER_EXPIRES } from '../../src/port/store.ts';
+import { type ContractSubject, TOLERANCE_MILLISECONDS } from './contract-subject.ts';
+
+const revokes = { revokes: true } as const;
+
+/** The tests that wait until something expires. They run concurrently, so that they wait once. */
+export function describeLifetimesContract(subject: ContractSubject): void {
+  const { store, freshKey } = subject;
+
+  describe('lifetimes', () => {
+    test.concurrent('the window starts with the first increment and does not slide', async () => {
+      const key = freshKey();
+      const first = await store().increment(key, 2);
+      await sleep(300);
+      const second = await store().increment(key, 2);
+      expect(Math.abs(second.resetsAt - first.resetsAt)).toBeLessThan(TOLERANCE_MILLISECONDS);
+      await sleep(1900);
+      expect(await store().counter(key)).toBeUndefined();
+      expect((await store().increment(key, 2)).count).toBe(1);
+    });
+
+    test.concurrent('a lifetime of one second is exact: every value exists before it and none after it', async () => {
+      while (!(await checkLifetimeOfOneSecond(subject))) {}
+    });
+
+    test.concurrent('appending removes entries that are too old', async () => {
+      const key = freshKey();
+      await store().append(key, 'old', 5);
+      await sleep(1100);
+      await store().append(key, 'kept', 5);
+      await store().append(key, 'newest', 5, { maximumAgeSeconds: 1 });
+      expect(await store().read(key, 5)).toEqual(['newest', 'kept']);
+      await expect(store().append(key, 'never', 5, { maximumAgeSeconds: 0 })).rejects.toThrow(
+        RangeError,
+      );
+    });
+
+    test.concurrent('appending several entries removes those that are too old', async () => {
+      const key = freshKey();
+      await store().append(key, 'old', 5);
+      await sleep(1100);
+      await store().appendAll(key, ['kept', 'newest'], 5, { maximumAgeSeconds: 1 });
+      expect(await store().read(key, 5)).toEqual(['newest', 'kept']);
+      await expect(store().appendAll(key, ['never'], 5, { maximumAgeSeconds: 0 })).rejects.toThrow(
+        RangeError,
+      );
+    });
+
+    test.concurrent('a short-lived member that is added last does not remove longer-lived members', async () => {
+      const [key, permanent] = [freshKey(), freshKey()];
+      const now = Date.now();
+      await store().addToIndex(key, 'long', now + 60_000);
+      await store().addToIndex(key, 'short', now + 200);
+      await store().addToIndex(permanent, 'forever', NEVER_EXPIRES);
+      await store().addToIndex(permanent, 'short', now + 200);
+      await sleep(500);
+      expect(await store().members(key)).toEqual(['long']);
+      expect(await store().members(permanent)).toEqual(['forever']);
+    });
+
+    test.concurrent('set without a lifetime makes a value that had one permanent', async () => {
+      const key = freshKey();
+      await store().set(key, 'temporary', 0.2);
+      await store().set(key, 'permanent');
+      await sleep(400);
+      expect(await store().get(key)).toBe('permanent');
+    });
+
+    test.concurrent('repeating a claim does not extend it', async () => {
+      const key = freshKey();
+      await store().claim(key, 'winner', 0.3);
+      await store().claim(key, 'winner', 60);
+      await sleep(400);
+      expect(await store().claim(key, 'next', 60)).toBe('next');
+    });
+
+    test.concurrent('writes that revoke replace a value, and keep a value without a lifetime', async () => {
+      const key = freshKey();
+      await store().set(key, 'first', 0.2);
+      await store().set(key, '', undefined, revokes);
+      await sleep(300);
+      expect(await store().get(key)).toBe('');
+    });
+
+    test.concurrent('writes that revoke expire at their lifetime', async () => {
+      const key = freshKey();
+      await store().set(key, 'value', 0.2, revokes);
+      expect(await store().get(key)).toBe('value');
+      await sleep(300);
+      expect(await store().get(key)).toBeUndefined();
+    });
+
+    test.concurrent('writes that revoke let one of several callers win a claim until the claim expires', async () => {
+      const key = freshKey();
+      const owners = ['a', 'b', 'c', 'd'];
+      const holders = await Promise.all(
+        owners.map((owner) => store().claim(key, owner, 0.3, revokes)),
+      );
+      expect(new Set(holders).size).toBe(1);
+      expect(await store().claim(key, 'ordinary', 60)).toBe(holders[0]);
+      await sleep(400);
+      expect(await store().claim(key, 'next', 60, revokes)).toBe('next');
+    });
+  });
+}
+
+/** @returns whether the machine was fast enough to read everything before it expired */
+async function checkLifetimeOfOneSecond({ store, freshKey }: ContractSubject): Promise<boolean> {
+  const [value, claim, counter, index] = ['v', 'c', 'n', 'i'].map(freshKey) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const started = performance.now();
+  await Promise.all([
+    store().set(value, 'value', 1),
+    store().claim(claim, 'first', 1),
+    store().increment(counter, 1),
+    store().addToIndex(index, 'member', Date.now() + 1000),
+  ]);
+
+  await sleep(700);
+  const replies = await Promise.all([
+    store().get(value),
+    store().claim(claim, 'second', 1),
+    store().increment(counter, 1),
+    store().members(index),
+  ]);
+  if (performance.now() - started > 950) {
+    return false;
+  }
+  const [text, owner, { count }, members] = replies;
+  expect([text, owner, count, members]).toEqual(['value', 'first', 2, ['member']]);
+
+  await sleep(450);
+  expect(await store().get(value)).toBeUndefined();
+  expect(await store().claim(claim, 'second', 1)).toBe('second');
+  expect(await store().counter(counter)).toBeUndefined();
+  expect((await store().increment(counter, 1)).count).toBe(1);
+  expect(await store().members(index)).toEqual([]);
+  return true;
+}
