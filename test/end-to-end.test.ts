@@ -1,12 +1,8 @@
 // requires: redis-server
 import { createHash, createHmac, randomUUID } from 'node:crypto';
-import {
-  authorizeAsUser,
-  type Constellation,
-  startConstellation,
-  storeEngines,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser } from '@gatehouse/testing';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 
 const secureKey = 'endToEndKey0123456789';
 const redirectUri = 'https://app.example/callback';
@@ -34,14 +30,10 @@ const bootstrap = {
 
 const digests = { one: 'sha256', two: 'md5' } as const;
 
-describe.each(storeEngines)('the whole system on %s', (engine) => {
-  let system: Constellation;
-  const secrets: string[] = [secureKey, alice.password];
+const systems = await startOnEachEngine({ bootstrap });
 
-  beforeAll(async () => {
-    system = await startConstellation({ engine, bootstrap });
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('the whole system on $engine', ({ system }) => {
+  const secrets: string[] = [secureKey, alice.password];
 
   async function token(parameters: Record<string, string>, clientId = 'one') {
     const reply = await fetch(`${system.authorizationServerUrl}/token`, {

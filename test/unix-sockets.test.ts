@@ -6,8 +6,9 @@ import { type OutgoingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Constellation, type Member, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Member } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { sign } from './compose/clients.ts';
 
 const secureKey = 'unixSocketKey012345678';
@@ -15,33 +16,28 @@ const sockets = {
   'authorization-server': join(tmpdir(), `as-${randomUUID().slice(0, 8)}.sock`),
   gateway: join(tmpdir(), `gw-${randomUUID().slice(0, 8)}.sock`),
 };
-let system: Constellation;
-
-beforeAll(async () => {
-  system = await startConstellation({
-    engine: 'redis',
-    bootstrap: {
-      organizations: [{ id: 'org-1', name: 'One' }],
-      clients: [
-        {
-          clientId: 'one',
-          name: 'One',
-          orgId: 'org-1',
-          secureKey,
-          grantTypes: ['client_credentials'],
-          scopes: ['device:read'],
-          ipAllowList: ['203.0.113.0/24'],
-        },
-      ],
-    },
-    environment: {
-      AUTHORIZATION_SERVER_SOCKET: sockets['authorization-server'],
-      GATEWAY_SOCKET: sockets.gateway,
-      TRUSTED_PROXIES: '127.0.0.1',
-    },
-  });
+const system = await startSystem({
+  engine: 'redis',
+  bootstrap: {
+    organizations: [{ id: 'org-1', name: 'One' }],
+    clients: [
+      {
+        clientId: 'one',
+        name: 'One',
+        orgId: 'org-1',
+        secureKey,
+        grantTypes: ['client_credentials'],
+        scopes: ['device:read'],
+        ipAllowList: ['203.0.113.0/24'],
+      },
+    ],
+  },
+  environment: {
+    AUTHORIZATION_SERVER_SOCKET: sockets['authorization-server'],
+    GATEWAY_SOCKET: sockets.gateway,
+    TRUSTED_PROXIES: '127.0.0.1',
+  },
 });
-afterAll(() => system.stop());
 
 interface Reply {
   readonly status: number | undefined;

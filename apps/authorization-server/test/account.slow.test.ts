@@ -1,29 +1,19 @@
 // requires: redis-server
 
-import {
-  authorizeAsUser,
-  type Constellation,
-  createPageVisitor,
-  type PageVisitor,
-  startConstellation,
-  storeEngines,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser, createPageVisitor, type PageVisitor } from '@gatehouse/testing';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { alice, requestToken, web } from './fixtures.ts';
 import { bob, bootstrap, introspect, openPage, rp, tokensFor, withForm } from './page-fixtures.ts';
 
-describe.each(storeEngines)('the account page over %s', (engine) => {
-  let system: Constellation;
-  let issuer: string;
-  let server: string;
+const systems = await startOnEachEngine({
+  bootstrap,
+  apps: ['authorization-server', 'authorization-server'],
+});
 
-  beforeAll(async () => {
-    const apps = ['authorization-server', 'authorization-server'] as const;
-    system = await startConstellation({ engine, bootstrap, apps });
-    issuer = system.authorizationServerUrl;
-    server = system.authorizationServerUrls[1] ?? '';
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('the account page over $engine', ({ system }) => {
+  const issuer = system.authorizationServerUrl;
+  const server = system.authorizationServerUrls[1] ?? '';
 
   const open = (visitor: PageVisitor, user = alice as { username: string; password: string }) =>
     openPage(visitor, `${issuer}/account`, user);

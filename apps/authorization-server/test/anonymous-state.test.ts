@@ -1,13 +1,8 @@
 // requires: redis-server redis-cli
 
-import {
-  type Constellation,
-  createPageVisitor,
-  listStoredKeys,
-  startConstellation,
-  storeEngines,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createPageVisitor, listStoredKeys } from '@gatehouse/testing';
+import { startOnEachEngine, startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { MAXIMUM_PARAMETER_BYTES } from '../src/provider/policy/parameter-limit.ts';
 import { alice, authorizationUrl, basic, web } from './fixtures.ts';
 import { bootstrap, openPage, startDevice, tv } from './page-fixtures.ts';
@@ -17,16 +12,10 @@ const LARGEST_COOKIE_BYTES = 4096;
 /** packages/http-server/src/server/server-limits.ts, and nginx's buffer for the head of a reply. */
 const LARGEST_HEAD_BYTES = 16 * 1024;
 
-describe.each(storeEngines)('a browser without a signed-in user, on %s', (engine) => {
-  let system: Constellation;
-  let issuer: string;
+const systems = await startOnEachEngine({ bootstrap, apps: ['authorization-server'] });
 
-  beforeAll(async () => {
-    const apps = ['authorization-server'] as const;
-    system = await startConstellation({ engine, bootstrap, apps });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('a browser without a signed-in user, on $engine', ({ system }) => {
+  const issuer = system.authorizationServerUrl;
 
   test('stores only the counter of its address', async () => {
     const names = async () => (await listStoredKeys(system.storeUrl)).map(({ key }) => key);
@@ -103,17 +92,10 @@ describe.each(storeEngines)('a browser without a signed-in user, on %s', (engine
   });
 });
 
+const system = await startSystem({ engine: 'sqlite', bootstrap, apps: ['authorization-server'] });
+const issuer = system.authorizationServerUrl;
+
 describe('an interaction in the cookies of the browser', () => {
-  let system: Constellation;
-  let issuer: string;
-
-  beforeAll(async () => {
-    const apps = ['authorization-server'] as const;
-    system = await startConstellation({ engine: 'sqlite', bootstrap, apps });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
-
   /** Returns the cookies that a browser sends to the address. */
   const cookiesFor = (visitor: ReturnType<typeof createPageVisitor>, path: string) =>
     [...visitor.cookies]

@@ -1,24 +1,14 @@
-import {
-  authorizeAsUser,
-  type Constellation,
-  createPageVisitor,
-  startConstellation,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser, createPageVisitor } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, bootstrap, browserApp, odd, web } from './fixtures.ts';
 
-let system: Constellation;
-let issuer: string;
-
-beforeAll(async () => {
-  system = await startConstellation({
-    engine: 'sqlite',
-    bootstrap,
-    apps: ['authorization-server'],
-  });
-  issuer = system.authorizationServerUrl;
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap,
+  apps: ['authorization-server'],
 });
-afterAll(() => system.stop());
+const issuer = system.authorizationServerUrl;
 
 /** Sends one request and does not follow redirects. */
 async function visit(query: string, headers: Record<string, string> = {}) {

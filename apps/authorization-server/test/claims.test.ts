@@ -1,14 +1,9 @@
 // requires: redis-server
 
 import { createHash } from 'node:crypto';
-import {
-  authorizeAsUser,
-  type Constellation,
-  createPageVisitor,
-  startConstellation,
-  storeEngines,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser, createPageVisitor, startConstellation } from '@gatehouse/testing';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { alice, authorizationUrl, bootstrap as base, requestToken, web } from './fixtures.ts';
 import { openPage } from './page-fixtures.ts';
@@ -67,15 +62,10 @@ function personal(claims: unknown) {
   return Object.fromEntries(Object.entries(claims ?? {}).filter(([name]) => names.includes(name)));
 }
 
-describe.each(storeEngines)('claims of users on %s', (engine) => {
-  let system: Constellation;
-  let issuer: string;
+const systems = await startOnEachEngine({ bootstrap, apps: ['authorization-server'] });
 
-  beforeAll(async () => {
-    system = await startConstellation({ engine, bootstrap, apps: ['authorization-server'] });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('claims of users on $engine', ({ system }) => {
+  const issuer = system.authorizationServerUrl;
 
   test('discovery lists their scopes and names', async () => {
     const reply = await fetch(`${issuer}/.well-known/openid-configuration`);

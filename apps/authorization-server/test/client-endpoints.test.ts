@@ -1,13 +1,9 @@
 // requires: redis-server
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import {
-  authorizeAsUser,
-  type Constellation,
-  startConstellation,
-  storeEngines,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser } from '@gatehouse/testing';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import {
   alice,
   authorizationUrl,
@@ -35,17 +31,12 @@ function sendRaw(url: string, text: string): Promise<string> {
   });
 }
 
-describe.each(storeEngines)('the client endpoints on %s', (engine) => {
-  let system: Constellation;
-  let issuer: string;
+const systems = await startOnEachEngine({ bootstrap, apps: ['authorization-server'] });
+
+describe.each(systems)('the client endpoints on $engine', ({ system }) => {
+  const issuer = system.authorizationServerUrl;
   const grant = { grant_type: 'client_credentials' };
   const asWeb = { authorization: basic(web.clientId, web.secureKey) };
-
-  beforeAll(async () => {
-    system = await startConstellation({ engine, bootstrap, apps: ['authorization-server'] });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
 
   const post = (
     path: string,

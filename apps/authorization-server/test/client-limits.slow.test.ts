@@ -1,16 +1,15 @@
 // requires: redis-server
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { failedSecretLimit } from '../src/throttle/limits.ts';
 import { basic, requestToken, web } from './fixtures.ts';
 import {
-  type GrantsSystem,
   other,
   outcome,
   requestPlatformToken,
   startGrantsSystem,
+  startGrantsSystems,
 } from './grants-fixtures.ts';
 
 const REQUESTS_PER_MINUTE = 150;
@@ -26,18 +25,13 @@ const limitedPages = [
   '/logout',
 ];
 
-describe.each(storeEngines)('the limits of the client endpoints on %s', (engine) => {
-  let system: GrantsSystem;
+const systems = await startGrantsSystems({
+  TRUSTED_PROXIES: '127.0.0.0/8, ::1',
+  CLIENT_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
+  PAGE_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
+});
 
-  beforeAll(async () => {
-    system = await startGrantsSystem(engine, {
-      TRUSTED_PROXIES: '127.0.0.0/8, ::1',
-      CLIENT_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
-      PAGE_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
-    });
-  });
-  afterAll(() => system.stop());
-
+describe.each(systems)('the limits of the client endpoints on $engine', ({ system }) => {
   const token = (
     from: string,
     authorization = basic(web.clientId, web.secureKey),
@@ -212,14 +206,9 @@ describe.each(storeEngines)('the limits of the client endpoints on %s', (engine)
   });
 });
 
+const system = await startGrantsSystem('sqlite', { CLIENT_REQUESTS_PER_MINUTE: '20' }, 1);
+
 describe('without trusted proxies', () => {
-  let system: GrantsSystem;
-
-  beforeAll(async () => {
-    system = await startGrantsSystem('sqlite', { CLIENT_REQUESTS_PER_MINUTE: '20' }, 1);
-  });
-  afterAll(() => system.stop());
-
   test('RL-01 ignores X-Forwarded-For', async () => {
     const replies = await Promise.all(
       Array.from({ length: 40 }, (_, i) =>

@@ -1,29 +1,19 @@
 // requires: redis-server
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  authorizeAsUser,
-  type Constellation,
-  startConstellation,
-  storeEngines,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser } from '@gatehouse/testing';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, bootstrap, browserApp, requestToken } from './fixtures.ts';
 
 const newVerifier = () => randomBytes(32).toString('base64url');
 
-describe.each(storeEngines)('guesses of the PKCE verifier of a code, on %s', (engine) => {
-  let system: Constellation;
-  let servers: readonly string[];
+const systems = await startOnEachEngine({
+  bootstrap,
+  apps: ['authorization-server', 'authorization-server'],
+});
 
-  beforeAll(async () => {
-    system = await startConstellation({
-      engine,
-      bootstrap,
-      apps: ['authorization-server', 'authorization-server'],
-    });
-    servers = system.authorizationServerUrls;
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('guesses of the PKCE verifier of a code, on $engine', ({ system }) => {
+  const servers = system.authorizationServerUrls;
 
   async function newCode(verifier: string): Promise<string> {
     const url = authorizationUrl(servers[0] ?? '', {

@@ -4,14 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { knownScopes } from '@gatehouse/identity';
-import {
-  type Constellation,
-  createPageVisitor,
-  type PageVisitor,
-  startConstellation,
-  until,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createPageVisitor, type PageVisitor, until } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { basic, bootstrap, requestToken } from './fixtures.ts';
 
@@ -24,41 +19,35 @@ const client = {
 } as const;
 const asSuite = { authorization: basic(client.clientId, client.secureKey) };
 
-let system: Constellation;
-let issuer: string;
-
-beforeAll(async () => {
-  system = await startConstellation({
-    engine: 'sqlite',
-    bootstrap: {
-      ...bootstrap,
-      clients: [
-        {
-          clientId: client.clientId,
-          secureKey: client.secureKey,
-          name: 'Conformance suite',
-          orgId: 'org-1',
-          grantTypes: ['authorization_code', 'refresh_token', 'implicit'],
-          redirectUris: [client.redirectUri],
-          postLogoutRedirectUris: [client.signedOutUri],
-          scopes: knownScopes,
-        },
-      ],
-      users: [
-        {
-          ...user,
-          name: 'Suite User',
-          orgId: 'org-1',
-          email: 'suite@example.com',
-          emailVerified: true,
-        },
-      ],
-    },
-    apps: ['authorization-server'],
-  });
-  issuer = system.authorizationServerUrl;
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap: {
+    ...bootstrap,
+    clients: [
+      {
+        clientId: client.clientId,
+        secureKey: client.secureKey,
+        name: 'Conformance suite',
+        orgId: 'org-1',
+        grantTypes: ['authorization_code', 'refresh_token', 'implicit'],
+        redirectUris: [client.redirectUri],
+        postLogoutRedirectUris: [client.signedOutUri],
+        scopes: knownScopes,
+      },
+    ],
+    users: [
+      {
+        ...user,
+        name: 'Suite User',
+        orgId: 'org-1',
+        email: 'suite@example.com',
+        emailVerified: true,
+      },
+    ],
+  },
+  apps: ['authorization-server'],
 });
-afterAll(() => system.stop());
+const issuer = system.authorizationServerUrl;
 
 type Parameters = Readonly<Record<string, string>>;
 

@@ -1,17 +1,9 @@
 // requires: redis-server
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { hashPassword, type Identity, nextNotBefore, openIdentity } from '@gatehouse/identity';
+import { hashPassword, nextNotBefore, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
-import {
-  type Constellation,
-  createPageVisitor,
-  startConstellation,
-  storeEngines,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createPageVisitor } from '@gatehouse/testing';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { ACCOUNT_CLIENT_ID } from '../src/provider/policy/account-client.ts';
 import { accountLimit, clientLimit } from '../src/throttle/limits.ts';
 import { basic, bootstrap, requestToken } from './fixtures.ts';
@@ -30,46 +22,34 @@ const names = [
 const passwordOf = (username: string) => `a long password of ${username}`;
 const machine = { clientId: 'password', secureKey: 'passwordKey0123456789' };
 
-describe.each(storeEngines)('the device cookie on %s', (engine) => {
-  let directory: string;
-  let system: Constellation;
-  let identity: Identity;
+const password = {
+  ...machine,
+  name: 'Password',
+  orgId: 'org-1',
+  grantTypes: ['password'],
+  scopes: ['device:read'],
+};
+const users = [...names, 'someone'].map((username) => ({
+  username,
+  password: passwordOf(username),
+  name: username,
+  orgId: 'org-1',
+}));
+const systems = await startOnEachEngine({
+  bootstrap: {
+    ...bootstrap,
+    clients: [...bootstrap.clients, password],
+    users: [...bootstrap.users, ...users],
+  },
+  apps: ['authorization-server'],
+});
 
-  beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'gatehouse-device-cookie-'));
-    const masterKey = randomBytes(32);
-    const MASTER_KEY_FILE = join(directory, 'master.key');
-    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
-    const password = {
-      ...machine,
-      name: 'Password',
-      orgId: 'org-1',
-      grantTypes: ['password'],
-      scopes: ['device:read'],
-    };
-    const users = [...names, 'someone'].map((username) => ({
-      username,
-      password: passwordOf(username),
-      name: username,
-      orgId: 'org-1',
-    }));
-    system = await startConstellation({
-      engine,
-      bootstrap: {
-        ...bootstrap,
-        clients: [...bootstrap.clients, password],
-        users: [...bootstrap.users, ...users],
-      },
-      apps: ['authorization-server'],
-      environment: { MASTER_KEY_FILE },
-    });
-    identity = openIdentity({ store: createStore(system.storeUrl), masterKey });
+describe.each(systems)('the device cookie on $engine', ({ system }) => {
+  const identity = openIdentity({
+    store: createStore(system.storeUrl),
+    masterKey: system.masterKey,
   });
-  afterAll(async () => {
-    await identity.store.close();
-    await system.stop();
-    rmSync(directory, { recursive: true });
-  });
+  afterAll(() => identity.store.close());
 
   /** Signs in at the account page of a browser that has only this cookie. */
   async function signIn(username: string, password: string, device?: string) {

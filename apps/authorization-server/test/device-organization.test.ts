@@ -1,10 +1,6 @@
-import {
-  type Constellation,
-  createPageVisitor,
-  type PageVisitor,
-  startConstellation,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createPageVisitor, type PageVisitor } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { alice, requestToken } from './fixtures.ts';
 import {
   bootstrap,
@@ -18,35 +14,29 @@ import {
 const carol = { username: 'carol', password: 'a long password of carol' } as const;
 const ownTv = { clientId: 'own-tv', name: 'Meeting room screen' } as const;
 
-describe('a device for one organization only', () => {
-  let system: Constellation;
-  let issuer: string;
-
-  beforeAll(async () => {
-    system = await startConstellation({
-      engine: 'sqlite',
-      bootstrap: {
-        ...bootstrap,
-        organizations: [...bootstrap.organizations, { id: 'org-2', name: 'Another' }],
-        clients: [
-          ...bootstrap.clients,
-          {
-            ...ownTv,
-            orgId: 'org-2',
-            public: true,
-            ownOrganizationOnly: true,
-            grantTypes: [DEVICE_GRANT],
-            scopes: ['device:read'],
-          },
-        ],
-        users: [...bootstrap.users, { ...carol, name: 'Carol', orgId: 'org-2' }],
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap: {
+    ...bootstrap,
+    organizations: [...bootstrap.organizations, { id: 'org-2', name: 'Another' }],
+    clients: [
+      ...bootstrap.clients,
+      {
+        ...ownTv,
+        orgId: 'org-2',
+        public: true,
+        ownOrganizationOnly: true,
+        grantTypes: [DEVICE_GRANT],
+        scopes: ['device:read'],
       },
-      apps: ['authorization-server'],
-    });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
+    ],
+    users: [...bootstrap.users, { ...carol, name: 'Carol', orgId: 'org-2' }],
+  },
+  apps: ['authorization-server'],
+});
+const issuer = system.authorizationServerUrl;
 
+describe('a device for one organization only', () => {
   const poll = async (device: DeviceAuthorization) => {
     const { clientId } = ownTv;
     const form = { grant_type: DEVICE_GRANT, device_code: device.device_code, client_id: clientId };

@@ -1,12 +1,8 @@
 // requires: redis-server
 
-import {
-  type Constellation,
-  createPageVisitor,
-  startConstellation,
-  storeEngines,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createPageVisitor } from '@gatehouse/testing';
+import { startOnEachEngine, startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { requestToken } from './fixtures.ts';
 import {
   bob,
@@ -23,16 +19,13 @@ import {
   withForm,
 } from './page-fixtures.ts';
 
-describe.each(storeEngines)('the device authorization grant over %s', (engine) => {
-  let system: Constellation;
-  let issuer: string;
+const systems = await startOnEachEngine({
+  bootstrap,
+  apps: ['authorization-server', 'authorization-server'],
+});
 
-  beforeAll(async () => {
-    const apps = ['authorization-server', 'authorization-server'] as const;
-    system = await startConstellation({ engine, bootstrap, apps });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('the device authorization grant over $engine', ({ system }) => {
+  const issuer = system.authorizationServerUrl;
 
   test('returns the codes, the addresses and the interval of RFC 8628', async () => {
     const device = await startDevice(issuer, { scope: 'device:read' });
@@ -177,17 +170,10 @@ describe.each(storeEngines)('the device authorization grant over %s', (engine) =
   });
 });
 
+const system = await startSystem({ engine: 'sqlite', bootstrap, apps: ['authorization-server'] });
+const issuer = system.authorizationServerUrl;
+
 describe('the pages for the code of a device', () => {
-  let system: Constellation;
-  let issuer: string;
-
-  beforeAll(async () => {
-    const apps = ['authorization-server'] as const;
-    system = await startConstellation({ engine: 'sqlite', bootstrap, apps });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
-
   const enter = async (code: string, visitor = createPageVisitor()) =>
     visitor.submit(await visitor.get(`${issuer}/device`), { user_code: code });
 

@@ -7,19 +7,18 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { failureReasons } from '@gatehouse/failure-reasons';
 import { openIdentity } from '@gatehouse/identity';
-import { authorizeAsUser, storeEngines, until } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser, until } from '@gatehouse/testing';
+import { describe, expect, test } from '@jest/globals';
 import { linesOf } from './failure-log.ts';
 import { alice, authorizationUrl, basic, requestToken, type TokenReply, web } from './fixtures.ts';
 import {
   box,
   full,
-  type GrantsSystem,
   isActive,
   refreshing,
   requestPlatformToken,
   signInAsAlice,
-  startGrantsSystem,
+  startGrantsSystems,
 } from './grants-fixtures.ts';
 import { connectDevice, DEVICE_GRANT, startDevice } from './page-fixtures.ts';
 
@@ -39,15 +38,10 @@ function textOf(reason: ReasonName): string {
   return `${cause} ${fix}`;
 }
 
-describe.each(storeEngines)('explanations of rejected grants on %s', (engine) => {
-  let system: GrantsSystem;
-  let issuer: string;
+const systems = await startGrantsSystems({}, 1);
 
-  beforeAll(async () => {
-    system = await startGrantsSystem(engine, {}, 1);
-    issuer = system.first;
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('explanations of rejected grants on $engine', ({ system }) => {
+  const issuer = system.first;
 
   const newCode = async (parameters: Record<string, string> = {}) => {
     const landing = await authorizeAsUser(authorizationUrl(issuer, parameters), alice);

@@ -1,7 +1,7 @@
 /** Each endpoint fails in each way, and the log line names the reason and the registered client. */
 import { request as sendRaw } from 'node:http';
 import { createPageVisitor, type VisitedPage } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { failedSecretLimit } from '../src/throttle/limits.ts';
 import { linesOf } from './failure-log.ts';
 import {
@@ -13,20 +13,15 @@ import {
   resourceServer,
   web,
 } from './fixtures.ts';
-import { type GrantsSystem, signInAsAlice, startGrantsSystem } from './grants-fixtures.ts';
+import { signInAsAlice, startGrantsSystem } from './grants-fixtures.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const asWeb = basic(web.clientId, web.secureKey);
 const asScopeless = basic('scopeless', 'scopelessKey0123456789');
 const machine = { grant_type: 'client_credentials' };
 
-let system: GrantsSystem;
-let issuer: string;
-beforeAll(async () => {
-  system = await startGrantsSystem('sqlite', {}, 1);
-  issuer = system.first;
-});
-afterAll(() => system.stop());
+const system = await startGrantsSystem('sqlite', {}, 1);
+const issuer = system.first;
 
 type Headers = Readonly<Record<string, string>>;
 type Fields = Readonly<Record<string, string>>;

@@ -1,10 +1,6 @@
-import {
-  type Constellation,
-  createPageVisitor,
-  startConstellation,
-  type VisitedPage,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createPageVisitor, type VisitedPage } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, bootstrap, requestToken, web } from './fixtures.ts';
 
 /** Form fields and action of the page that posts the reply to the application. */
@@ -16,20 +12,14 @@ function formOf({ body }: VisitedPage) {
   };
 }
 
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap,
+  apps: ['authorization-server'],
+});
+const issuer = system.authorizationServerUrl;
+
 describe('response_mode=form_post', () => {
-  let system: Constellation;
-  let issuer: string;
-
-  beforeAll(async () => {
-    system = await startConstellation({
-      engine: 'sqlite',
-      bootstrap,
-      apps: ['authorization-server'],
-    });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
-
   async function signIn(parameters: Record<string, string>): Promise<VisitedPage> {
     const visitor = createPageVisitor();
     let page = await visitor.get(

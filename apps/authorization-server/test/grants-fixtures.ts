@@ -1,6 +1,8 @@
 import { createStore, type Store } from '@gatehouse/store';
 import type { Constellation, ConstellationOptions } from '@gatehouse/testing';
 import { authorizeAsUser, type StoreEngineName, startConstellation } from '@gatehouse/testing';
+import { type OnEngine, onEachEngine } from '@gatehouse/testing/suite';
+import { afterAll } from '@jest/globals';
 import {
   alice,
   authorizationUrl,
@@ -91,6 +93,7 @@ export interface GrantsSystem extends Constellation {
   readonly store: Store;
 }
 
+/** Starts authorization servers for the tests of the file that awaits them. */
 export async function startGrantsSystem(
   engine: StoreEngineName,
   environment: ConstellationOptions['environment'] = {},
@@ -104,16 +107,19 @@ export async function startGrantsSystem(
   });
   const [first = '', second = first] = system.authorizationServerUrls;
   const store = createStore(system.storeUrl);
-  return {
-    ...system,
-    first,
-    second,
-    store,
-    stop: async () => {
-      await store.close();
-      await system.stop();
-    },
-  };
+  afterAll(async () => {
+    await store.close();
+    await system.stop();
+  });
+  return { ...system, first, second, store };
+}
+
+/** Starts such a system on each store engine. */
+export function startGrantsSystems(
+  environment: ConstellationOptions['environment'] = {},
+  servers: 1 | 2 = 2,
+): Promise<readonly OnEngine<GrantsSystem>[]> {
+  return onEachEngine((engine) => startGrantsSystem(engine, environment, servers));
 }
 
 /** Redeems a code that alice allowed. */

@@ -1,28 +1,23 @@
 // requires: redis-server
-import { authorizeAsUser, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser } from '@gatehouse/testing';
+import { describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, basic, browserApp, requestToken, web } from './fixtures.ts';
 import {
   full,
-  type GrantsSystem,
   outcome,
   refreshing,
   requestPlatformToken,
   signInAsAlice,
   startGrantsSystem,
+  startGrantsSystems,
 } from './grants-fixtures.ts';
 
 const asFull = { authorization: basic(full.clientId, full.secureKey) };
 
-describe.each(storeEngines)('scopes on %s', (engine) => {
-  let system: GrantsSystem;
-  let issuer: string;
+const systems = await startGrantsSystems({}, 1);
 
-  beforeAll(async () => {
-    system = await startGrantsSystem(engine, {}, 1);
-    issuer = system.first;
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('scopes on $engine', ({ system }) => {
+  const issuer = system.first;
 
   /**
    * Signs in at /authorize and returns the reply of /token. The client is registered for no
@@ -201,14 +196,9 @@ describe.each(storeEngines)('scopes on %s', (engine) => {
   });
 });
 
+const system = await startGrantsSystem('sqlite', { SECURITY_PROFILE: 'strict' }, 1);
+
 describe('scopes under the strict profile', () => {
-  let system: GrantsSystem;
-
-  beforeAll(async () => {
-    system = await startGrantsSystem('sqlite', { SECURITY_PROFILE: 'strict' }, 1);
-  });
-  afterAll(() => system.stop());
-
   test('are rejected if one is unknown, not registered, or separated by two spaces', async () => {
     for (const scope of [
       'device:read nonsense',

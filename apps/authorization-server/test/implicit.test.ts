@@ -1,41 +1,13 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { loadMasterKey, openIdentity } from '@gatehouse/identity';
+import { openIdentity } from '@gatehouse/identity';
 import { createStore, type Store } from '@gatehouse/store';
-import {
-  authorizeAsUser,
-  type Constellation,
-  createPageVisitor,
-  startConstellation,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser, createPageVisitor, startConstellation } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, requestToken, web } from './fixtures.ts';
 import { bob, bootstrap, implicitApp, implicitUrl, introspect, rp } from './page-fixtures.ts';
 
-let system: Constellation;
-let issuer: string;
-
-let directory: string;
-let masterKeyFile: string;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'gatehouse-implicit-'));
-  masterKeyFile = join(directory, 'master.key');
-  await writeFile(masterKeyFile, randomBytes(32).toString('hex'), { mode: 0o600 });
-  system = await startConstellation({
-    engine: 'sqlite',
-    bootstrap,
-    apps: ['authorization-server'],
-    environment: { MASTER_KEY_FILE: masterKeyFile },
-  });
-  issuer = system.authorizationServerUrl;
-});
-afterAll(async () => {
-  await system.stop();
-  await rm(directory, { recursive: true, force: true });
-});
+const system = await startSystem({ engine: 'sqlite', bootstrap, apps: ['authorization-server'] });
+const issuer = system.authorizationServerUrl;
 
 async function visit(url: string, headers: Record<string, string> = {}) {
   const reply = await fetch(url, { redirect: 'manual', headers });
@@ -146,8 +118,7 @@ describe('the implicit flow', () => {
     const { answer } = await implicitToken({}, bob);
     const token = answer.get('access_token') ?? '';
     const store = createStore(system.storeUrl);
-    const masterKey = loadMasterKey(masterKeyFile, false);
-    const { verifyAccessToken } = openIdentity({ store, masterKey });
+    const { verifyAccessToken } = openIdentity({ store, masterKey: system.masterKey });
     const key = await keyOf(store);
     const record = (await store.get(key)) ?? '';
     try {

@@ -6,6 +6,7 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
@@ -13,15 +14,10 @@ import { alice, bootstrap, browserApp, web } from './fixtures.ts';
 import { connectDevice, bootstrap as pagesBootstrap, tv } from './page-fixtures.ts';
 
 /** Certified clients of other authors, against a running server. */
-describe.each(storeEngines)('independent clients over %s', (engine) => {
-  let system: Constellation;
-  let issuer: URL;
+const systems = await startOnEachEngine({ bootstrap, apps: ['authorization-server'] });
 
-  beforeAll(async () => {
-    system = await startConstellation({ engine, bootstrap, apps: ['authorization-server'] });
-    issuer = new URL(system.authorizationServerUrl);
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('independent clients over $engine', ({ system }) => {
+  const issuer = new URL(system.authorizationServerUrl);
 
   test('openid-client signs a user in with code, PKCE, state and nonce, refreshes, introspects and revokes', async () => {
     const config = await openid.discovery(issuer, web.clientId, web.secureKey, undefined, {

@@ -1,40 +1,21 @@
 // requires: redis-server
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createXAccessTokens, loadMasterKey, openIdentity } from '@gatehouse/identity';
+import { createXAccessTokens, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
-import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { alice, basic, browserApp, odd, requestToken, resourceServer, web } from './fixtures.ts';
 import { grantsBootstrap, requestPlatformToken, signInAsAlice } from './grants-fixtures.ts';
 
 const asWeb = { authorization: basic(web.clientId, web.secureKey) };
 const asResources = { authorization: basic(resourceServer.clientId, resourceServer.secureKey) };
 
-describe.each(storeEngines)('introspection on %s', (engine) => {
-  let system: Constellation;
-  let issuer: string;
-  let directory: string;
-  let masterKeyFile: string;
+const systems = await startOnEachEngine({
+  bootstrap: grantsBootstrap,
+  apps: ['authorization-server'],
+});
 
-  beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'gatehouse-introspection-'));
-    masterKeyFile = join(directory, 'master.key');
-    await writeFile(masterKeyFile, randomBytes(32).toString('hex'), { mode: 0o600 });
-    system = await startConstellation({
-      engine,
-      bootstrap: grantsBootstrap,
-      apps: ['authorization-server'],
-      environment: { MASTER_KEY_FILE: masterKeyFile },
-    });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(async () => {
-    await system.stop();
-    await rm(directory, { recursive: true, force: true });
-  });
+describe.each(systems)('introspection on $engine', ({ system }) => {
+  const issuer = system.authorizationServerUrl;
 
   async function introspect(token: string, headers: Record<string, string> = asResources) {
     const reply = await fetch(`${issuer}/introspect`, {
@@ -102,8 +83,7 @@ describe.each(storeEngines)('introspection on %s', (engine) => {
   test('describes an X-Access-Token to resource servers and its own client', async () => {
     const store = createStore(system.storeUrl);
     try {
-      const masterKey = loadMasterKey(masterKeyFile, false);
-      const identity = openIdentity({ store, masterKey });
+      const identity = openIdentity({ store, masterKey: system.masterKey });
       const tokens = createXAccessTokens({ ...identity, now: Date.now });
       const token = await tokens.issue({ clientId: web.clientId }, 600);
       for (const caller of [asResources, asWeb]) {

@@ -1,14 +1,8 @@
 // requires: redis-server
 
-import {
-  authorizeAsUser,
-  type Constellation,
-  createPageVisitor,
-  type PageVisitor,
-  startConstellation,
-  storeEngines,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser, createPageVisitor, type PageVisitor } from '@gatehouse/testing';
+import { startOnEachEngine, startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, requestToken, web } from './fixtures.ts';
 import {
   bob,
@@ -22,16 +16,10 @@ import {
 
 const SESSION = 'session|/';
 
-describe.each(storeEngines)('signing out over %s', (engine) => {
-  let system: Constellation;
-  let issuer: string;
+const systems = await startOnEachEngine({ bootstrap, apps: ['authorization-server'] });
 
-  beforeAll(async () => {
-    const apps = ['authorization-server'] as const;
-    system = await startConstellation({ engine, bootstrap, apps });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('signing out over $engine', ({ system }) => {
+  const issuer = system.authorizationServerUrl;
 
   const signOut = async (visitor: PageVisitor, query = '') =>
     visitor.submit(await visitor.get(`${issuer}/logout${query}`), { logout: 'yes' });
@@ -109,17 +97,10 @@ describe.each(storeEngines)('signing out over %s', (engine) => {
   });
 });
 
+const system = await startSystem({ engine: 'sqlite', bootstrap, apps: ['authorization-server'] });
+const issuer = system.authorizationServerUrl;
+
 describe('the logout pages', () => {
-  let system: Constellation;
-  let issuer: string;
-
-  beforeAll(async () => {
-    const apps = ['authorization-server'] as const;
-    system = await startConstellation({ engine: 'sqlite', bootstrap, apps });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
-
   const back = 'https://app.example/signed-out';
   const request = `client_id=${web.clientId}&post_logout_redirect_uri=${encodeURIComponent(back)}&state=a%20b`;
 

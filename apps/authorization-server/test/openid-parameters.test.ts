@@ -1,13 +1,7 @@
 // requires: redis-server
-import {
-  authorizeAsUser,
-  type Constellation,
-  createPageVisitor,
-  type PageVisitor,
-  startConstellation,
-  storeEngines,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser, createPageVisitor, type PageVisitor } from '@gatehouse/testing';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { alice, authorizationUrl, basic, requestToken } from './fixtures.ts';
 import { bob, bootstrap, rp } from './page-fixtures.ts';
@@ -16,33 +10,27 @@ const redirectUri = rp.redirectUris[1];
 const asRelyingParty = { authorization: basic(rp.clientId, rp.secureKey) };
 const withoutProfile = { clientId: 'no-profile', secureKey: 'noProfileKey012345678' } as const;
 
-describe.each(storeEngines)('OpenID Connect parameters on %s', (engine) => {
-  let system: Constellation;
-  let issuer: string;
-
-  beforeAll(async () => {
-    system = await startConstellation({
-      engine,
-      bootstrap: {
-        ...bootstrap,
-        clients: [
-          ...bootstrap.clients,
-          {
-            ...withoutProfile,
-            name: 'Without profile',
-            orgId: 'org-1',
-            firstParty: true,
-            grantTypes: ['authorization_code', 'refresh_token'],
-            redirectUris: [redirectUri],
-            scopes: ['openid', 'device:read'],
-          },
-        ],
+const systems = await startOnEachEngine({
+  bootstrap: {
+    ...bootstrap,
+    clients: [
+      ...bootstrap.clients,
+      {
+        ...withoutProfile,
+        name: 'Without profile',
+        orgId: 'org-1',
+        firstParty: true,
+        grantTypes: ['authorization_code', 'refresh_token'],
+        redirectUris: [redirectUri],
+        scopes: ['openid', 'device:read'],
       },
-      apps: ['authorization-server'],
-    });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
+    ],
+  },
+  apps: ['authorization-server'],
+});
+
+describe.each(systems)('OpenID Connect parameters on $engine', ({ system }) => {
+  const issuer = system.authorizationServerUrl;
 
   const urlOf = (parameters: Record<string, string>) =>
     authorizationUrl(issuer, {

@@ -1,13 +1,12 @@
 import { connect } from 'node:net';
 import {
   authorizeAsUser,
-  type Constellation,
   createPageVisitor,
   type PageVisitor,
-  startConstellation,
   type VisitedPage,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, odd } from './fixtures.ts';
 import {
   bob,
@@ -19,15 +18,8 @@ import {
   tokensFor,
 } from './page-fixtures.ts';
 
-let system: Constellation;
-let issuer: string;
-
-beforeAll(async () => {
-  const apps = ['authorization-server'] as const;
-  system = await startConstellation({ engine: 'sqlite', bootstrap, apps });
-  issuer = system.authorizationServerUrl;
-});
-afterAll(() => system.stop());
+const system = await startSystem({ engine: 'sqlite', bootstrap, apps: ['authorization-server'] });
+const issuer = system.authorizationServerUrl;
 
 const signInPage = async (visitor: PageVisitor, parameters: Record<string, string> = {}) =>
   visitor.get((await visitor.get(authorizationUrl(issuer, parameters))).location ?? '');

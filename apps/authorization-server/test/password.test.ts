@@ -1,32 +1,25 @@
 // requires: redis-server
 
-import { storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { alice, basic, requestToken, web } from './fixtures.ts';
 import {
   blocked,
   bob,
   full,
-  type GrantsSystem,
   isActive,
   outcome,
   own,
   refreshing,
   requestPlatformToken,
-  startGrantsSystem,
+  startGrantsSystems,
 } from './grants-fixtures.ts';
 
 const asFull = { authorization: basic(full.clientId, full.secureKey) };
 
-describe.each(storeEngines)('the password grant on %s', (engine) => {
-  let system: GrantsSystem;
-  let issuer: string;
+const systems = await startGrantsSystems({}, 1);
 
-  beforeAll(async () => {
-    system = await startGrantsSystem(engine, {}, 1);
-    issuer = system.first;
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('the password grant on $engine', ({ system }) => {
+  const issuer = system.first;
 
   const signIn = (
     parameters: Readonly<Record<string, string>>,

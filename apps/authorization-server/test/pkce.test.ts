@@ -1,20 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { authorizeAsUser, type Constellation, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { alice, bootstrap, browserApp, requestToken, web } from './fixtures.ts';
 
-let system: Constellation;
-let issuer: string;
-
-beforeAll(async () => {
-  system = await startConstellation({
-    engine: 'sqlite',
-    bootstrap,
-    apps: ['authorization-server'],
-  });
-  issuer = system.authorizationServerUrl;
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap,
+  apps: ['authorization-server'],
 });
-afterAll(() => system.stop());
+const issuer = system.authorizationServerUrl;
 
 const newVerifier = () => randomBytes(32).toString('base64url');
 const challengeOf = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');

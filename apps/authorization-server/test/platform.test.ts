@@ -1,18 +1,17 @@
 // requires: redis-server
 
-import { authorizeAsUser, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser } from '@gatehouse/testing';
+import { describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, basic, requestToken, web } from './fixtures.ts';
 import {
   full,
-  type GrantsSystem,
   isActive,
   other,
   outcome,
   refreshing,
   requestPlatformToken,
   signInAsAlice,
-  startGrantsSystem,
+  startGrantsSystems,
 } from './grants-fixtures.ts';
 
 const machine = { client_id: other.clientId, client_secret: other.secureKey };
@@ -20,15 +19,10 @@ const grant = { grant_type: 'client_credentials', ...machine };
 const asOther = basic(other.clientId, other.secureKey);
 const asWeb = { client_id: web.clientId, client_secret: web.secureKey };
 
-describe.each(storeEngines)('the platform endpoint on %s', (engine) => {
-  let system: GrantsSystem;
-  let issuer: string;
+const systems = await startGrantsSystems();
 
-  beforeAll(async () => {
-    system = await startGrantsSystem(engine);
-    issuer = system.first;
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
+  const issuer = system.first;
 
   const request = (body: unknown, headers?: Readonly<Record<string, string>>) =>
     requestPlatformToken(issuer, body, headers);

@@ -1,27 +1,17 @@
-import {
-  authorizeAsUser,
-  type Constellation,
-  createPageVisitor,
-  startConstellation,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser, createPageVisitor, startConstellation } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { alice, basic, bootstrap, requestToken, web } from './fixtures.ts';
 import { full, grantsBootstrap } from './grants-fixtures.ts';
 
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap: grantsBootstrap,
+  apps: ['authorization-server'],
+});
+const issuer = system.authorizationServerUrl;
+
 describe('a pushed authorization request (RFC 9126)', () => {
-  let system: Constellation;
-  let issuer: string;
-
-  beforeAll(async () => {
-    system = await startConstellation({
-      engine: 'sqlite',
-      bootstrap: grantsBootstrap,
-      apps: ['authorization-server'],
-    });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
-
   const scopeless = { clientId: 'scopeless', secureKey: 'scopelessKey0123456789' };
 
   async function push(

@@ -3,31 +3,24 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openIdentity } from '@gatehouse/identity';
-import { storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { alice, basic, requestToken, web } from './fixtures.ts';
 import {
   full,
-  type GrantsSystem,
   isActive,
   outcome,
   refreshing,
   requestPlatformToken,
   signInAsAlice,
-  startGrantsSystem,
+  startGrantsSystems,
 } from './grants-fixtures.ts';
 
 const asWeb = basic(web.clientId, web.secureKey);
 
-describe.each(storeEngines)('refresh tokens on %s', (engine) => {
-  let system: GrantsSystem;
-  let issuer: string;
+const systems = await startGrantsSystems();
 
-  beforeAll(async () => {
-    system = await startGrantsSystem(engine);
-    issuer = system.first;
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('refresh tokens on $engine', ({ system }) => {
+  const issuer = system.first;
 
   const scopeOf = async (token: string, authorization: string) => {
     const reply = await fetch(`${issuer}/introspect`, {

@@ -1,21 +1,15 @@
-import { type Constellation, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { authorizationUrl, bootstrap } from './fixtures.ts';
 
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap,
+  apps: ['authorization-server'],
+});
+const issuer = system.authorizationServerUrl;
+
 describe('rejected requests', () => {
-  let system: Constellation;
-  let issuer: string;
-
-  beforeAll(async () => {
-    system = await startConstellation({
-      engine: 'sqlite',
-      bootstrap,
-      apps: ['authorization-server'],
-    });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
-
   test.each(['/token', '/revoke', '/introspect', '/par', '/device/auth', '/platform/oauth2/token'])(
     'to %s without client authentication are invalid_client',
     async (path) => {

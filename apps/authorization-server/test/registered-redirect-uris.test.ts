@@ -1,12 +1,9 @@
 // requires: redis-server
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { clientSchema, type Identity, openIdentity } from '@gatehouse/identity';
+import { clientSchema, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
-import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { authorizationUrl } from './fixtures.ts';
 
 const uris = [
@@ -26,32 +23,20 @@ const cases = uris.flatMap((uri) =>
   ),
 );
 
+const systems = await startOnEachEngine({
+  bootstrap: { organizations: [{ id: 'org-1', name: 'Example' }] },
+  apps: ['authorization-server'],
+});
+
 /**
  * A client is stored without the checks of the schema, as if an earlier release had accepted it.
  */
-describe.each(storeEngines)('redirect URIs of stored clients on %s', (engine) => {
-  let directory: string;
-  let system: Constellation;
-  let identity: Identity;
-
-  beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'gatehouse-uris-'));
-    const MASTER_KEY_FILE = join(directory, 'master.key');
-    const masterKey = randomBytes(32);
-    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
-    system = await startConstellation({
-      engine,
-      bootstrap: { organizations: [{ id: 'org-1', name: 'Example' }] },
-      apps: ['authorization-server'],
-      environment: { MASTER_KEY_FILE },
-    });
-    identity = openIdentity({ store: createStore(system.storeUrl), masterKey });
+describe.each(systems)('redirect URIs of stored clients on $engine', ({ system }) => {
+  const identity = openIdentity({
+    store: createStore(system.storeUrl),
+    masterKey: system.masterKey,
   });
-  afterAll(async () => {
-    await identity.store.close();
-    await system.stop();
-    rmSync(directory, { recursive: true });
-  });
+  afterAll(() => identity.store.close());
 
   /**
    * What the server shows in the browser: a redirect to the application or to the sign-in, or a

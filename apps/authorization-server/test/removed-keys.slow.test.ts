@@ -1,21 +1,16 @@
 // requires: redis-server
 
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Identity, openIdentity } from '@gatehouse/identity';
-import { authorizeAsUser, storeEngines } from '@gatehouse/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { openIdentity } from '@gatehouse/identity';
+import { authorizeAsUser } from '@gatehouse/testing';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, basic, requestToken, resourceServer, web } from './fixtures.ts';
 import {
   full,
-  type GrantsSystem,
   isActive,
   refreshing,
   requestPlatformToken,
-  startGrantsSystem,
+  startGrantsSystems,
 } from './grants-fixtures.ts';
 
 interface Tokens {
@@ -70,24 +65,12 @@ const ways: Readonly<Record<string, Issue>> = {
   },
 };
 
-describe.each(storeEngines)('removing a secure key, on %s', (engine) => {
-  let directory: string;
-  let system: GrantsSystem;
-  let identity: Identity;
+const systems = await startGrantsSystems();
+
+describe.each(systems)('removing a secure key, on $engine', ({ system }) => {
+  const identity = openIdentity({ store: system.store, masterKey: system.masterKey });
   let newKey = '';
 
-  beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'gatehouse-keys-'));
-    const masterKey = randomBytes(32);
-    const MASTER_KEY_FILE = join(directory, 'master.key');
-    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
-    system = await startGrantsSystem(engine, { MASTER_KEY_FILE });
-    identity = openIdentity({ store: system.store, masterKey });
-  });
-  afterAll(async () => {
-    await system.stop();
-    rmSync(directory, { recursive: true });
-  });
   afterEach(async () => {
     // Restores the one active key that each test starts with.
     await identity.clients.update(full.clientId, (client) => ({

@@ -1,13 +1,9 @@
 // requires: redis-server
 
 import { randomBytes } from 'node:crypto';
-import {
-  type Constellation,
-  createPageVisitor,
-  startConstellation,
-  storeEngines,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createPageVisitor } from '@gatehouse/testing';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { recordKey } from '../src/provider/adapters/record-key.ts';
 import { alice, authorizationUrl, basic, web } from './fixtures.ts';
 import { startInProcess } from './in-process-server.ts';
@@ -15,16 +11,10 @@ import { bob, bootstrap, openPage } from './page-fixtures.ts';
 
 const marker = () => `marker-${randomBytes(8).toString('hex')}`;
 
-describe.each(storeEngines)('records between two requests of a browser, on %s', (engine) => {
-  let system: Constellation;
-  let issuer: string;
+const systems = await startOnEachEngine({ bootstrap, apps: ['authorization-server'] });
 
-  beforeAll(async () => {
-    const apps = ['authorization-server'] as const;
-    system = await startConstellation({ engine, bootstrap, apps });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('records between two requests of a browser, on $engine', ({ system }) => {
+  const issuer = system.authorizationServerUrl;
 
   const isStored = async (...texts: readonly string[]) => {
     const stored = await system.storedText();

@@ -1,30 +1,21 @@
 // requires: redis-server
 
 import { availableParallelism } from 'node:os';
-import { createPageVisitor, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createPageVisitor } from '@gatehouse/testing';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { accountLimit, addressLimit } from '../src/throttle/limits.ts';
 import { alice, authorizationUrl, basic, requestToken } from './fixtures.ts';
-import {
-  full,
-  type GrantsSystem,
-  isActive,
-  outcome,
-  startGrantsSystem,
-} from './grants-fixtures.ts';
+import { full, isActive, outcome, startGrantsSystems } from './grants-fixtures.ts';
 
 const authorization = basic(full.clientId, full.secureKey);
 
-describe.each(storeEngines)('the sign-in throttle on %s', (engine) => {
-  let system: GrantsSystem;
+const systems = await startGrantsSystems({ TRUSTED_PROXIES: '127.0.0.1,::1' });
+
+describe.each(systems)('the sign-in throttle on $engine', ({ system }) => {
   /** The address in X-Forwarded-For of a trusted proxy. Every test has its own. */
   let address = '';
   let testNumber = 0;
 
-  beforeAll(async () => {
-    system = await startGrantsSystem(engine, { TRUSTED_PROXIES: '127.0.0.1,::1' });
-  });
-  afterAll(() => system.stop());
   beforeEach(() => {
     testNumber += 1;
     address = `203.0.113.${testNumber}`;

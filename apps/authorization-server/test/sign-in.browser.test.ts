@@ -1,7 +1,7 @@
 // requires: redis-server chromium
 
-import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
 import { launchBrowser } from '@gatehouse/testing/browser';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { alice, authorizationUrl, bootstrap, requestToken, web } from './fixtures.ts';
@@ -13,14 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-describe.each(storeEngines)('a user in a real browser, over %s', (engine) => {
-  let system: Constellation;
+const systems = await startOnEachEngine({ bootstrap, apps: ['authorization-server'] });
 
-  beforeAll(async () => {
-    system = await startConstellation({ engine, bootstrap, apps: ['authorization-server'] });
-  });
-  afterAll(() => system.stop());
-
+describe.each(systems)('a user in a real browser, over $engine', ({ system }) => {
   test.each([
     ['on a phone', { width: 360, height: 740 }, true],
     ['on a desktop, without script', { width: 1280, height: 800 }, false],

@@ -1,28 +1,21 @@
 // requires: redis-server
 
-import { storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { alice, basic, requestToken } from './fixtures.ts';
 import {
   full,
-  type GrantsSystem,
   isActive,
   outcome,
   refreshing,
   requestPlatformToken,
-  startGrantsSystem,
+  startGrantsSystems,
 } from './grants-fixtures.ts';
 
 const asFull = basic(full.clientId, full.secureKey);
 
-describe.each(storeEngines)('the strict profile on %s', (engine) => {
-  let system: GrantsSystem;
+const systems = await startGrantsSystems({ SECURITY_PROFILE: 'strict' });
 
-  beforeAll(async () => {
-    system = await startGrantsSystem(engine, { SECURITY_PROFILE: 'strict' });
-  });
-  afterAll(() => system.stop());
-
+describe.each(systems)('the strict profile on $engine', ({ system }) => {
   const newTokens = async () => {
     const grant = { grant_type: 'client_credentials' };
     return (await requestPlatformToken(system.first, grant, { authorization: asFull })).body;

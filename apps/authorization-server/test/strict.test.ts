@@ -1,22 +1,16 @@
-import { type Constellation, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { bootstrap, browserApp, implicitApp, web } from './fixtures.ts';
 
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap,
+  apps: ['authorization-server'],
+  environment: { SECURITY_PROFILE: 'strict' },
+});
+const issuer = system.authorizationServerUrl;
+
 describe('SECURITY_PROFILE=strict', () => {
-  let system: Constellation;
-  let issuer: string;
-
-  beforeAll(async () => {
-    system = await startConstellation({
-      engine: 'sqlite',
-      bootstrap,
-      apps: ['authorization-server'],
-      environment: { SECURITY_PROFILE: 'strict' },
-    });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
-
   async function authorize(parameters: Record<string, string>) {
     const reply = await fetch(`${issuer}/authorize?${new URLSearchParams(parameters)}`, {
       redirect: 'manual',

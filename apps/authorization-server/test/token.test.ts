@@ -1,27 +1,17 @@
 // requires: redis-server
 
-import {
-  authorizeAsUser,
-  type Constellation,
-  startConstellation,
-  storeEngines,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser } from '@gatehouse/testing';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, basic, bootstrap, odd, requestToken, web } from './fixtures.ts';
 
-describe.each(storeEngines)('the token endpoint on %s', (engine) => {
-  let system: Constellation;
-  let issuer: string;
+const systems = await startOnEachEngine({
+  bootstrap,
+  apps: ['authorization-server', 'authorization-server'],
+});
 
-  beforeAll(async () => {
-    system = await startConstellation({
-      engine,
-      bootstrap,
-      apps: ['authorization-server', 'authorization-server'],
-    });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system.stop());
+describe.each(systems)('the token endpoint on $engine', ({ system }) => {
+  const issuer = system.authorizationServerUrl;
 
   const newCode = async () => {
     const landing = await authorizeAsUser(authorizationUrl(issuer), alice);

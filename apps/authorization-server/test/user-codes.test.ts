@@ -1,38 +1,28 @@
 // requires: redis-server
-import { createStore, type Store } from '@gatehouse/store';
-import {
-  type Constellation,
-  createPageVisitor,
-  type PageVisitor,
-  startConstellation,
-  storeEngines,
-} from '@gatehouse/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createStore } from '@gatehouse/store';
+import { createPageVisitor, type PageVisitor } from '@gatehouse/testing';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { alice } from './fixtures.ts';
 import { bob, bootstrap, connectDevice, openPage, startDevice } from './page-fixtures.ts';
 
 const STRANGERS_KEY = 'attempts:user-code:strangers:all';
 const WRONG = 'CCCC-CCCC';
 
+const systems = await startOnEachEngine({
+  bootstrap,
+  apps: ['authorization-server', 'authorization-server'],
+  environment: { TRUSTED_PROXIES: '127.0.0.0/8, ::1' },
+});
+
 /** RFC 8628 §5.1. device-sign-in.test.ts tests the limit of one address. */
-describe.each(storeEngines)('guesses of user codes over %s', (engine) => {
-  let system: Constellation;
-  let issuer: string;
-  let store: Store;
+describe.each(systems)('guesses of user codes over $engine', ({ system }) => {
+  const issuer = system.authorizationServerUrl;
+  const store = createStore(system.storeUrl);
   let nextAddress = 1;
 
-  beforeAll(async () => {
-    const apps = ['authorization-server', 'authorization-server'] as const;
-    const environment = { TRUSTED_PROXIES: '127.0.0.0/8, ::1' };
-    system = await startConstellation({ engine, bootstrap, apps, environment });
-    issuer = system.authorizationServerUrl;
-    store = createStore(system.storeUrl);
-  });
   afterEach(() => store.delete([STRANGERS_KEY]));
-  afterAll(async () => {
-    await store.close();
-    await system.stop();
-  });
+  afterAll(() => store.close());
 
   /** Guesses from a new address each time, like a botnet. */
   async function guess(visitor: PageVisitor, code = WRONG, server = issuer) {

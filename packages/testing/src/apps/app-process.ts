@@ -14,6 +14,8 @@ export interface AppProcess {
   output(): string;
   /** Sends SIGTERM and resolves to the exit code. */
   stop(): Promise<number | null>;
+  /** Sends a second signal immediately, so that the app writes its log but does not drain. */
+  stopWithoutDraining(): Promise<void>;
   /** Sends SIGKILL. */
   kill(): Promise<void>;
 }
@@ -60,6 +62,11 @@ export async function startApp(
     pid: child.pid ?? 0,
     output: () => output,
     stop: () => end('SIGTERM'),
+    stopWithoutDraining: async () => {
+      const ended = end('SIGTERM');
+      child.kill('SIGINT');
+      await ended;
+    },
     kill: async () => {
       await end('SIGKILL');
     },

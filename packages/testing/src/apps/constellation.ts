@@ -46,6 +46,7 @@ export interface Constellation {
   readonly gatewayUrl: string;
   readonly deviceServiceUrl: string;
   readonly storeUrl: string;
+  readonly masterKey: Buffer;
   readonly processes: readonly AppProcess[];
   /** Each app, in the requested order. */
   readonly members: readonly Member[];
@@ -78,10 +79,11 @@ export async function startConstellation(options: ConstellationOptions): Promise
     return `http://localhost:${place?.port ?? 0}`;
   };
   const gatewayOperations = places.find((place) => place.app === 'gateway')?.operationsPort ?? 0;
+  const masterKey = randomBytes(32);
   const shared = {
     DATA_DIR: directory,
     STORE_URL: store.storeUrl,
-    MASTER_KEY_FILE: await file(directory, 'master.key', randomBytes(32).toString('hex')),
+    MASTER_KEY_FILE: await file(directory, 'master.key', masterKey.toString('hex')),
     COOKIE_KEYS_FILE: await file(directory, 'cookie.keys', randomBytes(32).toString('hex')),
     BOOTSTRAP_FILE: await file(directory, 'bootstrap.json', JSON.stringify(options.bootstrap)),
     AUTHORIZATION_SERVER_URL: urlOf('authorization-server'),
@@ -108,7 +110,7 @@ export async function startConstellation(options: ConstellationOptions): Promise
   );
   const members = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
   const stop = async () => {
-    await Promise.all(everything.map((each) => each.stop()));
+    await Promise.all(everything.map((each) => each.stopWithoutDraining()));
     await store.stop();
     await rm(directory, { recursive: true, force: true });
   };
@@ -125,6 +127,7 @@ export async function startConstellation(options: ConstellationOptions): Promise
     gatewayUrl: urlOf('gateway'),
     deviceServiceUrl: urlOf('device-service'),
     storeUrl: store.storeUrl,
+    masterKey,
     members,
     get processes() {
       return members.map((member) => member.process);

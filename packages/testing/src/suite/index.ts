@@ -1,0 +1,1 @@
+export { type OnEngine, onEachEngine, startOnEachEngine, startSystem } from './start-system.ts';

@@ -1,0 +1,34 @@
+import { afterAll } from '@jest/globals';
+import {
+  type Constellation,
+  type ConstellationOptions,
+  startConstellation,
+} from '../apps/constellation.ts';
+import { type StoreEngineName, storeEngines } from '../stores/store-engine.ts';
+
+/** A system on one of the store engines, for `describe.each`. */
+export interface OnEngine<System> {
+  readonly engine: StoreEngineName;
+  readonly system: System;
+}
+
+/** Starts a constellation for the tests of a file, which awaits it at its top level. */
+export async function startSystem(options: ConstellationOptions): Promise<Constellation> {
+  const system = await startConstellation(options);
+  afterAll(() => system.stop());
+  return system;
+}
+
+/** Starts such a constellation on each store engine. */
+export function startOnEachEngine(
+  options: Omit<ConstellationOptions, 'engine'>,
+): Promise<readonly OnEngine<Constellation>[]> {
+  return onEachEngine((engine) => startSystem({ engine, ...options }));
+}
+
+/** Starts one system for each store engine, all at the same time. */
+export function onEachEngine<System>(
+  start: (engine: StoreEngineName) => Promise<System>,
+): Promise<readonly OnEngine<System>[]> {
+  return Promise.all(storeEngines.map(async (engine) => ({ engine, system: await start(engine) })));
+}
