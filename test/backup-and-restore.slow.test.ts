@@ -13,6 +13,7 @@ import { createStore } from '@gatehouse/store';
 import {
   type AppProcess,
   authorizeAsUser,
+  basic,
   freePort,
   type PostgresServer,
   type RedisServer,
@@ -109,7 +110,7 @@ describe.each(engines)('an installation on %s', (engine) => {
   async function post(path: string, parameters: Record<string, string>) {
     return fetch(`${environment.AUTHORIZATION_SERVER_URL}${path}`, {
       method: 'POST',
-      headers: { authorization: `Basic ${btoa(`dashboard:${secureKey}`)}` },
+      headers: { authorization: basic('dashboard', secureKey) },
       body: new URLSearchParams(parameters),
     });
   }

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Constellation, startConstellation } from '@gatehouse/testing';
+import { basic, type Constellation, startConstellation } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { codeBlock, readDocument } from './documents.ts';
 
@@ -47,7 +47,7 @@ afterAll(async () => {
 async function tokenOf(clientId: string): Promise<string> {
   const reply = await fetch(`${system.authorizationServerUrl}/token`, {
     method: 'POST',
-    headers: { Authorization: `Basic ${btoa(`${clientId}:${secureKey}`)}` },
+    headers: { Authorization: basic(clientId, secureKey) },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   });
   return String(Reflect.get((await reply.json()) as object, 'access_token'));

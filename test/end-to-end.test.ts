@@ -1,6 +1,6 @@
 // requires: redis-server
 import { createHash, createHmac, randomUUID } from 'node:crypto';
-import { authorizeAsUser } from '@gatehouse/testing';
+import { authorizeAsUser, basic } from '@gatehouse/testing';
 import { startOnEachEngine } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
 
@@ -38,7 +38,7 @@ describe.each(systems)('the whole system on $engine', ({ system }) => {
   async function token(parameters: Record<string, string>, clientId = 'one') {
     const reply = await fetch(`${system.authorizationServerUrl}/token`, {
       method: 'POST',
-      headers: { authorization: `Basic ${btoa(`${clientId}:${secureKey}`)}` },
+      headers: { authorization: basic(clientId, secureKey) },
       body: new URLSearchParams(parameters),
     });
     const body = (await reply.json()) as Record<string, string>;

@@ -2,6 +2,7 @@
 /** Ends a process under load, alone and as one of two behind a load balancer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  basic,
   type Constellation,
   freePort,
   type LoadBalancer,
@@ -10,21 +11,10 @@ import {
   startLoadBalancer,
 } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { oneClient } from './one-client.ts';
 
 const secureKey = 'lifecycleKey0123456789';
-const bootstrap = {
-  organizations: [{ id: 'org-1', name: 'One' }],
-  clients: [
-    {
-      clientId: 'one',
-      name: 'One',
-      orgId: 'org-1',
-      secureKey,
-      grantTypes: ['client_credentials'],
-      scopes: ['device:read'],
-    },
-  ],
-};
+const bootstrap = oneClient(secureKey);
 
 let system: Constellation;
 let balancer: LoadBalancer | undefined;
@@ -38,7 +28,7 @@ afterEach(async () => {
 async function readToken(): Promise<string> {
   const reply = await fetch(`${system.authorizationServerUrl}/token`, {
     method: 'POST',
-    headers: { authorization: `Basic ${btoa(`one:${secureKey}`)}` },
+    headers: { authorization: basic('one', secureKey) },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   });
   const { access_token } = (await reply.json()) as { access_token: string };

@@ -12,28 +12,20 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AppName,
+  basic,
   type Constellation,
   processEnvironment,
   startConstellation,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { oneClient } from './one-client.ts';
 import { root } from './source-tree.ts';
 
 const secureKey = 'logsKey0123456789abcdef';
-const bootstrap = {
-  organizations: [{ id: 'org-1', name: 'One' }],
-  clients: [
-    {
-      clientId: 'one',
-      name: 'One',
-      orgId: 'org-1',
-      secureKey,
-      grantTypes: ['client_credentials', 'authorization_code'],
-      redirectUris: ['https://app.example/callback'],
-      scopes: ['device:read'],
-    },
-  ],
-};
+const bootstrap = oneClient(secureKey, {
+  grantTypes: ['client_credentials', 'authorization_code'],
+  redirectUris: ['https://app.example/callback'],
+});
 
 let system: Constellation;
 let token: string;
@@ -53,7 +45,7 @@ function asClient(path: string, parameters: Record<string, string>, secret = sec
   return fetch(system.authorizationServerUrl + path, {
     method: 'POST',
     headers: {
-      authorization: `Basic ${btoa(`one:${secret}`)}`,
+      authorization: basic('one', secret),
       ...(id === '' ? {} : { 'X-Request-Id': id }),
     },
     body: new URLSearchParams(parameters),

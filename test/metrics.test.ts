@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import {
+  basic,
   type Constellation,
   type MetricFamily,
   parseMetrics,
@@ -17,21 +18,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { operationNames } from '../apps/authorization-server/src/http/operation-names.ts';
 import { oauthErrorCodes } from '../apps/authorization-server/src/metrics/oauth-error-codes.ts';
 import { firstName, readDocument, tableRows } from './documents.ts';
+import { oneClient } from './one-client.ts';
 import { root } from './source-tree.ts';
 
 const secureKey = 'metricsKey0123456789abcdef';
 const bootstrap = {
-  organizations: [{ id: 'org-1', name: 'One' }],
-  clients: [
-    {
-      clientId: 'one',
-      name: 'One',
-      orgId: 'org-1',
-      secureKey,
-      grantTypes: ['client_credentials', 'password'],
-      scopes: ['device:read', 'device:write'],
-    },
-  ],
+  ...oneClient(secureKey, {
+    grantTypes: ['client_credentials', 'password'],
+    scopes: ['device:read', 'device:write'],
+  }),
   users: [{ username: 'alice', password: 'correct horse battery', name: 'Alice', orgId: 'org-1' }],
 };
 const guide = readDocument('docs/operations/reference.md');
@@ -104,7 +99,7 @@ async function requestsOf(app: AppName): Promise<number> {
 function askToken(parameters: Record<string, string>, secret = secureKey) {
   return fetch(`${system.authorizationServerUrl}/token`, {
     method: 'POST',
-    headers: { authorization: `Basic ${btoa(`one:${secret}`)}` },
+    headers: { authorization: basic('one', secret) },
     body: new URLSearchParams(parameters),
   });
 }

@@ -3,37 +3,17 @@
 import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
-import { type Constellation, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
+import { oneClient } from './one-client.ts';
 
 const secureKey = 'offeredProtocols0123';
 const run = promisify(execFile);
-let system: Constellation;
-let token = '';
-
-beforeAll(async () => {
-  system = await startConstellation({
-    engine: 'sqlite',
-    bootstrap: {
-      organizations: [{ id: 'org-1', name: 'One' }],
-      clients: [
-        {
-          clientId: 'one',
-          name: 'One',
-          orgId: 'org-1',
-          secureKey,
-          grantTypes: ['client_credentials'],
-          scopes: ['device:read'],
-        },
-      ],
-    },
-  });
-  token = JSON.parse(await curl(`${system.authorizationServerUrl}/token`, ...tokenRequest))
-    .access_token as string;
-});
-afterAll(() => system.stop());
-
 const tokenRequest = ['-u', `one:${secureKey}`, '-d', 'grant_type=client_credentials'];
+const system = await startSystem({ engine: 'sqlite', bootstrap: oneClient(secureKey) });
+const token: string = JSON.parse(
+  await curl(`${system.authorizationServerUrl}/token`, ...tokenRequest),
+).access_token;
 
 async function curl(...words: readonly string[]): Promise<string> {
   const { stdout } = await run('curl', ['-sS', '--max-time', '20', '--http2', ...words]);

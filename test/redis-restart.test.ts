@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createStore, NEVER_EXPIRES, type Store } from '@gatehouse/store';
 import {
   authorizeAsUser,
+  basic,
   type Constellation,
   createPageVisitor,
   type PageVisitor,
@@ -155,7 +156,7 @@ type Tokens = { readonly code: string; access_token: string; refresh_token: stri
 function post(system: Constellation, path: string, parameters: Record<string, string>) {
   return fetch(`${system.authorizationServerUrl}${path}`, {
     method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${client.clientId}:${client.secureKey}`)}` },
+    headers: { authorization: basic(client.clientId, client.secureKey) },
     body: new URLSearchParams(parameters),
   });
 }

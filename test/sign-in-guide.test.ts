@@ -6,7 +6,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { authorizeAsUser, type Constellation, startConstellation } from '@gatehouse/testing';
+import { authorizeAsUser, basic, type Constellation, startConstellation } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { codeBlock, readDocument } from './documents.ts';
@@ -126,7 +126,7 @@ describe('docs/sign-in-to-applications.md', () => {
     const { accessToken, idToken } = await postToken(
       setting('token_url'),
       { code, redirect_uri, code_verifier: verifier },
-      `Basic ${btoa(`${client_id}:${secret}`)}`,
+      basic(client_id, secret),
     );
     const claims = await verifiedClaims(idToken, `${issuer}/jwks`, client_id);
     expect(claims).toMatchObject(alice);
@@ -164,11 +164,7 @@ describe('docs/sign-in-to-applications.md', () => {
             client_id,
             client_secret: secret,
           })
-        : await postToken(
-            metadata.token_endpoint ?? '',
-            parameters,
-            `Basic ${btoa(`${client_id}:${secret}`)}`,
-          );
+        : await postToken(metadata.token_endpoint ?? '', parameters, basic(client_id, secret));
     const claims = await verifiedClaims(idToken, metadata.jwks_uri ?? '', client_id);
     expect(claims).toMatchObject({ nonce, ...alice });
     const info = await userinfo(metadata.userinfo_endpoint ?? '', accessToken);

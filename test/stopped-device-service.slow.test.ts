@@ -1,4 +1,10 @@
-import { type Constellation, parseMetrics, startConstellation, until } from '@gatehouse/testing';
+import {
+  basic,
+  type Constellation,
+  parseMetrics,
+  startConstellation,
+  until,
+} from '@gatehouse/testing';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
 const client = { clientId: 'client-1', secureKey: 'k3yForTheStoppedService' };
@@ -20,7 +26,7 @@ beforeAll(async () => {
   });
   const reply = await fetch(`${system.authorizationServerUrl}/token`, {
     method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${client.clientId}:${client.secureKey}`)}` },
+    headers: { authorization: basic(client.clientId, client.secureKey) },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   });
   authorization = `Bearer ${((await reply.json()) as { access_token: string }).access_token}`;

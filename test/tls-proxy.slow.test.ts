@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   authorizeAsUser,
+  basic,
   type Constellation,
   createLocalTlsFetch,
   createPageVisitor,
@@ -109,7 +110,7 @@ describe.each([
   async function issueToken(): Promise<string> {
     const reply = await send(`${issuer}/token`, {
       method: 'POST',
-      headers: { authorization: `Basic ${btoa(`app:${secureKey}`)}` },
+      headers: { authorization: basic('app', secureKey) },
       body: new URLSearchParams({ grant_type: 'client_credentials' }),
     });
     const { access_token: token } = (await reply.json()) as { access_token: string };
@@ -147,7 +148,7 @@ describe.each([
     expect(landed.searchParams.get('iss')).toBe(issuer);
     const redeemed = await send(`${issuer}/token`, {
       method: 'POST',
-      headers: { authorization: `Basic ${btoa(`app:${secureKey}`)}` },
+      headers: { authorization: basic('app', secureKey) },
       body: new URLSearchParams({
         grant_type: 'authorization_code',
         code: landed.searchParams.get('code') ?? '',

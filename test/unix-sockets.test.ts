@@ -7,9 +7,11 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Member } from '@gatehouse/testing';
+import { basic } from '@gatehouse/testing';
 import { startSystem } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
 import { sign } from './compose/clients.ts';
+import { oneClient } from './one-client.ts';
 
 const secureKey = 'unixSocketKey012345678';
 const sockets = {
@@ -18,20 +20,7 @@ const sockets = {
 };
 const system = await startSystem({
   engine: 'redis',
-  bootstrap: {
-    organizations: [{ id: 'org-1', name: 'One' }],
-    clients: [
-      {
-        clientId: 'one',
-        name: 'One',
-        orgId: 'org-1',
-        secureKey,
-        grantTypes: ['client_credentials'],
-        scopes: ['device:read'],
-        ipAllowList: ['203.0.113.0/24'],
-      },
-    ],
-  },
+  bootstrap: oneClient(secureKey, { ipAllowList: ['203.0.113.0/24'] }),
   environment: {
     AUTHORIZATION_SERVER_SOCKET: sockets['authorization-server'],
     GATEWAY_SOCKET: sockets.gateway,
@@ -63,7 +52,7 @@ function send(
 
 function askForToken(): Promise<Reply> {
   const headers = {
-    authorization: `Basic ${btoa(`one:${secureKey}`)}`,
+    authorization: basic('one', secureKey),
     'content-type': 'application/x-www-form-urlencoded',
   };
   return send('authorization-server', '/token', headers, 'grant_type=client_credentials');

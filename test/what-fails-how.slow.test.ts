@@ -7,13 +7,13 @@ import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AppName, startApp, until } from '@gatehouse/testing';
+import { type AppName, basic, startApp, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readDocument, tableRows } from './documents.ts';
 import { apps, type Platform, startPlatform } from './platform.ts';
 
 const secureKey = 'failKey0123456789abcdef';
-const basic = `Basic ${btoa(`app:${secureKey}`)}`;
+const asApp = basic('app', secureKey);
 let platform: Platform;
 let token: string;
 
@@ -42,7 +42,7 @@ afterAll(() => platform.stop());
 function askForToken(): Promise<Response> {
   return fetch(`${platform.urls['authorization-server']}/token`, {
     method: 'POST',
-    headers: { authorization: basic },
+    headers: { authorization: asApp },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   });
 }

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Identity, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
-import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
+import { basic, type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { flood } from './flood.ts';
 
@@ -29,7 +29,6 @@ const bootstrap = {
   ],
   users: [{ ...user, name: 'Attacked', orgId: 'org-1' }],
 };
-const basic = (id: string, secret: string) => `Basic ${btoa(`${id}:${secret}`)}`;
 
 describe.each(storeEngines)('flushing the audit trail on %s', (engine) => {
   let directory: string;

@@ -6,6 +6,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
   authorizeAsUser,
+  basic,
   type Constellation,
   createPageVisitor,
   type PageVisitor,
@@ -109,7 +110,7 @@ describe.each(storeEngines)('guessing credentials on %s', (engine) => {
   test('with wrong passwords from other addresses does not lock out the browser of an earlier sign-in', async () => {
     const browser = createPageVisitor();
     expect(await signsIn(browser)).toBe(true);
-    const authorization = `Basic ${btoa(`${machine.clientId}:${machine.secureKey}`)}`;
+    const authorization = basic(machine.clientId, machine.secureKey);
     for (let i = 0; i < 30; i += 1) {
       await fetch(`${issuer}/token`, {
         method: 'POST',

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Constellation, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startSystem } from '@gatehouse/testing/suite';
+import { expect, test } from '@jest/globals';
 
 const MIB = 1024 * 1024;
 const ATTACK_SECONDS = 20;
@@ -14,20 +14,15 @@ const CONNECTIONS_PER_ADDRESS = 32;
 const attackers = [11, 12, 13, 14, 15].map((last) => `127.0.0.${last}`);
 const client = { clientId: 'victim', secureKey: 'k3yOfTheOneWhoMustWait' };
 
-let system: Constellation;
-
-beforeAll(async () => {
-  system = await startConstellation({
-    engine: 'sqlite',
-    apps: ['gateway', 'device-service'],
-    bootstrap: {
-      organizations: [{ id: 'org-1', name: 'One' }],
-      clients: [{ ...client, name: 'One', orgId: 'org-1', scopes: ['device:write'] }],
-    },
-    environment: { LOG_LEVEL: 'error', CLIENT_RATE_LIMIT: '1000000/60' },
-  });
-}, 60_000);
-afterAll(() => system?.stop());
+const system = await startSystem({
+  engine: 'sqlite',
+  apps: ['gateway', 'device-service'],
+  bootstrap: {
+    organizations: [{ id: 'org-1', name: 'One' }],
+    clients: [{ ...client, name: 'One', orgId: 'org-1', scopes: ['device:write'] }],
+  },
+  environment: { LOG_LEVEL: 'error', CLIENT_RATE_LIMIT: '1000000/60' },
+});
 
 /**
  * Sends a body except for its last byte, and waits for the end of the connection. An unknown client

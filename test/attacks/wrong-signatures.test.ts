@@ -6,8 +6,8 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Constellation, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startSystem } from '@gatehouse/testing/suite';
+import { expect, test } from '@jest/globals';
 
 const client = { clientId: 'neighbor', secureKey: 'k3yOfTheQuietNeighbor' };
 /** The default limit of an address: 3000 requests in a minute. */
@@ -21,20 +21,15 @@ const PHASE_SECONDS = 7;
 const GOAL_RATIO = 1.5;
 const MAXIMUM_RATIO = 2 * GOAL_RATIO;
 
-let system: Constellation;
-
-beforeAll(async () => {
-  system = await startConstellation({
-    engine: 'sqlite',
-    apps: ['gateway', 'device-service'],
-    bootstrap: {
-      organizations: [{ id: 'org-1', name: 'One' }],
-      clients: [{ ...client, name: 'One', orgId: 'org-1', scopes: ['device:read'] }],
-    },
-    environment: { LOG_LEVEL: 'error', TRUSTED_PROXIES: '127.0.0.0/8,::1' },
-  });
-}, 60_000);
-afterAll(() => system?.stop());
+const system = await startSystem({
+  engine: 'sqlite',
+  apps: ['gateway', 'device-service'],
+  bootstrap: {
+    organizations: [{ id: 'org-1', name: 'One' }],
+    clients: [{ ...client, name: 'One', orgId: 'org-1', scopes: ['device:read'] }],
+  },
+  environment: { LOG_LEVEL: 'error', TRUSTED_PROXIES: '127.0.0.0/8,::1' },
+});
 
 let sequence = 0;
 

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { basic } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { commandsNamed, runCommands } from '../operators-commands.ts';
 import { callGateway, createDevice, registerUsers, requestToken, type Users } from './clients.ts';
@@ -64,7 +65,7 @@ async function revoke(token: string): Promise<void> {
   const send = () =>
     fetch(`${tier.authorizationServerUrl}/revoke`, {
       method: 'POST',
-      headers: { authorization: `Basic ${btoa(`${users.web.clientId}:${users.web.secureKey}`)}` },
+      headers: { authorization: basic(users.web.clientId, users.web.secureKey) },
       body: new URLSearchParams({ token }),
     });
   let reply = await send();

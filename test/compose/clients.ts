@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { basic } from '@gatehouse/testing';
 import type { Tier } from './tier.ts';
 
 export const redirectUri = 'https://app.example/callback';
@@ -78,7 +79,7 @@ export async function requestToken(
 ): Promise<TokenReply> {
   const reply = await fetch(`${tier.authorizationServerUrl}/token`, {
     method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${client.clientId}:${client.secureKey}`)}` },
+    headers: { authorization: basic(client.clientId, client.secureKey) },
     body: new URLSearchParams(parameters),
   });
   return { status: reply.status, body: (await reply.json()) as Record<string, string> };

@@ -3,6 +3,7 @@
  * operator.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { basic } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { registerUsers, requestToken, type Users } from './clients.ts';
 import { type Container, createTier, serviceOf, type Tier } from './tier.ts';
@@ -43,7 +44,7 @@ const list = () =>
 const post = () =>
   fetch(`${tier.authorizationServerUrl}/token`, {
     method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${users.web.clientId}:${users.web.secureKey}`)}` },
+    headers: { authorization: basic(users.web.clientId, users.web.secureKey) },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   });
 

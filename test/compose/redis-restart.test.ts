@@ -1,5 +1,11 @@
 /** After restarts of Redis in containers, earlier credentials can still be revoked. */
-import { authorizeAsUser, createPageVisitor, type PageVisitor, until } from '@gatehouse/testing';
+import {
+  authorizeAsUser,
+  basic,
+  createPageVisitor,
+  type PageVisitor,
+  until,
+} from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { callGateway, redirectUri, registerUsers, requestToken, type Users } from './clients.ts';
 import { createTier, serviceOf, type Tier } from './tier.ts';
@@ -53,7 +59,7 @@ async function statusWith({ accessToken }: SignIn): Promise<number> {
 async function revoke({ refreshToken }: SignIn): Promise<number> {
   const reply = await fetch(`${tier.authorizationServerUrl}/revoke`, {
     method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${users.web.clientId}:${users.web.secureKey}`)}` },
+    headers: { authorization: basic(users.web.clientId, users.web.secureKey) },
     body: new URLSearchParams({ token: refreshToken }),
   });
   return reply.status;

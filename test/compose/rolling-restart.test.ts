@@ -1,3 +1,4 @@
+import { basic } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   callGateway,
@@ -69,7 +70,7 @@ describe('a rolling restart of two authorization servers and two gateways', () =
     const { body } = await requestToken(tier, web, { grant_type: 'client_credentials' });
     const query = 'pageIndex=0&pageSize=5';
     const bearer = { authorization: `Bearer ${body.access_token}` };
-    const basic = { authorization: `Basic ${btoa(`${web.clientId}:${web.secureKey}`)}` };
+    const asWeb = { authorization: basic(web.clientId, web.secureKey) };
     const calls: readonly ((turn: number) => Call)[] = [
       () => ({ url: `${tier.gatewayUrl}/api/device`, headers: bearer }),
       (turn) => {
@@ -86,7 +87,7 @@ describe('a rolling restart of two authorization servers and two gateways', () =
       () => ({
         url: `${tier.authorizationServerUrl}/token`,
         method: 'POST',
-        headers: { ...basic, 'content-type': 'application/x-www-form-urlencoded' },
+        headers: { ...asWeb, 'content-type': 'application/x-www-form-urlencoded' },
         body: 'grant_type=client_credentials',
       }),
     ];

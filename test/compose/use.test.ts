@@ -1,4 +1,4 @@
-import { authorizeAsUser, createPageVisitor, until } from '@gatehouse/testing';
+import { authorizeAsUser, basic, createPageVisitor, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { chromium } from 'playwright-core';
 import {
@@ -107,7 +107,7 @@ describe('every grant, through the published ports', () => {
     const { web } = users;
     const reply = await fetch(`${tier.authorizationServerUrl}/device/auth`, {
       method: 'POST',
-      headers: { authorization: `Basic ${btoa(`${web.clientId}:${web.secureKey}`)}` },
+      headers: { authorization: basic(web.clientId, web.secureKey) },
       body: new URLSearchParams({ client_id: web.clientId }),
     });
     const asked = (await reply.json()) as Record<string, string>;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { basic } from '@gatehouse/testing';
 import { person, type Tier } from './tier.ts';
 
 /** Longer than every guaranteed time. A slower request counts as a request without a reply. */
@@ -47,7 +48,7 @@ export function createRequests(tier: Pick<Tier, 'issuer' | 'gateway'>) {
     const { clientId, secureKey } = person(index).client;
     return send(tier.issuer + path, {
       method: 'POST',
-      headers: { authorization: `Basic ${btoa(`${clientId}:${secureKey}`)}` },
+      headers: { authorization: basic(clientId, secureKey) },
       body: new URLSearchParams(parameters),
     });
   };

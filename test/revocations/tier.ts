@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   authorizeAsUser,
+  basic,
   createPageVisitor,
   manyUsers,
   type PageVisitor,
@@ -62,7 +63,7 @@ export async function startTier(engine: StoreEngineName, parties: number) {
   async function post(party: Party, path: string, parameters: Readonly<Record<string, string>>) {
     const reply = await fetch(`${party.server}${path}`, {
       method: 'POST',
-      headers: { authorization: `Basic ${btoa(`${party.clientId}:${party.secureKey}`)}` },
+      headers: { authorization: basic(party.clientId, party.secureKey) },
       body: new URLSearchParams(parameters),
     });
     const text = await reply.text();

@@ -1,26 +1,16 @@
 // requires: chromium
 
-import { type Constellation, startConstellation } from '@gatehouse/testing';
 import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
+import { startSystem } from '@gatehouse/testing/suite';
+import { afterAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
 import { alice, authorizationUrl } from './fixtures.ts';
 import { bootstrap, startDevice } from './page-fixtures.ts';
 
-let browser: Browser;
-let system: Constellation;
-let issuer: string;
-
-beforeAll(async () => {
-  browser = await launchBrowser();
-  const apps = ['authorization-server'] as const;
-  system = await startConstellation({ engine: 'sqlite', bootstrap, apps });
-  issuer = system.authorizationServerUrl;
-});
-afterAll(async () => {
-  await browser.close();
-  await system.stop();
-});
+const system = await startSystem({ engine: 'sqlite', bootstrap, apps: ['authorization-server'] });
+const issuer = system.authorizationServerUrl;
+const browser = await launchBrowser();
+afterAll(() => browser.close());
 
 async function signIn(page: Page, password: string): Promise<void> {
   await page.locator('#username').fill(alice.username);

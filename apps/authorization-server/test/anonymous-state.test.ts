@@ -17,8 +17,13 @@ const systems = await startOnEachEngine({ bootstrap, apps: ['authorization-serve
 describe.each(systems)('a browser without a signed-in user, on $engine', ({ system }) => {
   const issuer = system.authorizationServerUrl;
 
+  /** Without the request log, which servers write some time after a failure. */
+  async function names(): Promise<readonly string[]> {
+    const keys = (await listStoredKeys(system.storeUrl)).map(({ key }) => key);
+    return keys.filter((key) => !/^request-(log|share):/.test(key));
+  }
+
   test('stores only the counter of its address', async () => {
-    const names = async () => (await listStoredKeys(system.storeUrl)).map(({ key }) => key);
     const before = await names();
     const visitor = createPageVisitor();
     const target = authorizationUrl(issuer, { login_hint: 'x'.repeat(3000) });
@@ -41,7 +46,6 @@ describe.each(systems)('a browser without a signed-in user, on $engine', ({ syst
   });
 
   test('stores nothing more if it sends every cookie to every path', async () => {
-    const names = async () => (await listStoredKeys(system.storeUrl)).map(({ key }) => key);
     const before = await names();
     const jar = new Map<string, string>();
     const send = async (url: string, form?: Record<string, string>) => {

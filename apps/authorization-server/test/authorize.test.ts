@@ -1,7 +1,7 @@
 import { authorizeAsUser, createPageVisitor } from '@gatehouse/testing';
 import { startSystem } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
-import { alice, authorizationUrl, bootstrap, browserApp, odd, web } from './fixtures.ts';
+import { alice, authorizationUrl, basic, bootstrap, browserApp, odd, web } from './fixtures.ts';
 
 const system = await startSystem({
   engine: 'sqlite',
@@ -409,7 +409,7 @@ describe('the sign-in', () => {
     const landing = new URL((await visitor.get(done.location ?? '')).location ?? '');
     const reply = await fetch(`${issuer}/token`, {
       method: 'POST',
-      headers: { authorization: `Basic ${btoa(`${web.clientId}:${web.secureKey}`)}` },
+      headers: { authorization: basic(web.clientId, web.secureKey) },
       body: new URLSearchParams({
         grant_type: 'authorization_code',
         code: landing.searchParams.get('code') ?? '',

@@ -1,4 +1,7 @@
 import { knownScopes } from '@gatehouse/identity';
+import { basic } from '@gatehouse/testing';
+
+export { basic };
 
 /** The clients and the user of the bootstrap file. */
 export const web = {
@@ -112,12 +115,6 @@ export function authorizationUrl(
     ...parameters,
   });
   return `${issuer}/authorize?${query}`;
-}
-
-/** RFC 6749 §2.3.1: form-encoded, then base64. */
-export function basic(clientId: string, secret: string): string {
-  const encode = (text: string) => new URLSearchParams({ v: text }).toString().slice(2);
-  return `Basic ${btoa(`${encode(clientId)}:${encode(secret)}`)}`;
 }
 
 export interface TokenReply {

@@ -2,27 +2,17 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { openIdentity } from '@gatehouse/identity';
-import { createStore, type Store } from '@gatehouse/store';
-import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Store } from '@gatehouse/store';
+import { describe, expect, test } from '@jest/globals';
 import { OidcAdapter } from '../src/provider/adapters/oidc-adapter.ts';
 import { recordKey } from '../src/provider/adapters/record-key.ts';
 import { createRedemptions } from '../src/provider/adapters/redemptions.ts';
 import { endedSessionKey } from '../src/provider/policy/sessions.ts';
+import { openSuiteStores } from './suite-stores.ts';
 
-describe.each(storeEngines)('the records of the provider on %s', (engine) => {
-  let running: StoreEngine;
-  let store: Store;
+const stores = await openSuiteStores();
 
-  beforeAll(async () => {
-    running = await startStoreEngine(engine);
-    store = createStore(running.storeUrl);
-  });
-  afterAll(async () => {
-    await store.close();
-    await running.stop();
-  });
-
+describe.each(stores)('the records of the provider on $engine', ({ system: { store } }) => {
   const credentialHash = (value: string) => createHash('sha256').update(value).digest('base64url');
   const masterKey = randomBytes(32);
   const damaged: string[] = [];

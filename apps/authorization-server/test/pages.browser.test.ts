@@ -2,34 +2,19 @@
 
 import { hash } from 'node:crypto';
 import { knownScopes } from '@gatehouse/identity';
-import {
-  authorizeAsUser,
-  type Constellation,
-  createPageVisitor,
-  type PageVisitor,
-  startConstellation,
-} from '@gatehouse/testing';
+import { authorizeAsUser, createPageVisitor, type PageVisitor } from '@gatehouse/testing';
 import { launchBrowser } from '@gatehouse/testing/browser';
+import { startSystem } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { Browser, BrowserContext, Frame, Page } from 'playwright-core';
 import { alice, authorizationUrl, requestToken, web } from './fixtures.ts';
 import { bob, bootstrap, openPage, pollDevice, startDevice, tv } from './page-fixtures.ts';
 
-let browser: Browser;
-let system: Constellation;
-let issuer: string;
-
-beforeAll(async () => {
-  browser = await launchBrowser();
-  const apps = ['authorization-server'] as const;
-  system = await startConstellation({ engine: 'sqlite', bootstrap, apps });
-  issuer = system.authorizationServerUrl;
-});
-afterAll(async () => {
-  await browser.close();
-  await system.stop();
-});
+const system = await startSystem({ engine: 'sqlite', bootstrap, apps: ['authorization-server'] });
+const issuer = system.authorizationServerUrl;
+const browser = await launchBrowser();
+afterAll(() => browser.close());
 
 /** Opens a browser. It reports violations of the Content-Security-Policy on the console. */
 async function openBrowser(options: Parameters<Browser['newContext']>[0] = {}) {

@@ -1,26 +1,15 @@
 // requires: redis-server
 
 import { randomBytes } from 'node:crypto';
-import { createStore, type Store } from '@gatehouse/store';
-import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createRefreshRotation } from '../src/provider/adapters/refresh-rotation.ts';
+import { openSuiteStores } from './suite-stores.ts';
 
 const MONTH = 30 * 24 * 60 * 60;
 
-describe.each(storeEngines)('the use of a refresh token on %s', (engine) => {
-  let running: StoreEngine;
-  let store: Store;
+const stores = await openSuiteStores();
 
-  beforeAll(async () => {
-    running = await startStoreEngine(engine);
-    store = createStore(running.storeUrl);
-  });
-  afterAll(async () => {
-    await store.close();
-    await running.stop();
-  });
-
+describe.each(stores)('the use of a refresh token on $engine', ({ system: { store } }) => {
   const keyOf = (token: string) => `record:${token}`;
   const successorOf = (token: string) => `${token}-next`;
   const start = () => {

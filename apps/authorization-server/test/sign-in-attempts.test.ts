@@ -3,11 +3,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PasswordHashingBusyError, type User, type UserRegistry } from '@gatehouse/identity';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
-import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { accountLimit, clientLimit } from '../src/throttle/limits.ts';
 import { createSignIn } from '../src/throttle/sign-in-throttle.ts';
 import { TooManyAttemptsError } from '../src/throttle/too-many-attempts-error.ts';
+import { openSuiteStores } from './suite-stores.ts';
 
 const RIGHT = 'the right password';
 const user: User = {
@@ -22,22 +22,14 @@ const user: User = {
   passwordHash: '',
 };
 
-describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
-  let running: StoreEngine;
-  let store: Store;
+const stores = await openSuiteStores();
+
+describe.each(stores)('attempts to sign in on $engine', ({ system: { store, storeUrl } }) => {
   let evaluated: string[];
   let isBusy: boolean;
   let testNumber = 0;
   let username = '';
 
-  beforeAll(async () => {
-    running = await startStoreEngine(engine);
-    store = createStore(running.storeUrl);
-  });
-  afterAll(async () => {
-    await store.close();
-    await running.stop();
-  });
   beforeEach(() => {
     testNumber += 1;
     username = `user-${testNumber}`;
@@ -171,7 +163,7 @@ describe.each(storeEngines)('attempts to sign in on %s', (engine) => {
   });
 
   test('RL-04 are not evaluated while the store is unavailable', async () => {
-    const closed = createStore(running.storeUrl);
+    const closed = createStore(storeUrl);
     await closed.close();
     await expect(newProcess(closed)(attempt(RIGHT))).rejects.toThrow(StoreUnavailableError);
     expect(evaluated).toEqual([]);

@@ -7,7 +7,13 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { authorizeAsUser, manyUsers, startConstellation, userClient } from '@gatehouse/testing';
+import {
+  authorizeAsUser,
+  basic,
+  manyUsers,
+  startConstellation,
+  userClient,
+} from '@gatehouse/testing';
 import { runGatehouse } from './run-gatehouse.ts';
 
 /** Less than the reserve of a SQLite store. */
@@ -29,7 +35,7 @@ async function post(path: string, index: number, form: Record<string, string>) {
   const { clientId, secureKey } = userClient(index).client;
   const reply = await fetch(`${system.authorizationServerUrl}${path}`, {
     method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${clientId}:${secureKey}`)}` },
+    headers: { authorization: basic(clientId, secureKey) },
     body: new URLSearchParams(form),
   });
   const text = await reply.text();

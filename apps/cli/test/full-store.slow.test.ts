@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   authorizeAsUser,
+  basic,
   type Constellation,
   type RedisServer,
   startConstellation,
@@ -67,7 +68,7 @@ describe('a store at its maxmemory', () => {
   async function post(path: string, clientId: string, parameters: Record<string, string>) {
     const reply = await fetch(`${system.authorizationServerUrl}${path}`, {
       method: 'POST',
-      headers: { authorization: `Basic ${btoa(`${clientId}:${secureKey}`)}` },
+      headers: { authorization: basic(clientId, secureKey) },
       body: new URLSearchParams(parameters),
     });
     const text = await reply.text();

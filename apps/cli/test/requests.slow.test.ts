@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createStore } from '@gatehouse/store';
 import {
+  basic,
   type Constellation,
   listStoredKeys,
   startConstellation,
@@ -59,7 +60,7 @@ describe.each(storeEngines)('the request log of real servers on %s', (engine) =>
     return fetch(`${system.authorizationServerUrl}/token`, {
       method: 'POST',
       headers: {
-        authorization: `Basic ${btoa(`${clientId}:${secret}`)}`,
+        authorization: basic(clientId, secret),
         'x-request-id': requestId,
       },
       body: new URLSearchParams({ grant_type: 'client_credentials' }),
@@ -157,7 +158,7 @@ describe.each(storeEngines)('the request log of real servers on %s', (engine) =>
     await fetch(`${system.authorizationServerUrl}/token`, {
       method: 'POST',
       headers: {
-        authorization: `Basic ${btoa(`${clientId}:${secureKey}`)}`,
+        authorization: basic(clientId, secureKey),
         'x-request-id': requestId,
       },
       body: new URLSearchParams({ grant_type: 'unknown' }),

@@ -9,6 +9,7 @@ import { openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
   authorizeAsUser,
+  basic,
   type Constellation,
   createPageVisitor,
   type PageVisitor,
@@ -96,8 +97,7 @@ describe.each(storeEngines)(
       });
     }
 
-    const authorization = (clientId: string, key = secureKey) =>
-      `Basic ${btoa(`${clientId}:${key}`)}`;
+    const authorization = (clientId: string, key = secureKey) => basic(clientId, key);
 
     async function post(
       path: string,

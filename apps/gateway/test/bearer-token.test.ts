@@ -1,21 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type BootedGateway, bootGateway, closeUnharmed, publicUrl } from './booted-gateway.ts';
+import { describe, expect, test } from '@jest/globals';
+import { bootGateway, publicUrl } from './booted-gateway.ts';
 import { type Received, send } from './http-client.ts';
+import { bootSuiteGateway } from './suite-gateway.ts';
 
 /** IR-10: every challenge contains the URL of the resource metadata (RFC 9728 §5.1). */
 const metadata = `resource_metadata="${publicUrl}/.well-known/oauth-protected-resource"`;
 
-let booted: BootedGateway;
-let token: string;
-
-beforeAll(async () => {
-  booted = await bootGateway();
-  token = await booted.issueToken();
-});
-afterAll(() => closeUnharmed(booted));
-beforeEach(() => {
-  booted.upstream.requests.length = 0;
-});
+const booted = await bootSuiteGateway();
+const token = await booted.issueToken();
 
 function get(
   path: string,

@@ -1,21 +1,11 @@
 import { connect } from 'node:net';
 import { until } from '@gatehouse/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { describe, expect, test } from '@jest/globals';
 import { send, sendRaw } from './http-client.ts';
+import { bootSuiteGateway } from './suite-gateway.ts';
 
-let booted: BootedGateway;
-let token: string;
-
-beforeAll(async () => {
-  booted = await bootGateway();
-  token = await booted.issueToken();
-});
-afterAll(() => closeUnharmed(booted));
-beforeEach(() => {
-  booted.upstream.requests.length = 0;
-  booted.upstream.answerWith(undefined);
-});
+const booted = await bootSuiteGateway();
+const token = await booted.issueToken();
 
 function bearer(headers: Record<string, string> = {}) {
   return { headers: { Authorization: `Bearer ${token}`, ...headers } };

@@ -1,20 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
-import { type BootedGateway, bootGateway, closeUnharmed, publicUrl } from './booted-gateway.ts';
+import { bootGateway, publicUrl } from './booted-gateway.ts';
 import { send } from './http-client.ts';
+import { bootSuiteGateway } from './suite-gateway.ts';
 
-let booted: BootedGateway;
-let token: string;
-
-beforeAll(async () => {
-  booted = await bootGateway();
-  token = await booted.issueToken();
-});
-afterAll(() => closeUnharmed(booted));
-beforeEach(() => {
-  booted.upstream.requests.length = 0;
-  booted.upstream.answerWith(undefined);
-});
+const booted = await bootSuiteGateway();
+const token = await booted.issueToken();
 
 function bearer(headers: Record<string, string> = {}) {
   return { headers: { Authorization: `Bearer ${token}`, ...headers } };

@@ -1,21 +1,16 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { until } from '@gatehouse/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { bootGateway } from './booted-gateway.ts';
 import { send, sendRaw } from './http-client.ts';
+import { bootSuiteGateway } from './suite-gateway.ts';
 
-let booted: BootedGateway;
+const booted = await bootSuiteGateway();
 let token: string;
 
-beforeAll(async () => {
-  booted = await bootGateway();
-});
-afterAll(() => closeUnharmed(booted));
 beforeEach(async () => {
   token = await booted.issueToken();
-  booted.upstream.requests.length = 0;
-  booted.upstream.answerWith(undefined);
 });
 
 /** Creates a device with a good token, so that only the framing can cause an error. */

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
 import type { Route } from '../src/routes/route.ts';
-import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
+import { bootGateway } from './booted-gateway.ts';
 import { send, sendRaw } from './http-client.ts';
+import { bootSuiteGateway } from './suite-gateway.ts';
 
-let booted: BootedGateway;
+const booted = await bootSuiteGateway();
 let token: string;
 
-beforeAll(async () => {
-  booted = await bootGateway();
-});
-afterAll(() => closeUnharmed(booted));
 beforeEach(async () => {
   token = await booted.issueToken();
-  booted.upstream.requests.length = 0;
 });
 
 /** Sends the request line with a good token, so that only the target can cause an error. */

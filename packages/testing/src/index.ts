@@ -33,6 +33,7 @@ export {
 } from './stores/store-engine.ts';
 export { listStoredKeys, type StoredKey } from './stores/stored-keys.ts';
 export { until } from './until.ts';
+export { basic } from './users/basic.ts';
 export {
   authorizeAsUser,
   createPageVisitor,

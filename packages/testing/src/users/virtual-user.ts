@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { basic } from './basic.ts';
 import { authorizeAsUser, createPageVisitor } from './page-visitor.ts';
 
 /** Account and client of a virtual user. The client must be registered for every grant. */
@@ -65,7 +66,7 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
   async function askTokens(step: string, parameters: Record<string, string>): Promise<Tokens> {
     const body = await expectOk(step, `${issuer}/token`, {
       method: 'POST',
-      headers: { authorization: `Basic ${btoa(`${client.clientId}:${client.secureKey}`)}` },
+      headers: { authorization: basic(client.clientId, client.secureKey) },
       body: new URLSearchParams(parameters),
     });
     return parse(body);
@@ -111,7 +112,7 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
   async function connectDevice(): Promise<void> {
     const body = await expectOk('device: start', `${issuer}/device/auth`, {
       method: 'POST',
-      headers: { authorization: `Basic ${btoa(`${client.clientId}:${client.secureKey}`)}` },
+      headers: { authorization: basic(client.clientId, client.secureKey) },
       body: new URLSearchParams({ client_id: client.clientId, scope: 'device:read' }),
     });
     const {
