@@ -60,10 +60,8 @@ const confinements: readonly (readonly [module: string, places: readonly string[
           'pages',
         ].map((folder) => `${authorizationServer}/${folder}/`),
         ...['platform', 'sign-in', 'throttle'].map((folder) => `${authorizationServer}/${folder}/`),
-        `${deviceService}/app.ts`,
-        `${deviceService}/http/`,
       ],
-      'Only the HTTP edge uses Express; domain code never sees Request or Response, and the gateway uses node:http (docs/decisions/0009-gateway-on-node-http.md)',
+      'Only the HTTP edge uses Express; domain code never sees Request or Response; the gateway (docs/decisions/0009-gateway-on-node-http.md) and the device service use node:http',
     ],
     [
       'undici',

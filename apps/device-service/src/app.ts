@@ -10,8 +10,6 @@
 import type { RequestListener } from 'node:http';
 import { operations } from '@gatehouse/device-api';
 import { type Logger, observeRequests } from '@gatehouse/http-server';
-import express from 'express';
-import { authenticate } from './http/authenticate.ts';
 import {
   handleCountDevices,
   handleCreateDevice,
@@ -26,16 +24,13 @@ import {
   handleUndeployDevice,
   handleUpdateDevice,
 } from './http/device-handlers.ts';
+import { type Handlers, handleRequests } from './http/handle-requests.ts';
 import { handleListLog, handleQueryLog, handleReportLog } from './http/log-handlers.ts';
-import { type Handlers, mountRoutes } from './http/mount-routes.ts';
 import {
   handleGetProduct,
   handleQueryProducts,
   handleUpdateProduct,
 } from './http/product-handlers.ts';
-import { rejectAmbiguousFraming } from './http/reject-ambiguous-framing.ts';
-import { rejectUnknownRoute, replyFailures } from './http/reply-failures.ts';
-import { setReplyHeaders } from './http/reply-headers.ts';
 import { handleListTags, handleRemoveTag, handleSetTags } from './http/tag-handlers.ts';
 import type { IdentifyCaller } from './http/verified-token-cache.ts';
 import { withoutBody, withoutInput } from './http/without-input.ts';
@@ -54,21 +49,12 @@ export interface AppDependencies {
 
 export function createApp(dependencies: AppDependencies): RequestListener {
   const { identifyCaller, now, logger, metrics } = dependencies;
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.disable('query parser');
-  app.enable('case sensitive routing');
-  app.enable('strict routing');
-
-  app.use(setReplyHeaders);
-  app.use(rejectAmbiguousFraming);
-  app.use(authenticate(identifyCaller));
-  mountRoutes(app, createHandlers(dependencies), now);
-  app.use(rejectUnknownRoute);
-  app.use(replyFailures(now));
+  const app = handleRequests({ handlers: createHandlers(dependencies), identifyCaller, now });
   const names = operations.map(({ name }) => name);
-  return observeRequests(app, logger, { observer: metrics.observeRequests(names) });
+  return observeRequests(app, logger, {
+    observer: metrics.observeRequests(names),
+    leavesHeaderToListener: true,
+  });
 }
 
 /** Every operation with its handler. @gatehouse/device-api lists the methods, paths and scopes. */

@@ -31,17 +31,27 @@ const event = (content: string) => ({
   messageId: '',
   address: undefined,
 });
+const tag = (key: string, value: string) => ({
+  key,
+  name: key,
+  value,
+  type: 'string',
+  description: '',
+});
 const everyDevice = parseQueryBody({}, deviceSubject);
 const everyRecord = parseQueryBody({}, logSubject);
 
 /** Runs every fixed query, and returns what an organization stored. */
 async function useDevices(database: OpenDatabase, organization: string, id: string) {
-  const { devices, logs } = createSqlInventoryOf(database)(organization);
+  const { devices, logs, tags } = createSqlInventoryOf(database)(organization);
   await devices.add(newDevice(id, `${id} in ${organization}`));
+  await tags.set(id, [tag('b', organization), tag('a', organization)], 1);
   await logs.append(id, [event(organization)], 1);
   const records = await logs.page(id, everyRecord);
+  const found = await devices.find(id);
   return {
-    name: (await devices.find(id))?.name,
+    name: found?.name,
+    tagged: found?.tags.map(({ key, value }) => `${key}=${value}`),
     listed: (await devices.page(everyDevice)).rows.map(({ name }) => name).sort(),
     counted: await devices.count(undefined),
     logged: records?.rows.map(({ content }) => content),
@@ -70,6 +80,7 @@ describe.each(databaseEngines)('fixed queries on %s', (name) => {
     for (const organization of ['ours', 'theirs', 'ours again']) {
       expect(await useDevices(database, organization, 'd')).toEqual({
         name: `d in ${organization}`,
+        tagged: [`a=${organization}`, `b=${organization}`],
         listed: [`d in ${organization}`],
         counted: 1,
         logged: [organization],
@@ -97,6 +108,7 @@ describe.each(databaseEngines)('fixed queries on %s', (name) => {
     expect(before.logged).toEqual(['ours']);
     expect(after).toEqual({
       name: 'e in ours',
+      tagged: ['a=ours', 'b=ours'],
       listed: ['d in ours', 'e in ours'],
       counted: 2,
       logged: ['ours'],
@@ -105,6 +117,17 @@ describe.each(databaseEngines)('fixed queries on %s', (name) => {
 });
 
 describe('fixed queries on sqlite', () => {
+  test('bind the limit of a page to an expression, which is prepared once', async () => {
+    const engine = await startDatabaseEngine('sqlite');
+    const database = await openDatabase(engine.location);
+    const page = database.tables.selectFrom('devices').select('id').limit(2).offset(1);
+    const text = page.compile().sql;
+    await database.close();
+    await engine.stop();
+
+    expect(text).toContain('limit +? offset +?');
+  });
+
   test('run after another process changed the tables', async () => {
     const engine = await startDatabaseEngine('sqlite');
     const location = await engine.createDatabase('shared');

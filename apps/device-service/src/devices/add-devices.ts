@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { fixedQuery, type ValueOf } from '../database/fixed-query.ts';
-import type { OrganizationDatabase } from '../database/organization-scope.ts';
+import { type OrganizationDatabase, organizationOf } from '../database/organization-scope.ts';
 import { NEW_PRODUCT } from '../products/product.ts';
-import type { NewDevice } from './device.ts';
+import type { Device, NewDevice } from './device.ts';
+import { productSummaryColumns, toSummary } from './device-rows.ts';
 import type { AddOutcome } from './devices.ts';
 
 /** With 16 parameters per row, below the limits of SQLite (32,766) and PostgreSQL (65,535). */
@@ -52,8 +53,33 @@ function firstOfEachId(devices: readonly NewDevice[]): ReadonlyMap<string, NewDe
 }
 
 const oneProduct = fixedQuery((database, value: ValueOf<{ id: string }>) =>
-  database.selectFrom('products').select('id').where('id', '=', value('id')),
+  database
+    .selectFrom('products')
+    .select(['id', ...productSummaryColumns, 'products.metadata as product_metadata'])
+    .where('id', '=', value('id')),
 );
+
+/** Undefined if the product does not exist yet. The only change is the insertion. */
+export async function addToKnownProduct(
+  database: OrganizationDatabase,
+  device: NewDevice,
+): Promise<Device | 'duplicate_key' | undefined> {
+  const [product] = await oneProduct(database, { id: device.productId });
+  if (product === undefined) {
+    return undefined;
+  }
+  const row = toRow(device);
+  const inserted = await oneInsertion(database, row);
+  if (inserted.length === 0) {
+    return 'duplicate_key';
+  }
+  return {
+    ...toSummary({ ...row, ...product, id: row.id, org_id: organizationOf(database) }),
+    metadata: row.metadata ?? product.product_metadata,
+    configuration: device.configuration,
+    tags: [],
+  };
+}
 
 /** Finds existing products. The first device that names a missing product defines it. */
 async function findProducts(transaction: OrganizationDatabase, devices: readonly NewDevice[]) {

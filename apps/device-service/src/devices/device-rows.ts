@@ -1,9 +1,10 @@
 import type { DeviceState, DeviceType } from '@gatehouse/device-api';
 import type { Selectable } from 'kysely';
 import { fixedQuery, type ValueOf } from '../database/fixed-query.ts';
+import { jsonArray } from '../database/json-array.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
 import type { DeviceTable, ProductTable } from '../tables/tables.ts';
-import { readTags } from '../tags/sql-tags.ts';
+import { selectTags, toTag } from '../tags/sql-tags.ts';
 import type { Device, DeviceSummary } from './device.ts';
 
 export const summaryColumns = [
@@ -35,6 +36,7 @@ const deviceRow = fixedQuery((database, value: ValueOf<{ id: string }>) =>
     .select(summaryColumns)
     .select(productSummaryColumns)
     .select(['devices.configuration', 'devices.metadata', 'products.metadata as product_metadata'])
+    .select(jsonArray(database, selectTags(database, value('id'))).as('tags'))
     .where('devices.id', '=', value('id')),
 );
 
@@ -50,7 +52,7 @@ export async function findDevice(
     ...toSummary(row),
     metadata: row.metadata ?? row.product_metadata,
     configuration: JSON.parse(row.configuration) as Record<string, string>,
-    tags: await readTags(database, id),
+    tags: (JSON.parse(row.tags) as Parameters<typeof toTag>[0][]).map(toTag),
   };
 }
 

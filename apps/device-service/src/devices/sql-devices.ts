@@ -1,10 +1,10 @@
 import { ApiError, illegalArgument } from '@gatehouse/api-envelope';
 import { MAXIMUM_CONFIGURATION_ENTRIES } from '@gatehouse/device-api';
 import { sql } from 'kysely';
-import { inTransaction } from '../database/in-transaction.ts';
+import { inTransaction, withOneChange } from '../database/in-transaction.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
 import type { DatabaseEngine } from '../tables/tables.ts';
-import { addDevices } from './add-devices.ts';
+import { addDevices, addToKnownProduct } from './add-devices.ts';
 import type { Device, DeviceChanges, NewDevice } from './device.ts';
 import { findDevice } from './device-rows.ts';
 import type { AddOutcome, Devices } from './devices.ts';
@@ -20,7 +20,7 @@ export function createSqlDevices(database: OrganizationDatabase, engine: Databas
     find: (id) => findDevice(database, id),
     page: (query) => readDevicePage(database, query, engine),
     count: (condition) => countDevices(database, condition, engine),
-    add: (device) => inTransaction(database, (transaction) => addDevice(transaction, device)),
+    add: (device) => addDevice(database, engine, device),
     addAll: (devices, allOrNothing) => addAll(database, devices, allOrNothing),
     update: (id, changes) =>
       change(id, (transaction) => updateDevice(transaction, id, changes, engine)),
@@ -46,7 +46,24 @@ export function createSqlDevices(database: OrganizationDatabase, engine: Databas
   };
 }
 
-async function addDevice(transaction: OrganizationDatabase, device: NewDevice): Promise<Device> {
+async function addDevice(
+  database: OrganizationDatabase,
+  engine: DatabaseEngine,
+  device: NewDevice,
+): Promise<Device> {
+  const added = await withOneChange(database, engine, (current) =>
+    addToKnownProduct(current, device),
+  );
+  if (added === 'duplicate_key') {
+    throw new ApiError('duplicate_key');
+  }
+  return added ?? inTransaction(database, (transaction) => addWithProduct(transaction, device));
+}
+
+async function addWithProduct(
+  transaction: OrganizationDatabase,
+  device: NewDevice,
+): Promise<Device> {
   const [outcome] = await addDevices(transaction, [device]);
   if (outcome === 'duplicate_key') {
     throw new ApiError('duplicate_key');

@@ -1,31 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/api-envelope';
 import { observedRequest } from '@gatehouse/http-server';
-import type { RequestHandler } from 'express';
 import type { Caller } from './internal-token.ts';
 import type { IdentifyCaller } from './verified-token-cache.ts';
 
-const callers = new WeakMap<IncomingMessage, Caller>();
-
 /**
- * Precedes every route, so that a caller without a token learns nothing about routes. The internal
- * token of the gateway is the only credential: a caller that bypasses the gateway cannot
- * authenticate.
+ * The internal token of the gateway is the only credential: a caller that bypasses the gateway
+ * cannot authenticate.
+ *
+ * @throws ApiError `unauthorized`; `service_unavailable` if the keys of the gateway are unavailable
  */
-export function authenticate(identifyCaller: IdentifyCaller): RequestHandler {
-  return async (request, _response, next) => {
-    const caller = await identifyCaller(readBearerToken(request));
-    callers.set(request, caller);
-    observedRequest(request).notes.clientId = caller.clientId;
-    next();
-  };
-}
-
-export function callerOf(request: IncomingMessage): Caller {
-  const caller = callers.get(request);
-  if (caller === undefined) {
-    throw new Error('authenticate did not handle this request.');
-  }
+export async function authenticate(
+  request: IncomingMessage,
+  identifyCaller: IdentifyCaller,
+): Promise<Caller> {
+  const caller = await identifyCaller(readBearerToken(request));
+  observedRequest(request).notes.clientId = caller.clientId;
   return caller;
 }
 
@@ -41,13 +31,21 @@ export function assertScope(caller: Caller, scope: string): void {
 
 /** Node silently ignores a second Authorization header, so this function rejects both. */
 function readBearerToken(request: IncomingMessage): string {
-  const sent = request.headersDistinct.authorization ?? [];
-  const token = /^Bearer +([A-Za-z0-9_.-]+)$/i.exec(sent[0] ?? '')?.[1];
-  if (token === undefined || sent.length > 1) {
+  const token = /^Bearer +([A-Za-z0-9_.-]+)$/i.exec(request.headers.authorization ?? '')?.[1];
+  if (token === undefined || hasSecondAuthorization(request)) {
     throw new ApiError('unauthorized', {
       headers: { 'WWW-Authenticate': 'Bearer' },
       reason: 'internal_token_missing',
     });
   }
   return token;
+}
+
+/** Without `headersDistinct`, which copies every header. */
+function hasSecondAuthorization({ rawHeaders }: IncomingMessage): boolean {
+  let found = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    found += rawHeaders[index]?.toLowerCase() === 'authorization' ? 1 : 0;
+  }
+  return found > 1;
 }

@@ -12,8 +12,8 @@ import { getDeviceDetail } from '../devices/get-device-detail.ts';
 import { updateDevice } from '../devices/update-device.ts';
 import type { InventoryOf } from '../inventory/inventory.ts';
 import { countHeaders, describeItems, describePage } from '../query-grammar/describe-page.ts';
+import type { Handler } from './handle-requests.ts';
 import { readJsonBody } from './json-body.ts';
-import type { Handler } from './mount-routes.ts';
 import { readBodyQuery, readParameterQuery } from './query-request.ts';
 import { languageOf, pathPart, queryOf } from './request-parts.ts';
 

@@ -1,4 +1,3 @@
-import type { Request } from 'express';
 import { findByDeviceId } from '../input/find-by-device-id.ts';
 import type { InventoryOf } from '../inventory/inventory.ts';
 import { describeLogRecord } from '../logs/describe-log-record.ts';
@@ -8,11 +7,12 @@ import { reportLog } from '../logs/report-log.ts';
 import { countHeaders, describeItems, describePage } from '../query-grammar/describe-page.ts';
 import type { Query } from '../query-grammar/query.ts';
 import type { Page } from '../query-grammar/read-page.ts';
+import type { Handler } from './handle-requests.ts';
 import type { Caller } from './internal-token.ts';
 import { readJsonBody } from './json-body.ts';
-import type { Handler } from './mount-routes.ts';
 import { readBodyQuery } from './query-request.ts';
 import { languageOf, pathPart } from './request-parts.ts';
+import type { RoutedRequest } from './route-table.ts';
 
 export interface LogHandlerDependencies {
   readonly inventoryOf: InventoryOf;
@@ -53,7 +53,7 @@ export function handleReportLog({ inventoryOf, now }: LogHandlerDependencies): H
 }
 
 async function findPage(
-  request: Request,
+  request: RoutedRequest,
   caller: Caller,
   { inventoryOf }: LogHandlerDependencies,
 ): Promise<{ readonly page: Page<LogRecord>; readonly query: Query }> {

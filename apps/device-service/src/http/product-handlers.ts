@@ -3,8 +3,8 @@ import { describeProduct, type Product, type Products } from '../products/produc
 import { productSubject } from '../products/product-subject.ts';
 import { getProduct, updateProduct } from '../products/update-product.ts';
 import { describePage } from '../query-grammar/describe-page.ts';
+import type { Handler } from './handle-requests.ts';
 import { readJsonBody } from './json-body.ts';
-import type { Handler } from './mount-routes.ts';
 import { readBodyQuery } from './query-request.ts';
 import { languageOf, pathPart } from './request-parts.ts';
 

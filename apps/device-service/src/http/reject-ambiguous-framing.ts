@@ -1,16 +1,21 @@
-import { illegalArgument } from '@gatehouse/api-envelope';
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '@gatehouse/api-envelope';
 import { transferEncodingProblem } from '@gatehouse/http-server';
-import type { RequestHandler } from 'express';
 
 /**
  * Request smuggling: a caller and this service could disagree about where a body ends, for example
  * with `Transfer-Encoding` in HTTP/1.0 (RFC 9112 §6.1). The connection closes after the reply.
+ *
+ * @throws ApiError `illegal_argument`
  */
-export const rejectAmbiguousFraming: RequestHandler = (request, response, next) => {
+export function rejectAmbiguousFraming(request: IncomingMessage): void {
   const message = transferEncodingProblem(request);
   if (message !== undefined) {
-    response.set('Connection', 'close');
-    throw illegalArgument([{ property: 'Transfer-Encoding', message }], 'framing_ambiguous');
+    throw new ApiError('illegal_argument', {
+      message: `Transfer-Encoding: ${message}`,
+      result: [{ property: 'Transfer-Encoding', message }],
+      headers: { Connection: 'close' },
+      reason: 'framing_ambiguous',
+    });
   }
-  next();
-};
+}

@@ -3,8 +3,8 @@ import { findByDeviceId } from '../input/find-by-device-id.ts';
 import type { InventoryOf } from '../inventory/inventory.ts';
 import { setTags } from '../tags/set-tags.ts';
 import { describeTag, tagId } from '../tags/tag.ts';
+import type { Handler } from './handle-requests.ts';
 import { readJsonBody } from './json-body.ts';
-import type { Handler } from './mount-routes.ts';
 import { pathPart } from './request-parts.ts';
 
 export interface TagHandlerDependencies {

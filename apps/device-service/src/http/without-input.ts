@@ -1,6 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import { type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
-import type { Request } from 'express';
-import type { Handler } from './mount-routes.ts';
+import type { Handler } from './handle-requests.ts';
 import { hasBody, queryOf } from './request-parts.ts';
 
 /** Rejects a body. Ignoring it would accept a signature that was created for another request. */
@@ -25,13 +25,13 @@ function assertNone(problems: readonly IllegalArgument[]): void {
   }
 }
 
-function bodyProblems(request: Request): readonly IllegalArgument[] {
+function bodyProblems(request: IncomingMessage): readonly IllegalArgument[] {
   return hasBody(request)
     ? [{ property: 'body', message: 'is not accepted by this operation' }]
     : [];
 }
 
-function queryProblems(request: Request): readonly IllegalArgument[] {
+function queryProblems(request: IncomingMessage): readonly IllegalArgument[] {
   return [...new Set(queryOf(request).keys())].map((property) => ({
     property,
     message: 'is not a parameter of this operation',

@@ -1,5 +1,6 @@
 import { scopeToOrganization } from '../database/organization-scope.ts';
 import { createSqlDevices } from '../devices/sql-devices.ts';
+import { remember } from '../input/remember.ts';
 import { createSqlLogs } from '../logs/sql-logs.ts';
 import { createSqlProducts } from '../products/sql-products.ts';
 import type { DatabaseEngine, DeviceDatabase } from '../tables/tables.ts';
@@ -11,11 +12,13 @@ export interface InventoryDatabase {
   readonly engine: DatabaseEngine;
 }
 
+const REMEMBERED_ORGANIZATIONS = 1000;
+
 /**
  * Every query of the service goes through an inventory, and so through one organization's scope.
  */
 export function createSqlInventoryOf({ tables, engine }: InventoryDatabase): InventoryOf {
-  return (organizationId) => {
+  return remember(REMEMBERED_ORGANIZATIONS, (organizationId) => {
     const database = scopeToOrganization(tables, organizationId);
     return {
       devices: createSqlDevices(database, engine),
@@ -23,5 +26,5 @@ export function createSqlInventoryOf({ tables, engine }: InventoryDatabase): Inv
       tags: createSqlTags(database, engine),
       logs: createSqlLogs(database, engine),
     };
-  };
+  });
 }

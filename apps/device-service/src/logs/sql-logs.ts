@@ -1,7 +1,7 @@
 import type { LogType } from '@gatehouse/device-api';
 import { type Selectable, sql } from 'kysely';
 import { fixedQuery, type ValueOf } from '../database/fixed-query.ts';
-import { inTransaction } from '../database/in-transaction.ts';
+import { inTransaction, withOneChange } from '../database/in-transaction.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';
 import { type ColumnExpressions, compileCondition } from '../query-grammar/compile-condition.ts';
 import type { Condition } from '../query-grammar/condition.ts';
@@ -36,18 +36,23 @@ export function createSqlLogs(database: OrganizationDatabase, engine: DatabaseEn
       const device = await findSource(database, deviceId);
       return device === undefined ? undefined : readLogPage(database, device, query, engine);
     },
-    append: (deviceId, records, now) =>
-      inTransaction(database, async (transaction) => {
-        const device = await findSource(transaction, deviceId);
+    append(deviceId, records, now) {
+      const transitions = transitionsOf(records, now);
+      const appendTo = async (current: OrganizationDatabase) => {
+        const device = await findSource(current, deviceId);
         if (device === undefined) {
           return undefined;
         }
-        const stored = await insertRecords(transaction, device, records, now);
-        for (const transition of transitionsOf(records, now)) {
-          await applyTransition(transaction, deviceId, transition);
+        const stored = await insertRecords(current, device, records, now);
+        for (const transition of transitions) {
+          await applyTransition(current, deviceId, transition);
         }
         return stored;
-      }),
+      };
+      return transitions.length === 0
+        ? withOneChange(database, engine, appendTo)
+        : inTransaction(database, appendTo);
+    },
   };
 }
 

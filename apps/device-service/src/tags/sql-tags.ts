@@ -52,17 +52,18 @@ async function deviceExists(
 }
 
 const tagRows = fixedQuery((database, value: ValueOf<{ deviceId: string }>) =>
-  database
-    .selectFrom('device_tags')
-    .selectAll()
-    .where('device_id', '=', value('deviceId'))
-    .orderBy('tag_key'),
+  selectTags(database, value('deviceId')),
 );
 
-export async function readTags(
-  database: OrganizationDatabase,
-  deviceId: string,
-): Promise<readonly Tag[]> {
+export function selectTags(database: OrganizationDatabase, deviceId: string) {
+  return database
+    .selectFrom('device_tags')
+    .select(['device_id', 'tag_key', 'name', 'value', 'type', 'description', 'create_time'])
+    .where('device_id', '=', deviceId)
+    .orderBy('tag_key');
+}
+
+async function readTags(database: OrganizationDatabase, deviceId: string): Promise<readonly Tag[]> {
   return (await tagRows(database, { deviceId })).map(toTag);
 }
 
@@ -96,7 +97,7 @@ async function upsertTags(
     .execute();
 }
 
-function toTag(row: Selectable<DeviceTagTable>): Tag {
+export function toTag(row: Omit<Selectable<DeviceTagTable>, 'org_id'>): Tag {
   return {
     deviceId: row.device_id,
     key: row.tag_key,
