@@ -53,7 +53,7 @@ export function startNginx(place: ProxyPlace): Promise<RunningProxy> {
 export function startCaddy(place: ProxyPlace): Promise<RunningProxy> {
   const { certificateFile, keyFile } = place.certificate;
   const example = exampleOf('caddy', place)
-    .replace(/^\{$/m, '{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust')
+    .replace(/^\{$/m, '{\n\tadmin off\n\tskip_install_trust')
     .replaceAll(
       /^(auth|gateway)\.example \{$/gm,
       `https://$1.example:${place.port} {\n\tbind 127.0.0.1\n\ttls ${certificateFile} ${keyFile}`,

@@ -7,7 +7,8 @@
  * run; running servers apply a change within a second. The rules for clients and users are in
  * packages/identity, which the bootstrap file also uses.
  *
- * `sign` and `verify` are for developers. They do not open the store (signing/).
+ * `doctor` examines the whole installation (doctor/). `sign` and `verify` are for developers, and
+ * do not open the store (signing/).
  */
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -28,6 +29,7 @@ import { createByteReader } from './command-line/read-bytes.ts';
 import { createTerminal } from './command-line/terminal.ts';
 import { auditCommands } from './commands/audit.ts';
 import { clientCommands } from './commands/clients.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { organizationCommands } from './commands/organizations.ts';
 import { requestCommands } from './commands/requests.ts';
 import { revokeCommands } from './commands/revoke.ts';
@@ -49,6 +51,7 @@ export const commands: readonly Command[] = [
   ...revokeCommands,
   ...auditCommands,
   ...requestCommands,
+  doctorCommand,
   signCommand,
   verifyCommand,
 ];
@@ -98,6 +101,7 @@ async function runCommand(
   warn: (warning: string) => void,
 ): Promise<CommandResult> {
   const context: OfflineContext = {
+    environment: streams.environment,
     terminal: createTerminal(streams),
     now: Date.now,
     readBytes: createByteReader(streams),

@@ -29,11 +29,14 @@ export interface OpenIdentityStore {
 /**
  * Opens the store of the servers, with the same variables.
  *
+ * @param onWarning receives warnings about settings of the store
  * @throws ConfigurationError also if no server has created a store yet. Otherwise an operator in
- * the
- *   wrong folder would change a new, empty store.
+ *   the wrong folder would change a new, empty store.
  */
-export async function openIdentityStore(environment: Environment): Promise<OpenIdentityStore> {
+export async function openIdentityStore(
+  environment: Environment,
+  onWarning?: (message: string) => void,
+): Promise<OpenIdentityStore> {
   const read = parseEnvironment(variables, environment);
   const { DATA_DIR, STORE_URL } = read;
   if (STORE_URL === undefined && !existsSync(join(DATA_DIR, 'master.key'))) {
@@ -48,7 +51,7 @@ export async function openIdentityStore(environment: Environment): Promise<OpenI
     publicUrl: undefined,
   });
   const settings = resolveIdentitySettings(read);
-  const store = openStore(settings.storeUrl);
+  const store = openStore(settings.storeUrl, onWarning);
   try {
     const identity = openIdentity({ store, ...settings });
     await assertMasterKeyFits(identity);
@@ -59,9 +62,9 @@ export async function openIdentityStore(environment: Environment): Promise<OpenI
   }
 }
 
-function openStore(url: string) {
+function openStore(url: string, onWarning: ((message: string) => void) | undefined) {
   try {
-    return createStore(url);
+    return createStore(url, onWarning && { onWarning });
   } catch (error) {
     if (error instanceof TypeError) {
       throw new ConfigurationError([{ name: 'STORE_URL', message: error.message }]);

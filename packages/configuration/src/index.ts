@@ -12,6 +12,7 @@ export {
   type Environment,
   logLevel,
   parseEnvironment,
+  parseVariables,
   port,
   socketPath,
   toProblems,

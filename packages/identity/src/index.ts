@@ -97,6 +97,7 @@ export {
   loadSigningKeys,
   type SigningKeyPolicy,
   type SigningKeys,
+  signingKeyCreatedAt,
 } from './signing-keys/signing-keys.ts';
 export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
 export { clientPrincipal } from './tokens/client-principal.ts';

@@ -1,3 +1,4 @@
+import type { Environment } from '@gatehouse/configuration';
 import type { AuditEvent, Identity } from '@gatehouse/identity';
 import type { Terminal } from './terminal.ts';
 
@@ -19,6 +20,7 @@ export interface CommandInput {
 
 /** What every command gets. */
 export interface OfflineContext {
+  readonly environment: Environment;
   readonly terminal: Terminal;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -64,7 +66,7 @@ export interface StoreCommand extends CommandDescription {
   run(input: CommandInput, context: CommandContext): Promise<CommandResult>;
 }
 
-/** A command for developers. It needs neither the store nor a server. */
+/** A command that works without a store and a server. */
 export interface OfflineCommand extends CommandDescription {
   /** @throws UsageError */
   runOffline(input: CommandInput, context: OfflineContext): Promise<CommandResult>;

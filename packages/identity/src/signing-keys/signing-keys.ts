@@ -111,6 +111,23 @@ export async function loadSigningKeys(
   });
 }
 
+/**
+ * When the newest key of a purpose was created, in epoch milliseconds. Unlike `loadSigningKeys`,
+ * changes nothing.
+ *
+ * @returns undefined if there is no key, or its age is unknown
+ * @throws DamagedSigningKeysError
+ */
+export async function signingKeyCreatedAt(
+  purpose: SigningPurpose,
+  algorithm: SigningAlgorithm,
+  dependencies: Pick<SigningKeyDependencies, 'store' | 'sealer'>,
+): Promise<number | undefined> {
+  const storeKey = signingKeyRecord(purpose, algorithm);
+  const stored = openRing(await dependencies.store.get(storeKey), storeKey, dependencies);
+  return isSingleKey(stored) ? undefined : stored.keys[0]?.createdAt;
+}
+
 /** The key that signs now. */
 export async function loadSigningKey(
   purpose: SigningPurpose,

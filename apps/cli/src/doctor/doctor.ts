@@ -1,0 +1,132 @@
+/**
+ * Examines an installation as its servers, its clients and an attacker see it.
+ *
+ *   environment ─▶ installation ─▶ checks/ (probe: HTTP requests) ─▶ findings, worst first
+ *
+ * A check reads, and changes nothing, except the modes of files that Gatehouse created. It runs
+ * although others fail, so that one run shows everything.
+ */
+import { ConfigurationError, type Environment, isLoopbackUrl } from '@gatehouse/configuration';
+import { type Identity, resolveIdentitySettings } from '@gatehouse/identity';
+import { parseStoreUrl, StoreUnavailableError } from '@gatehouse/store';
+import { openIdentityStore } from '../open-identity-store.ts';
+import { checkClients } from './checks/check-clients.ts';
+import { checkConfiguration, checkDemo } from './checks/check-configuration.ts';
+import { checkFiles } from './checks/check-files.ts';
+import { checkForwarding } from './checks/check-forwarding.ts';
+import { checkPublicServer } from './checks/check-public-server.ts';
+import { checkReadiness } from './checks/check-readiness.ts';
+import { checkSigningKeys } from './checks/check-signing-keys.ts';
+import { checkStore, describeOutage } from './checks/check-store.ts';
+import { type Finding, finding } from './finding.ts';
+import { severities } from './finding-catalogue.ts';
+import { type Installation, readInstallation } from './installation.ts';
+
+/**
+ * @param onlyAddresses examines the public addresses only, on a machine without the store
+ * @returns the findings, errors first
+ */
+export async function examine(
+  environment: Environment,
+  now: () => number,
+  onlyAddresses: boolean,
+): Promise<readonly Finding[]> {
+  let installation: Installation;
+  try {
+    installation = readInstallation(environment);
+  } catch (error) {
+    return invalidVariables(error);
+  }
+  const { servers } = installation;
+  const findings = [
+    ...(onlyAddresses ? [] : await examineMachine(installation, now)),
+    ...(await Promise.all(servers.map((server) => checkPublicServer(server)))).flat(),
+  ];
+  return findings.toSorted(
+    (a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity),
+  );
+}
+
+async function examineMachine(
+  installation: Installation,
+  now: () => number,
+): Promise<readonly Finding[]> {
+  return [
+    ...checkConfiguration(installation),
+    ...(await checkFiles(installation)),
+    ...(await examineStore(installation, now)),
+    ...(await checkReadiness(installation)),
+  ];
+}
+
+async function examineStore(
+  installation: Installation,
+  now: () => number,
+): Promise<readonly Finding[]> {
+  const warned: Finding[] = [];
+  let opened: Awaited<ReturnType<typeof openIdentityStore>>;
+  try {
+    opened = await openIdentityStore(installation.environment, (what) =>
+      warned.push(finding('store_may_lose_writes', what)),
+    );
+  } catch (error) {
+    return [describeUnopened(error)];
+  }
+  try {
+    const { identity } = opened;
+    const { storeUrl, signingKeyPolicy } = resolveIdentitySettings(installation.variables);
+    const found = await checkStore(identity.store, parseStoreUrl(storeUrl).engine);
+    const isAvailable = found.every(({ id }) => id !== 'store_unavailable');
+    return [
+      ...found,
+      ...(isAvailable ? await examineRecords(installation, identity, signingKeyPolicy, now()) : []),
+      ...warned,
+    ];
+  } catch (error) {
+    return [describeOutage(error), ...warned];
+  } finally {
+    await opened.close();
+  }
+}
+
+async function examineRecords(
+  installation: Installation,
+  identity: Identity,
+  policy: Parameters<typeof checkSigningKeys>[1],
+  now: number,
+): Promise<readonly Finding[]> {
+  const publicServers = installation.servers.filter(({ url }) => !isLoopbackUrl(url));
+  const groups = await Promise.all([
+    checkDemo(installation, identity),
+    checkSigningKeys(identity, policy, now),
+    checkClients(identity, now),
+    ...publicServers.map((server) => checkForwarding(server, identity.requestLog)),
+  ]);
+  return groups.flat();
+}
+
+function describeUnopened(error: unknown): Finding {
+  if (error instanceof ConfigurationError) {
+    const [{ name, message } = { name: '', message: '' }] = error.problems;
+    const what = `${name}: ${message}.`;
+    if (message.startsWith('contains no store')) {
+      return finding('store_missing', what);
+    }
+    const isMasterKey = message.includes('differs from the master key');
+    return finding(isMasterKey ? 'store_master_key_wrong' : 'variable_invalid', what);
+  }
+  if (error instanceof StoreUnavailableError) {
+    return describeOutage(error);
+  }
+  throw error;
+}
+
+/** @throws the error if it is not about the configuration */
+function invalidVariables(error: unknown): readonly Finding[] {
+  if (error instanceof ConfigurationError) {
+    return error.problems.map(({ name, message }) =>
+      finding('variable_invalid', `${name}: ${message}.`),
+    );
+  }
+  throw error;
+}

@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import {
+  addressList,
+  baseUrl,
+  commonVariables,
+  type Environment,
+  operationsPortOf,
+  parseVariables,
+  port,
+} from '@gatehouse/configuration';
+import { identityVariables } from '@gatehouse/identity';
+import { z } from 'zod';
+
+const variables = z.object({
+  ...identityVariables,
+  DATA_DIR: commonVariables.DATA_DIR,
+  AUTHORIZATION_SERVER_PORT: port.default(9000),
+  AUTHORIZATION_SERVER_URL: baseUrl.optional(),
+  GATEWAY_PORT: port.default(8844),
+  GATEWAY_URL: baseUrl.optional(),
+  DEVICE_SERVICE_PORT: port.default(8850),
+  TRUSTED_PROXIES: addressList.optional(),
+  COOKIE_KEYS_FILE: z.string().optional(),
+  DATABASE_URL_FILE: z.string().optional(),
+});
+
+export interface PublicServer {
+  readonly name: 'authorization server' | 'gateway';
+  /** The variable that names its address. */
+  readonly variable: 'AUTHORIZATION_SERVER_URL' | 'GATEWAY_URL';
+  readonly url: string;
+}
+
+/** The installation that the environment describes, as the servers read it. */
+export interface Installation {
+  readonly environment: Environment;
+  readonly variables: z.infer<typeof variables>;
+  readonly dataDirectory: string;
+  /** Whether the servers keep their store in the data directory. */
+  readonly embedded: boolean;
+  readonly servers: readonly PublicServer[];
+  /** The operations ports of the apps on this machine. */
+  readonly operationsPorts: Readonly<Record<string, number>>;
+}
+
+/** @throws ConfigurationError that lists every invalid variable */
+export function readInstallation(environment: Environment): Installation {
+  const read = parseVariables(variables, environment);
+  const { AUTHORIZATION_SERVER_PORT, GATEWAY_PORT, DEVICE_SERVICE_PORT } = read;
+  const localUrl = (portNumber: number) => `http://localhost:${portNumber}`;
+  return {
+    environment,
+    variables: read,
+    dataDirectory: read.DATA_DIR,
+    embedded: read.STORE_URL === undefined,
+    servers: [
+      {
+        name: 'authorization server',
+        variable: 'AUTHORIZATION_SERVER_URL',
+        url: read.AUTHORIZATION_SERVER_URL ?? localUrl(AUTHORIZATION_SERVER_PORT),
+      },
+      {
+        name: 'gateway',
+        variable: 'GATEWAY_URL',
+        url: read.GATEWAY_URL ?? localUrl(GATEWAY_PORT),
+      },
+    ],
+    operationsPorts: {
+      'authorization server': operationsPortOf(AUTHORIZATION_SERVER_PORT),
+      gateway: operationsPortOf(GATEWAY_PORT),
+      'device service': operationsPortOf(DEVICE_SERVICE_PORT),
+    },
+  };
+}
+
+/** The master key that the servers use. */
+export function masterKeyFile({ variables: { MASTER_KEY_FILE }, dataDirectory }: Installation) {
+  return MASTER_KEY_FILE ?? join(dataDirectory, 'master.key');
+}

@@ -1,0 +1,365 @@
+// requires: redis-server openssl
+/** Provokes every finding of `gatehouse doctor` with real stores and servers. */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { promisify } from 'node:util';
+import { generateSecureKey, loadSigningKeys, openIdentity } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import {
+  type AppProcess,
+  freePort,
+  makeCertificate,
+  processEnvironment,
+  type RedisServer,
+  startApp,
+  startFaultProxy,
+  startRedisServer,
+} from '@gatehouse/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { checkPublicServer } from '../src/doctor/checks/check-public-server.ts';
+import type { Finding } from '../src/doctor/finding.ts';
+import { type FindingId, findingCatalogue } from '../src/doctor/finding-catalogue.ts';
+import { runGatehouse } from './run-gatehouse.ts';
+
+const cli = join(import.meta.dirname, '../src/main.ts');
+const NOTHING_LISTENS = 1;
+const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
+const provoked = new Set<FindingId>();
+/** Loopback URLs of servers that do not run. */
+const offline = {
+  AUTHORIZATION_SERVER_PORT: String(NOTHING_LISTENS),
+  GATEWAY_PORT: String(NOTHING_LISTENS),
+  DEVICE_SERVICE_PORT: String(NOTHING_LISTENS),
+};
+
+let directory: string;
+let redis: RedisServer;
+let cleanups: (() => unknown)[] = [];
+beforeAll(async () => {
+  redis = await startRedisServer();
+});
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gatehouse-doctor-'));
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.toReversed()) {
+    await cleanup();
+  }
+  cleanups = [];
+  rmSync(directory, { recursive: true });
+});
+afterAll(() => redis.stop());
+
+async function doctor(environment: Readonly<Record<string, string>>): Promise<readonly Finding[]> {
+  const reply = await runGatehouse({ ...offline, ...environment }, ['doctor', '--json']);
+  const findings: readonly Finding[] = reply.json.findings;
+  const hasError = findings.some(({ severity }) => severity === 'error');
+  expect(reply.code).toBe(hasError ? 1 : 0);
+  return findings;
+}
+
+async function expectFinding(
+  id: FindingId,
+  findings: Promise<readonly Finding[]> | readonly Finding[],
+  what: RegExp,
+): Promise<void> {
+  expect(await findings).toContainEqual(
+    expect.objectContaining({ id, what: expect.stringMatching(what) }),
+  );
+  provoked.add(id);
+}
+
+/** A store with a master key, and the environment of its servers. */
+function newStore(url = `sqlite:${join(directory, 'gatehouse.sqlite')}`) {
+  const MASTER_KEY_FILE = join(directory, 'master.key');
+  writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
+  return { STORE_URL: url, MASTER_KEY_FILE, DATA_DIR: directory };
+}
+
+function openStoreOf(
+  { STORE_URL, MASTER_KEY_FILE }: ReturnType<typeof newStore>,
+  now: () => number = Date.now,
+) {
+  const store = createStore(STORE_URL);
+  cleanups.push(() => store.close());
+  const masterKey = Buffer.from(readFileSync(MASTER_KEY_FILE, 'utf8'), 'hex');
+  return openIdentity({ store, masterKey, now });
+}
+
+async function listen(listener: RequestListener, certificate?: { key: Buffer; cert: Buffer }) {
+  const server =
+    certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener);
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
+  cleanups.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { port, url: `${certificate === undefined ? 'http' : 'https'}://0.0.0.0:${port}` };
+}
+
+describe('the environment', () => {
+  test('a store that works has no finding, except servers that are stopped', async () => {
+    const environment = newStore();
+    openStoreOf(environment);
+    expect((await doctor(environment)).map(({ id }) => id)).toEqual([
+      'url_not_checked',
+      'url_not_checked',
+    ]);
+    provoked.add('url_not_checked');
+  });
+
+  test('invalid, misspelled and weak variables', async () => {
+    await expectFinding('variable_invalid', doctor({ GATEWAY_URL: 'nonsense' }), /^GATEWAY_URL: /);
+    const findings = await doctor({
+      ...newStore(),
+      GATEWAY_SOCKETS: '/run/gateway',
+      GATEWAY_URL: `https://0.0.0.0:${NOTHING_LISTENS}`,
+      TRUSTED_PROXIES: '0.0.0.0/1',
+    });
+    await expectFinding('variable_misspelled', findings, /GATEWAY_SOCKETS/);
+    await expectFinding('production_setting_weak', findings, /^TRUSTED_PROXIES trusts too many/);
+    await expectFinding('url_unreachable', findings, /ECONNREFUSED/);
+  });
+
+  test('a missing store, and another master key', async () => {
+    await expectFinding('store_missing', doctor({ DATA_DIR: directory }), /contains no store/);
+    const environment = newStore();
+    const { clients } = openStoreOf(environment);
+    await clients.save(newClient('holder'), generateSecureKey());
+    writeFileSync(environment.MASTER_KEY_FILE, randomBytes(32).toString('hex'));
+    await expectFinding('store_master_key_wrong', doctor(environment), /^MASTER_KEY_FILE: /);
+  });
+
+  test('a secret that other users can read', async () => {
+    const environment = newStore();
+    chmodSync(environment.MASTER_KEY_FILE, 0o644);
+    await expectFinding('file_exposed', doctor(environment), /^MASTER_KEY_FILE/);
+  });
+
+  test('a disk with little room', async () => {
+    const folder = join(directory, 'small');
+    mkdirSync(folder);
+    const script = 'mount -t tmpfs -o size=32m tmpfs "$DATA_DIR"; exec "$0" "$1" doctor --json';
+    const reply = promisify(execFile)(
+      '/usr/bin/unshare',
+      ['--mount', 'sh', '-ec', script, process.execPath, cli],
+      { env: { ...processEnvironment, ...offline, DATA_DIR: folder } },
+    );
+    const { stdout } = await reply.catch((error) => error);
+    await expectFinding('disk_nearly_full', JSON.parse(stdout).findings, /has 3\d MiB/);
+  });
+});
+
+describe('the store', () => {
+  beforeEach(() => redis.command('FLUSHALL'));
+
+  test('a store that does not answer', async () => {
+    const environment = newStore(`redis://127.0.0.1:${NOTHING_LISTENS}`);
+    await expectFinding('store_unavailable', doctor(environment), /./);
+  });
+
+  test('Redis without an append-only file and without a limit', async () => {
+    const findings = await doctor(newStore(redis.url));
+    await expectFinding('store_may_lose_writes', findings, /append-only file/);
+    await expectFinding('store_without_limit', findings, /maxmemory/);
+  });
+
+  test('a store that is nearly full', async () => {
+    const small = await startRedisServer({ arguments: ['--maxmemory', '4mb'] });
+    cleanups.push(small.stop);
+    for (let filler = 0; filler < 24; filler += 1) {
+      await small.command('SET', `filler-${filler}`, 'x'.repeat(100_000));
+    }
+    await expectFinding(
+      'store_nearly_full',
+      doctor(newStore(small.url)),
+      /\d+ % of its space|no writes/,
+    );
+  });
+
+  test('a store that is slow', async () => {
+    const network = await startFaultProxy();
+    cleanups.push(network.stop);
+    network.lead(redis.port);
+    network.delay('clients', 10);
+    await expectFinding(
+      'store_slow',
+      doctor(newStore(`redis://127.0.0.1:${network.port}`)),
+      /\d+\.\d ms/,
+    );
+  });
+});
+
+function newClient(clientId: string) {
+  return {
+    clientId,
+    name: clientId,
+    orgId: 'acme',
+    signatureAlgorithm: 'SHA-256' as const,
+    grantTypes: ['client_credentials'],
+    redirectUris: [] as string[],
+    postLogoutRedirectUris: [],
+    scopes: [],
+    applicationType: 'web' as const,
+    public: false,
+    firstParty: false,
+    resourceServer: false,
+    ownOrganizationOnly: false,
+    corsOrigins: [],
+    ipAllowList: [],
+  };
+}
+
+describe('clients and keys', () => {
+  test('weak settings of clients, and old keys', async () => {
+    const environment = newStore();
+    const { clients, sealer, store } = openStoreOf(
+      environment,
+      () => Date.now() - 400 * DAY_MILLISECONDS,
+    );
+    await clients.save({ ...newClient('md5'), signatureAlgorithm: 'MD5' }, generateSecureKey());
+    await clients.save({ ...newClient('weak'), grantTypes: ['password'] }, generateSecureKey());
+    await clients.save(
+      { ...newClient('clear'), redirectUris: ['http://app.example/callback'] },
+      generateSecureKey(),
+    );
+    await clients.save(newClient('two-keys'), generateSecureKey());
+    await clients.rotateKey('two-keys', { replaceOldest: false });
+    const now = () => Date.now() - 200 * DAY_MILLISECONDS;
+    await loadSigningKeys('gateway', 'EdDSA', { store, sealer, now });
+
+    const findings = await doctor(environment);
+    await expectFinding('client_uses_md5', findings, /\(md5\)/);
+    await expectFinding('client_has_weak_grant', findings, /\(weak\)/);
+    await expectFinding('client_redirects_in_the_clear', findings, /\(clear\)/);
+    await expectFinding('secure_key_old', findings, /md5, /);
+    await expectFinding('secure_key_twofold', findings, /\(two-keys\)/);
+    await expectFinding('signing_key_not_rotated', findings, /gateway is 200 days old/);
+  });
+});
+
+describe('servers as clients see them', () => {
+  let certificate: { key: Buffer; cert: Buffer };
+  beforeAll(() => {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-doctor-tls-'));
+    const { certificateFile, keyFile, authority } = makeCertificate(folder, ['0.0.0.0']);
+    certificate = { key: readFileSync(keyFile), cert: readFileSync(certificateFile) };
+    setDefaultCACertificates([...getCACertificates('default'), authority]);
+    rmSync(folder, { recursive: true });
+  });
+
+  /** A gateway, with `http://0.0.0.0` as its public address. Its peers are loopback addresses. */
+  async function startGateway(environment: Readonly<Record<string, string>>) {
+    const GATEWAY_PORT = String(await freePort());
+    const started: AppProcess = await startApp('gateway', { ...environment, GATEWAY_PORT });
+    cleanups.push(started.stop);
+    return { GATEWAY_PORT, GATEWAY_URL: `http://0.0.0.0:${GATEWAY_PORT}` };
+  }
+  const bootstrapFile = () => {
+    const BOOTSTRAP_FILE = join(directory, 'bootstrap.json');
+    writeFileSync(BOOTSTRAP_FILE, '{}', { mode: 0o600 });
+    return { BOOTSTRAP_FILE };
+  };
+
+  test('a gateway without TLS, whose operations port is public, behind an unknown proxy', async () => {
+    const environment = newStore();
+    const gateway = await startGateway({ ...environment, ...bootstrapFile() });
+    const findings = await doctor({ ...environment, ...gateway });
+    await expectFinding('url_not_https', findings, /^GATEWAY_URL is http:/);
+    await expectFinding('operations_public', findings, /metrics answers/);
+    await expectFinding('issuer_differs', findings, /names itself http:\/\/localhost:/);
+    await expectFinding('proxy_not_trusted', findings, /sees the address 127\.0\.0\.1/);
+  });
+
+  test('a gateway that trusts every caller', async () => {
+    const environment = newStore();
+    const gateway = await startGateway({
+      ...environment,
+      ...bootstrapFile(),
+      TRUSTED_PROXIES: '127.0.0.1',
+    });
+    await expectFinding(
+      'forged_address_accepted',
+      doctor({ ...environment, ...gateway }),
+      /believes the X-Forwarded-For/,
+    );
+  });
+
+  test('a gateway with another store, and the demo', async () => {
+    const environment = newStore();
+    const gateway = await startGateway({ DATA_DIR: join(directory, 'other') });
+    const findings = await doctor({ ...environment, ...gateway });
+    await expectFinding('server_uses_other_store', findings, /request log/);
+    const ofDemo = await doctor({ ...gateway, DATA_DIR: join(directory, 'other') });
+    await expectFinding('demo_in_production', ofDemo, /demo client/);
+  });
+
+  test('a gateway that is not ready', async () => {
+    const gateway = await startGateway({
+      ...newStore(`redis://127.0.0.1:${NOTHING_LISTENS}`),
+      ...bootstrapFile(),
+    });
+    const { GATEWAY_PORT } = gateway;
+    await expectFinding('app_not_ready', doctor({ ...newStore(), GATEWAY_PORT }), /store is /);
+  });
+
+  test('a proxy that redirects, or serves something else', async () => {
+    const moved = await listen((_request, response) =>
+      response.writeHead(302, { Location: 'https://new.example/?code=secret' }).end(),
+    );
+    const other = await listen((_request, response) => response.end('<h1>It works</h1>'));
+    const findings = await doctor({
+      ...newStore(),
+      AUTHORIZATION_SERVER_URL: moved.url,
+      GATEWAY_URL: other.url,
+    });
+    await expectFinding('url_redirects', findings, /redirects to https:\/\/new\.example\/\.$/);
+    await expectFinding('url_of_another_service', findings, /answers with 200/);
+    await expectFinding('headers_removed', findings, /X-Request-Id/);
+    expect(JSON.stringify(findings)).not.toContain('secret');
+  });
+
+  test('--addresses needs no store, and --fail decides the exit code', async () => {
+    const gateway = await startGateway({ ...newStore(), ...bootstrapFile() });
+    const environment = { ...offline, ...gateway, DATA_DIR: join(directory, 'none') };
+    const run = (...options: string[]) =>
+      runGatehouse(environment, ['doctor', '--addresses', ...options]);
+    const { code, output } = await run();
+    expect(output).toContain('(operations_public)');
+    expect(output).not.toContain('store_missing');
+    expect(output).toMatch(/\n\n2 errors, 0 warnings, 1 notice\.\n$/);
+    expect(code).toBe(1);
+    expect((await run('--fail', 'never')).code).toBe(2);
+  });
+
+  test('a TLS proxy with an old certificate, no HSTS, a wrong clock and an open port 80', async () => {
+    const proxy = await listen((_request, response) => {
+      response.setHeader('Date', new Date(Date.now() - 60_000).toUTCString());
+      response.end('{}');
+    }, certificate);
+    const plain = await listen((request, response) =>
+      response.writeHead(308, { Location: proxy.url + request.url }).end(),
+    );
+    const { url } = proxy;
+    const findings = await checkPublicServer(
+      { name: 'gateway', variable: 'GATEWAY_URL', url },
+      plain.port,
+    );
+    await expectFinding('certificate_expires_soon', findings, /expires in 1 days/);
+    await expectFinding('hsts_missing', findings, /Strict-Transport-Security/);
+    await expectFinding('clock_differs', findings, /is (?:59|60|61) s behind this machine/);
+    await expectFinding('redirect_keeps_token', findings, /redirects to https with the query/);
+  });
+});
+
+test('every finding was provoked', () => {
+  expect([...provoked].sort()).toEqual(Object.keys(findingCatalogue).sort());
+});
