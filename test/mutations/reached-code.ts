@@ -18,7 +18,7 @@ export interface TestReach {
 }
 
 /** Slower test files are never run for a mutant. */
-const SLOWEST_MILLISECONDS = 240_000;
+const SLOWEST_MILLISECONDS = 90_000;
 
 /**
  * Returns the reach of each test file of the folders. Runs only the files that are new or changed,

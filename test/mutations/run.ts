@@ -23,7 +23,7 @@ import { runTests } from './run-tests.ts';
 import { createScratchTree } from './scratch-tree.ts';
 
 /** Detects a mutant that creates an endless loop. */
-const MINIMUM_DEADLINE_MILLISECONDS = 60_000;
+const MINIMUM_DEADLINE_MILLISECONDS = 30_000;
 const DEADLINE_FACTOR = 4;
 
 interface Candidate {

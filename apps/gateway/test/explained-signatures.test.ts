@@ -148,6 +148,22 @@ describe('the reply to a wrong signature', () => {
     expect((await get(calls.booted.signed({ query, clientId, secureKey }))).status).toBe(200);
   });
 
+  test('names the mistake of at most 60 requests per minute and client', async () => {
+    const [clientId, secureKey] = ['careless', 'the key of the careless client'];
+    await calls.booted.saveClient({ clientId }, secureKey);
+    const causeOfNext = async () => {
+      calls.now += 1;
+      const sign = digest('SHA-256', query, String(calls.now), secureKey);
+      return (await get({ 'X-Client-Id': clientId, 'X-Sign': sign })).json.result.cause;
+    };
+    for (let examined = 0; examined < 60; examined += 1) {
+      expect(await causeOfNext()).toBe('parameters_unsorted');
+    }
+    expect(await causeOfNext()).toBeUndefined();
+    calls.now += 60_000;
+    expect(await causeOfNext()).toBe('parameters_unsorted');
+  });
+
   test('names a mistake in version 2', async () => {
     const headers = calls.booted.signedV2({ query: right });
     expect((await get(headers)).json.result.cause).toBe('query_not_as_sent');

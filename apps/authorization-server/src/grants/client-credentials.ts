@@ -4,6 +4,7 @@ import type { Client, ClientCredentials, KoaContextWithOIDC } from 'oidc-provide
 import { isPlatformRequest } from '../http/platform-requests.ts';
 import type { SecurityProfile } from '../provider/policy/grant-types.ts';
 import { resolveScope } from '../provider/policy/resolve-scope.ts';
+import { authenticatedClient } from './authenticated-client.ts';
 import { issueMachineTokens } from './machine-tokens.ts';
 
 export interface ClientCredentialsReply {
@@ -34,11 +35,8 @@ async function issueClientCredentials(
   context: KoaContextWithOIDC,
   securityProfile: SecurityProfile,
 ): Promise<void> {
-  const { client, params } = context.oidc;
-  if (client === undefined) {
-    throw new Error('The grant runs after client authentication.');
-  }
-  const scope = machineScope(client, params?.scope, securityProfile);
+  const client = authenticatedClient(context);
+  const scope = machineScope(client, context.oidc.params?.scope, securityProfile);
   if (isPlatformRequest(context.req) && client.grantTypeAllowed('refresh_token')) {
     await issueMachineTokens(provider, context, { client, scope });
     return;

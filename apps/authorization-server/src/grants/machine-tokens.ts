@@ -10,6 +10,7 @@ import type Provider from 'oidc-provider';
 import { type Client, errors, type KoaContextWithOIDC, type RefreshToken } from 'oidc-provider';
 import { isPlatformRequest } from '../http/platform-requests.ts';
 import { wrapRefreshTokenGrant } from '../provider/patches/refresh-token-grant.ts';
+import { authenticatedClient } from './authenticated-client.ts';
 
 const MACHINE = 'client_credentials';
 
@@ -53,8 +54,8 @@ async function refresh(
   token: RefreshToken & { readonly consumed?: unknown },
   { clients }: Identity,
 ): Promise<void> {
-  const { client, params } = context.oidc;
-  if (client === undefined || token.clientId !== client.clientId) {
+  const client = authenticatedClient(context);
+  if (token.clientId !== client.clientId) {
     throw new errors.InvalidGrant('client mismatch');
   }
   const revokedUntil = (await clients.find(client.clientId))?.notBefore ?? Infinity;
@@ -65,7 +66,7 @@ async function refresh(
   if (grant === undefined || grant.clientId !== client.clientId) {
     throw new errors.InvalidGrant('grant not found');
   }
-  const scope = narrow(token, params?.scope);
+  const scope = narrow(token, context.oidc.params?.scope);
   if (token.consumed) {
     await grant.destroy();
     throw new errors.InvalidGrant('refresh token already used');

@@ -4,6 +4,7 @@ import { errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
 import { addressGroupOf } from '../http/address-group-of.ts';
 import { resolveScope } from '../provider/policy/resolve-scope.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
+import { authenticatedClient } from './authenticated-client.ts';
 
 /**
  * RFC 6749 §4.3: the client exchanges the user's password for tokens. Only confidential clients
@@ -23,10 +24,8 @@ async function signInByPassword(
   signIn: SignIn,
   context: KoaContextWithOIDC,
 ): Promise<void> {
-  const { client, params } = context.oidc;
-  if (client === undefined) {
-    throw new Error('The grant runs after client authentication.');
-  }
+  const { params } = context.oidc;
+  const client = authenticatedClient(context);
   if (client.clientAuthMethod === 'none') {
     throw new errors.UnauthorizedClient('this grant_type needs client authentication');
   }
@@ -69,10 +68,7 @@ async function issueTokens(
   context: KoaContextWithOIDC,
   { user, scope }: { readonly user: User; readonly scope: string },
 ): Promise<void> {
-  const { client } = context.oidc;
-  if (client === undefined) {
-    throw new Error('The grant runs after client authentication.');
-  }
+  const client = authenticatedClient(context);
   const accountId = user.userId;
   const grant: Grant = new provider.Grant({ accountId, clientId: client.clientId });
   grant.addOIDCScope(scope);

@@ -1,5 +1,4 @@
 import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '@gatehouse/api-envelope';
 import { observedRequest, type UpgradeListener } from '@gatehouse/http-server';
@@ -38,10 +37,6 @@ export function createUpgradeHandler(
     handle(request, socket, head) {
       // An error without a listener would end the process.
       socket.on('error', () => socket.destroy());
-      if (!(socket instanceof Socket)) {
-        socket.destroy();
-        return;
-      }
       socket.setTimeout(0);
       const response = new ServerResponse(request);
       response.assignSocket(socket);

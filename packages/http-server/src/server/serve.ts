@@ -16,8 +16,7 @@
  * Routing, authentication and replies belong to the applications.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import { type AddressInfo, Server as NetServer } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../logging/logger.ts';
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
@@ -70,7 +69,7 @@ export interface ListenOptions {
 /** Takes over connections whose upgrade it accepts. Other requests are ordinary requests. */
 export interface UpgradeListener {
   accepts(request: IncomingMessage): boolean;
-  handle(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  handle(request: IncomingMessage, socket: Socket, head: Buffer): void;
 }
 
 export interface RunningServer {
@@ -127,7 +126,10 @@ export async function serve(
     });
   }
   if (upgrades !== undefined) {
-    server.on('upgrade', (request, socket, head) => upgrades.handle(request, socket, head));
+    // Node passes a `net.Socket`, which its types do not show.
+    server.on('upgrade', (request, socket, head) =>
+      upgrades.handle(request, socket as Socket, head),
+    );
   }
   const reportMalformed = createMalformedInputReporter({
     count: options.metrics && addServerMetrics(options.metrics, server, connections),
