@@ -1,10 +1,24 @@
 // requires: redis-server
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PasswordHashingBusyError, type User, type UserRegistry } from '@gatehouse/identity';
+import {
+  createSignInLocks,
+  MAXIMUM_PASSWORD_BYTES,
+  PasswordHashingBusyError,
+  type User,
+  type UserRegistry,
+} from '@gatehouse/identity';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { accountLimit, clientLimit } from '../src/throttle/limits.ts';
+import {
+  accountLimit,
+  addressLimit,
+  clientLimit,
+  failedSecretLimit,
+  type Limit,
+} from '../src/throttle/limits.ts';
 import { createSignIn } from '../src/throttle/sign-in-throttle.ts';
 import { TooManyAttemptsError } from '../src/throttle/too-many-attempts-error.ts';
 import { openSuiteStores } from './suite-stores.ts';
@@ -52,13 +66,15 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
       return undefined;
     },
     refuse: async () => {},
+    findByUsername: async () => user,
   } as unknown as UserRegistry;
+  const credentialHash = (value: string) => `hash-of-${value}`;
   /** The throttle of another process, which shares only the store. */
   const newProcess = (over: Store = store) =>
     createSignIn({
       store: over,
       users,
-      credentialHash: (value) => `hash-of-${value}`,
+      credentialHash,
       isAllowed: async (_user, clientId) => clientId !== 'elsewhere',
     });
   const attempt = (password: string, clientId = 'client') => ({
@@ -67,6 +83,16 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     password,
     address: `198.51.100.${testNumber}`,
     clientId,
+  });
+
+  const countOf = async (key: string) => (await store.counter(key))?.count ?? 0;
+  /** As if other callers had used up the limit. */
+  const useUp = (key: string, { attempts, windowSeconds }: Limit) =>
+    store.increment(key, windowSeconds, attempts);
+  /** In a browser in which `user` has signed in before. */
+  const known = (password: string, deviceId: string, clientId = 'client') => ({
+    ...attempt(password, clientId),
+    device: { userId: user.userId, deviceId: `${testNumber}-${deviceId}` },
   });
 
   test('PW-04 evaluate at most the limit of 100 concurrent guesses, over two processes', async () => {
@@ -124,14 +150,77 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     const signIn = newProcess();
     const client = `client-${testNumber}`;
     await signIn(attempt('wrong', client));
-    const key = `sign-ins:client:${client}`;
-    while (((await store.counter(key))?.count ?? 0) < clientLimit.attempts) {
-      await Promise.all(
-        Array.from({ length: 100 }, () => store.increment(key, clientLimit.windowSeconds)),
-      );
-    }
-    await expect(signIn(attempt(RIGHT, client))).rejects.toThrow(TooManyAttemptsError);
+    await signIn(attempt(RIGHT, client));
+    expect(await countOf(`sign-ins:client:${client}`)).toBe(1);
+    await useUp(`sign-ins:client:${client}`, {
+      ...clientLimit,
+      attempts: clientLimit.attempts - 2,
+    });
+    expect(await signIn(attempt(RIGHT, client))).toBe(user);
+    await signIn(attempt('wrong', client));
+    await expect(signIn(attempt(RIGHT, client))).rejects.toMatchObject({
+      reason: 'sign_in_client_limit',
+      retryAfterSeconds: expect.closeTo(clientLimit.windowSeconds, -1),
+    });
     expect(await signIn(attempt(RIGHT))).toBe(user);
+    expect(await signIn(known(RIGHT, 'a', client))).toBe(user);
+  });
+
+  test('are rejected for an address with too many of them, whether they succeed or not', async () => {
+    const signIn = newProcess();
+    const key = `sign-ins:address:${attempt('').address}`;
+    await useUp(key, { ...addressLimit, attempts: addressLimit.attempts - 1 });
+    expect(await signIn(attempt(RIGHT))).toBe(user);
+    const rejected = signIn(attempt(RIGHT));
+    await expect(rejected).rejects.toBeInstanceOf(TooManyAttemptsError);
+    await expect(rejected).rejects.toMatchObject({ reason: 'sign_in_address_limit' });
+  });
+
+  test('of a known device count for that device only', async () => {
+    const signIn = newProcess();
+    for (let i = 0; i < accountLimit.attempts; i += 1) {
+      expect(await signIn(attempt('wrong'))).toBeUndefined();
+    }
+    expect(await signIn(attempt(RIGHT))).toBeUndefined();
+    for (let i = 0; i < accountLimit.attempts; i += 1) {
+      expect(await signIn(known('wrong', 'a'))).toBeUndefined();
+    }
+    expect(await signIn(known(RIGHT, 'a'))).toBeUndefined();
+    expect(await signIn(known(RIGHT, 'b'))).toBe(user);
+    const locks = createSignInLocks({ store, credentialHash });
+    const kinds = (await locks.list({ ...user, username })).map(({ kind }) => kind);
+    expect(kinds.sort()).toEqual(['account', 'browser']);
+    await locks.unlock({ ...user, username });
+  });
+
+  test('with the device of another user count as those of an unknown device', async () => {
+    const signIn = newProcess();
+    for (let i = 0; i < accountLimit.attempts; i += 1) {
+      await signIn(attempt('wrong'));
+    }
+    const device = { userId: 'another user', deviceId: `${testNumber}-c` };
+    expect(await signIn({ ...attempt(RIGHT), device })).toBeUndefined();
+  });
+
+  test('with a password that no user can have are neither evaluated nor counted', async () => {
+    const reasons: string[] = [];
+    const signIn = createSignIn({
+      store,
+      users,
+      credentialHash,
+      isAllowed: async () => true,
+      observer: {
+        succeeded: () => {},
+        failed: (_attempt, reason) => reasons.push(reason),
+        locked: () => {},
+      },
+    });
+    const longest = 'é'.repeat(MAXIMUM_PASSWORD_BYTES / 2);
+    expect(await signIn(attempt(`${longest}!`))).toBeUndefined();
+    expect([evaluated, reasons]).toEqual([[], ['password_too_long']]);
+    expect(await countOf(`sign-ins:address:${attempt('').address}`)).toBe(0);
+    await signIn(attempt(longest));
+    expect(evaluated).toEqual([longest]);
   });
 
   test('notify the observer once each, and of the lock with the failure that causes it', async () => {
@@ -139,7 +228,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     const signIn = createSignIn({
       store,
       users,
-      credentialHash: (value) => `hash-of-${value}`,
+      credentialHash,
       isAllowed: async (_user, clientId) => clientId !== 'elsewhere',
       observer: {
         succeeded: (_attempt, userId) => seen.push(userId),
@@ -168,4 +257,17 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     await expect(newProcess(closed)(attempt(RIGHT))).rejects.toThrow(StoreUnavailableError);
     expect(evaluated).toEqual([]);
   });
+});
+
+test.each<[string, Limit]>([
+  ['attempts for an account,', accountLimit],
+  ['attempts from a device', accountLimit],
+  ['attempts from an address', addressLimit],
+  ['attempts through a client', clientLimit],
+  ['wrong secrets for a client', failedSecretLimit],
+])('Decision 0019 states the limit of %s.', (row, { attempts, windowSeconds }) => {
+  const decision = join(import.meta.dirname, '../../../docs/decisions/0019-sign-in-throttle.md');
+  const lines = readFileSync(decision, 'utf8').split('\n');
+  const [, , limit] = lines.find((line) => line.startsWith(`| ${row}`))?.split('|') ?? [];
+  expect(limit).toMatch(new RegExp(`^ ${attempts} in ${windowSeconds / 60} min\\b`));
 });
