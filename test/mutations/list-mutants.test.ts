@@ -27,6 +27,17 @@ describe('the mutants of a source text', () => {
     ]);
   });
 
+  test('know the code that no longer runs, if there is any', () => {
+    const source = 'if (a) { b(); } else { c(); }';
+    const skipped = listMutants(source).map(({ replacement, skipped }) => [replacement, skipped]);
+    expect(skipped).toEqual([
+      ['false', source.indexOf('{ b') + 1],
+      ['true', source.indexOf('{ c') + 1],
+      [';', undefined],
+      [';', undefined],
+    ]);
+  });
+
   test('skip types, imports and texts', () => {
     const source = "import { a } from 'a'; type B = 1 | true; const x = a + 'b' as 'b';";
     expect(changed(source)).toEqual([]);

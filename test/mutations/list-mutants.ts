@@ -7,6 +7,11 @@ export interface Mutant {
   readonly end: number;
   readonly replacement: string;
   readonly operator: string;
+  /**
+   * Where the code begins that no longer runs. Only tests that execute it can notice the mutant.
+   * Undefined if that is not known.
+   */
+  readonly skipped?: number;
 }
 
 const swappedOperators: Readonly<Record<string, string>> = {
@@ -45,8 +50,15 @@ export function listMutants(source: string): readonly Mutant[] {
   const mutants: Mutant[] = [];
   /** Replaces whole conditions by true and false, which tests notice less often than a negation. */
   const conditions = new Set<Node>();
-  const replace = (operator: string, [start, end]: readonly [number, number], by: string) => {
-    mutants.push({ operator, start, end, replacement: by });
+  const replace = (
+    operator: string,
+    [start, end]: readonly [number, number],
+    by: string,
+    skipped?: Node,
+  ) => {
+    // The second byte of a block is inside of it.
+    const part = skipped && { skipped: rangeOf(skipped)[0] + 1 };
+    mutants.push({ operator, start, end, replacement: by, ...part });
   };
 
   function visit(node: Node): void {
@@ -58,8 +70,10 @@ export function listMutants(source: string): readonly Mutant[] {
       case 'IfStatement':
       case 'WhileStatement':
         conditions.add(node.test as Node);
-        for (const constant of node.type === 'IfStatement' ? ['true', 'false'] : ['false']) {
-          replace('constant condition', rangeOf(node.test as Node), constant);
+        replace('constant condition', rangeOf(node.test as Node), 'false', bodyOf(node));
+        if (node.type === 'IfStatement') {
+          const skipped = (node.alternate ?? undefined) as Node | undefined;
+          replace('constant condition', rangeOf(node.test as Node), 'true', skipped);
         }
         break;
       case 'ConditionalExpression': {
@@ -196,6 +210,10 @@ function isIgnored({ type, expression }: Node): boolean {
     ? name === 'unref' ||
         (object?.value === 'logger' && /^(trace|debug|info|warn|error)$/.test(name))
     : name === 'name' && object?.type === 'ThisExpression';
+}
+
+function bodyOf(node: Node): Node {
+  return (node.consequent ?? node.body) as Node;
 }
 
 function isStringLike(node: unknown): boolean {

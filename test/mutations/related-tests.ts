@@ -9,13 +9,13 @@ export interface RelatedTest {
 }
 
 /**
- * The test files that execute the block, in the order in which they run: those that killed most
+ * The test files that execute the skipped code, in the order in which they run: those that killed most
  * mutants of this file, those with a similar name, the fast ones. The sum of their times stays
  * within the budget, unless one file exceeds it.
  */
 export function relatedTests(
   path: string,
-  block: string,
+  { block, skipped }: { readonly block: string; readonly skipped: string },
   reach: readonly TestReach[],
   killers: ReadonlyMap<string, number>,
   budgetMilliseconds: number,
@@ -26,10 +26,10 @@ export function relatedTests(
     -similarity(path, file),
     milliseconds,
   ];
-  const reaching = reach.filter(({ blocks }) => blocks.includes(block));
   // A block that has changed since the measurement is unknown.
-  const importing = reach.filter(({ blocks }) => blocks.includes(path));
-  const ordered = (reaching.length > 0 ? reaching : importing)
+  const isKnown = reach.some(({ blocks }) => blocks.includes(block));
+  const ordered = reach
+    .filter(({ blocks }) => blocks.includes(isKnown ? skipped : path))
     .map((test) => ({ test, rank: rank(test) }))
     .sort((one, other) => compare(one.rank, other.rank))
     .map(({ test }) => test);

@@ -30,7 +30,9 @@ interface Candidate {
   readonly path: string;
   readonly source: string;
   readonly mutant: Mutant;
+  /** The block around the mutant, and the one that it skips. The same if that is not known. */
   readonly block: string;
+  readonly skipped: string;
   /** Changes only if the block around the mutant changes. */
   readonly key: string;
 }
@@ -98,13 +100,13 @@ async function mutateFolder(folder: string): Promise<string> {
 }
 
 async function tryMutant(
-  { path, source, mutant, block, key }: Candidate,
+  { path, source, mutant, block, skipped, key }: Candidate,
   reached: readonly TestReach[],
 ): Promise<Result> {
   const result = { key, path, change: describe(path, source, mutant) };
   const budget = 1000 * Number(values['budget-seconds']);
   scratch.write(path, applyMutant(source, mutant));
-  for (const test of relatedTests(path, block, reached, killersOf(path), budget)) {
+  for (const test of relatedTests(path, { block, skipped }, reached, killersOf(path), budget)) {
     const message = await findFailure(test);
     if (message !== undefined) {
       scratch.write(path, source);
@@ -158,7 +160,10 @@ function candidatesOf(path: string): readonly Candidate[] {
     const block = blockAround(blocks, mutant);
     const place = [mutant.start - block.start, mutant.end - block.start];
     const change = [block.name, ...place, mutant.replacement, values.seed];
-    return { path, source, mutant, block: block.name, key: digest(change.join('\0')) };
+    const at = mutant.skipped ?? mutant.start;
+    const skipped = blockAround(blocks, { start: at, end: at }).name;
+    const key = digest(change.join('\0'));
+    return { path, source, mutant, block: block.name, skipped, key };
   });
 }
 

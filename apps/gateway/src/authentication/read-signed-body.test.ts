@@ -29,7 +29,7 @@ async function read(length: number, limitBytes: number): Promise<unknown> {
   const { port } = server.address() as AddressInfo;
   const sent = request({ host: '127.0.0.1', port, method: 'POST', agent: false });
   sent.on('error', () => {});
-  // In two pieces and without a length, so that the limit applies to what arrives.
+  // In two pieces and without a length, so that the announced length rejects nothing.
   sent.write('x'.repeat(length - 1));
   sent.end('x');
   try {
