@@ -46,6 +46,19 @@ describe('a reply to the caller', () => {
     });
   });
 
+  test('keeps the connection open, and closes it only if the rest of a body is unread', async () => {
+    booted.upstream.answerWith(undefined);
+    const get = `GET /api/device HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+    const kept = await sendRaw(booted.port, get + get);
+    expect(kept.match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
+    expect(kept).not.toMatch(/^connection: close/im);
+
+    const unread = 'POST /device-instance HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx';
+    const closed = await sendRaw(booted.port, unread + get);
+    expect(closed.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(closed).toMatch(/^HTTP\/1\.1 401 [\s\S]*^connection: close/im);
+  });
+
   test('is streamed completely if it is large', async () => {
     const chunk = Buffer.alloc(64 * 1024, 'x');
     booted.upstream.answerWith((_request, response) => {

@@ -89,10 +89,7 @@ async function handle(
     const clientId = state.verified?.principal.clientId;
     headers.push(...(await dependencies.crossOrigin.replyHeaders(origin, clientId)));
   }
-  const writing = writeReply(reply, message, response);
-  if (writing !== undefined) {
-    await writing;
-  }
+  writeReply(reply, message, response);
 }
 
 async function answer(

@@ -14,16 +14,14 @@ const JOINED_BYTES = 16 * 1024;
 /**
  * Writes a finished reply. If the body ends early, the connection breaks too, so that the caller
  * does not treat a part as the whole.
- *
- * @returns a promise only if writing must wait
  */
 export function writeReply(
   { status, headers, body, isOpenEnded }: Reply,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> | undefined {
+): void {
   if (response.destroyed) {
-    return undefined;
+    return;
   }
   // The rest of an unread body must never be parsed as the next request (CWE-444).
   const unread = hasBody(request) && !request.complete;
@@ -36,11 +34,8 @@ export function writeReply(
     response.writeHead(status, headers);
     if (unread) {
       response.write(whole);
-      return lingerBeforeClose(request).then(() => {
-        response.end();
-      });
-    }
-    if (whole.length > JOINED_BYTES) {
+      void lingerBeforeClose(request).then(() => response.end());
+    } else if (whole.length > JOINED_BYTES) {
       response.end(whole);
     } else {
       response.end(whole.toString('latin1'), 'latin1');
@@ -59,7 +54,6 @@ export function writeReply(
     }
     stream(body, response);
   }
-  return undefined;
 }
 
 function stream(body: StreamedBody, response: ServerResponse): void {

@@ -1,0 +1,102 @@
+import { ApiError, type ErrorCode } from '@gatehouse/api-envelope';
+import type { RequestNotes } from '@gatehouse/http-server';
+import { StoreUnavailableError } from '@gatehouse/store';
+import { describe, expect, test } from '@jest/globals';
+import { CircuitOpenError } from '../upstream/circuit-open-error.ts';
+import { noteFailure, toFailure, withChallenge } from './failure.ts';
+
+const METADATA_URL = 'https://api.example/.well-known/oauth-protected-resource';
+const metadata = `resource_metadata="${METADATA_URL}"`;
+
+function challengeOf(code: ErrorCode, given?: string): string | undefined {
+  const headers = given === undefined ? {} : { 'WWW-Authenticate': given };
+  return withChallenge(new ApiError(code, { headers }), METADATA_URL).headers['WWW-Authenticate'];
+}
+
+describe('the challenge of an error', () => {
+  test.each<ErrorCode>(['unauthorized', 'access_denied', 'invalid_signature'])(
+    'is added to 401 and 403: %s',
+    (code) => {
+      expect(challengeOf(code)).toBe(`Bearer realm="gatehouse", ${metadata}`);
+    },
+  );
+
+  test('names the error if a request has two credentials', () => {
+    expect(challengeOf('multiple_credentials')).toBe(
+      `Bearer realm="gatehouse", error="invalid_request", ${metadata}`,
+    );
+  });
+
+  test('is kept, and gets the address of the metadata', () => {
+    expect(challengeOf('unauthorized', 'Bearer error="invalid_token"')).toBe(
+      `Bearer error="invalid_token", ${metadata}`,
+    );
+    expect(challengeOf('not_found', 'Bearer x="y"')).toBe(`Bearer x="y", ${metadata}`);
+  });
+
+  test.each<ErrorCode>(['not_found', 'illegal_argument', 'service_unavailable'])(
+    'is not added to %s',
+    (code) => {
+      expect(challengeOf(code)).toBeUndefined();
+    },
+  );
+
+  test('changes nothing else of the error', () => {
+    const details = {
+      message: 'a message',
+      result: { a: 1 },
+      headers: { 'Retry-After': '1' },
+      cause: new Error('the cause'),
+      reason: 'token_unknown',
+      finding: 'a finding',
+      clientId: 'demo',
+    } as const;
+    const error = withChallenge(new ApiError('unauthorized', details), METADATA_URL);
+    expect({ ...error, message: error.message, cause: error.cause }).toMatchObject(details);
+    expect(error.code).toBe('unauthorized');
+  });
+});
+
+describe('the notes of a failure', () => {
+  const cause = new Error('the cause');
+  const failed = new ApiError('internal_server_error', { cause });
+  const notesOf = (error: ApiError, hasCallerLeft = false, notes: RequestNotes = {}) => {
+    noteFailure(error, notes, hasCallerLeft);
+    return notes;
+  };
+
+  test('contain the cause of an error of the gateway', () => {
+    expect(notesOf(failed)).toMatchObject({
+      code: 'internal_server_error',
+      reason: 'unexpected_error',
+      err: cause,
+    });
+    const withoutCause = new ApiError('internal_server_error');
+    expect(notesOf(withoutCause).err).toBe(withoutCause);
+  });
+
+  test('contain no error if the caller has left or sent a wrong request', () => {
+    expect(notesOf(failed, true)).toMatchObject({ reason: 'caller_left' });
+    expect(notesOf(failed, true).err).toBeUndefined();
+    const rejected = notesOf(new ApiError('not_found', { cause }), true);
+    expect(rejected).toMatchObject({ reason: 'not_found' });
+    expect(rejected.err).toBeUndefined();
+  });
+
+  test('contain no error for each request that an open circuit rejects', () => {
+    const open = new CircuitOpenError();
+    expect(notesOf(new ApiError('service_unavailable', { cause: open })).err).toBeUndefined();
+  });
+
+  test('name the client that the request names, unless another one is verified', () => {
+    const error = new ApiError('invalid_signature', { clientId: 'named' });
+    expect(notesOf(error).clientId).toBe('named');
+    expect(notesOf(error, false, { clientId: 'verified' }).clientId).toBe('verified');
+    expect(notesOf(failed, false, { clientId: 'verified' }).clientId).toBe('verified');
+  });
+});
+
+test('An unavailable store is 503 with its own reason.', () => {
+  const error = toFailure(new StoreUnavailableError('get', undefined));
+  expect([error.status, error.reason]).toEqual([503, 'store_unavailable']);
+});
