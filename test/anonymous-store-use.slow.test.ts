@@ -1,6 +1,6 @@
 // requires: redis-server redis-cli
 /**
- * Compares the table of docs/operations/reference.md with the data that anonymous requests write.
+ * Compares the table of docs/security.md with the data that anonymous requests write.
  */
 import {
   type Constellation,
@@ -55,7 +55,7 @@ interface Row {
 }
 
 const rows: readonly Row[] = tableRows(
-  readDocument('docs/operations/reference.md'),
+  readDocument('docs/security.md'),
   'What anonymous requests can store',
 ).map(({ cells }) => {
   const [, key = '', bytes, records, , group, hundred] = cells;

@@ -2,7 +2,7 @@
  * Pushed requests and device codes are the only records that an anonymous caller can put into the
  * store. Both are limited in bytes: for an address group, for a client, and for all public clients
  * together. A client that authenticates has its own budget, whatever its address.
- * docs/operations/reference.md lists the sums.
+ * docs/security.md lists the sums.
  */
 import type { Store } from '@gatehouse/store';
 import type { Adapter } from 'oidc-provider';
