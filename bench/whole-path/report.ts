@@ -82,6 +82,7 @@ export function printBursts(bursts: readonly BurstSample[]): void {
     'p99 ms',
     'max ms',
     'steady p50 ms',
+    'steady max ms',
     'max ÷ steady p50',
   ]);
   const subject = ({ engines, side, connections }: BurstSample) =>
@@ -96,6 +97,7 @@ export function printBursts(bursts: readonly BurstSample[]): void {
       of(({ p99 }) => p99),
       of(({ maximum }) => maximum),
       of(({ steadyP50 }) => steadyP50),
+      of(({ steadyMaximum }) => steadyMaximum),
       of(({ maximum, steadyP50 }) => maximum / steadyP50),
     ]);
   }

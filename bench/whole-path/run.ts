@@ -17,11 +17,9 @@ import { parseArgs } from 'node:util';
 import { freePort } from '@gatehouse/testing';
 import { checkOutCommit } from '../machinery/earlier-commit.ts';
 import { startNginx } from '../machinery/nginx.ts';
-import { percentile } from '../machinery/percentile.ts';
 import { startNode, stopAll } from '../machinery/processes.ts';
-import { requestText, writeRequests } from '../machinery/request-file.ts';
+import { writeRequests } from '../machinery/request-file.ts';
 import { type Measured, measure } from '../machinery/wrk.ts';
-import { burst } from './burst.ts';
 import { type Case, type Credential, cases, createRequest, isConstant } from './cases.ts';
 import { printBursts, printSamples } from './report.ts';
 import { type Engines, recordReplies, type System, startSystem } from './system.ts';
@@ -30,6 +28,7 @@ import { type Engines, recordReplies, type System, startSystem } from './system.
 const BEFORE = '668dc1d';
 /** More than any side sends. Each signed request and each write is used once. */
 const REQUESTS_PER_SECOND = 25_000;
+const BURST_SECONDS = 2;
 const ROOT = join(import.meta.dirname, '../..');
 
 export type SideName = 'before' | 'after' | 'bare' | 'floor';
@@ -42,7 +41,10 @@ export interface Sample extends Measured {
   readonly connections: number;
 }
 
-/** Milliseconds of a burst on an idle system, and p50 of as many connections afterwards. */
+/**
+ * Milliseconds of connections that open at once on an idle system and keep sending, and p50 of as
+ * many connections afterwards.
+ */
 export interface BurstSample {
   readonly engines: Engines;
   readonly side: SideName;
@@ -52,6 +54,7 @@ export interface BurstSample {
   readonly p99: number;
   readonly maximum: number;
   readonly steadyP50: number;
+  readonly steadyMaximum: number;
 }
 
 interface Side {
@@ -77,11 +80,14 @@ const { values: options } = parseArgs({
     json: { type: 'string' },
   },
 });
+const list = (text: string) => text.split(',').filter((each) => each !== '');
 const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);
-const burstConnections = options.burst.split(',').map(Number).filter(Boolean);
-const wanted = options.sides.split(',');
-const chosenCases = cases.filter(({ name }) => options.cases.split(',').includes(name));
+const burstConnections = list(options.burst)
+  .map(Number)
+  .filter((each) => each > 0);
+const wanted = list(options.sides);
+const chosenCases = cases.filter(({ name }) => list(options.cases).includes(name));
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
 const samples: Sample[] = [];
 const bursts: BurstSample[] = [];
@@ -159,42 +165,36 @@ async function measureBurst(engines: Engines, side: Side, connections: number): 
   await side.restart();
   load(side, each, 'bearer', 1, 2);
   await sleep(300);
-  const requests = Array.from({ length: connections }, () =>
-    requestText(createRequest(each, 'bearer', side.tokens)),
-  );
-  const times = await burst(side.url(), requests);
-  const steady = load(side, each, 'bearer', connections, Math.max(2, seconds));
+  const first = load(side, each, 'bearer', connections, BURST_SECONDS);
+  const steady = load(side, each, 'bearer', connections, BURST_SECONDS);
   bursts.push({
     engines,
     side: side.name,
     case: each.name,
     connections,
-    p50: percentile(times, 0.5),
-    p99: percentile(times, 0.99),
-    maximum: Math.max(...times),
+    p50: first.p50Milliseconds,
+    p99: first.p99Milliseconds,
+    maximum: first.maximumMilliseconds,
     steadyP50: steady.p50Milliseconds,
+    steadyMaximum: steady.maximumMilliseconds,
   });
 }
 
 async function measureEngines(engines: Engines, earlier: string | undefined): Promise<void> {
   const sides = (await startSides(engines, earlier)).filter(({ name }) => wanted.includes(name));
-  // The first burst only warms up the client.
-  for (let round = -1; round < rounds; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     for (const connections of burstConnections) {
       for (const side of sides) {
         await measureBurst(engines, side, connections);
       }
     }
-    if (round === -1) {
-      bursts.splice(0);
-    }
   }
   for (const each of chosenCases) {
-    for (const credential of options.credentials.split(',') as Credential[]) {
+    for (const credential of list(options.credentials) as Credential[]) {
       for (const side of sides) {
         load(side, each, credential, 16, 1);
       }
-      for (const connections of options.connections.split(',').map(Number)) {
+      for (const connections of list(options.connections).map(Number)) {
         for (let round = 0; round < rounds; round += 1) {
           for (const side of sides) {
             const measured = load(side, each, credential, connections, seconds);
@@ -220,7 +220,7 @@ const earlier = wanted.includes('before')
   ? checkOutCommit(options.before, join(directory, 'earlier'))
   : undefined;
 try {
-  for (const engines of options.engines.split(',') as Engines[]) {
+  for (const engines of list(options.engines) as Engines[]) {
     await measureEngines(engines, earlier?.directory);
   }
 } finally {

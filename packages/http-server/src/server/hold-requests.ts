@@ -14,11 +14,18 @@ export function holdRequests(server: Server, listener: RequestListener): () => v
   return () => {
     server.off('request', hold);
     server.on('request', listener);
-    for (const [request, response] of held) {
-      // Skips requests whose client disconnected or that were already rejected.
-      if (request.socket.writable) {
-        listener(request, response);
-      }
-    }
+    startHeld(held, listener);
   };
+}
+
+/** Skips requests whose client disconnected or that were already rejected. */
+export function startHeld(
+  held: readonly Parameters<RequestListener>[],
+  listener: RequestListener,
+): void {
+  for (const [request, response] of held) {
+    if (request.socket.writable) {
+      listener(request, response);
+    }
+  }
 }

@@ -2,6 +2,7 @@
  * The parts of every server process.
  *
  *   run-process (start, end) ─▶ serve (drain) ── connections (idle or busy), client-error, malformed-input (not HTTP)
+ *                               ├ accept-first (a burst of connections is accepted before its requests run)
  *                               ├ accept-waiting, hold-requests (no connection is lost at the end)
  *                               ├ unix-socket (a name that can be removed before the end)
  *                               ├ server-limits ── slow-readers, dropped-connections
@@ -22,6 +23,7 @@ import type { Logger } from '../logging/logger.ts';
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
 import type { RequestRecorder } from '../requests/request-recorder.ts';
 import { toOriginForm } from './absolute-form.ts';
+import { acceptFirst } from './accept-first.ts';
 import { acceptWaiting } from './accept-waiting.ts';
 import { createClientErrorHandler, rejectTarget } from './client-error.ts';
 import { type Connections, trackConnections } from './connections.ts';
@@ -85,16 +87,6 @@ export async function serve(
 ): Promise<RunningServer> {
   const { upgrades, logger } = options;
   const framing = createFramingGuard();
-  const listener: RequestListener = (request, response) => {
-    if (framing.isDoubtful(request)) {
-      return;
-    }
-    if (toOriginForm(request)) {
-      application(request, response);
-    } else {
-      reportMalformed(rejectTarget(request, response));
-    }
-  };
   const server = createServer({
     headersTimeout: serverLimits.headersTimeout,
     requestTimeout: serverLimits.requestTimeout,
@@ -108,6 +100,17 @@ export async function serve(
     }),
   });
   const connections = trackConnections(server);
+  const start = acceptFirst(server, application);
+  const listener: RequestListener = (request, response) => {
+    if (framing.isDoubtful(request)) {
+      return;
+    }
+    if (toOriginForm(request)) {
+      start(request, response);
+    } else {
+      reportMalformed(rejectTarget(request, response));
+    }
+  };
   server.maxRequestsPerSocket = serverLimits.maxRequestsPerSocket;
   server.maxHeadersCount = serverLimits.maxHeadersCount;
   cutSlowReaders(server, serverLimits);
