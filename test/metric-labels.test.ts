@@ -58,6 +58,7 @@ function recordValues(app: App, into: Set<string>): MetricsRegistry {
         add(name, Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, [value]])));
       }
     },
+    families: registry.families,
     text: () => registry.text(),
   };
 }

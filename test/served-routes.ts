@@ -34,7 +34,7 @@ export async function readServedRoutes(): Promise<readonly ServedRoute[]> {
     ...(await authorizationServerRoutes()),
     ...deviceRoutes.map(({ method, path }) => ({ methods: [method], path })),
     ...[
-      ...operations.matchAll(/(?:path|pathOf\(request\)) === '([^']+)'/g),
+      ...operations.matchAll(/case '([^']+)'/g),
       ...ofGateway.matchAll(/'(\/[^']+)': gateway/g),
     ].map(([, path = '']) => ({ methods: ['GET'], path })),
     // The demo application serves the path that the demo client is registered with.

@@ -74,6 +74,8 @@ export interface Configuration {
   /** How long it still accepts connections after it reported that it is not ready. */
   readonly shutdownDelayMilliseconds: number;
   readonly maximumConnections: number;
+  /** Processes that serve requests. */
+  readonly workers: number;
   /** The public address; every URL the server produces starts with it. */
   readonly issuer: string;
   readonly identity: IdentitySettings;
@@ -140,6 +142,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     logLevel: read.LOG_LEVEL,
     shutdownDelayMilliseconds: read.SHUTDOWN_DELAY_SECONDS * 1000,
     maximumConnections: read.MAXIMUM_CONNECTIONS,
+    workers: read.WORKERS,
     issuer,
     identity,
     cookieKeys,

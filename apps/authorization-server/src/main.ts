@@ -4,27 +4,30 @@ import {
   createMetricsRegistry,
   createRequestRecorder,
   deferListener,
+  type Logger,
   observeRequests,
-  type RunningApp,
-  runProcess,
-  serveApp,
-  startLog,
+  runApp,
+  type ServedApp,
   storeSignals,
 } from '@gatehouse/http-server';
 import { connectIdentity, isStoreUnavailable, prepareStore } from '@gatehouse/identity';
 import { createApp } from './app.ts';
-import { loadConfiguration } from './config.ts';
+import { type Configuration, loadConfiguration } from './config.ts';
 import { addressGroupOf } from './http/address-group-of.ts';
 import { refuseDoubtfulRequests } from './http/refuse-doubtful-requests.ts';
 import { createAuthorizationServerMetrics } from './metrics/authorization-server-metrics.ts';
 
-await runProcess(start, (error) => describeStartFailure('authorization-server', error));
+await runApp({
+  name: 'authorization-server',
+  portVariable: 'AUTHORIZATION_SERVER_PORT',
+  loadConfiguration: () => loadConfiguration(process.env),
+  start,
+  describeFailure: describeStartFailure,
+});
 
-async function start(): Promise<RunningApp> {
-  const configuration = loadConfiguration(process.env);
+async function start(configuration: Configuration, logger: Logger): Promise<ServedApp> {
   const { masterKey, securityProfile, signingKeyPolicy } = configuration.identity;
   const { bootstrap, issuer: publicUrl } = configuration;
-  const logger = startLog('authorization-server', configuration, { buffered: true });
   const registry = createMetricsRegistry();
   const metrics = createAuthorizationServerMetrics(registry);
   const { identity, checkStore, close } = await connectIdentity(configuration.identity, {
@@ -51,7 +54,7 @@ async function start(): Promise<RunningApp> {
     addressGroupOf,
     record: identity.requestLog.record,
   });
-  return serveApp({
+  return {
     listener: observeRequests(refuseDoubtfulRequests(application.listener), logger, {
       observer: (line, request) => {
         metrics.requested(line, request);
@@ -59,13 +62,10 @@ async function start(): Promise<RunningApp> {
       },
       isTrustedProxy: createAddressMatcher(configuration.trustedProxies),
     }),
-    configuration,
-    portVariable: 'AUTHORIZATION_SERVER_PORT',
-    logger,
     metrics: registry,
     listen: { recordMalformed: recorder.recordMalformed },
     checks: { store: checkStore, application: application.ready },
     stopStarting: application.close,
     release: close,
-  });
+  };
 }

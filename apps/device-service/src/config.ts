@@ -26,6 +26,8 @@ export interface DeviceServiceConfiguration {
   /** How long the service accepts connections after it reports that it is not ready. */
   readonly shutdownDelayMilliseconds: number;
   readonly maximumConnections: number;
+  /** Processes that serve requests. */
+  readonly workers: number;
   readonly database: DatabaseLocation;
   /** Log records expire this long after they are stored. */
   readonly logRetentionDays: number;
@@ -80,6 +82,7 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
     logLevel: set.LOG_LEVEL,
     shutdownDelayMilliseconds: set.SHUTDOWN_DELAY_SECONDS * 1000,
     maximumConnections: set.MAXIMUM_CONNECTIONS,
+    workers: set.WORKERS,
     database: set.DATABASE_URL ?? { engine: 'sqlite', path: join(set.DATA_DIR, 'devices.sqlite') },
     logRetentionDays: set.LOG_RETENTION_DAYS,
     gatewayUrl,

@@ -1,10 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  createMetricsRegistry,
-  type Logger,
-  type RunningApp,
-  serveApp,
-} from '@gatehouse/http-server';
+import { createMetricsRegistry, type Logger, type ServedApp } from '@gatehouse/http-server';
 import { createApp } from './app.ts';
 import type { DeviceServiceConfiguration } from './config.ts';
 import { openDatabase } from './database/open-database.ts';
@@ -21,10 +16,10 @@ const VERIFIED_TOKEN_CAPACITY = 2000;
 /** The bootstrap of the authorization server creates the demo clients in this organization. */
 const DEMO_ORGANIZATION = 'demo';
 
-export async function startDeviceService(
+export async function openDeviceService(
   configuration: DeviceServiceConfiguration,
   logger: Logger,
-): Promise<RunningApp> {
+): Promise<ServedApp> {
   const { gatewayUrl, gatewayJwksUrl } = configuration;
   const { engine } = configuration.database;
   const registry = createMetricsRegistry();
@@ -55,11 +50,8 @@ export async function startDeviceService(
     now: Date.now,
     onFailure: (err) => logger.warn({ err }, 'expired log records were not deleted'),
   });
-  return serveApp({
+  return {
     listener: app,
-    configuration,
-    portVariable: 'DEVICE_SERVICE_PORT',
-    logger,
     metrics: registry,
     checks: { database: database.ping, 'database-writes': database.assertWritable },
     // The service is ready without the gateway, which may start later.
@@ -68,5 +60,5 @@ export async function startDeviceService(
       await expiry.close();
       await database.close();
     },
-  });
+  };
 }

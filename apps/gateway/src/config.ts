@@ -85,6 +85,8 @@ export interface GatewayConfiguration {
   readonly addressRateLimit: RateLimit;
   readonly accessTokenMaximumSeconds: number;
   readonly maximumConnections: number;
+  /** Processes that serve requests. */
+  readonly workers: number;
   readonly trustedProxies: readonly string[];
   readonly signatureToleranceMilliseconds: number;
   readonly identity: IdentitySettings;
@@ -134,6 +136,7 @@ export function loadConfiguration(environment: Environment): GatewayConfiguratio
     addressRateLimit: read.ADDRESS_RATE_LIMIT,
     accessTokenMaximumSeconds: read.ACCESS_TOKEN_MAXIMUM_SECONDS,
     maximumConnections: read.MAXIMUM_CONNECTIONS,
+    workers: read.WORKERS,
     trustedProxies,
     signatureToleranceMilliseconds: read.SIGNATURE_TOLERANCE_SECONDS * 1000,
     identity,

@@ -1,24 +1,27 @@
 import { describeStartFailure } from '@gatehouse/configuration';
 import {
   createMetricsRegistry,
-  type RunningApp,
+  type Logger,
   retryStart,
-  runProcess,
-  serveApp,
-  startLog,
+  runApp,
+  type ServedApp,
   storeSignals,
 } from '@gatehouse/http-server';
 import { connectIdentity, isStoreUnavailable, prepareStore } from '@gatehouse/identity';
 import { createGateway } from './app.ts';
-import { loadConfiguration } from './config.ts';
+import { type GatewayConfiguration, loadConfiguration } from './config.ts';
 import { createGatewayMetrics } from './metrics/gateway-metrics.ts';
 
-await runProcess(start, (error) => describeStartFailure('gateway', error));
+await runApp({
+  name: 'gateway',
+  portVariable: 'GATEWAY_PORT',
+  loadConfiguration: () => loadConfiguration(process.env),
+  start,
+  describeFailure: describeStartFailure,
+});
 
-async function start(): Promise<RunningApp> {
-  const configuration = loadConfiguration(process.env);
+async function start(configuration: GatewayConfiguration, logger: Logger): Promise<ServedApp> {
   const { securityProfile, signingKeyPolicy } = configuration.identity;
-  const logger = startLog('gateway', configuration, { buffered: true });
   const registry = createMetricsRegistry();
   const metrics = createGatewayMetrics(registry, configuration.routing);
   const { identity, checkStore, close } = await connectIdentity(configuration.identity, {
@@ -41,11 +44,8 @@ async function start(): Promise<RunningApp> {
     strict: securityProfile === 'strict',
     signingKeyPolicy,
   });
-  return serveApp({
+  return {
     listener: gateway.listener,
-    configuration,
-    portVariable: 'GATEWAY_PORT',
-    logger,
     metrics: registry,
     listen: {
       answersContinue: true,
@@ -60,5 +60,5 @@ async function start(): Promise<RunningApp> {
       await gateway.close();
       await close();
     },
-  });
+  };
 }

@@ -9,22 +9,23 @@ export {
 } from './metrics/metrics-registry.ts';
 export { addProcessMetrics } from './metrics/process-metrics.ts';
 export {
+  createOperations,
   type OperationsOptions,
-  type OperationsServer,
   type ReadinessCheck,
-  serveOperations,
-} from './operations/operations-server.ts';
+} from './operations/operations.ts';
+export { type OperationsServer, serveOperations } from './operations/operations-server.ts';
 export { type StoreSignals, storeSignals } from './operations/store-signals.ts';
 export { type DeferredListener, deferListener } from './process/deferred-listener.ts';
 export { type RetriedStart, retryStart } from './process/retry-start.ts';
+export { type App, runApp } from './process/run-app.ts';
 export {
   exitOnUnhandledErrors,
   type RunningApp,
   type RunOptions,
   runProcess,
 } from './process/run-process.ts';
-export { type ServedApp, serveApp } from './process/serve-app.ts';
-export { startLog } from './process/start-log.ts';
+
+export { type ServedApp, type ServingOptions, serveApp } from './process/serve-app.ts';
 export { addressGroup } from './requests/address-group.ts';
 export {
   type AddressMatcher,

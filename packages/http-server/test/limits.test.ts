@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import {
   createLogger,
   createMetricsRegistry,
+  createOperations,
   type ListenOptions,
   type RunningServer,
   serve,
@@ -106,11 +107,8 @@ describe('the number of connections', () => {
   });
 
   test('is limited at the operations port', async () => {
-    const server = await serveOperations({
-      ...local,
-      metrics: createMetricsRegistry(),
-      checks: {},
-    });
+    const operations = createOperations({ metrics: createMetricsRegistry(), checks: {} });
+    const server = await serveOperations(operations, local);
     servers.push(server);
     const { operationsMaxConnections: limit } = serverLimits;
     const opened = Array.from({ length: limit + 20 }, () => openRawConnection(server.port));

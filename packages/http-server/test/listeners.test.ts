@@ -4,6 +4,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import {
   createMetricsRegistry,
+  createOperations,
   deferListener,
   type OperationsOptions,
   observedRequest,
@@ -28,10 +29,9 @@ async function start(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${server.port}`;
 }
 
-async function startOperations(
-  options: Omit<OperationsOptions, 'host' | 'port' | 'metrics'>,
-): Promise<string> {
-  const server = await serveOperations({ ...at, metrics: createMetricsRegistry(), ...options });
+async function startOperations(options: Omit<OperationsOptions, 'metrics'>): Promise<string> {
+  const operations = createOperations({ metrics: createMetricsRegistry(), ...options });
+  const server = await serveOperations(operations, at);
   servers.push(server);
   return `http://127.0.0.1:${server.port}`;
 }
@@ -157,7 +157,7 @@ describe('the operations port', () => {
 
   test.concurrent('CF-02 /ready fails as soon as a shutdown begins, and /live does not', async () => {
     const metrics = createMetricsRegistry();
-    const server = await serveOperations({ ...at, metrics, checks: { store: up } });
+    const server = await serveOperations(createOperations({ metrics, checks: { store: up } }), at);
     servers.push(server);
     server.startDraining();
     const reply = await ask(`http://127.0.0.1:${server.port}/ready`);
@@ -169,7 +169,7 @@ describe('the operations port', () => {
   test.concurrent('/metrics returns the registry in the format of Prometheus', async () => {
     const metrics = createMetricsRegistry();
     metrics.counter({ name: 'a_total', help: 'A.' }).of().value = 3;
-    const server = await serveOperations({ ...at, metrics, checks: {} });
+    const server = await serveOperations(createOperations({ metrics, checks: {} }), at);
     servers.push(server);
     const reply = await ask(`http://127.0.0.1:${server.port}/metrics`);
     expect(reply.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');

@@ -66,6 +66,7 @@ test('a collected metric is read at a scrape, and its labels are escaped', () =>
     name: 'g',
     help: 'G.',
     type: 'gauge',
+    acrossWorkers: 'max',
     read: () => [{ labels: { text: 'a"b\\c\nd' }, value }],
   });
   value = 7;

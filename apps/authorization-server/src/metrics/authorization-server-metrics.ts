@@ -112,6 +112,7 @@ function collectPasswordHashing(registry: MetricsRegistry): void {
     name: 'gatehouse_password_hashing',
     help: 'Passwords that are being hashed or wait to be hashed.',
     type: 'gauge',
+    acrossWorkers: 'sum',
     read: () => {
       const { running, waiting } = passwordHashingLoad();
       return [

@@ -69,6 +69,7 @@ function createDatabaseObserver(
     name: 'gatehouse_database_up',
     help: '1 if the database answered the last statement, otherwise 0.',
     type: 'gauge',
+    acrossWorkers: 'min',
     read: () => up,
   });
   let writable = 1;
@@ -76,6 +77,7 @@ function createDatabaseObserver(
     name: 'gatehouse_database_writable',
     help: '0 after the database rejected a write, until a probe succeeds. Otherwise 1.',
     type: 'gauge',
+    acrossWorkers: 'min',
     read: () => writable,
   });
   return {

@@ -153,6 +153,7 @@ function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, 
     name: 'gatehouse_upstream_requests',
     help: 'Requests to an upstream: running, or waiting for a connection.',
     type: 'gauge',
+    acrossWorkers: 'sum',
     read: () =>
       loads(upstreams).flatMap(({ labels, load }) => [
         { labels: { ...labels, state: 'running' }, value: load.running },
@@ -163,6 +164,7 @@ function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, 
     name: 'gatehouse_upstream_circuit_open',
     help: '1 while an upstream does not answer and the gateway rejects requests for it at once.',
     type: 'gauge',
+    acrossWorkers: 'max',
     read: () =>
       [...upstreams].map(([upstream, { circuit }]) => ({
         labels: { upstream },
@@ -173,6 +175,7 @@ function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, 
     name: 'gatehouse_upstream_connections',
     help: 'Connections to an upstream: all open ones, and the free ones.',
     type: 'gauge',
+    acrossWorkers: 'sum',
     read: () =>
       loads(upstreams).flatMap(({ labels, load }) => [
         { labels: { ...labels, state: 'connected' }, value: load.connected },

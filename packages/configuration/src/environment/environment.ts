@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { isAddressOrRange } from './address-range.ts';
@@ -122,6 +123,16 @@ export const addressList = z
     message: 'must be IP addresses or CIDR ranges, separated by commas',
   });
 
+const MOST_WORKERS = 64;
+const WORKERS_PROBLEM = `must be auto or a whole number, 1 to ${MOST_WORKERS}`;
+
+/** `auto`: one for each core that this process may use. */
+const workers = z
+  .string()
+  .regex(/^(?:auto|\d{1,2})$/, WORKERS_PROBLEM)
+  .transform((text) => (text === 'auto' ? availableParallelism() : Number(text)))
+  .refine((count) => count >= 1 && count <= MOST_WORKERS, WORKERS_PROBLEM);
+
 /** The variables that every app reads. */
 export const commonVariables = {
   HOST: z.string().default('127.0.0.1'),
@@ -138,6 +149,7 @@ export const commonVariables = {
     .int('must be a whole number')
     .min(1, 'must be at least 1')
     .default(8192),
+  WORKERS: workers.default(1),
 };
 
 /** Requires the normal form, because peers compare it exactly (RFC 8414 §3.3, RFC 9068 §4). */

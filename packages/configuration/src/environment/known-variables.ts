@@ -40,6 +40,7 @@ const otherVariables: readonly string[] = [
   'MAXIMUM_CONNECTIONS',
   'OPERATIONS_PORT',
   'SHUTDOWN_DELAY_SECONDS',
+  'WORKERS',
 ];
 
 /**

@@ -5,6 +5,8 @@ import { terminalStream } from './terminal-stream.ts';
 export type Logger = pino.Logger;
 
 const BUFFER_CHARACTERS = 32 * 1024;
+/** A pipe takes up to this many bytes whole, so that lines of several processes do not mix (pipe(7)). */
+const WHOLE_WRITE_CHARACTERS = 4096;
 const FLUSH_MILLISECONDS = 100;
 
 export interface LoggerOptions {
@@ -18,6 +20,8 @@ export interface LoggerOptions {
    * rest. A kill -9 loses it.
    */
   readonly buffered?: boolean;
+  /** Other processes write to the same output. */
+  readonly sharedOutput?: boolean;
   /** Destination instead of standard output. */
   readonly destination?: pino.DestinationStream;
 }
@@ -39,21 +43,26 @@ export function createLogger(options: LoggerOptions): Logger {
   );
 }
 
-function standardOutput({ pretty: isPretty, buffered }: LoggerOptions): pino.DestinationStream {
+function standardOutput({
+  pretty: isPretty,
+  buffered,
+  sharedOutput: isShared,
+}: LoggerOptions): pino.DestinationStream {
   if (isPretty) {
     return terminalStream();
   }
   if (buffered !== true) {
     return pino.destination({ dest: 1, sync: true });
   }
-  return collectLines(pino.destination({ dest: 1, sync: true }));
+  const most = isShared === true ? WHOLE_WRITE_CHARACTERS : BUFFER_CHARACTERS;
+  return collectLines(pino.destination({ dest: 1, sync: true }), most);
 }
 
 /**
  * Joins lines as text. pino's destination with a minimum length needs 11 µs of CPU per line instead
  * of 6 (docs/decisions/0050-joined-log-lines.md).
  */
-function collectLines(destination: pino.DestinationStream): pino.DestinationStream {
+function collectLines(destination: pino.DestinationStream, most: number): pino.DestinationStream {
   let lines = '';
   let timer: NodeJS.Timeout | undefined;
   function flush(): void {
@@ -68,12 +77,11 @@ function collectLines(destination: pino.DestinationStream): pino.DestinationStre
   process.once('exit', flush);
   return {
     write(line) {
-      lines += line;
-      if (lines.length >= BUFFER_CHARACTERS) {
+      if (lines.length + line.length > most) {
         flush();
-      } else {
-        timer ??= setTimeout(flush, FLUSH_MILLISECONDS).unref();
       }
+      lines += line;
+      timer ??= setTimeout(flush, FLUSH_MILLISECONDS).unref();
     },
   };
 }

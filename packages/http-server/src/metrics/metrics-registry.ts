@@ -3,6 +3,7 @@
  *
  *   createMetricsRegistry ── counter, histogram (cells that the request path adds to)
  *                        └── collect (read at each scrape: a pool, the memory, the event loop)
+ *   metric-family (values of a scrape, as text) ── combine-families (of several workers)
  *   process-metrics, request-metrics, server-metrics: shared by all apps; the rest is in metrics/ of each app
  *
  * A cell is a number. Text is built only for a scrape. A label accepts declared values only, and
@@ -11,6 +12,13 @@
  */
 import { Histogram } from './histogram.ts';
 import { type LabelledCells, type LabelValues, labelledCells } from './labelled-cells.ts';
+import {
+  type Combination,
+  type FamilySample,
+  type MetricFamily,
+  metricsText,
+  numberText,
+} from './metric-family.ts';
 
 export interface MetricDefinition<Labels extends LabelValues = LabelValues> {
   readonly name: string;
@@ -29,10 +37,16 @@ export interface Sample {
   readonly value: number;
 }
 
-export interface CollectedMetric extends Omit<MetricDefinition, 'labels'> {
-  readonly type: 'counter' | 'gauge';
+export type CollectedMetric = Omit<MetricDefinition, 'labels'> & {
   read(): number | readonly Sample[];
-}
+} & (
+    | { readonly type: 'counter' }
+    | {
+        readonly type: 'gauge';
+        /** The value of an app with several workers. */
+        readonly acrossWorkers: Combination;
+      }
+  );
 
 export interface MetricsRegistry {
   counter(definition: MetricDefinition): LabelledCells<Counter>;
@@ -42,80 +56,75 @@ export interface MetricsRegistry {
   ): LabelledCells<Histogram>;
   /** A value that is read at each scrape. The author of `read` must bound its labels. */
   collect(metric: CollectedMetric): void;
+  /** The current values. */
+  families(): readonly MetricFamily[];
   text(): string;
 }
 
 export function createMetricsRegistry(): MetricsRegistry {
-  const families = new Map<string, () => string>();
+  const families = new Map<string, () => MetricFamily>();
 
-  function add(type: string, { name, help }: MetricDefinition, samples: () => string): void {
+  function add(
+    { name, help }: MetricDefinition,
+    type: MetricFamily['type'],
+    acrossWorkers: Combination,
+    read: () => readonly FamilySample[],
+  ): void {
     if (families.has(name)) {
       throw new Error(`The metric ${name} is declared twice.`);
     }
-    families.set(name, () => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples()}`);
+    families.set(name, () => ({ name, help, type, acrossWorkers, samples: read() }));
   }
 
+  const current = () => [...families.values()].map((family) => family());
   return {
     counter(definition) {
       const cells = labelledCells(definition.labels ?? {}, (): Counter => ({ value: 0 }));
-      add('counter', definition, () =>
+      add(definition, 'counter', 'sum', () =>
         cells
           .entries()
-          .map(({ labels, cell }) => sampleLine(definition.name, labels, cell.value))
-          .join(''),
+          .map(({ labels, cell }) => ({ name: definition.name, labels, value: cell.value })),
       );
       return cells;
     },
     histogram(definition) {
       const { name, buckets } = definition;
       const cells = labelledCells(definition.labels ?? {}, () => new Histogram(buckets));
-      add('histogram', definition, () =>
-        cells
-          .entries()
-          .map(({ labels, cell }) => histogramLines(name, labels, cell))
-          .join(''),
+      add(definition, 'histogram', 'sum', () =>
+        cells.entries().flatMap(({ labels, cell }) => histogramSamples(name, labels, cell)),
       );
       return cells;
     },
     collect(metric) {
-      add(metric.type, metric, () => {
+      const rule = metric.type === 'gauge' ? metric.acrossWorkers : 'sum';
+      add(metric, metric.type, rule, () => {
         const read = metric.read();
         const samples = typeof read === 'number' ? [{ value: read }] : read;
-        return samples
-          .map(({ labels = {}, value }: Sample) => sampleLine(metric.name, labels, value))
-          .join('');
+        return samples.map(({ labels = {}, value }: Sample) => ({
+          name: metric.name,
+          labels,
+          value,
+        }));
       });
     },
-    text: () => [...families.values()].map((family) => family()).join(''),
+    families: current,
+    text: () => metricsText(current()),
   };
 }
 
-function histogramLines(
+function histogramSamples(
   name: string,
   labels: Readonly<Record<string, string>>,
   cell: Histogram,
-): string {
-  const buckets = cell
-    .cumulative()
-    .map(([bound, count]) =>
-      sampleLine(`${name}_bucket`, { ...labels, le: numberText(bound) }, count),
-    );
+): readonly FamilySample[] {
+  const buckets = cell.cumulative().map(([bound, value]) => ({
+    name: `${name}_bucket`,
+    labels: { ...labels, le: numberText(bound) },
+    value,
+  }));
   return [
     ...buckets,
-    sampleLine(`${name}_sum`, labels, cell.sum),
-    sampleLine(`${name}_count`, labels, cell.count),
-  ].join('');
-}
-
-function sampleLine(name: string, labels: Readonly<Record<string, string>>, value: number): string {
-  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
-  return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${numberText(value)}\n`;
-}
-
-function numberText(value: number): string {
-  return value === Number.POSITIVE_INFINITY ? '+Inf' : String(value);
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+    { name: `${name}_sum`, labels, value: cell.sum },
+    { name: `${name}_count`, labels, value: cell.count },
+  ];
 }

@@ -7,11 +7,36 @@ const MICROSECONDS = 1e6;
 const MILLISECONDS = 1e3;
 const DELAY_RESOLUTION_MILLISECONDS = 20;
 
-/** Metrics of every process. Names without `gatehouse_` are those of the Prometheus clients. */
-export function addProcessMetrics(registry: MetricsRegistry, { app }: { readonly app: string }) {
+/**
+ * Metrics of every process. Names without `gatehouse_` are those of the Prometheus clients.
+ *
+ * @param options.isSupervisor the process serves no requests itself
+ */
+export function addProcessMetrics(
+  registry: MetricsRegistry,
+  { app, isSupervisor = false }: { readonly app: string; readonly isSupervisor?: boolean },
+): { countRestart(): void } {
   addBuildInfo(registry, app);
   addResources(registry);
-  addEventLoop(registry);
+  if (!isSupervisor) {
+    addEventLoop(registry);
+  }
+  registry.collect({
+    name: 'gatehouse_workers',
+    help: 'Processes that serve requests.',
+    type: 'gauge',
+    acrossWorkers: 'sum',
+    read: () => (isSupervisor ? 0 : 1),
+  });
+  const restarts = registry.counter({
+    name: 'gatehouse_worker_restarts_total',
+    help: 'Workers that ended unexpectedly.',
+  });
+  return {
+    countRestart() {
+      restarts.of().value += 1;
+    },
+  };
 }
 
 function addBuildInfo(registry: MetricsRegistry, app: string): void {
@@ -22,6 +47,7 @@ function addBuildInfo(registry: MetricsRegistry, app: string): void {
     name: 'gatehouse_build_info',
     help: 'The app and its versions. The value is always 1.',
     type: 'gauge',
+    acrossWorkers: 'max',
     read: () => [{ labels, value: 1 }],
   });
 }
@@ -32,6 +58,7 @@ function addResources(registry: MetricsRegistry): void {
     name: 'process_start_time_seconds',
     help: 'Start time of the process, in seconds since 1970.',
     type: 'gauge',
+    acrossWorkers: 'min',
     read: () => startTime,
   });
   registry.collect({
@@ -47,12 +74,14 @@ function addResources(registry: MetricsRegistry): void {
     name: 'process_resident_memory_bytes',
     help: 'Resident memory.',
     type: 'gauge',
+    acrossWorkers: 'sum',
     read: () => process.memoryUsage.rss(),
   });
   registry.collect({
     name: 'gatehouse_heap_bytes',
     help: 'Memory of JavaScript objects and of buffers outside the heap.',
     type: 'gauge',
+    acrossWorkers: 'sum',
     read: () => {
       const { heapUsed, heapTotal, external } = process.memoryUsage();
       return [
@@ -66,12 +95,14 @@ function addResources(registry: MetricsRegistry): void {
     name: 'process_open_fds',
     help: 'Open file descriptors. Absent if the system does not report them.',
     type: 'gauge',
+    acrossWorkers: 'sum',
     read: () => countOpenFiles(),
   });
   registry.collect({
     name: 'gatehouse_active_handles',
     help: 'Resources that keep the event loop alive: sockets, timers, pending operations.',
     type: 'gauge',
+    acrossWorkers: 'sum',
     read: () => process.getActiveResourcesInfo().length,
   });
 }
@@ -83,6 +114,7 @@ function addEventLoop(registry: MetricsRegistry): void {
     name: 'gatehouse_event_loop_delay_seconds',
     help: 'Delay of timers since the last scrape.',
     type: 'gauge',
+    acrossWorkers: 'max',
     read: () => {
       const seconds = (nanoseconds: number) =>
         Math.max(0, nanoseconds / NANOSECONDS - DELAY_RESOLUTION_MILLISECONDS / MILLISECONDS);

@@ -36,12 +36,14 @@ export function createStoreMetrics(
     name: 'gatehouse_store_up',
     help: '1 while the store reads and writes, otherwise 0.',
     type: 'gauge',
+    acrossWorkers: 'min',
     read: () => (current === 'available' || current === 'nearly-full' ? 1 : 0),
   });
   registry.collect({
     name: 'gatehouse_store_state',
     help: '1 for the current state of the store, otherwise 0.',
     type: 'gauge',
+    acrossWorkers: 'max',
     read: () =>
       storeStates.map((state) => ({ labels: { state }, value: state === current ? 1 : 0 })),
   });
@@ -67,12 +69,14 @@ function collectRoom(registry: MetricsRegistry): StoreMetrics['onRoom'] {
     name: 'gatehouse_store_used_bytes',
     help: 'Space that the store uses. In a cluster, that of its fullest master.',
     type: 'gauge',
+    acrossWorkers: 'max',
     read: () => samples(room?.usedBytes),
   });
   registry.collect({
     name: 'gatehouse_store_maximum_bytes',
     help: 'Space that the store may use. Absent if it has no limit.',
     type: 'gauge',
+    acrossWorkers: 'min',
     read: () => samples(room?.maximumBytes),
   });
   return (measured) => {

@@ -1,4 +1,7 @@
+import cluster from 'node:cluster';
 import type { Logger } from '../logging/logger.ts';
+import { StartReportedError } from '../workers/start-reported-error.ts';
+import type { MessageToWorker } from '../workers/worker-messages.ts';
 import { denyDebugging } from './deny-debugging.ts';
 
 export interface RunningApp {
@@ -31,7 +34,7 @@ export async function runProcess(
   try {
     app = await start();
   } catch (error) {
-    leave(1, describeRefusal(error));
+    leave(1, error instanceof StartReportedError ? undefined : describeRefusal(error));
   }
   let ending = false;
   const end = () => {
@@ -48,6 +51,10 @@ export async function runProcess(
       (error: unknown) => leave(1, `Could not close in order: ${String(error)}`),
     );
   };
+  if (cluster.isWorker) {
+    endWithSupervisor(end);
+    return;
+  }
   // Only signals count, because at Ctrl-C the end of the supervisor can be noticed first.
   let signals = 0;
   const endBySignal = () => {
@@ -63,6 +70,26 @@ export async function runProcess(
     process.on('disconnect', end);
     tellSupervisor(end);
   }
+}
+
+/**
+ * A worker ends when its supervisor orders it or ends itself. A signal can reach the whole group, as
+ * Ctrl-C does, and the supervisor then ends its workers in the correct order.
+ */
+function endWithSupervisor(end: () => void): void {
+  process.on('SIGTERM', () => undefined);
+  process.on('SIGINT', () => undefined);
+  if (cluster.worker !== undefined) {
+    // Otherwise Node ends the worker when the channel closes, without a drain.
+    cluster.worker.exitedAfterDisconnect = true;
+  }
+  process.on('message', (message: MessageToWorker) => {
+    if (message === 'end') {
+      end();
+    }
+  });
+  process.on('disconnect', end);
+  tellSupervisor(end);
 }
 
 /** The supervisor may have ended during the start. */

@@ -1,13 +1,28 @@
+import cluster from 'node:cluster';
 import type { RequestListener } from 'node:http';
 import type { Logger } from '../logging/logger.ts';
-import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
-import { type OperationsOptions, serveOperations } from '../operations/operations-server.ts';
+import { createOperations, type OperationsOptions } from '../operations/operations.ts';
+import { serveOperations } from '../operations/operations-server.ts';
 import { explainPortInUse } from '../server/port-in-use.ts';
 import { type ListenOptions, serve } from '../server/serve.ts';
+import { answerSupervisor } from '../workers/answer-supervisor.ts';
+import { listenInWorker } from '../workers/listen-in-worker.ts';
 import type { RunningApp } from './run-process.ts';
 
-export interface ServedApp extends Pick<OperationsOptions, 'checks' | 'peers' | 'documents'> {
+/** An app that is ready to serve requests. */
+export interface ServedApp extends OperationsOptions {
   readonly listener: RequestListener;
+  readonly listen?: Pick<
+    ListenOptions,
+    'answersContinue' | 'readsAnnouncedBodiesOnly' | 'recordMalformed' | 'upgrades'
+  >;
+  /** Called first at a shutdown, while requests are still served. */
+  readonly stopStarting?: () => void;
+  /** Called last, after both servers have closed. */
+  readonly release: () => Promise<void>;
+}
+
+export interface ServingOptions {
   readonly configuration: {
     readonly host: string;
     readonly port: number;
@@ -19,40 +34,40 @@ export interface ServedApp extends Pick<OperationsOptions, 'checks' | 'peers' | 
   /** Name of the variable that sets `port`. */
   readonly portVariable: string;
   readonly logger: Logger;
-  readonly metrics: MetricsRegistry;
-  readonly listen?: Pick<
-    ListenOptions,
-    'answersContinue' | 'readsAnnouncedBodiesOnly' | 'recordMalformed' | 'upgrades'
-  >;
-  /** Called first at a shutdown, while requests are still served. */
-  readonly stopStarting?: () => void;
-  /** Called last, after both servers have closed. */
-  readonly release: () => Promise<void>;
 }
 
 /** Serves an app and its operations port, and closes both in the correct order. */
-export async function serveApp(app: ServedApp): Promise<RunningApp> {
-  const { configuration, portVariable, logger, metrics, checks, peers, documents } = app;
-  const { host, port, socketPath, operationsPort } = configuration;
+export async function serveApp(app: ServedApp, options: ServingOptions): Promise<RunningApp> {
+  const { configuration, portVariable, logger } = options;
+  const { host, operationsPort } = configuration;
   const server = await serve(app.listener, {
     host,
-    port,
-    socketPath,
+    port: configuration.port,
+    socketPath: configuration.socketPath,
     logger,
-    metrics,
-    shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds,
+    metrics: app.metrics,
     maximumConnections: configuration.maximumConnections,
     ...app.listen,
+    ...(cluster.isWorker
+      ? { listen: listenInWorker }
+      : { shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds }),
   }).catch(explainPortInUse(portVariable));
-  const operations = await serveOperations({
+  if (cluster.isWorker) {
+    answerSupervisor(createOperations(app));
+    return {
+      async close() {
+        app.stopStarting?.();
+        await server.close();
+        await app.release();
+      },
+    };
+  }
+  const operations = await serveOperations(createOperations(app), {
     host,
     port: operationsPort,
-    metrics,
-    checks,
-    ...(peers && { peers }),
-    ...(documents && { documents }),
-  }).catch(explainPortInUse(`OPERATIONS_PORT (with npm start: ${portVariable})`));
-  logger.info({ port: server.port || socketPath, operationsPort: operations.port }, 'listening');
+  }).catch(explainPortInUse(operationsPortVariables(portVariable)));
+  const port = server.port || configuration.socketPath;
+  logger.info({ port, operationsPort: operations.port }, 'listening');
   return {
     // The operations port closes after the drain, so that a liveness probe does not interrupt it.
     async close() {
@@ -63,4 +78,8 @@ export async function serveApp(app: ServedApp): Promise<RunningApp> {
       await app.release();
     },
   };
+}
+
+export function operationsPortVariables(portVariable: string): string {
+  return `OPERATIONS_PORT (with npm start: ${portVariable})`;
 }

@@ -46,6 +46,11 @@ export interface ListenOptions {
   readonly port: number;
   /** Path of a Unix socket to listen on, instead of `host` and `port`. */
   readonly socketPath?: string | undefined;
+  /** Listens in another way, and returns how it stops new connections. */
+  readonly listen?: (
+    server: Server,
+    at: Pick<ListenOptions, 'host' | 'port' | 'socketPath'>,
+  ) => Promise<() => Promise<void>>;
   /** Time that `close` waits for requests in flight. */
   readonly drainMilliseconds?: number;
   /**
@@ -141,9 +146,7 @@ export async function serve(
   });
   server.on('clientError', createClientErrorHandler(connections, reportMalformed));
   const { socketPath } = options;
-  const withdraw = await (socketPath === undefined
-    ? listen(server, options)
-    : listenOnUnixSocket(server, socketPath));
+  const withdraw = await (options.listen ?? listen)(server, options);
   let closed: Promise<void> | undefined;
   return {
     port: socketPath === undefined ? (server.address() as AddressInfo).port : 0,
@@ -158,10 +161,16 @@ export async function serve(
   };
 }
 
-function listen(server: Server, options: ListenOptions): Promise<undefined> {
+function listen(
+  server: Server,
+  { host, port, socketPath }: ListenOptions,
+): Promise<(() => Promise<void>) | undefined> {
+  if (socketPath !== undefined) {
+    return listenOnUnixSocket(server, socketPath);
+  }
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host: options.host, port: options.port }, () => {
+    server.listen({ host, port }, () => {
       server.off('error', reject);
       resolve(undefined);
     });

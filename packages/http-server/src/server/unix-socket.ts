@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Backlog of connections. nginx fails if it is full, while a TCP connection would wait. */
-const BACKLOG = 4096;
+export const UNIX_SOCKET_BACKLOG = 4096;
 /** Time for peers that resolved the name before its removal. */
 const LATECOMERS_MILLISECONDS = 50;
 
@@ -22,12 +22,8 @@ export async function listenOnUnixSocket(
   server: Server,
   path: string,
 ): Promise<() => Promise<void>> {
-  // Runs before other listeners, because a Unix socket has no peer address.
-  server.prependListener('connection', (socket: Socket) => {
-    Object.defineProperty(socket, 'remoteAddress', { value: '127.0.0.1' });
-  });
-  // Node also reports EACCES for a missing folder.
-  await access(dirname(path), constants.W_OK);
+  markLocalPeers(server);
+  await assertWritableFolder(path);
   // Closing removes the name that was bound, even if another process owns it. So bind a unique
   // name.
   const ownName = `${path}.${randomBytes(4).toString('hex')}`;
@@ -40,12 +36,25 @@ export async function listenOnUnixSocket(
   }
   const { ino } = await lstat(ownName);
   await unlink(ownName);
-  return () => withdraw(path, ino);
+  return () => removeName(path, ino);
 }
 
-async function withdraw(path: string, ino: number): Promise<void> {
+/** Peers of a Unix socket have no address. They count as this machine. */
+export function markLocalPeers(server: Server): void {
+  // Runs before other listeners, which read the address.
+  server.prependListener('connection', (socket: Socket) => {
+    Object.defineProperty(socket, 'remoteAddress', { value: '127.0.0.1' });
+  });
+}
+
+/** Node also reports EACCES for a missing folder. */
+export async function assertWritableFolder(path: string): Promise<void> {
+  await access(dirname(path), constants.W_OK);
+}
+
+/** Removes the name unless it now belongs to another process, and waits for latecomers. */
+export async function removeName(path: string, ino: number): Promise<void> {
   try {
-    // The name was removed, and it now belongs to another process.
     if ((await lstat(path)).ino === ino) {
       await unlink(path);
     }
@@ -58,14 +67,22 @@ async function withdraw(path: string, ino: number): Promise<void> {
 function listen(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ path, backlog: BACKLOG, readableAll: true, writableAll: true }, () => {
-      server.off('error', reject);
-      resolve();
-    });
+    server.listen(
+      { path, backlog: UNIX_SOCKET_BACKLOG, readableAll: true, writableAll: true },
+      () => {
+        server.off('error', reject);
+        resolve();
+      },
+    );
   });
 }
 
-async function takeName(ownName: string, path: string): Promise<void> {
+/**
+ * Gives a bound socket its public name.
+ *
+ * @throws Error with code EADDRINUSE if another process serves there. A stale socket is replaced
+ */
+export async function takeName(ownName: string, path: string): Promise<void> {
   try {
     await link(ownName, path);
   } catch (error) {

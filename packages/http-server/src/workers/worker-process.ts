@@ -1,0 +1,120 @@
+import cluster, { type Worker } from 'node:cluster';
+import type { MessageFromWorker, Question } from './worker-messages.ts';
+import { createWorkerQuestions } from './worker-questions.ts';
+
+const PING_INTERVAL_MILLISECONDS = 1000;
+const SILENT_AFTER_PINGS = 2;
+/** As long as the health check of a container waits (docs/decisions/0046). */
+const FROZEN_AFTER_PINGS = 10;
+/** The device service waits 30 s for its database. */
+const NOT_STARTED_AFTER_PINGS = 90;
+
+export interface WorkerEnd {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** The supervisor killed it, because it sent no answer. */
+  readonly frozen: boolean;
+  readonly livedMilliseconds: number;
+}
+
+/** One worker, from its start to its end. */
+export interface WorkerProcess {
+  readonly pid: number;
+  /** Resolves to false if it ended before it was ready. */
+  readonly started: Promise<boolean>;
+  readonly ended: Promise<WorkerEnd>;
+  /** Only `running` workers share the listener and answer pings. */
+  state(): 'starting' | 'running' | 'silent' | 'ended';
+  /** Rejects if no answer arrives in time. */
+  ask(question: Omit<Question, 'id'>): Promise<unknown>;
+  /** Starts the drain. The worker still accepts connections. */
+  end(): void;
+  /** Closes the channel. The worker accepts the waiting connections, and ends. */
+  release(): void;
+  kill(): void;
+}
+
+/** @param onReady called with the port, before the worker counts as started */
+export function startWorker(onReady: (port: number) => Promise<void>): WorkerProcess {
+  const worker = cluster.fork();
+  const begun = performance.now();
+  const questions = createWorkerQuestions(worker);
+  let state: ReturnType<WorkerProcess['state']> = 'starting';
+  let unanswered = 0;
+  let frozen = false;
+  let port = 0;
+
+  const kill = () => void worker.process.kill('SIGKILL');
+  const started = Promise.withResolvers<boolean>();
+  worker.on('listening', (address) => {
+    port = address.port;
+  });
+  worker.on('message', (message: MessageFromWorker) => {
+    unanswered = 0;
+    if (message === 'ready') {
+      onReady(port).then(() => {
+        state = 'running';
+        started.resolve(true);
+      }, started.reject);
+    } else {
+      questions.settle(message);
+    }
+  });
+
+  // Counts pings instead of time, because the whole machine may have been suspended.
+  const pings = setInterval(() => {
+    unanswered += 1;
+    const isStarting = state === 'starting';
+    if (unanswered > (isStarting ? NOT_STARTED_AFTER_PINGS : FROZEN_AFTER_PINGS)) {
+      frozen = true;
+      kill();
+    } else if (!isStarting) {
+      state = unanswered > SILENT_AFTER_PINGS ? 'silent' : 'running';
+      questions.ask({ asks: 'live' }).catch(() => undefined);
+    }
+  }, PING_INTERVAL_MILLISECONDS);
+
+  const ended = endOf(worker).then((end) => {
+    clearInterval(pings);
+    state = 'ended';
+    started.resolve(false);
+    questions.failAll();
+    return { ...end, frozen, livedMilliseconds: performance.now() - begun };
+  });
+
+  return {
+    pid: worker.process.pid ?? 0,
+    started: started.promise,
+    ended,
+    state: () => state,
+    ask: questions.ask,
+    end() {
+      if (state === 'starting') {
+        // Without its channel, it would wait for the listener forever.
+        kill();
+      } else if (worker.isConnected()) {
+        worker.send('end', () => undefined);
+      }
+    },
+    release() {
+      clearInterval(pings);
+      state = 'silent';
+      if (worker.isConnected()) {
+        worker.process.disconnect();
+      }
+    },
+    kill,
+  };
+}
+
+function endOf(worker: Worker): Promise<Pick<WorkerEnd, 'code' | 'signal'>> {
+  return new Promise((resolve) => {
+    worker.once('exit', (code, signal) => resolve({ code, signal }));
+    worker.on('error', () => {
+      // The system could not create the process.
+      if (worker.process.pid === undefined) {
+        resolve({ code: null, signal: null });
+      }
+    });
+  });
+}
