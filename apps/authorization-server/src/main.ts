@@ -10,7 +10,12 @@ import {
   type ServedApp,
   storeSignals,
 } from '@gatehouse/http-server';
-import { connectIdentity, isStoreUnavailable, prepareStore } from '@gatehouse/identity';
+import {
+  connectIdentity,
+  isStoreUnavailable,
+  prepareStore,
+  sharePasswordHashing,
+} from '@gatehouse/identity';
 import { createApp } from './app.ts';
 import { type Configuration, loadConfiguration } from './config.ts';
 import { addressGroupOf } from './http/address-group-of.ts';
@@ -28,6 +33,7 @@ await runApp({
 async function start(configuration: Configuration, logger: Logger): Promise<ServedApp> {
   const { masterKey, securityProfile, signingKeyPolicy } = configuration.identity;
   const { bootstrap, issuer: publicUrl } = configuration;
+  sharePasswordHashing(configuration.workers);
   const registry = createMetricsRegistry();
   const metrics = createAuthorizationServerMetrics(registry);
   const { identity, checkStore, close } = await connectIdentity(configuration.identity, {

@@ -30,7 +30,10 @@ export async function openDeviceService(
       await createDemoDevice(devices, Date.now);
     }
   };
-  const database = await openDatabase(configuration.database, fillNewDatabase, metrics.database);
+  const database = await openDatabase(configuration.database, fillNewDatabase, {
+    observer: metrics.database,
+    workers: configuration.workers,
+  });
   const tokens = createInternalTokenVerifier({ issuer: gatewayUrl, jwksUrl: gatewayJwksUrl });
   const app = createApp({
     inventoryOf: createSqlInventoryOf(database),

@@ -36,11 +36,13 @@ describe('transactions of SQLite that share a commit', () => {
     directory = mkdtempSync(join(tmpdir(), 'device-database-'));
     path = join(directory, 'devices.sqlite');
     database = await openDatabase({ engine: 'sqlite', path }, undefined, {
-      queried: (statement: StatementKind) => {
-        rawStatements += statement === 'raw' ? 1 : 0;
+      observer: {
+        queried: (statement: StatementKind) => {
+          rawStatements += statement === 'raw' ? 1 : 0;
+        },
+        answered: () => undefined,
+        writable: () => undefined,
       },
-      answered: () => undefined,
-      writable: () => undefined,
     });
     devices = createSqlInventoryOf(database)('ours').devices;
     await devices.add(newDevice('first'));

@@ -70,6 +70,8 @@ export interface GatewayDependencies {
   readonly accessTokenMaximumSeconds: number;
   readonly strict: boolean;
   readonly signingKeyPolicy?: SigningKeyPolicy | undefined;
+  /** Processes that share the connections to upstreams. */
+  readonly workers?: number;
   readonly upstreamConnections?: number;
   readonly heldBodies?: HeldBodiesLimits;
   readonly upstreamStreams?: number;
@@ -202,14 +204,15 @@ function openSigningKeys(dependencies: GatewayDependencies) {
 }
 
 function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, Upstream> {
-  const { routing, logger } = dependencies;
+  const { routing, logger, workers = 1 } = dependencies;
+  const connections = dependencies.upstreamConnections ?? UPSTREAM_CONNECTIONS;
   const open = (name: string, { url, health }: RoutedUpstream) =>
     createUpstream({
       url,
       health,
       onCircuitChange: (state) =>
         logger.warn({ upstream: name, state }, `upstream circuit ${state}`),
-      connections: dependencies.upstreamConnections ?? UPSTREAM_CONNECTIONS,
+      connections: Math.ceil(connections / workers),
       streamConnections: dependencies.upstreamStreams ?? UPSTREAM_STREAMS,
       maximumRequests: dependencies.upstreamMaximumRequests ?? UPSTREAM_MAXIMUM_REQUESTS,
     });

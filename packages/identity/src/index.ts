@@ -107,6 +107,7 @@ export {
   hashPassword,
   MAXIMUM_PASSWORD_BYTES,
   passwordHashingLoad,
+  sharePasswordHashing,
 } from './users/password-hash.ts';
 export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
 export {

@@ -26,6 +26,12 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
+export interface OpenOptions {
+  readonly observer?: DatabaseObserver;
+  /** Processes that share the connections to the database. */
+  readonly workers?: number;
+}
+
 /**
  * Opens the database and migrates its tables.
  *
@@ -34,9 +40,9 @@ export interface OpenDatabase {
 export function openDatabase(
   location: DatabaseLocation,
   onNewDatabase: NewDatabaseCallback = async () => undefined,
-  observer?: DatabaseObserver,
+  options?: OpenOptions,
 ): Promise<OpenDatabase> {
   return location.engine === 'postgres'
-    ? openPostgres(location.url, onNewDatabase, observer)
-    : openSqlite(location.path, onNewDatabase, observer);
+    ? openPostgres(location.url, onNewDatabase, options)
+    : openSqlite(location.path, onNewDatabase, options);
 }

@@ -3,12 +3,14 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { DeviceDatabase, Tables } from '../tables/tables.ts';
 import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 import { migrateDatabase, type NewDatabaseCallback } from './migrate-database.ts';
-import { type DatabaseObserver, observeQueries } from './observe-queries.ts';
-import type { OpenDatabase } from './open-database.ts';
+import { observeQueries } from './observe-queries.ts';
+import type { OpenDatabase, OpenOptions } from './open-database.ts';
 import { createPostgresPool } from './postgres-pool.ts';
 import { probeWrite, watchWrites } from './watch-writes.ts';
 
+/** Of all workers together. A worker has at least two, so that one slow query does not block it. */
 const CONNECTIONS = 10;
+const LEAST_CONNECTIONS = 2;
 /** A query on a column without an index reads a million devices in about one second. */
 const STATEMENT_TIMEOUT_SECONDS = 5;
 
@@ -21,12 +23,12 @@ const READ_ONLY_DEADLINE_MILLISECONDS = 1000;
 export async function openPostgres(
   url: string,
   onNewDatabase: NewDatabaseCallback,
-  observer?: DatabaseObserver,
+  { observer, workers = 1 }: OpenOptions = {},
 ): Promise<OpenDatabase> {
   await migrateWhenUp(url, onNewDatabase);
   const pool = createPostgresPool({
     url,
-    connections: CONNECTIONS,
+    connections: Math.max(Math.ceil(CONNECTIONS / workers), LEAST_CONNECTIONS),
     statementTimeoutSeconds: STATEMENT_TIMEOUT_SECONDS,
     onConnect: observer?.answered,
   });

@@ -6,8 +6,8 @@ import { Kysely, sql } from 'kysely';
 import type { DeviceDatabase, Tables } from '../tables/tables.ts';
 import { migrateDatabase, type NewDatabaseCallback } from './migrate-database.ts';
 import { createNodeSqliteDialect } from './node-sqlite-dialect.ts';
-import { type DatabaseObserver, observeQueries } from './observe-queries.ts';
-import type { OpenDatabase } from './open-database.ts';
+import { observeQueries } from './observe-queries.ts';
+import type { OpenDatabase, OpenOptions } from './open-database.ts';
 import { isLocked, translateSqliteErrors } from './sqlite-errors.ts';
 import { probeWrite, watchWrites } from './watch-writes.ts';
 
@@ -20,7 +20,7 @@ const RETRY_DELAY_MILLISECONDS = 20;
 export async function openSqlite(
   path: string,
   onNewDatabase: NewDatabaseCallback,
-  observer?: DatabaseObserver,
+  { observer }: OpenOptions = {},
 ): Promise<OpenDatabase> {
   const connection = connect(path);
   const writes = watchWrites({

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
@@ -142,6 +142,7 @@ describe('parseEnvironment', () => {
       LOG_LEVEL: 'info',
       SHUTDOWN_DELAY_SECONDS: 0,
       MAXIMUM_CONNECTIONS: 8192,
+      WORKERS: 1,
       GATEWAY_PORT: 8844,
     });
   });
@@ -151,6 +152,24 @@ describe('parseEnvironment', () => {
     expect(read).toMatchObject({ GATEWAY_PORT: 8844, HOST: '127.0.0.1' });
     expect(read.OPERATIONS_PORT).toBeUndefined();
   });
+
+  test.each([
+    ['1', 1],
+    ['8', 8],
+    ['64', 64],
+    ['auto', availableParallelism()],
+  ])('accepts %j workers', (text, count) => {
+    expect(parseEnvironment(schema, { WORKERS: text }).WORKERS).toBe(count);
+  });
+
+  test.each(['0', '65', '-1', '1.5', '2x', ' 2', 'Auto', 'all', '999999999999'])(
+    'rejects %j workers, and says what is allowed',
+    (text) => {
+      expect(problemsOf(schema, { WORKERS: text })).toEqual([
+        { name: 'WORKERS', message: 'must be auto or a whole number, 1 to 64' },
+      ]);
+    },
+  );
 
   test('CF-07 lists every invalid variable, and never a value', () => {
     const environment = { GATEWAY_PORT: 'marker-1', LOG_LEVEL: 'marker-2', OPERATIONS_PORT: '-7' };

@@ -108,10 +108,21 @@ const CORES = availableParallelism();
 /** A full queue takes about half a second. */
 const WAITING_PER_CORE = 16;
 /** The whole process shares one queue, because it shares cores and memory. */
-const queue = createPasswordHashingQueue({ concurrency: CORES, waiting: CORES * WAITING_PER_CORE });
+let queue = createQueue(CORES);
+
+function createQueue(cores: number) {
+  return createPasswordHashingQueue({ concurrency: cores, waiting: cores * WAITING_PER_CORE });
+}
+
+/** Divides the cores among the workers of an app. Call it before the first password is hashed. */
+export function sharePasswordHashing(workers: number): void {
+  queue = createQueue(Math.ceil(CORES / workers));
+}
 
 /** For metrics. */
-export const passwordHashingLoad: () => PasswordHashingLoad = queue.load;
+export function passwordHashingLoad(): PasswordHashingLoad {
+  return queue.load();
+}
 
 /** Takes as long as verifying a password, but hashes only if no duration is known. */
 export async function pauseLikeVerifying(): Promise<void> {
