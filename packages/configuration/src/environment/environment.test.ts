@@ -163,7 +163,7 @@ describe('parseEnvironment', () => {
   });
 
   test.each(['0', '65', '-1', '1.5', '2x', ' 2', 'Auto', 'all', '999999999999'])(
-    'rejects %j workers, and says what is allowed',
+    'rejects %j workers, and names the allowed values',
     (text) => {
       expect(problemsOf(schema, { WORKERS: text })).toEqual([
         { name: 'WORKERS', message: 'must be auto or a whole number, 1 to 64' },

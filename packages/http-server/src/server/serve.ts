@@ -12,6 +12,7 @@
  *                               ├ framing-guard, transfer-encoding (reject an ambiguous end of a body)
  *                               ├ deferred-listener (503 until the application exists)
  *                               ├ operations-server (/live, /ready, /metrics) ── metrics/
+ *                               ├ workers/ (several processes share the port)
  *                               └ deny-debugging (no inspector, no memory in a core dump)
  *
  * Routing, authentication and replies belong to the applications.
