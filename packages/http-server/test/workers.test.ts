@@ -1,66 +1,24 @@
 /** An app with several workers: real processes that share a port or a Unix socket. */
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseMetrics, until } from '@gatehouse/testing';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { killWorkerApps, runWorkerApp, type WorkerApp } from './run-worker-app.ts';
+import {
+  everyWorkerAnswers,
+  load,
+  readyState,
+  SECONDS,
+  sampleOf,
+  untilSlow,
+} from './worker-load.ts';
 
-const SECONDS = 60;
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-workers-'));
 
 afterAll(() => {
   killWorkerApps();
   rmSync(directory, { recursive: true });
 });
-
-const untilSlow = (attempt: () => unknown) => until(attempt, SECONDS);
-
-async function readyState(app: WorkerApp): Promise<string> {
-  const { status, text } = await app.operations('/ready');
-  return `${status} ${JSON.parse(text).checks?.workers ?? JSON.parse(text).status}`;
-}
-
-async function sampleOf(app: WorkerApp, name: string): Promise<number> {
-  const families = parseMetrics((await app.operations('/metrics')).text);
-  const samples = [...families.values()].flatMap((family) => family.samples);
-  return samples
-    .filter((sample) => sample.name === name)
-    .reduce((sum, { value }) => sum + value, 0);
-}
-
-/** Sends requests until every worker has answered one. */
-async function everyWorkerAnswers(app: WorkerApp): Promise<void> {
-  const seen = new Set<number>();
-  await untilSlow(async () => {
-    const replies = await Promise.all(Array.from({ length: 20 }, () => app.get('/')));
-    for (const reply of replies) {
-      seen.add(Number.parseInt(reply, 10));
-    }
-    return app.workers().every((pid) => seen.has(pid));
-  });
-}
-
-/** Sends requests on new connections, some at a time, until it is stopped. */
-function load(app: WorkerApp, path = '/') {
-  let stopped = false;
-  const outcomes: string[] = [];
-  const sending = Array.from({ length: 4 }, async () => {
-    while (!stopped) {
-      outcomes.push(await app.get(path));
-    }
-  });
-  return {
-    outcomes,
-    async stop(): Promise<readonly string[]> {
-      stopped = true;
-      await Promise.all(sending);
-      return outcomes.filter((outcome) => !outcome.endsWith('127.0.0.1'));
-    },
-  };
-}
-
-const isAlive = (pid: number) => existsSync(`/proc/${pid}/task`);
 
 describe('several workers', () => {
   test(
@@ -128,46 +86,6 @@ describe('several workers', () => {
   );
 
   test(
-    'add their metrics, and keep the counts of a worker that was killed',
-    async () => {
-      const app = await runWorkerApp({ workers: 2 });
-      const count = () => sampleOf(app, 'gatehouse_requests_total');
-      await Promise.all(Array.from({ length: 50 }, () => app.get('/')));
-      await untilSlow(async () => (await count()) === 50);
-      expect(await sampleOf(app, 'gatehouse_request_duration_seconds_count')).toBe(50);
-      expect(await sampleOf(app, 'gatehouse_workers')).toBe(2);
-      process.kill(app.workers()[0] ?? 0, 'SIGKILL');
-      await untilSlow(async () => (await sampleOf(app, 'gatehouse_workers')) === 1);
-      expect(await count()).toBe(50);
-      await untilSlow(async () => (await sampleOf(app, 'gatehouse_workers')) === 2);
-      await Promise.all(Array.from({ length: 10 }, () => app.get('/')));
-      await untilSlow(async () => (await count()) === 60);
-    },
-    2 * SECONDS * 1000,
-  );
-
-  test(
-    'that end soon after their start are restarted less and less often',
-    async () => {
-      const trouble = join(directory, 'crash-loop');
-      const app = await runWorkerApp({ workers: 2, trouble });
-      writeFileSync(`${trouble}-after-start`, '');
-      process.kill(app.workers()[0] ?? 0, 'SIGKILL');
-      const restarts = () =>
-        app.lines('restarting a worker').map(({ time }) => Date.parse(`${time}`));
-      await untilSlow(() => restarts().length >= 6);
-      const [first = 0, second = 0] = restarts();
-      const [fifth = 0, sixth = 0] = restarts().slice(4);
-      // The first two delays are 100 ms and 200 ms. The fifth is 1600 ms.
-      expect(sixth - fifth).toBeGreaterThan((second - first) * 1.2);
-      expect(await app.get('/')).toContain('127.0.0.1');
-      rmSync(`${trouble}-after-start`);
-      await untilSlow(async () => (await readyState(app)) === '200 2 of 2');
-    },
-    2 * SECONDS * 1000,
-  );
-
-  test(
     'do not start if the first one cannot, and the reason is printed once',
     async () => {
       const trouble = join(directory, 'trouble');
@@ -177,35 +95,6 @@ describe('several workers', () => {
       const reason = 'test-app did not start: Error: there is trouble';
       expect(app.output().split(reason).length).toBe(2);
       expect(app.output()).not.toContain('StartReportedError');
-    },
-    SECONDS * 1000,
-  );
-
-  test(
-    'end together if all of them were killed and none can start again',
-    async () => {
-      const trouble = join(directory, 'late-trouble');
-      const app = await runWorkerApp({ workers: 2, trouble });
-      writeFileSync(trouble, '');
-      for (const pid of app.workers()) {
-        process.kill(pid, 'SIGKILL');
-      }
-      expect(await app.exit).toBe(1);
-      expect(app.lines('no worker is left')).toMatchObject([{ level: 'fatal' }]);
-    },
-    SECONDS * 1000,
-  );
-
-  test(
-    'write whole log lines, however slowly their output is read',
-    async () => {
-      const app = await runWorkerApp({ workers: 2 });
-      app.child.stdout?.pause();
-      const logging = Promise.all(Array.from({ length: 8 }, () => app.get('/log')));
-      await until(() => app.child.stdout?.isPaused());
-      app.child.stdout?.resume();
-      await logging;
-      await untilSlow(() => app.lines('a line').length === 16_000);
     },
     SECONDS * 1000,
   );
@@ -232,39 +121,6 @@ describe('the end of several workers', () => {
       );
       expect(await app.exit).toBe(0);
       expect(new Set(await replies.stop())).toEqual(new Set(['ENOENT']));
-    },
-    SECONDS * 1000,
-  );
-
-  test(
-    'CF-02 if the supervisor is killed, the workers answer requests in flight and end',
-    async () => {
-      const app = await runWorkerApp({ workers: 2 });
-      const workers = app.workers();
-      const slow = Array.from({ length: 8 }, () => app.get('/slow'));
-      await untilSlow(async () => (await sampleOf(app, 'gatehouse_requests_in_flight')) === 8);
-      app.child.kill('SIGKILL');
-      for (const reply of await Promise.all(slow)) {
-        expect(reply).toContain('127.0.0.1');
-      }
-      await untilSlow(() => !workers.some(isAlive));
-    },
-    SECONDS * 1000,
-  );
-
-  test(
-    'CF-03 a second signal ends all of them immediately',
-    async () => {
-      const app = await runWorkerApp({ workers: 2 });
-      const workers = app.workers();
-      const slow = Array.from({ length: 8 }, () => app.get('/slow'));
-      await untilSlow(async () => (await sampleOf(app, 'gatehouse_requests_in_flight')) === 8);
-      app.child.kill('SIGTERM');
-      await untilSlow(async () => (await readyState(app)) === '503 draining');
-      app.child.kill('SIGTERM');
-      expect(await app.exit).toBe(1);
-      await untilSlow(() => !workers.some(isAlive));
-      expect(new Set(await Promise.all(slow))).toEqual(new Set(['ECONNRESET']));
     },
     SECONDS * 1000,
   );

@@ -53,7 +53,7 @@ export async function serveApp(app: ServedApp, options: ServingOptions): Promise
       : { shutdownDelayMilliseconds: configuration.shutdownDelayMilliseconds }),
   }).catch(explainPortInUse(portVariable));
   if (cluster.isWorker) {
-    answerSupervisor(createOperations(app));
+    answerSupervisor(createOperations(app), server);
     return {
       async close() {
         app.stopStarting?.();

@@ -12,6 +12,8 @@ export interface Connections {
   inFlight(socket: Socket): readonly Exchange[];
   /** Marks the replies in flight on this connection as its last ones. */
   endAfterReplies(socket: Socket): void;
+  /** Ends the connections above this number, each after its next reply. Returns the rest. */
+  keepAtMost(most: number): number;
   /** Numbers of open connections and of requests in flight. */
   load(): { readonly connections: number; readonly requests: number };
 }
@@ -52,6 +54,11 @@ export function trackConnections(server: Server): Connections {
     });
   });
 
+  function endAfterReplies(socket: Socket): void {
+    ending.add(socket);
+    announceEnd(exchanges.get(socket) ?? []);
+  }
+
   return {
     startDraining() {
       draining = true;
@@ -72,9 +79,11 @@ export function trackConnections(server: Server): Connections {
       }
     },
     inFlight: (socket) => exchanges.get(socket) ?? [],
-    endAfterReplies(socket) {
-      ending.add(socket);
-      announceEnd(exchanges.get(socket) ?? []);
+    endAfterReplies,
+    keepAtMost(most) {
+      const staying = [...exchanges.keys()].filter((socket) => !ending.has(socket));
+      staying.slice(most).forEach(endAfterReplies);
+      return Math.min(staying.length, most);
     },
     load() {
       let requests = 0;

@@ -83,6 +83,7 @@ export interface UpgradeListener {
 export interface RunningServer {
   /** 0 for a Unix socket. */
   readonly port: number;
+  readonly connections: Pick<Connections, 'keepAtMost'>;
   /** Stops accepting, waits up to 8 s for requests in flight, and closes the rest. */
   close(): Promise<void>;
 }
@@ -151,6 +152,7 @@ export async function serve(
   let closed: Promise<void> | undefined;
   return {
     port: socketPath === undefined ? (server.address() as AddressInfo).port : 0,
+    connections,
     close() {
       closed ??= drain(server, listener, connections, {
         limit: options.drainMilliseconds ?? serverLimits.drainTimeout,

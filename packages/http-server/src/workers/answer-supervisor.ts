@@ -1,25 +1,30 @@
 import type { Operations } from '../operations/operations.ts';
+import type { RunningServer } from '../server/serve.ts';
 import type { Answer, MessageToWorker, Question } from './worker-messages.ts';
 
 /** Answers the supervisor. A worker has no operations port, so the questions use its channel. */
-export function answerSupervisor(operations: Operations): void {
+export function answerSupervisor(operations: Operations, server: RunningServer): void {
   process.on('message', (message: MessageToWorker) => {
     if (message === 'end') {
       return;
     }
     const { id } = message;
     const send = (answer: Answer) => void process.send?.(answer);
-    findAnswer(message, operations).then(
+    findAnswer(message, operations, server).then(
       (value) => send({ id, value }),
       () => send({ id, failed: true }),
     );
   });
 }
 
-async function findAnswer({ asks, path = '' }: Question, operations: Operations): Promise<unknown> {
+async function findAnswer(
+  { asks, path = '', mostConnections = Number.POSITIVE_INFINITY }: Question,
+  operations: Operations,
+  server: RunningServer,
+): Promise<unknown> {
   switch (asks) {
     case 'live':
-      return true;
+      return server.connections.keepAtMost(mostConnections);
     case 'readiness':
       return operations.readiness();
     case 'metrics':

@@ -21,6 +21,9 @@ import { createSharedSocket, type SharedSocket } from './shared-socket.ts';
 import { startWorkerPool, type WorkerPool } from './worker-pool.ts';
 import { startWorker } from './worker-process.ts';
 
+const TOLERATED_IMBALANCE = 1.25;
+const TOLERATED_CONNECTIONS = 4;
+
 export interface SupervisedApp {
   readonly name: string;
   readonly configuration: {
@@ -59,9 +62,12 @@ export async function superviseWorkers(app: SupervisedApp): Promise<{ close(): P
   pool = await startWorkerPool({
     count,
     start: () =>
-      startWorker(async (workerPort) => {
-        port = workerPort;
-        await socket?.publish();
+      startWorker({
+        async onReady(workerPort) {
+          port = workerPort;
+          await socket?.publish();
+        },
+        mostConnections: () => fairShare(running().map((worker) => worker.connections())),
       }),
     onLost(worker, { code, signal, frozen }) {
       pooled.forget(worker);
@@ -77,6 +83,18 @@ export async function superviseWorkers(app: SupervisedApp): Promise<{ close(): P
   const started = { port: socketPath ?? port, operationsPort: operations.port, workers: count };
   logger.info(started, 'listening');
   return { close: () => close(app, pool, { socket, operations, pooled }) };
+}
+
+/**
+ * The kernel gives a connection to any idle worker, and connections that stay open can leave one
+ * worker with most of the load. Such a worker ends some of them, so that the others accept them.
+ */
+function fairShare(connections: readonly number[]): number | undefined {
+  if (connections.length < 2) {
+    return undefined;
+  }
+  const mean = connections.reduce((sum, each) => sum + each, 0) / connections.length;
+  return Math.ceil(mean * TOLERATED_IMBALANCE) + TOLERATED_CONNECTIONS;
 }
 
 async function close(

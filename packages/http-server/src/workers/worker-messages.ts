@@ -6,6 +6,8 @@ export interface Question {
   readonly asks: 'live' | 'readiness' | 'metrics' | 'document';
   /** The path of the document. */
   readonly path?: string;
+  /** With `live`: the connections that the worker may keep open. It answers with their number. */
+  readonly mostConnections?: number;
 }
 
 /** A message from a worker. `ready`: it has started. */

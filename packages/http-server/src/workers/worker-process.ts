@@ -25,6 +25,8 @@ export interface WorkerProcess {
   readonly ended: Promise<WorkerEnd>;
   /** Only `running` workers share the listener and answer pings. */
   state(): 'starting' | 'running' | 'silent' | 'ended';
+  /** Open connections at the last ping. */
+  connections(): number;
   /** Rejects if no answer arrives in time. */
   ask(question: Omit<Question, 'id'>): Promise<unknown>;
   /** Starts the drain. The worker still accepts connections. */
@@ -34,8 +36,14 @@ export interface WorkerProcess {
   kill(): void;
 }
 
-/** @param onReady called with the port, before the worker counts as started */
-export function startWorker(onReady: (port: number) => Promise<void>): WorkerProcess {
+export interface WorkerOptions {
+  /** Called with the port, before the worker counts as started. */
+  readonly onReady: (port: number) => Promise<void>;
+  /** The connections that a worker may keep open. Undefined: any number. */
+  readonly mostConnections: () => number | undefined;
+}
+
+export function startWorker({ onReady, mostConnections }: WorkerOptions): WorkerProcess {
   const worker = cluster.fork();
   const begun = performance.now();
   const questions = createWorkerQuestions(worker);
@@ -43,6 +51,7 @@ export function startWorker(onReady: (port: number) => Promise<void>): WorkerPro
   let unanswered = 0;
   let frozen = false;
   let port = 0;
+  let connections = 0;
 
   const kill = () => void worker.process.kill('SIGKILL');
   const started = Promise.withResolvers<boolean>();
@@ -70,7 +79,14 @@ export function startWorker(onReady: (port: number) => Promise<void>): WorkerPro
       kill();
     } else if (!isStarting) {
       state = unanswered > SILENT_AFTER_PINGS ? 'silent' : 'running';
-      questions.ask({ asks: 'live' }).catch(() => undefined);
+      const most = mostConnections();
+      const limit = most === undefined ? {} : { mostConnections: most };
+      questions.ask({ asks: 'live', ...limit }).then(
+        (open) => {
+          connections = Number(open);
+        },
+        () => undefined,
+      );
     }
   }, PING_INTERVAL_MILLISECONDS);
 
@@ -87,6 +103,7 @@ export function startWorker(onReady: (port: number) => Promise<void>): WorkerPro
     started: started.promise,
     ended,
     state: () => state,
+    connections: () => connections,
     ask: questions.ask,
     end() {
       if (state === 'starting') {

@@ -1,0 +1,167 @@
+/** Rare events in the life of several workers. */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '@gatehouse/testing';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { killWorkerApps, runWorkerApp } from './run-worker-app.ts';
+import { readyState, SECONDS, sampleOf, untilSlow } from './worker-load.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-workers-'));
+
+afterAll(() => {
+  killWorkerApps();
+  rmSync(directory, { recursive: true });
+});
+
+const isAlive = (pid: number) => existsSync(`/proc/${pid}/task`);
+
+describe('several workers', () => {
+  test(
+    'share connections that stay open, even if one of them accepted all',
+    async () => {
+      const app = await runWorkerApp({ workers: 2 });
+      const [stopped = 0] = app.workers();
+      process.kill(stopped, 'SIGSTOP');
+      const agents = Array.from(
+        { length: 20 },
+        () => new Agent({ keepAlive: true, maxSockets: 1 }),
+      );
+      const get = (agent: Agent) => app.get('/', agent);
+      const answeredBy = async () =>
+        new Set((await Promise.all(agents.map(get))).map((reply) => Number.parseInt(reply, 10)));
+      expect(await answeredBy()).not.toContain(stopped);
+      process.kill(stopped, 'SIGCONT');
+      await untilSlow(async () => (await answeredBy()).has(stopped));
+      for (const agent of agents) {
+        agent.destroy();
+      }
+    },
+    SECONDS * 1000,
+  );
+
+  test(
+    'add their metrics, and keep the counts of a worker that was killed',
+    async () => {
+      const app = await runWorkerApp({ workers: 2 });
+      const count = () => sampleOf(app, 'gatehouse_requests_total');
+      await Promise.all(Array.from({ length: 50 }, () => app.get('/')));
+      await untilSlow(async () => (await count()) === 50);
+      expect(await sampleOf(app, 'gatehouse_request_duration_seconds_count')).toBe(50);
+      expect(await sampleOf(app, 'gatehouse_workers')).toBe(2);
+      process.kill(app.workers()[0] ?? 0, 'SIGKILL');
+      await untilSlow(async () => (await sampleOf(app, 'gatehouse_workers')) === 1);
+      expect(await count()).toBe(50);
+      await untilSlow(async () => (await sampleOf(app, 'gatehouse_workers')) === 2);
+      await Promise.all(Array.from({ length: 10 }, () => app.get('/')));
+      await untilSlow(async () => (await count()) === 60);
+    },
+    2 * SECONDS * 1000,
+  );
+
+  test(
+    'that end soon after their start are restarted less and less often',
+    async () => {
+      const trouble = join(directory, 'crash-loop');
+      const app = await runWorkerApp({ workers: 2, trouble });
+      writeFileSync(`${trouble}-after-start`, '');
+      process.kill(app.workers()[0] ?? 0, 'SIGKILL');
+      const restarts = () =>
+        app.lines('restarting a worker').map(({ time }) => Date.parse(`${time}`));
+      await untilSlow(() => restarts().length >= 6);
+      const [first = 0, second = 0] = restarts();
+      const [fifth = 0, sixth = 0] = restarts().slice(4);
+      // The first two delays are 100 ms and 200 ms. The fifth is 1600 ms.
+      expect(sixth - fifth).toBeGreaterThan((second - first) * 1.2);
+      expect(await app.get('/')).toContain('127.0.0.1');
+      rmSync(`${trouble}-after-start`);
+      await untilSlow(async () => (await readyState(app)) === '200 2 of 2');
+    },
+    2 * SECONDS * 1000,
+  );
+
+  test(
+    'end together if all of them were killed and none can start again',
+    async () => {
+      const trouble = join(directory, 'late-trouble');
+      const app = await runWorkerApp({ workers: 2, trouble });
+      writeFileSync(trouble, '');
+      for (const pid of app.workers()) {
+        process.kill(pid, 'SIGKILL');
+      }
+      expect(await app.exit).toBe(1);
+      expect(app.lines('no worker is left')).toMatchObject([{ level: 'fatal' }]);
+    },
+    SECONDS * 1000,
+  );
+
+  test(
+    'write whole log lines, however slowly their output is read',
+    async () => {
+      const app = await runWorkerApp({ workers: 2 });
+      app.child.stdout?.pause();
+      const logging = Promise.all(Array.from({ length: 8 }, () => app.get('/log')));
+      await until(() => app.child.stdout?.isPaused());
+      app.child.stdout?.resume();
+      await logging;
+      await untilSlow(() => app.lines('a line').length === 16_000);
+    },
+    SECONDS * 1000,
+  );
+
+  test(
+    'are replaced when they freeze, and new connections go to the others',
+    async () => {
+      const app = await runWorkerApp({ workers: 2 });
+      const [frozen = 0] = app.workers();
+      process.kill(frozen, 'SIGSTOP');
+      for (let request = 0; request < 20; request += 1) {
+        expect(await app.get('/')).toContain('127.0.0.1');
+      }
+      await until(async () => (await app.operations('/ready')).text.includes('1 of 2'));
+      expect((await app.operations('/ready')).status).toBe(200);
+      await until(() => !app.workers().includes(frozen), 60);
+      await until(async () => (await app.operations('/ready')).text.includes('2 of 2'), 60);
+      expect(app.lines('restarting a worker: it sent no answer')).toMatchObject([
+        { worker: frozen, signal: 'SIGKILL' },
+      ]);
+    },
+    2 * SECONDS * 1000,
+  );
+});
+
+describe('the end of several workers', () => {
+  test(
+    'CF-02 if the supervisor is killed, the workers answer requests in flight and end',
+    async () => {
+      const app = await runWorkerApp({ workers: 2 });
+      const workers = app.workers();
+      const slow = Array.from({ length: 8 }, () => app.get('/slow'));
+      await untilSlow(async () => (await sampleOf(app, 'gatehouse_requests_in_flight')) === 8);
+      app.child.kill('SIGKILL');
+      for (const reply of await Promise.all(slow)) {
+        expect(reply).toContain('127.0.0.1');
+      }
+      await untilSlow(() => !workers.some(isAlive));
+    },
+    SECONDS * 1000,
+  );
+
+  test(
+    'CF-03 a second signal ends all of them immediately',
+    async () => {
+      const app = await runWorkerApp({ workers: 2 });
+      const workers = app.workers();
+      const slow = Array.from({ length: 8 }, () => app.get('/slow'));
+      await untilSlow(async () => (await sampleOf(app, 'gatehouse_requests_in_flight')) === 8);
+      app.child.kill('SIGTERM');
+      await untilSlow(async () => (await readyState(app)) === '503 draining');
+      app.child.kill('SIGTERM');
+      expect(await app.exit).toBe(1);
+      await untilSlow(() => !workers.some(isAlive));
+      expect(new Set(await Promise.all(slow))).toEqual(new Set(['ECONNRESET']));
+    },
+    SECONDS * 1000,
+  );
+});
