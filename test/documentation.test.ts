@@ -2,6 +2,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorCatalogue } from '@gatehouse/api-envelope';
+import { routes as deviceApiRoutes, operations } from '@gatehouse/device-api';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { bootstrapSchema } from '../packages/identity/src/bootstrap/bootstrap-schema.ts';
 import {
@@ -75,8 +76,12 @@ describe.each(documents.map((document) => [document.path, document] as const))(
 );
 
 describe('docs/architecture.md', () => {
-  test('lists every route that is served', () => {
-    const listed = tableRows(architecture, 'Routes').flatMap(({ cells }) =>
+  const rows = tableRows(architecture, 'Routes');
+  const isDeviceRoute = (method: string, path: string) =>
+    deviceApiRoutes.some((each) => each.path === path && ['*', each.method].includes(method));
+
+  test('lists every route that is served, except those of the device API', () => {
+    const listed = rows.flatMap(({ cells }) =>
       [...(cells[0] ?? '').matchAll(/`([A-Z]+) (\/[^`]*)`/g)].map(([, method = '', path = '']) => [
         method,
         path,
@@ -86,10 +91,25 @@ describe('docs/architecture.md', () => {
       listed.some(([m, p]) => p === path && (method === '*' || method === m));
     const missing = routes.flatMap(({ methods, path }) =>
       (methods === 'any' ? ['*'] : methods)
-        .filter((method) => !isListed(method, path))
+        .filter((method) => !isListed(method, path) && !isDeviceRoute(method, path))
         .map((method) => `${method} ${path}`),
     );
     expect(missing).toEqual([]);
+  });
+
+  test('lists every operation of the device API with its first route and the number of others', () => {
+    const expected = operations.map(({ name, scope }) => {
+      const [first, ...others] = deviceApiRoutes.filter((each) => each.operation.name === name);
+      const more = others.length === 0 ? '' : `, and ${others.length} more`;
+      return [
+        `\`${first?.method} ${first?.path}\`${more}`,
+        `gateway → device service, \`${name}\`, scope \`${scope}\``,
+      ];
+    });
+    const listed = rows
+      .map(({ cells: [route = '', place = ''] }) => [route, place])
+      .filter(([, place]) => place?.startsWith('gateway → device service'));
+    expect(listed.sort()).toEqual(expected.sort());
   });
 
   test('has every folder in its layout, and no other', () => {

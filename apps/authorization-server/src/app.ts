@@ -21,7 +21,7 @@ import { operation } from './http/operation.ts';
 import type { OperationName } from './http/operation-names.ts';
 import { createPageHeaders, noSniff, noStore } from './http/page-headers.ts';
 import { providerRoutes as routes } from './http/provider-routes.ts';
-import { refuseCrossSite } from './http/refuse-cross-site.ts';
+import { rejectCrossSite } from './http/reject-cross-site.ts';
 import { withSealedCookies } from './http/sealed-cookies.ts';
 import type { ThrottledLimit } from './metrics/authorization-server-metrics.ts';
 import { openProvider } from './open-provider.ts';
@@ -34,7 +34,7 @@ import {
 import { createCsrfTokens } from './pages/csrf-token.ts';
 import { handlePageError, noteFailure, sendErrorPage } from './pages/error-page.ts';
 import { ICON_PATH, STYLESHEET_PATH } from './pages/layout.ts';
-import { refuseMethods } from './pages/refuse-methods.ts';
+import { rejectMethods } from './pages/reject-methods.ts';
 import type { Provider } from './provider/create-provider.ts';
 import { withAccountClient } from './provider/policy/account-client.ts';
 import { cookieOptions, createBrowserState } from './provider/policy/cookies.ts';
@@ -119,7 +119,7 @@ function addPages(
   app.get(ICON_PATH, operation('icon'), serveIcon);
   app.get(SUBMIT_FORM_SCRIPT_PATH, operation('script'), serveSubmitFormScript);
   app.use(noStore, withSealedCookies);
-  const rejectForeignForm = refuseCrossSite((request, response) => {
+  const rejectForeignForm = rejectCrossSite((request, response) => {
     noteFailure(request, 'formRefused', 'form_of_another_site');
     sendErrorPage(request, response, 403, 'formRefused');
   });
@@ -154,7 +154,7 @@ function addPages(
     serve,
   );
   app.get(`${routes.end_session}/success`, operation('logged-out'), asPage, serve);
-  app.use(refuseMethods(app.router));
+  app.use(rejectMethods(app.router));
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
   app.use([...clientPaths], handleClientEndpointErrors);
   app.use(handlePageError);

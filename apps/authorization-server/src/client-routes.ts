@@ -2,7 +2,7 @@
 import { createRegisteredOrigins, type Identity } from '@gatehouse/identity';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { auditedEndpoint } from './client-endpoints/audited-endpoint.ts';
-import { refuseUnknownPaths } from './client-endpoints/refuse-unknown-paths.ts';
+import { rejectUnknownPaths } from './client-endpoints/reject-unknown-paths.ts';
 import { serveMachineTokens } from './client-endpoints/serve-machine-tokens.ts';
 import { clientEndpoint, writeTransportError } from './client-endpoints/transport.ts';
 import { userinfoEndpoint } from './client-endpoints/userinfo.ts';
@@ -75,7 +75,7 @@ export function addClientEndpoints(
   app.all(routes.pushed_authorization_request, operation('par'), limit, endpoint, serve);
   app.all(routes.device_authorization, operation('device-authorization'), limit, endpoint, serve);
   app.all(routes.userinfo, operation('userinfo'), readFromBrowser, userinfoEndpoint, serve);
-  app.use([...clientPaths], refuseUnknownPaths(PLATFORM_TOKEN_PATH));
+  app.use([...clientPaths], rejectUnknownPaths(PLATFORM_TOKEN_PATH));
 }
 
 export function rejectLimitedClient(request: Request, response: Response): void {

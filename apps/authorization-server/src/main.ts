@@ -19,7 +19,7 @@ import {
 import { createApp } from './app.ts';
 import { type Configuration, loadConfiguration } from './config.ts';
 import { addressGroupOf } from './http/address-group-of.ts';
-import { refuseDoubtfulRequests } from './http/refuse-doubtful-requests.ts';
+import { rejectDoubtfulRequests } from './http/reject-doubtful-requests.ts';
 import { createAuthorizationServerMetrics } from './metrics/authorization-server-metrics.ts';
 
 await runApp({
@@ -61,7 +61,7 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     record: identity.requestLog.record,
   });
   return {
-    listener: observeRequests(refuseDoubtfulRequests(application.listener), logger, {
+    listener: observeRequests(rejectDoubtfulRequests(application.listener), logger, {
       observer: (line, request) => {
         metrics.requested(line, request);
         recorder.observe(line, request);

@@ -65,7 +65,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
       onRejected?.('password_wrong');
       return undefined;
     },
-    refuse: async () => {},
+    reject: async () => {},
     findByUsername: async () => user,
   } as unknown as UserRegistry;
   const credentialHash = (value: string) => `hash-of-${value}`;

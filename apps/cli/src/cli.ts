@@ -14,7 +14,7 @@ import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { ConfigurationError, type Environment } from '@gatehouse/configuration';
-import { type AuditEvent, type Identity, RefusedChangeError } from '@gatehouse/identity';
+import { type AuditEvent, type Identity, RejectedChangeError } from '@gatehouse/identity';
 import { StoreUnavailableError } from '@gatehouse/store';
 import {
   type Command,
@@ -152,7 +152,7 @@ function describeFailure(error: unknown): { code: 1 | 2; lines: readonly string[
     const problems = error.problems.map(({ name, message }) => `${name}: ${message}`);
     return { code: 1, lines: ['Invalid configuration:', ...problems] };
   }
-  if (error instanceof RefusedChangeError) {
+  if (error instanceof RejectedChangeError) {
     return { code: 1, lines: [error.message] };
   }
   if (error instanceof StoreUnavailableError) {

@@ -58,7 +58,7 @@ export {
   productionProblems,
 } from './production-problems.ts';
 export type { OnDamagedRecord } from './records/damaged-record.ts';
-export { RefusedChangeError } from './records/refused-change-error.ts';
+export { RejectedChangeError } from './records/rejected-change-error.ts';
 export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
 export type { RequestEntry } from './request-log/request-entry.ts';
 export type { RequestLog } from './request-log/request-log.ts';

@@ -1,6 +1,6 @@
 // requires: redis-server
 import { expect, test } from '@jest/globals';
-import { RefusedChangeError } from '../src/index.ts';
+import { RejectedChangeError } from '../src/index.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -55,7 +55,7 @@ describeOnBothEngines('rotation of secure keys', ({ openIdentity, storedText }) 
     const { clients, clientId, find } = await prepare();
     const two = await clients.rotateKey(clientId, { replaceOldest: false });
     await expect(clients.rotateKey(clientId, { replaceOldest: false })).rejects.toThrow(
-      RefusedChangeError,
+      RejectedChangeError,
     );
     const three = await clients.rotateKey(clientId, { replaceOldest: true });
     expect(clients.secureKeys(await find())).toEqual([three.secureKey, two.secureKey]);
@@ -99,7 +99,7 @@ describeOnBothEngines('rotation of secure keys', ({ openIdentity, storedText }) 
     expect(await live(newId, oldId)).toEqual([true, true]);
     await clients.removeKey(clientId, oldId);
     expect(await live(newId, oldId)).toEqual([true, false]);
-    await expect(clients.removeKey(clientId, oldId)).rejects.toThrow(RefusedChangeError);
+    await expect(clients.removeKey(clientId, oldId)).rejects.toThrow(RejectedChangeError);
   });
 
   test.each([

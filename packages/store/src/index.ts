@@ -1,4 +1,5 @@
 export { createStore, type StoreOptions } from './create-store.ts';
+export { limitPolicy, limitState, retryAfter } from './limit-headers.ts';
 export type { StoreState } from './observation/availability.ts';
 export {
   type StoreObserver,

@@ -22,7 +22,7 @@ export interface RateLimiter {
    */
   take(key: string): Verdict | Promise<Verdict>;
   /** The rejection that `take` would return, if this process already knows it. */
-  knownRefusal(key: string): Verdict | undefined;
+  knownRejection(key: string): Verdict | undefined;
 }
 
 interface Lease {
@@ -129,7 +129,7 @@ export function createRateLimiter(
       const lease = leases.get(key);
       return (lease && takeLocally(lease, now())) ?? takeFromStore(key);
     },
-    knownRefusal(key) {
+    knownRejection(key) {
       const lease = leases.get(key);
       return lease !== undefined && lease.permits === 0 ? takeLocally(lease, now()) : undefined;
     },

@@ -74,7 +74,7 @@ describe('a rate limiter', () => {
     for (let key = 0; key < 120_000; key += 1) {
       await limiter.take(String(key));
       if (key % 10_000 === 0) {
-        expect(limiter.knownRefusal('over')).toMatchObject({ allowed: false });
+        expect(limiter.knownRejection('over')).toMatchObject({ allowed: false });
       }
     }
   });

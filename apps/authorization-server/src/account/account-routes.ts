@@ -14,7 +14,7 @@ import { sendErrorPage } from '../pages/error-page.ts';
 import { formField, parseForm } from '../pages/form-field.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
-import { refuseMethods } from '../pages/refuse-methods.ts';
+import { rejectMethods } from '../pages/reject-methods.ts';
 import type { CookieOptions } from '../provider/policy/cookies.ts';
 import type { DeviceCookies } from '../sign-in/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
@@ -98,6 +98,6 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
     response.type('html').end(renderPage({ language, title, content, wide: true }));
   }
 
-  router.use(refuseMethods(router));
+  router.use(rejectMethods(router));
   return router;
 }

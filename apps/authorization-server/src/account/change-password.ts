@@ -32,7 +32,7 @@ export type PasswordProblem =
 
 export type PasswordOutcome =
   | { readonly kind: 'changed'; readonly user: User }
-  | { readonly kind: 'refused'; readonly problem: PasswordProblem };
+  | { readonly kind: 'rejected'; readonly problem: PasswordProblem };
 
 /**
  * Changes the password of a user who knows the current one, and ends everything that was issued
@@ -53,16 +53,16 @@ export function createChangePassword(
   ): Promise<PasswordOutcome> => {
     const problem = problemOf(user, change);
     if (problem !== undefined) {
-      return { kind: 'refused', problem };
+      return { kind: 'rejected', problem };
     }
     const { username } = user;
     const attempt = { method: 'account_page', username, password: change.current } as const;
     const verified = await signIn({ ...attempt, ...origin });
     if (verified?.userId !== user.userId) {
-      return { kind: 'refused', problem: 'passwordWrong' };
+      return { kind: 'rejected', problem: 'passwordWrong' };
     }
     if (change.current === change.wanted) {
-      return { kind: 'refused', problem: 'passwordSame' };
+      return { kind: 'rejected', problem: 'passwordSame' };
     }
     const passwordHash = await hashPassword(change.wanted);
     const changed = await endEverything(user.userId, { passwordHash });

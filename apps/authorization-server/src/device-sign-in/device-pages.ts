@@ -8,7 +8,7 @@
 import { observedRequest } from '@gatehouse/http-server';
 import type { Identity } from '@gatehouse/identity';
 import type { Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
-import { refusedForms } from '../pages/error-page.ts';
+import { rejectedForms } from '../pages/error-page.ts';
 import { hasCookies } from '../pages/has-cookies.ts';
 import type { Html } from '../pages/html.ts';
 import { pageLanguage } from '../pages/language.ts';
@@ -71,7 +71,7 @@ function showInput(
   const { notes } = observedRequest(context.req);
   notes.code = 'error' in error ? String(out?.error) : error.name;
   notes.reason = reasonOfError(context, error);
-  if (refusedForms.has(out?.error_description ?? '')) {
+  if (rejectedForms.has(out?.error_description ?? '')) {
     context.status = 403;
   }
   const problem = codeProblem(error, texts);

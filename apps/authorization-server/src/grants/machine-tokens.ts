@@ -89,9 +89,9 @@ function narrow(token: RefreshToken, requested: unknown): string {
     return token.scope ?? '';
   }
   const scopes = [...new Set(String(requested).split(' '))];
-  const refused = scopes.find((scope) => !token.scopes.has(scope));
-  if (refused !== undefined) {
-    throw new errors.InvalidScope('refresh token missing requested scope', refused);
+  const rejected = scopes.find((scope) => !token.scopes.has(scope));
+  if (rejected !== undefined) {
+    throw new errors.InvalidScope('refresh token missing requested scope', rejected);
   }
   return scopes.join(' ');
 }

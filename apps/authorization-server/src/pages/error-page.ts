@@ -18,7 +18,7 @@ import type { Texts } from './texts.ts';
  * The library's messages for a form with a missing or foreign token. Gatehouse's own forms reply
  * with 403.
  */
-export const refusedForms: ReadonlySet<string> = new Set([
+export const rejectedForms: ReadonlySet<string> = new Set([
   'xsrf token invalid',
   'could not find logout details',
   'could not find device form details',
@@ -33,16 +33,16 @@ type PageContext = Pick<
 /** The provider's `renderError`: an error without a trusted redirect URI. */
 export function renderErrorPage(context: PageContext, out: ErrorOut): void {
   const { language, texts } = pageLanguage(context);
-  const isRefusedForm = refusedForms.has(out.error_description ?? '');
-  if (isRefusedForm) {
+  const isRejectedForm = rejectedForms.has(out.error_description ?? '');
+  if (isRejectedForm) {
     context.status = 403;
   }
-  const refusal = hasCookies(context.req) ? texts.formRefused : texts.cookiesBlocked;
-  const message = isRefusedForm ? refusal : messageFor(context.status, texts);
+  const rejection = hasCookies(context.req) ? texts.formRefused : texts.cookiesBlocked;
+  const message = isRejectedForm ? rejection : messageFor(context.status, texts);
   context.type = 'html';
   context.body = page(language, texts, {
     message,
-    detail: isRefusedForm
+    detail: isRejectedForm
       ? undefined
       : [out.error, out.error_description].filter(Boolean).join(': '),
     reference: observedRequest(context.req).id,

@@ -1,17 +1,15 @@
 /**
- * oidc-provider, configured. The library owns the protocol. This folder owns what the library
- * leaves open:
+ * Configures oidc-provider. The library implements the protocol. This folder has the rest:
  *
- *   configuration.ts  every setting of the library, none of them a default by accident
- *   policy/           lifetimes, sessions, scopes, accounts, cookies: decisions
- *                     without I/O of their own
- *   patches/          the one list of everything that replaces or reaches into the library
- *   reasons/          why the library rejected a request, and which client may read it
- *   adapters/         where records are kept, and how they are used once
+ *   configuration.ts  all settings of the library
+ *   policy/           rules without I/O: lifetimes, sessions, scopes, accounts, cookies
+ *   patches/          all changes to the library's internals, as one list
+ *   reasons/          reasons of rejections, and which clients may read them
+ *   adapters/         storage of records, and their single use
  *   middleware/       Koa steps around the endpoints: errors, log, audit, signing keys
  *
- * Each folder imports only those above it. Pages, grants and endpoints come in as
- * `ProviderExtensions`, so that this folder imports none of its callers.
+ * Each folder imports only those above it. Callers pass pages, grants and endpoints as
+ * `ProviderExtensions`, so that this folder does not import its callers.
  */
 import type { KeptSigningKeys, MasterKey } from '@gatehouse/identity';
 import Provider from 'oidc-provider';
@@ -51,7 +49,7 @@ export interface ProviderDependencies extends Omit<ProviderSettings, 'singleUseO
 export interface ProviderExtensions {
   readonly configuration: ConfigurationExtensions;
   readonly formPostPage: FormPostPage;
-  /** The outermost steps: they change replies, errors included. */
+  /** The outermost steps, which change every reply, including errors. */
   readonly replySteps: readonly ProviderMiddleware[];
   /** The steps before and after an endpoint. Their errors are handled. */
   readonly endpointSteps: (provider: Provider) => readonly ProviderMiddleware[];
@@ -95,7 +93,7 @@ export function createProvider(
   return provider;
 }
 
-/** Codes can be presented a few times only. Refresh tokens have a grace, except under `strict`. */
+/** Codes can be presented five times. Refresh tokens have a grace period, except under `strict`. */
 function chooseSingleUse(
   { identity, securityProfile }: ProviderDependencies,
   redemptions: Redemptions,

@@ -11,7 +11,7 @@ import type { InteractionResults } from 'oidc-provider';
 import { addressGroupOf } from '../http/address-group-of.ts';
 import { sendErrorPage } from '../pages/error-page.ts';
 import { formField as field, parseForm } from '../pages/form-field.ts';
-import { refuseMethods } from '../pages/refuse-methods.ts';
+import { rejectMethods } from '../pages/reject-methods.ts';
 import { leaveFormerAccount } from './leave-former-account.ts';
 import {
   findInteraction,
@@ -95,7 +95,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
   });
 
   addAccountChoice(router, dependencies);
-  router.use(refuseMethods(router));
+  router.use(rejectMethods(router));
   return router;
 }
 

@@ -20,7 +20,7 @@ export class BudgetExhaustedError extends TooManyAttemptsError {
 /**
  * Charges a record to each budget before it is stored. It stops at the first one that is exhausted:
  * an address that is over its own budget must not use up those that it shares with others. A window
- * does not slide, so within one lifetime up to twice the budget can be alive.
+ * does not slide, so within one lifetime up to twice the budget can be stored.
  *
  * @throws BudgetExhaustedError
  */

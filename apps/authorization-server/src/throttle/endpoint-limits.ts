@@ -10,7 +10,7 @@ export interface EndpointLimits {
 }
 
 export interface EndpointLimitSettings {
-  /** From one address group, to the client endpoints; as many again to introspection. */
+  /** From one address group, to the client endpoints; introspection has the same limit of its own. */
   readonly clientRequestsPerMinute?: number;
   /** From one address group, to the pages. */
   readonly pageRequestsPerMinute?: number;

@@ -5,8 +5,8 @@ import { failedSecretLimit } from './limits.ts';
 import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 
 /**
- * Wrong client secrets, counted for each client and address: an attacker must not lock out the
- * client.
+ * Counts wrong client secrets for each client and address group, so that an attacker cannot lock out
+ * a client at other addresses.
  */
 export interface FailedSecrets {
   /** Whether `assertMayTry` would allow the attempt. */
@@ -17,19 +17,16 @@ export interface FailedSecrets {
 }
 
 /**
- * A caller chooses the client ids that it presents. All ids of one address therefore share this
- * many counters, so that the store does not grow with them. Known and unknown ids share them alike,
- * so the replies do not differ.
+ * Callers can present any number of client ids. All ids of one address share this many counters, so
+ * that they cannot fill the store. Known and unknown ids share them, so the replies do not differ.
  */
 const COUNTERS_OF_AN_ADDRESS = 256;
 
-/**
- * A good client asks thousands of times a second, so a count is looked at once in a while and
- * remembered.
- */
-const LOOK_AGAIN_MILLISECONDS = 1000;
-const MAXIMUM_REMEMBERED = 10_000;
-const LONGEST_REMEMBERED = 256;
+/** A client can send thousands of requests a second, so each process reads a count once a second. */
+const COPY_MAXIMUM_AGE_MILLISECONDS = 1000;
+const MAXIMUM_COPIES = 10_000;
+/** A caller chooses the length of the client id. Longer ones are read at every request. */
+const MAXIMUM_PARTY_CHARACTERS = 256;
 
 export function createFailedSecrets(dependencies: {
   readonly store: Store;
@@ -39,8 +36,8 @@ export function createFailedSecrets(dependencies: {
   readonly now?: () => number;
 }): FailedSecrets {
   const { store, credentialHash, onLimited, now = Date.now } = dependencies;
-  const remembered = new LRUCache<string, Counter & { readonly readAt: number }>({
-    max: MAXIMUM_REMEMBERED,
+  const copies = new LRUCache<string, Counter & { readonly readAt: number }>({
+    max: MAXIMUM_COPIES,
   });
   const { attempts, windowSeconds } = failedSecretLimit;
   const partyOf = (clientId: string, address: string) => `${address} ${clientId}`;
@@ -50,20 +47,20 @@ export function createFailedSecrets(dependencies: {
     return `failed-secrets:${address}:${hash.readUInt16BE() % COUNTERS_OF_AN_ADDRESS}`;
   };
 
-  function remember(party: string, counter: Counter | undefined) {
+  function keepCopy(party: string, counter: Counter | undefined) {
     const entry = { ...(counter ?? { count: 0, resetsAt: 0 }), readAt: now() };
-    if (party.length <= LONGEST_REMEMBERED) {
-      remembered.set(party, entry);
+    if (party.length <= MAXIMUM_PARTY_CHARACTERS) {
+      copies.set(party, entry);
     }
     return entry;
   }
 
   async function read(party: string) {
-    const entry = remembered.get(party);
+    const entry = copies.get(party);
     const age = entry === undefined ? -1 : now() - entry.readAt;
-    return entry !== undefined && age >= 0 && age < LOOK_AGAIN_MILLISECONDS
+    return entry !== undefined && age >= 0 && age < COPY_MAXIMUM_AGE_MILLISECONDS
       ? entry
-      : remember(party, await store.counter(keyOf(party)));
+      : keepCopy(party, await store.counter(keyOf(party)));
   }
 
   const isOver = ({ count, resetsAt }: Counter) => count >= attempts && resetsAt > now();
@@ -79,7 +76,7 @@ export function createFailedSecrets(dependencies: {
     },
     async record(clientId, address) {
       const party = partyOf(clientId, address);
-      remember(party, await store.increment(keyOf(party), windowSeconds));
+      keepCopy(party, await store.increment(keyOf(party), windowSeconds));
     },
   };
 }

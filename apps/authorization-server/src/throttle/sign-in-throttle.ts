@@ -140,7 +140,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
     try {
       if (count > accountLimit.attempts) {
         observer?.failed(attempt, 'account_locked');
-        await users.refuse(attempt.username);
+        await users.reject(attempt.username);
         return undefined;
       }
       const user = await evaluate(attempt);

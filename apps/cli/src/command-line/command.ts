@@ -62,7 +62,7 @@ interface CommandDescription {
 
 /** A command for operators. */
 export interface StoreCommand extends CommandDescription {
-  /** @throws UsageError, RefusedChangeError, StoreUnavailableError */
+  /** @throws UsageError, RejectedChangeError, StoreUnavailableError */
   run(input: CommandInput, context: CommandContext): Promise<CommandResult>;
 }
 

@@ -1,5 +1,5 @@
 import { readableIssue } from '@gatehouse/configuration';
-import { type Identity, RefusedChangeError } from '@gatehouse/identity';
+import { type Identity, RejectedChangeError } from '@gatehouse/identity';
 import type { z } from 'zod';
 import { UsageError } from './command.ts';
 
@@ -47,7 +47,7 @@ function describePath([member, index]: readonly PropertyKey[]): string {
 
 export async function assertOrganizationExists(orgId: string, identity: Identity): Promise<void> {
   if ((await identity.organizations.find(orgId)) === undefined) {
-    throw new RefusedChangeError(
+    throw new RejectedChangeError(
       `The organization ${orgId} does not exist. Add it first: gatehouse organizations add ${orgId}`,
     );
   }

@@ -1,4 +1,4 @@
-import { RefusedChangeError } from '@gatehouse/identity';
+import { RejectedChangeError } from '@gatehouse/identity';
 import {
   type CommandContext,
   type CommandInput,
@@ -15,7 +15,7 @@ export const yesOption: Readonly<Record<'yes', Option>> = {
  * `--yes`. Otherwise the command changes nothing and exits with 1.
  *
  * @param unchanged the message if the operator does not confirm
- * @throws RefusedChangeError without `--yes` and without confirmation at the prompt
+ * @throws RejectedChangeError without `--yes` and without confirmation at the prompt
  */
 export async function assertConfirmed(
   { options }: CommandInput,
@@ -23,6 +23,6 @@ export async function assertConfirmed(
   { question, unchanged }: { readonly question: string; readonly unchanged: string },
 ): Promise<void> {
   if (flag(options.yes) !== true && !(await terminal.confirm(question))) {
-    throw new RefusedChangeError(`${unchanged} Add --yes to continue without a prompt.`);
+    throw new RejectedChangeError(`${unchanged} Add --yes to continue without a prompt.`);
   }
 }

@@ -4,7 +4,7 @@ import {
   generateSecureKey,
   type Identity,
   nextNotBefore,
-  RefusedChangeError,
+  RejectedChangeError,
 } from '@gatehouse/identity';
 import { type Command, type CommandInput, flag, UsageError } from '../command-line/command.ts';
 import { formatTable, formatTime } from '../command-line/table.ts';
@@ -35,7 +35,7 @@ export function describeClient(client: Client, { clients }: Identity) {
 export async function findClient(clientId: string, { clients }: Identity): Promise<Client> {
   const client = await clients.find(clientId);
   if (client === undefined) {
-    throw new RefusedChangeError(
+    throw new RejectedChangeError(
       `The client ${clientId} does not exist. Run gatehouse clients list.`,
     );
   }
@@ -66,7 +66,7 @@ const add: Command = {
       ...(secureKey === undefined ? {} : { secureKey }),
     });
     if ((await identity.clients.find(clientId)) !== undefined) {
-      throw new RefusedChangeError(
+      throw new RejectedChangeError(
         `The client ${clientId} already exists. To change it, run gatehouse clients change.`,
       );
     }
@@ -133,7 +133,7 @@ const show: Command = {
 /**
  * The settings of the client after the command.
  *
- * @throws RefusedChangeError if they are invalid
+ * @throws RejectedChangeError if they are invalid
  */
 function changedDefinition(client: Client, input: CommandInput) {
   const replaced = { ...toDefinition(client), ...membersFromOptions(input) };
@@ -176,7 +176,7 @@ const change: Command = {
     const client = await identity.clients.change(clientId, (current) => {
       const definition = changedDefinition(current, input);
       if (definition.public && current.sealedSecureKeys.length > 0 && !losesKeys) {
-        throw new RefusedChangeError(
+        throw new RejectedChangeError(
           'Nothing was changed. Another command changed the client. Try again.',
         );
       }

@@ -1,10 +1,10 @@
-import { type Identity, RefusedChangeError, type User } from '@gatehouse/identity';
+import { type Identity, RejectedChangeError, type User } from '@gatehouse/identity';
 
 /** @param name a username or user id */
 export async function findUser(name: string, { users }: Identity): Promise<User> {
   const user = (await users.findByUsername(name)) ?? (await users.find(name));
   if (user === undefined) {
-    throw new RefusedChangeError('The user does not exist. Run gatehouse users list.');
+    throw new RejectedChangeError('The user does not exist. Run gatehouse users list.');
   }
   return user;
 }

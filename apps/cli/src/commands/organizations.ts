@@ -1,4 +1,4 @@
-import { organizationSchema, RefusedChangeError } from '@gatehouse/identity';
+import { organizationSchema, RejectedChangeError } from '@gatehouse/identity';
 import { type Command, text } from '../command-line/command.ts';
 import { formatTable } from '../command-line/table.ts';
 import { validate } from '../command-line/validate.ts';
@@ -12,7 +12,7 @@ export const organizationCommands: readonly Command[] = [
     async run({ positionals: { id = '' }, options }, { identity, audit }) {
       const organization = validate(organizationSchema, { id, name: text(options.name) ?? id });
       if ((await identity.organizations.find(id)) !== undefined) {
-        throw new RefusedChangeError(`The organization ${id} already exists.`);
+        throw new RejectedChangeError(`The organization ${id} already exists.`);
       }
       await identity.organizations.save(organization);
       await audit({ event: 'organization_added', organizationId: id });

@@ -1,4 +1,4 @@
-import { RefusedChangeError } from '@gatehouse/identity';
+import { RejectedChangeError } from '@gatehouse/identity';
 import type { Command } from '../command-line/command.ts';
 import { assertConfirmed, yesOption } from './assert-confirmed.ts';
 import { describeClient, findClient } from './clients.ts';
@@ -20,7 +20,7 @@ const token: Command = {
     });
     const revoked = await identity.revocations.token(value);
     if (revoked === undefined) {
-      throw new RefusedChangeError(
+      throw new RejectedChangeError(
         'Unknown token. It has expired, is already revoked, or belongs to another installation.',
       );
     }

@@ -4,7 +4,7 @@ import {
   nextNotBefore,
   passwordProblem,
   passwordRules,
-  RefusedChangeError,
+  RejectedChangeError,
   userSchema,
 } from '@gatehouse/identity';
 import {
@@ -70,7 +70,7 @@ const add: Command = {
   async run(input, { identity, terminal, audit }) {
     const { username = '' } = input.positionals;
     if ((await identity.users.findByUsername(username)) !== undefined) {
-      throw new RefusedChangeError('A user with this username already exists.');
+      throw new RejectedChangeError('A user with this username already exists.');
     }
     const secret = await readPassword(input, terminal);
     const definition = validate(userSchema, {

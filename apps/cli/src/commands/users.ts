@@ -1,7 +1,7 @@
 import {
   changedEmail,
   nextNotBefore,
-  RefusedChangeError,
+  RejectedChangeError,
   userProfileSchema,
 } from '@gatehouse/identity';
 import { type Command, texts, UsageError } from '../command-line/command.ts';
@@ -61,7 +61,7 @@ const change: Command = {
       const roles = changedList(profile.roles ?? current.roles, added, removed);
       validate(userProfileSchema, { roles });
       if (profile.emailVerified === true && (isRemoved || !(profile.email ?? current.email))) {
-        throw new RefusedChangeError('Nothing was changed. The user has no email address.');
+        throw new RejectedChangeError('Nothing was changed. The user has no email address.');
       }
       return {
         ...current,

@@ -1,6 +1,6 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import type { FailureReasonName } from '@gatehouse/failure-reasons';
-import type { RateLimit, Verdict } from '@gatehouse/store';
+import { limitState, retryAfter, type Verdict } from '@gatehouse/store';
 
 /** One limit that a request was counted against. */
 export interface AppliedLimit {
@@ -10,11 +10,7 @@ export interface AppliedLimit {
   readonly verdict: Verdict;
 }
 
-export function limitPolicy(name: string, { requests, windowSeconds }: RateLimit): string {
-  return `"${name}";q=${requests};w=${windowSeconds}`;
-}
-
-/** Adds `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-08). */
+/** Adds `RateLimit-Policy` and `RateLimit`. */
 export function addLimitHeaders(
   headers: string[],
   applied: readonly AppliedLimit[],
@@ -28,7 +24,7 @@ export function addLimitHeaders(
   for (const { name, policy, verdict } of applied) {
     const separator = policies === '' ? '' : ', ';
     policies += separator + policy;
-    states += `${separator}${name};r=${verdict.remaining};t=${secondsLeft(verdict, now)}`;
+    states += separator + limitState(name, verdict, now);
   }
   headers.push('RateLimit-Policy', policies, 'RateLimit', states);
 }
@@ -39,11 +35,7 @@ export function tooManyRequests(
   now: number,
 ): ApiError {
   return new ApiError('too_many_requests', {
-    headers: { 'Retry-After': String(Math.max(1, secondsLeft(verdict, now))) },
+    headers: { 'Retry-After': retryAfter(verdict, now) },
     reason,
   });
-}
-
-function secondsLeft({ resetsAt }: Verdict, now: number): number {
-  return Math.max(0, Math.ceil((resetsAt - now) / 1000));
 }

@@ -10,9 +10,15 @@
  */
 import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { addressGroup } from '@gatehouse/http-server';
-import { createRateLimiter, type RateLimit, type RateLimiter, type Store } from '@gatehouse/store';
+import {
+  createRateLimiter,
+  limitPolicy,
+  type RateLimit,
+  type RateLimiter,
+  type Store,
+} from '@gatehouse/store';
 import type { Route } from '../routes/route.ts';
-import { type AppliedLimit, limitPolicy, tooManyRequests } from './limit-headers.ts';
+import { type AppliedLimit, tooManyRequests } from './limit-headers.ts';
 
 export interface RequestLimits {
   /**
@@ -59,7 +65,7 @@ export function createRequestLimits(dependencies: {
   const createNamedLimiter = (key: string, limit: RateLimit, name = key): NamedLimiter => ({
     ...createRateLimiter(key, limit, dependencies),
     name: `"${name}"`,
-    policy: limitPolicy(name, limit),
+    policy: limitPolicy(`"${name}"`, limit),
   });
   const clients = createNamedLimiter('client', dependencies.client);
   const addresses = createNamedLimiter('address', dependencies.address);
@@ -104,8 +110,8 @@ export function createRequestLimits(dependencies: {
   return {
     assertAddressOpen(address, hasCredential, applied) {
       const group = addressGroup(address);
-      const refused = addresses.knownRefusal(group);
-      const isClosed = !hasCredential || badCredentials.knownRefusal(group) !== undefined;
+      const refused = addresses.knownRejection(group);
+      const isClosed = !hasCredential || badCredentials.knownRejection(group) !== undefined;
       if (refused !== undefined && isClosed) {
         note(addresses, refused, applied);
       }

@@ -1,5 +1,5 @@
 import type { OnDamagedRecord } from '../records/damaged-record.ts';
-import { RefusedChangeError } from '../records/refused-change-error.ts';
+import { RejectedChangeError } from '../records/rejected-change-error.ts';
 import type { CredentialHash } from '../secrets/credential-hash.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { findMatchingSecret } from '../secrets/secret-comparison.ts';
@@ -57,9 +57,9 @@ export interface ClientKeys {
   isLive(client: Client, keyId: string): boolean;
   /** Adds the key as the newest, unless it is active or an operator removed it. */
   withKey(client: Client, secureKey: string, options: RemovalOptions): KeyMembers;
-  /** @throws RefusedChangeError if two keys are active and `replaceOldest` is not set */
+  /** @throws RejectedChangeError if two keys are active and `replaceOldest` is not set */
   rotate(client: Client, options: RotationOptions): KeyMembers & Omit<RotatedKey, 'client'>;
-  /** @throws RefusedChangeError if the client does not have the key, or has no other key */
+  /** @throws RejectedChangeError if the client does not have the key, or has no other key */
   remove(client: Client, keyId: string, options: RemovalOptions): KeyMembers;
 }
 
@@ -155,7 +155,7 @@ function createKeyChanges(dependencies: {
     rotate(client, { replaceOldest, ...options }) {
       const { ids } = openKeys(client);
       if (ids.length >= MAXIMUM_ACTIVE_KEYS && !replaceOldest) {
-        throw new RefusedChangeError(
+        throw new RejectedChangeError(
           `${client.clientId} already has two active keys (${ids.join(', ')}). Remove one, or replace the oldest.`,
         );
       }
@@ -196,11 +196,11 @@ function createKeyChanges(dependencies: {
 
 function assertRemovable({ clientId }: Client, keyId: string, ids: readonly string[]): void {
   if (!ids.includes(keyId)) {
-    throw new RefusedChangeError(`${clientId} has no key ${keyId}. Its keys: ${ids.join(', ')}.`);
+    throw new RejectedChangeError(`${clientId} has no key ${keyId}. Its keys: ${ids.join(', ')}.`);
   }
   if (ids.length === 1) {
     const message = `${keyId} is the only key of ${clientId}. Rotate first, or disable the client.`;
-    throw new RefusedChangeError(message);
+    throw new RejectedChangeError(message);
   }
 }
 

@@ -4,7 +4,7 @@ import type { OnDamagedRecord } from '../records/damaged-record.ts';
 import { readForUpdate } from '../records/parse-record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
-import { RefusedChangeError } from '../records/refused-change-error.ts';
+import { RejectedChangeError } from '../records/rejected-change-error.ts';
 import type { CredentialHash } from '../secrets/credential-hash.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { type Client, parseClient } from './client.ts';
@@ -57,13 +57,13 @@ export interface ClientRegistry {
   /**
    * Replaces the settings of an existing client under its lock, as `save` does.
    *
-   * @throws RefusedChangeError if the client does not exist, or `change` throws it
+   * @throws RejectedChangeError if the client does not exist, or `change` throws it
    */
   change(clientId: string, change: (client: Client) => NewClient): Promise<Client>;
   /**
    * Changes an existing client under its lock. The not-before never decreases.
    *
-   * @throws RefusedChangeError if the client does not exist, or `change` throws it
+   * @throws RejectedChangeError if the client does not exist, or `change` throws it
    */
   update(clientId: string, change: (client: Client) => Client): Promise<Client>;
   /** Ids and ages of the active keys, newest first. */
@@ -71,7 +71,7 @@ export interface ClientRegistry {
   /**
    * Adds a random key as the newest.
    *
-   * @throws RefusedChangeError for a public client, or if two keys are active and `replaceOldest`
+   * @throws RejectedChangeError for a public client, or if two keys are active and `replaceOldest`
    *   is not set
    */
   rotateKey(clientId: string, options: RotationOptions): Promise<RotatedKey>;
@@ -79,7 +79,7 @@ export interface ClientRegistry {
    * Removes a key and revokes the tokens that were issued with it, unless `keepTokens` is set. Also
    * revokes the kept tokens of a key that was removed before.
    *
-   * @throws RefusedChangeError if the client does not have the key, or has no other key
+   * @throws RejectedChangeError if the client does not have the key, or has no other key
    */
   removeKey(clientId: string, keyId: string, options?: RemovalOptions): Promise<Client>;
 }
@@ -121,7 +121,7 @@ export function createClientRegistry(dependencies: {
   const update: ClientRegistry['update'] = (clientId, change) =>
     write(clientId, (existing) => {
       if (existing === undefined) {
-        throw new RefusedChangeError(`The client ${clientId} does not exist.`);
+        throw new RejectedChangeError(`The client ${clientId} does not exist.`);
       }
       return change(existing);
     });
@@ -179,7 +179,7 @@ function createKeyRotation(
     let rotated: Omit<RotatedKey, 'client'> | undefined;
     const client = await update(clientId, (existing) => {
       if (existing.public) {
-        throw new RefusedChangeError(`${clientId} is a public client and has no secure key.`);
+        throw new RejectedChangeError(`${clientId} is a public client and has no secure key.`);
       }
       const { secureKey, keyId, replacedKeyId, ...members } = keys.rotate(existing, options);
       rotated = { secureKey, keyId, replacedKeyId };

@@ -19,12 +19,12 @@ import type { NotBefore } from './not-before.ts';
 export interface Revocations {
   /** Revokes all credentials, for example after a backup was restored (RD-20). */
   everything(): Promise<void>;
-  /** @throws RefusedChangeError if the client does not exist */
+  /** @throws RejectedChangeError if the client does not exist */
   client(clientId: string): Promise<Client>;
   /**
    * Signs the user out everywhere.
    *
-   * @throws RefusedChangeError if the user does not exist
+   * @throws RejectedChangeError if the user does not exist
    */
   user(userId: string): Promise<User>;
   /** Revokes an access token, refresh token or code with its grant. Undefined if it is unknown. */

@@ -63,14 +63,14 @@ export interface UserRegistry {
     onRejected?: (reason: PasswordRejection) => void,
   ): Promise<User | undefined>;
   /** Takes as long as `verify` without hashing, for a sign-in that the throttle rejects. */
-  refuse(username: string): Promise<void>;
+  reject(username: string): Promise<void>;
   /** Creates the user, or updates name, organization, state and a changed bootstrap password. */
   ensure(user: BootstrapUser): Promise<User>;
   list(): Promise<readonly User[]>;
   /**
    * Changes an existing user under its lock. The not-before never decreases.
    *
-   * @throws RefusedChangeError if the user does not exist
+   * @throws RejectedChangeError if the user does not exist
    */
   update(userId: string, change: (user: User) => User): Promise<User>;
 }

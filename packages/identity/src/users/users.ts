@@ -3,7 +3,7 @@ import type { OnDamagedRecord } from '../records/damaged-record.ts';
 import { parseRecord, readForUpdate } from '../records/parse-record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
-import { RefusedChangeError } from '../records/refused-change-error.ts';
+import { RejectedChangeError } from '../records/rejected-change-error.ts';
 import { generateId } from '../secrets/secure-key.ts';
 import { hashPassword, pauseLikeVerifying, verifyPassword } from './password-hash.ts';
 import {
@@ -38,7 +38,7 @@ export function createUserRegistry(dependencies: {
     return withRecordLock(store, key, async (assertHeld) => {
       const existing = await readForUpdate(store, key, parseUser);
       if (existing === undefined) {
-        throw new RefusedChangeError(`The user ${userId} does not exist.`);
+        throw new RejectedChangeError(`The user ${userId} does not exist.`);
       }
       const changed = change(existing);
       const notBefore = Math.max(changed.notBefore, existing.notBefore);
@@ -63,7 +63,7 @@ export function createUserRegistry(dependencies: {
     find: (userId) => cache.read(keyOf(userId)),
     findByUsername,
     verify: verifyUser,
-    async refuse(username) {
+    async reject(username) {
       await findByUsername(username);
       await pauseLikeVerifying();
     },

@@ -55,9 +55,9 @@ async function assertScopeRegistered(
 ): Promise<false> {
   const { client, requestParamScopes } = context.oidc;
   const registered = (await clients.find(client?.clientId ?? ''))?.scopes ?? [];
-  const refused = [...requestParamScopes].find((scope) => !registered.includes(scope));
-  if (refused !== undefined || requestParamScopes.size === 0) {
-    throw new errors.InvalidScope('requested scope is not allowed', refused ?? '');
+  const rejected = [...requestParamScopes].find((scope) => !registered.includes(scope));
+  if (rejected !== undefined || requestParamScopes.size === 0) {
+    throw new errors.InvalidScope('requested scope is not allowed', rejected ?? '');
   }
   return false;
 }

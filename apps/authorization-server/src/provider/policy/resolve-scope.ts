@@ -34,8 +34,8 @@ export function resolveScope(request: ScopeRequest): string {
   }
   const granted = asked.filter((scope) => allowed.includes(scope));
   if (granted.length === 0 || (isStrict && granted.length < asked.length)) {
-    const refused = asked.find((scope) => !allowed.includes(scope)) ?? '';
-    throw new errors.InvalidScope('requested scope is not allowed', refused);
+    const rejected = asked.find((scope) => !allowed.includes(scope)) ?? '';
+    throw new errors.InvalidScope('requested scope is not allowed', rejected);
   }
   return granted.join(' ');
 }

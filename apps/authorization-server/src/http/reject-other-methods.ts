@@ -10,9 +10,9 @@ interface Layer {
  * RFC 9110 §15.5.6: a path that exists for other methods is 405, and `Allow` names them. Mount it
  * after all routes of the router.
  */
-export function refuseOtherMethods(
+export function rejectOtherMethods(
   router: Pick<Router, 'stack'>,
-  refuse: (...parameters: Parameters<RequestHandler>) => void,
+  reject: (...parameters: Parameters<RequestHandler>) => void,
 ): RequestHandler {
   return (request, response, next) => {
     const methods = (router.stack as unknown as readonly Layer[])
@@ -23,7 +23,7 @@ export function refuseOtherMethods(
       return;
     }
     setAllow(response, methods);
-    refuse(request, response, next);
+    reject(request, response, next);
   };
 }
 

@@ -5,11 +5,11 @@ import type { RequestHandler } from 'express';
  * forge. Where a browser omits it, the token of the form protects it. `Origin` does not help:
  * Gatehouse's Referrer-Policy makes it `null`.
  */
-export function refuseCrossSite(refuse: RequestHandler): RequestHandler {
+export function rejectCrossSite(reject: RequestHandler): RequestHandler {
   return (request, response, next) => {
     const site = request.get('sec-fetch-site') ?? 'same-origin';
     if (request.method === 'POST' && site !== 'same-origin' && site !== 'none') {
-      refuse(request, response, next);
+      reject(request, response, next);
       return;
     }
     next();

@@ -6,7 +6,7 @@ import { writeTransportError } from './transport.ts';
  * Clients get JSON for a path below an endpoint, such as `/token/`, and for a wrong method of a
  * document. It is mounted at the paths of the endpoints, after their routes.
  */
-export function refuseUnknownPaths(platformPath: string): RequestHandler {
+export function rejectUnknownPaths(platformPath: string): RequestHandler {
   return (request, response) => {
     const endpoint = request.baseUrl;
     if (endpoint === platformPath) {

@@ -1,9 +1,9 @@
 /**
  * Gatehouse rejects a change that an operator requested. The message contains reason and remedy.
  */
-export class RefusedChangeError extends Error {
+export class RejectedChangeError extends Error {
   constructor(message: string) {
     super(message);
-    this.name = 'RefusedChangeError';
+    this.name = 'RejectedChangeError';
   }
 }

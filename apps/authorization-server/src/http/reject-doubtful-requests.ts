@@ -6,7 +6,7 @@ import { observedRequest, transferEncodingProblem } from '@gatehouse/http-server
  * Rejects requests that two parsers could read differently, before a router or URL parser sees
  * them.
  */
-export function refuseDoubtfulRequests(application: RequestListener): RequestListener {
+export function rejectDoubtfulRequests(application: RequestListener): RequestListener {
   return (request, response) => {
     const problem = problemOf(request);
     if (problem === undefined) {
