@@ -20,6 +20,13 @@ export interface TestReach {
 /** Slower test files are never run for a mutant. */
 const SLOWEST_MILLISECONDS = 90_000;
 
+export interface ReachOptions {
+  readonly resultsFile: string;
+  /** Runs only new test files that are not slow. */
+  readonly quick: boolean;
+  readonly print: (line: string) => void;
+}
+
 /**
  * Returns the reach of each test file of the folders. Runs only the files that are new or changed,
  * in a tree whose blocks report their execution.
@@ -27,12 +34,15 @@ const SLOWEST_MILLISECONDS = 90_000;
 export async function measureReach(
   folders: readonly MutatedFolder[],
   scratch: ScratchTree,
-  resultsFile: string,
-  print: (line: string) => void,
+  { resultsFile, quick, print }: ReachOptions,
 ): Promise<readonly TestReach[]> {
   const known = readReach(resultsFile);
   const files = listTests(folders, scratch);
-  const missing = files.filter((file) => known.get(file)?.digest !== digestOf(scratch, file));
+  const missing = files.filter((file) =>
+    quick
+      ? !known.has(file) && !file.endsWith('.slow.test.ts')
+      : known.get(file)?.digest !== digestOf(scratch, file),
+  );
   if (missing.length > 0) {
     const log = join(scratch.directory, 'reached.log');
     const restore = markTree(scratch, log);

@@ -56,6 +56,7 @@ const { values, positionals } = parseArgs({
     'budget-seconds': { type: 'string', default: '40' },
     data: { type: 'string', default: 'data/mutations' },
     again: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
   },
 });
 const resultsFile = join(root, values.data, 'results.jsonl');
@@ -71,7 +72,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => process.exit(1));
 }
 mkdirSync(dirname(resultsFile), { recursive: true });
-const reach = await measureReach(folders, scratch, join(root, values.data, 'reach.json'), print);
+const reach = await measureReach(folders, scratch, {
+  resultsFile: join(root, values.data, 'reach.json'),
+  quick: values.quick,
+  print,
+});
 const known = readResults();
 const summaries = [];
 for (const { folder } of folders) {
