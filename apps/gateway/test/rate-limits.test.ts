@@ -154,6 +154,17 @@ describe('the limit of an address', () => {
     expect([await anonymous(), await bad()]).toEqual([429, 429]);
   });
 
+  test('does not count malformed requests as bad credentials', async () => {
+    const gateway = await boot({ addressRateLimit: { requests: 2, windowSeconds: 60 } });
+    const malformed = { headers: { 'Content-Encoding': 'gzip' } };
+    for (let count = 0; count < 30; count += 1) {
+      const { status } = await send(gateway.port, '/api/device', malformed);
+      expect(status).toBe(count < 2 ? 415 : 429);
+    }
+    const token = await gateway.issueToken();
+    expect((await send(gateway.port, '/api/device', bearer(token))).status).toBe(200);
+  });
+
   test('does not count verified requests', async () => {
     const gateway = await boot({ addressRateLimit: { requests: 1, windowSeconds: 60 } });
     const token = await gateway.issueToken();
