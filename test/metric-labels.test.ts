@@ -1,4 +1,7 @@
-/** The reference lists every value that a label of a metric can have, and no other. */
+/**
+ * The reference lists every value that a label of a metric can have, and how each gauge combines
+ * the values of several workers.
+ */
 import type { Server } from 'node:http';
 import { createMetricsRegistry, type MetricsRegistry } from '@gatehouse/http-server';
 import { storeOperations } from '@gatehouse/store';
@@ -10,7 +13,7 @@ import { createUpstream } from '../apps/gateway/src/upstream/upstream.ts';
 import { createStoreMetrics } from '../packages/http-server/src/operations/store-metrics.ts';
 import type { Connections } from '../packages/http-server/src/server/connections.ts';
 import { addServerMetrics } from '../packages/http-server/src/server/server-metrics.ts';
-import { readDocument, tableRows } from './documents.ts';
+import { readDocument, section, tableRows } from './documents.ts';
 
 type App = 'authorization-server' | 'gateway' | 'device-service';
 const apps: readonly App[] = ['authorization-server', 'gateway', 'device-service'];
@@ -33,7 +36,7 @@ function listedValues(): readonly string[] {
 }
 
 /** A registry that records the label values that each metric declares or exports. */
-function recordValues(app: App, into: Set<string>): MetricsRegistry {
+function recordValues(app: App, into: Set<string>, rules?: Map<string, string>): MetricsRegistry {
   const add = (metric: string, labels: Readonly<Record<string, readonly string[]>> = {}) => {
     for (const [label, values] of Object.entries(labels)) {
       const isErrorCode = metric === 'gatehouse_requests_total' && label === 'code';
@@ -52,7 +55,11 @@ function recordValues(app: App, into: Set<string>): MetricsRegistry {
       add(definition.name, definition.labels);
       return registry.histogram(definition);
     },
-    collect({ name, read }) {
+    collect(metric) {
+      const { name, read } = metric;
+      if (metric.type === 'gauge') {
+        rules?.set(name, metric.acrossWorkers);
+      }
       const samples = read();
       for (const { labels = {} } of typeof samples === 'number' ? [] : samples) {
         add(name, Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, [value]])));
@@ -63,21 +70,21 @@ function recordValues(app: App, into: Set<string>): MetricsRegistry {
   };
 }
 
-async function producedValues(): Promise<ReadonlySet<string>> {
+async function producedValues(rules?: Map<string, string>): Promise<ReadonlySet<string>> {
   const values = new Set<string>();
   const load = () => ({ connections: 0, requests: 0 });
   for (const app of apps) {
     const server = { on: () => server } as unknown as Server;
-    addServerMetrics(recordValues(app, values), server, { load } as unknown as Connections);
+    addServerMetrics(recordValues(app, values, rules), server, { load } as unknown as Connections);
   }
   for (const app of apps.slice(0, 2)) {
     for (const engine of ['sqlite', 'redis']) {
-      createStoreMetrics(recordValues(app, values), { engine, operations: storeOperations });
+      createStoreMetrics(recordValues(app, values, rules), { engine, operations: storeOperations });
     }
   }
-  createAuthorizationServerMetrics(recordValues('authorization-server', values));
+  createAuthorizationServerMetrics(recordValues('authorization-server', values, rules));
   for (const engine of ['sqlite', 'postgres'] as const) {
-    const registry = recordValues('device-service', values);
+    const registry = recordValues('device-service', values, rules);
     createDeviceServiceMetrics(registry, { engine }).observeRequests([]);
   }
   const upstream = createUpstream({
@@ -88,7 +95,7 @@ async function producedValues(): Promise<ReadonlySet<string>> {
     streamConnections: 1,
     maximumRequests: 1,
   });
-  const gateway = createGatewayMetrics(recordValues('gateway', values), { routes: [] });
+  const gateway = createGatewayMetrics(recordValues('gateway', values, rules), { routes: [] });
   gateway.watchUpstreams(new Map([['devices', upstream]]));
   await upstream.close();
   return values;
@@ -96,4 +103,21 @@ async function producedValues(): Promise<ReadonlySet<string>> {
 
 test('lists exactly the values of every label', async () => {
   expect([...listedValues()].sort()).toEqual([...(await producedValues())].sort());
+});
+
+test('names every gauge that is not a sum of the workers', async () => {
+  const rules = new Map<string, string>();
+  await producedValues(rules);
+  const named = (rule: string) => {
+    const points = section(readDocument('docs/operations/reference.md'), 'Several workers').split(
+      '\n- ',
+    );
+    return inBackticks(points.find((point) => point.includes(`are the ${rule}`)));
+  };
+  const withRule = (rule: string) =>
+    [...rules].flatMap(([name, each]) => (each === rule ? [name] : []));
+  // Its value is always 1.
+  rules.delete('gatehouse_build_info');
+  expect(named('largest').sort()).toEqual(withRule('max').sort());
+  expect(named('smallest').sort()).toEqual(withRule('min').sort());
 });
