@@ -181,7 +181,7 @@ describe('GW-30 a peer that reads slowly', () => {
     expect(lasted).toBeLessThan(2500);
   });
 
-  test.concurrent('but steadily receives its complete reply', async () => {
+  test('but steadily receives its complete reply', async () => {
     const server = createServer(async (_request, response) => {
       for (let chunk = 0; chunk < 40; chunk += 1) {
         if (!response.write(Buffer.alloc(MEBIBYTE))) {
