@@ -6,18 +6,20 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { root } from './source-tree.ts';
 
-const rejected = [
+type Sample = [where: string, name: string, text: string];
+
+const rejected: Sample[] = [
   ['a document', 'document.md', 'The store is\naway.\n'],
   ['a comment of several lines', 'block.ts', '/** The store is\n * away. */\n'],
   ['line comments', 'lines.ts', '// The store is\n// away.\n'],
   ['a test title', 'title.ts', "it('ends when the store is away', () => {});\n"],
   ['a message', 'message.ts', `const a = \`The \${store} is away.\`;\n`],
-] as const;
-const allowed = [
+];
+const allowed: Sample[] = [
   ['code', 'code.ts', 'const is = away(1);\n'],
   ['a single word', 'word.ts', "const state = 'away';\n"],
   ['a part of a word', 'part.ts', '// The answer is a way.\n'],
-] as const;
+];
 
 describe('the check of terms', () => {
   const findings = checkTerms([...rejected, ...allowed]);
@@ -53,7 +55,7 @@ describe('the check of spelling', () => {
 });
 
 /** Checks all files with one process, because each process takes a second to start. */
-function checkTerms(files: readonly (readonly [where: string, name: string, text: string])[]) {
+function checkTerms(files: readonly Sample[]) {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-writing-'));
   try {
     const paths = files.map(([, name, text]) => {
