@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { Store } from '@gatehouse/store';
 
 /** One use of a verified signature of a request or reply. */
@@ -119,6 +119,7 @@ function digest(text: string): string {
   return hash('sha256', text, 'base64url');
 }
 
+/** Node reads random bytes for many UUIDs at once. */
 function randomOwner(): string {
-  return randomBytes(16).toString('base64url');
+  return randomUUID();
 }

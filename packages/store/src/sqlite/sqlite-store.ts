@@ -1,10 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import {
   assertEpochMilliseconds,
   assertPositiveInteger,
   lifetimeMilliseconds,
-  OPERATION_DEADLINE_MILLISECONDS,
 } from '../port/limits.ts';
 import {
   type AppendOptions,
@@ -16,8 +14,10 @@ import {
   StoreUnavailableError,
   type WriteOptions,
 } from '../port/store.ts';
-import { inTransaction, isBusy, openSqliteDatabase } from './sqlite-database.ts';
-import { isDiskFull, sqliteOutageReason } from './sqlite-outage-reason.ts';
+import { runWhenUnlocked } from './run-when-unlocked.ts';
+import { createSharedCommit } from './shared-commit.ts';
+import { inTransaction, openSqliteDatabase } from './sqlite-database.ts';
+import { sqliteOutageReason } from './sqlite-outage-reason.ts';
 import { createReserve, reserveReason } from './sqlite-reserve.ts';
 import { readSqliteRoom } from './sqlite-room.ts';
 import { prepareStatements, type SqliteStatements } from './sqlite-statements.ts';
@@ -26,10 +26,6 @@ import { startSweeping } from './sqlite-sweep.ts';
 export interface SqliteStoreDependencies {
   readonly now: () => number;
 }
-
-/** A lock usually lasts microseconds. Retry without pauses for this long, then with pauses. */
-const EAGER_RETRY_MILLISECONDS = 2;
-const LONGEST_PAUSE_MILLISECONDS = 8;
 
 const PING_KEY = 'ready';
 const PING_SECONDS = 60;
@@ -50,6 +46,7 @@ class SqliteStore implements Store {
   readonly #statements: SqliteStatements;
   readonly #now: () => number;
   readonly #isReserveReached: () => boolean;
+  readonly #shareCommit: ReturnType<typeof createSharedCommit>;
   readonly #stopSweeping: () => void;
 
   constructor(path: string, database: DatabaseSync, dependencies: SqliteStoreDependencies) {
@@ -58,11 +55,12 @@ class SqliteStore implements Store {
     this.#statements = prepareStatements(database);
     this.#now = dependencies.now;
     this.#isReserveReached = createReserve(path);
+    this.#shareCommit = createSharedCommit(database, (work) => runWhenUnlocked('claim', work));
     this.#stopSweeping = startSweeping(database, this.#statements, dependencies.now);
   }
 
   get(key: string): Promise<string | undefined> {
-    return this.#run('get', () => {
+    return runWhenUnlocked('get', () => {
       const row = this.#statements.get.get(key, this.#now());
       return row === undefined ? undefined : String(row.value);
     });
@@ -76,7 +74,9 @@ class SqliteStore implements Store {
   ): Promise<void> {
     const lifetime = ttlSeconds === undefined ? undefined : lifetimeMilliseconds(ttlSeconds);
     this.#assertRoom('set', options);
-    await this.#run('set', () => this.#statements.set.run(key, value, this.#expiry(lifetime)));
+    await runWhenUnlocked('set', () =>
+      this.#statements.set.run(key, value, this.#expiry(lifetime)),
+    );
   }
 
   async claim(
@@ -87,12 +87,14 @@ class SqliteStore implements Store {
   ): Promise<string> {
     const lifetime = ttlSeconds === undefined ? undefined : lifetimeMilliseconds(ttlSeconds);
     this.#assertRoom('claim', options);
-    return this.#run('claim', () => {
+    const work = () => {
       const now = this.#now();
       const expiry = this.#expiry(lifetime);
       const [row] = this.#statements.claim.all({ key, owner, expiry, now });
       return String(row?.holder);
-    });
+    };
+    // On a full disk, a revocation must not fail together with other writes.
+    return options?.revokes === true ? runWhenUnlocked('claim', work) : this.#shareCommit(work);
   }
 
   async delete(keys: readonly string[]): Promise<void> {
@@ -109,7 +111,7 @@ class SqliteStore implements Store {
     const window = lifetimeMilliseconds(windowSeconds);
     assertPositiveInteger('An amount', amount);
     this.#assertRoom('increment');
-    return this.#run('increment', () => {
+    return runWhenUnlocked('increment', () => {
       const now = this.#now();
       const [row] = this.#statements.increment.all({ key, amount, now, end: now + window });
       return counterOf(row);
@@ -117,11 +119,11 @@ class SqliteStore implements Store {
   }
 
   async decrement(key: string): Promise<void> {
-    await this.#run('decrement', () => this.#statements.decrement.run(key, this.#now()));
+    await runWhenUnlocked('decrement', () => this.#statements.decrement.run(key, this.#now()));
   }
 
   counter(key: string): Promise<Counter | undefined> {
-    return this.#run('counter', () => {
+    return runWhenUnlocked('counter', () => {
       const row = this.#statements.counter.get(key, this.#now());
       return row === undefined ? undefined : counterOf(row);
     });
@@ -130,15 +132,19 @@ class SqliteStore implements Store {
   async addToIndex(key: string, member: string, expiresAt: number): Promise<void> {
     assertEpochMilliseconds(expiresAt);
     this.#assertRoom('addToIndex');
-    await this.#run('addToIndex', () => this.#statements.addToIndex.run(key, member, expiresAt));
+    await runWhenUnlocked('addToIndex', () =>
+      this.#statements.addToIndex.run(key, member, expiresAt),
+    );
   }
 
   async removeFromIndex(key: string, member: string): Promise<void> {
-    await this.#run('removeFromIndex', () => this.#statements.removeFromIndex.run(key, member));
+    await runWhenUnlocked('removeFromIndex', () =>
+      this.#statements.removeFromIndex.run(key, member),
+    );
   }
 
   members(key: string): Promise<readonly string[]> {
-    return this.#run('members', () =>
+    return runWhenUnlocked('members', () =>
       this.#statements.members.all(key, this.#now()).map((row) => String(row.member)),
     );
   }
@@ -180,14 +186,14 @@ class SqliteStore implements Store {
 
   async read(key: string, limit: number): Promise<readonly string[]> {
     assertPositiveInteger('A limit', limit);
-    return this.#run('read', () =>
+    return runWhenUnlocked('read', () =>
       this.#statements.read.all(key, limit).map((row) => String(row.entry)),
     );
   }
 
   async ping(): Promise<StoreRoom> {
     await this.set(PING_KEY, '', PING_SECONDS);
-    await this.#run('ping', () => this.#statements.ping.get());
+    await runWhenUnlocked('ping', () => this.#statements.ping.get());
     return readSqliteRoom(this.#path);
   }
 
@@ -217,30 +223,7 @@ class SqliteStore implements Store {
   }
 
   #write(operation: string, work: () => void): Promise<void> {
-    return this.#run(operation, () => inTransaction(this.#database, work));
-  }
-
-  /**
-   * Runs the work, and retries until the deadline while another process holds the lock. It waits
-   * outside SQLite, so that the process can serve other requests and every waiting operation keeps
-   * its deadline.
-   */
-  async #run<Result>(operation: string, work: () => Result): Promise<Result> {
-    const started = performance.now();
-    for (;;) {
-      try {
-        return work();
-      } catch (error) {
-        const waited = performance.now() - started;
-        if (!isBusy(error) || waited > OPERATION_DEADLINE_MILLISECONDS) {
-          const Failure = isDiskFull(error) ? StoreFullError : StoreUnavailableError;
-          throw new Failure(operation, error, sqliteOutageReason(error));
-        }
-        await (waited < EAGER_RETRY_MILLISECONDS
-          ? setImmediate()
-          : sleep(Math.random() * LONGEST_PAUSE_MILLISECONDS));
-      }
-    }
+    return runWhenUnlocked(operation, () => inTransaction(this.#database, work));
   }
 }
 
