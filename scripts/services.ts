@@ -15,6 +15,7 @@ const services: Readonly<Record<string, { readonly package: string; readonly pro
   'redis-cli': { package: 'redis-tools', probe: 'command -v redis-cli' },
   nginx: { package: 'nginx', probe: 'command -v nginx' },
   caddy: { package: 'caddy', probe: 'command -v caddy' },
+  prometheus: { package: 'prometheus', probe: 'command -v prometheus && command -v promtool' },
   slowhttptest: { package: 'slowhttptest', probe: 'command -v slowhttptest' },
   // Clients of test/clients. Debian's Python and Ruby, because others do not find its libraries.
   authlib: {

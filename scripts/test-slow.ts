@@ -18,6 +18,7 @@ const services = [
   'chromium',
   'nginx',
   'caddy',
+  'prometheus',
   'curl',
   'openssl',
 ];

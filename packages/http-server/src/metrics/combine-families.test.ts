@@ -19,7 +19,7 @@ function familiesOf(value: number) {
 describe('the metrics of several workers', () => {
   test('are added, and each gauge follows its own rule', () => {
     expect(metricsText(combineFamilies([familiesOf(1), familiesOf(3)]))).toBe(
-      '# HELP c_total C.\n# TYPE c_total counter\nc_total{kind="a"} 4\n' +
+      '# HELP c_total C.\n# TYPE c_total counter\nc_total{kind="a"} 4\nc_total{kind="b"} 0\n' +
         '# HELP h_seconds H.\n# TYPE h_seconds histogram\n' +
         'h_seconds_bucket{le="2"} 1\nh_seconds_bucket{le="+Inf"} 2\nh_seconds_sum 4\nh_seconds_count 2\n' +
         '# HELP g_sum G.\n# TYPE g_sum gauge\ng_sum 4\n' +

@@ -80,6 +80,11 @@ export function createMetricsRegistry(): MetricsRegistry {
   return {
     counter(definition) {
       const cells = labelledCells(definition.labels ?? {}, (): Counter => ({ value: 0 }));
+      // Prometheus sees the first event only if the series was 0 before.
+      const [values = [], ...furtherLabels] = Object.values(definition.labels ?? {});
+      if (furtherLabels.length === 0) {
+        values.forEach((value) => void cells.of(value));
+      }
       add(definition, 'counter', 'sum', () =>
         cells
           .entries()

@@ -1,0 +1,177 @@
+// requires: prometheus
+/** Each alert of deploy/monitoring fires for its own signal, and no other alert does. */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readAlerts } from './alert-rules.ts';
+import { root } from './source-tree.ts';
+
+const monitoring = join(root, 'deploy/monitoring');
+const gateway = 'job="gatehouse-gateway",instance="g:8944"';
+const authorizationServer = 'job="gatehouse-authorization-server",instance="a:9100"';
+const deviceService = 'job="gatehouse-device-service",instance="d:8950"';
+
+/** Alert, the time at which it fires, and the series that it fires for, in promtool's notation. */
+const signals: readonly (readonly [string, string, Readonly<Record<string, string>>])[] = [
+  ['GatehouseAppDown', '2m', { [`up{${gateway}}`]: '0x20' }],
+  [
+    'GatehouseAppRestarts',
+    '2m',
+    { [`process_start_time_seconds{${gateway}}`]: '1 1 20 20 30 30 40 40 50' },
+  ],
+  [
+    'GatehouseWorkerRestarts',
+    '2m',
+    { [`gatehouse_worker_restarts_total{${gateway}}`]: '0 0 1x20' },
+  ],
+  [
+    'GatehouseStoreUnavailable',
+    '2m',
+    { [`gatehouse_store_state{state="unavailable",${gateway}}`]: '1x20' },
+  ],
+  ['GatehouseStoreFull', '2m', { [`gatehouse_store_state{state="full",${gateway}}`]: '1x20' }],
+  [
+    'GatehouseStoreNearlyFull',
+    '10m',
+    { [`gatehouse_store_state{state="nearly-full",${gateway}}`]: '1x60' },
+  ],
+  ['GatehouseDatabaseUnavailable', '2m', { [`gatehouse_database_up{${deviceService}}`]: '0x20' }],
+  [
+    'GatehouseDatabaseReadOnly',
+    '2m',
+    {
+      [`gatehouse_database_up{${deviceService}}`]: '1x20',
+      [`gatehouse_database_writable{${deviceService}}`]: '0x20',
+    },
+  ],
+  [
+    'GatehouseUpstreamStopped',
+    '2m',
+    { [`gatehouse_upstream_circuit_open{upstream="device-service",${gateway}}`]: '1x20' },
+  ],
+  [
+    'GatehouseRequestsFail',
+    '10m',
+    {
+      [`gatehouse_requests_total{outcome="success",${gateway}}`]: '0+100x60',
+      [`gatehouse_requests_total{outcome="failed",${gateway}}`]: '0+5x60',
+    },
+  ],
+  [
+    'GatehouseRevocationLate',
+    '18m',
+    {
+      [`gatehouse_revocation_seconds_bucket{le="0.1",${gateway}}`]: '0+1x80',
+      [`gatehouse_revocation_seconds_bucket{le="1",${gateway}}`]: '0+2x80',
+      [`gatehouse_revocation_seconds_bucket{le="+Inf",${gateway}}`]: '0+2x80',
+    },
+  ],
+  [
+    'GatehouseCredentialReplayed',
+    '2m',
+    { [`gatehouse_replay_refusals_total{credential="code",${authorizationServer}}`]: '0 0 1x20' },
+  ],
+  [
+    'GatehouseSecretsGuessed',
+    '8m',
+    { [`gatehouse_throttle_refusals_total{limit="sign_ins",${authorizationServer}}`]: '0+2x40' },
+  ],
+  [
+    'GatehouseEventLoopBusy',
+    '15m',
+    {
+      [`gatehouse_event_loop_seconds_total{state="active",${gateway}}`]: '0+28x80',
+      [`gatehouse_workers{${gateway}}`]: '2x80',
+    },
+  ],
+  [
+    'GatehousePasswordHashingQueue',
+    '5m',
+    { [`gatehouse_password_hashing{state="waiting",${authorizationServer}}`]: '3x40' },
+  ],
+  [
+    'GatehousePasswordHashingRefused',
+    '2m',
+    { [`gatehouse_password_hashing_refused_total{${authorizationServer}}`]: '0 0 1x20' },
+  ],
+  [
+    'GatehouseConnectionsRefused',
+    '2m',
+    { [`gatehouse_connections_refused_total{${gateway}}`]: '0 0 7x20' },
+  ],
+  [
+    'GatehouseVersionsDiffer',
+    '80m',
+    {
+      [`gatehouse_build_info{version="1.0.0",${gateway}}`]: '1x400',
+      [`gatehouse_build_info{version="1.1.0",${deviceService}}`]: '1x400',
+    },
+  ],
+];
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gatehouse-alerts-'));
+  copyFileSync(join(monitoring, 'alerts.yml'), join(directory, 'alerts.yml'));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** The alerts that fire at a time. promtool prints them as differences from the expected none. */
+function firing(at: string, series: Readonly<Record<string, string>>): readonly string[] {
+  const unitTest = {
+    rule_files: ['alerts.yml'],
+    evaluation_interval: '15s',
+    tests: [
+      {
+        interval: '15s',
+        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+        alert_rule_test: readAlerts().map(({ alert }) => ({
+          eval_time: at,
+          alertname: alert,
+          exp_alerts: [],
+        })),
+      },
+    ],
+  };
+  const file = join(directory, 'unit.test.json');
+  writeFileSync(file, JSON.stringify(unitTest));
+  try {
+    execFileSync('promtool', ['test', 'rules', file], { stdio: 'pipe' });
+    return [];
+  } catch (error) {
+    const { stdout, stderr } = error as { readonly stdout: Buffer; readonly stderr: Buffer };
+    const found = `${stdout}${stderr}`.matchAll(/alertname:\s*"?(\w+)"?,?\s+time/g);
+    return [...found].map(([, name = '']) => name);
+  }
+}
+
+describe('deploy/monitoring', () => {
+  test('has valid rules and a valid scrape configuration', () => {
+    const check = (...words: string[]) => execFileSync('promtool', ['check', ...words]).toString();
+    expect(check('rules', join(monitoring, 'alerts.yml'))).toContain('SUCCESS');
+    expect(check('config', join(monitoring, 'prometheus.yml'))).toContain('SUCCESS');
+  });
+
+  test.each(signals)('only %s fires for its signal', (alert, at, series) => {
+    expect(firing(at, series)).toEqual([alert]);
+  });
+
+  test('no alert fires without one of these signals', () => {
+    expect(
+      firing('20m', {
+        [`up{${gateway}}`]: '1x100',
+        [`gatehouse_store_state{state="available",${gateway}}`]: '1x100',
+        [`gatehouse_requests_total{outcome="success",${gateway}}`]: '0+100x100',
+        [`gatehouse_requests_total{outcome="refused",${gateway}}`]: '0+50x100',
+        [`gatehouse_event_loop_seconds_total{state="active",${gateway}}`]: '0+14x100',
+        [`gatehouse_workers{${gateway}}`]: '2x100',
+      }),
+    ).toEqual([]);
+  });
+
+  test('every alert has its signal here', () => {
+    expect(signals.map(([alert]) => alert)).toEqual(readAlerts().map(({ alert }) => alert));
+  });
+});
