@@ -3,7 +3,7 @@ import { fixedQuery, type ValueOf } from '../database/fixed-query.ts';
 import { type OrganizationDatabase, organizationOf } from '../database/organization-scope.ts';
 import { NEW_PRODUCT } from '../products/product.ts';
 import type { Device, NewDevice } from './device.ts';
-import { productSummaryColumns, toSummary } from './device-rows.ts';
+import { toSummary } from './device-rows.ts';
 import type { AddOutcome } from './devices.ts';
 
 /** With 16 parameters per row, below the limits of SQLite (32,766) and PostgreSQL (65,535). */
@@ -55,7 +55,7 @@ function firstOfEachId(devices: readonly NewDevice[]): ReadonlyMap<string, NewDe
 const oneProduct = fixedQuery((database, value: ValueOf<{ id: string }>) =>
   database
     .selectFrom('products')
-    .select(['id', ...productSummaryColumns, 'products.metadata as product_metadata'])
+    .select(['id', 'name as product_name', 'device_type', 'protocol', 'transport', 'metadata'])
     .where('id', '=', value('id')),
 );
 
@@ -73,9 +73,13 @@ export async function addToKnownProduct(
   if (inserted.length === 0) {
     return 'duplicate_key';
   }
+  const { product_name, device_type } = product;
+  const protocol = row.protocol ?? product.protocol;
+  const transport = row.transport ?? product.transport;
+  const shown = { ...row, product_name, device_type, protocol, transport };
   return {
-    ...toSummary({ ...row, ...product, id: row.id, org_id: organizationOf(database) }),
-    metadata: row.metadata ?? product.product_metadata,
+    ...toSummary(shown, organizationOf(database)),
+    metadata: row.metadata ?? product.metadata,
     configuration: device.configuration,
     tags: [],
   };

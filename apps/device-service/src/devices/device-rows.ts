@@ -1,14 +1,13 @@
 import type { DeviceState, DeviceType } from '@gatehouse/device-api';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { fixedQuery, type ValueOf } from '../database/fixed-query.ts';
 import { jsonArray } from '../database/json-array.ts';
-import type { OrganizationDatabase } from '../database/organization-scope.ts';
+import { type OrganizationDatabase, organizationOf } from '../database/organization-scope.ts';
 import type { DeviceTable, ProductTable } from '../tables/tables.ts';
 import { selectTags, toTag } from '../tags/sql-tags.ts';
 import type { Device, DeviceSummary } from './device.ts';
 
 export const summaryColumns = [
-  'devices.org_id',
   'devices.id',
   'devices.product_id',
   'devices.name',
@@ -18,15 +17,14 @@ export const summaryColumns = [
   'devices.offline_time',
   'devices.create_time',
   'devices.register_time',
-  'devices.protocol',
-  'devices.transport',
 ] as const;
 
+/** A device without a value has that of its product. */
 export const productSummaryColumns = [
   'products.name as product_name',
   'products.device_type',
-  'products.protocol as product_protocol',
-  'products.transport as product_transport',
+  sql<string>`coalesce(devices.protocol, products.protocol)`.as('protocol'),
+  sql<string>`coalesce(devices.transport, products.transport)`.as('transport'),
 ] as const;
 
 const deviceRow = fixedQuery((database, value: ValueOf<{ id: string }>) =>
@@ -35,7 +33,8 @@ const deviceRow = fixedQuery((database, value: ValueOf<{ id: string }>) =>
     .innerJoin('products', 'products.id', 'devices.product_id')
     .select(summaryColumns)
     .select(productSummaryColumns)
-    .select(['devices.configuration', 'devices.metadata', 'products.metadata as product_metadata'])
+    .select('devices.configuration')
+    .select(sql<string>`coalesce(devices.metadata, products.metadata)`.as('metadata'))
     .select(jsonArray(database, selectTags(database, value('id'))).as('tags'))
     .where('devices.id', '=', value('id')),
 );
@@ -49,8 +48,8 @@ export async function findDevice(
     return undefined;
   }
   return {
-    ...toSummary(row),
-    metadata: row.metadata ?? row.product_metadata,
+    ...toSummary(row, organizationOf(database)),
+    metadata: row.metadata,
     configuration: JSON.parse(row.configuration) as Record<string, string>,
     tags: (JSON.parse(row.tags) as Parameters<typeof toTag>[0][]).map(toTag),
   };
@@ -61,21 +60,20 @@ type SummaryColumn<Name extends string> = Name extends `devices.${infer Column}`
 export type SummaryRow = Pick<
   Selectable<DeviceTable>,
   SummaryColumn<(typeof summaryColumns)[number]>
-> & {
-  readonly product_name: string;
-  readonly product_protocol: string;
-  readonly product_transport: string;
-} & Pick<ProductTable, 'device_type'>;
+> & { readonly product_name: string } & Pick<
+    ProductTable,
+    'device_type' | 'protocol' | 'transport'
+  >;
 
-export function toSummary(row: SummaryRow): DeviceSummary {
+export function toSummary(row: SummaryRow, organizationId: string): DeviceSummary {
   return {
     id: row.id,
     name: row.name,
-    orgId: row.org_id,
+    orgId: organizationId,
     productId: row.product_id,
     productName: row.product_name,
-    protocol: row.protocol ?? row.product_protocol,
-    transport: row.transport ?? row.product_transport,
+    protocol: row.protocol,
+    transport: row.transport,
     deviceType: row.device_type as DeviceType,
     state: row.state as DeviceState,
     address: row.address,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { fixedQuery, type ValueOf } from '../database/fixed-query.ts';
-import type { OrganizationDatabase } from '../database/organization-scope.ts';
+import { type OrganizationDatabase, organizationOf } from '../database/organization-scope.ts';
 import { compileCondition } from '../query-grammar/compile-condition.ts';
 import { type Condition, comparisonsOf } from '../query-grammar/condition.ts';
 import { orderings } from '../query-grammar/orderings.ts';
@@ -64,7 +64,8 @@ async function readRows(
   const rows = isPlain
     ? await plainRows(database, window)
     : await selectPage(database, query, engine, window).execute();
-  return rows.map(toSummary);
+  const organizationId = organizationOf(database);
+  return rows.map((row) => toSummary(row, organizationId));
 }
 
 /** Selects the page before it joins the products, so that skipped rows cost no join. */
@@ -77,7 +78,7 @@ function selectPage(
   const order = orderings(sorts, deviceColumns, deviceOrdering);
   const sortColumns = sorts.map(({ column }) => column);
   let page = selectDevices(database, condition, engine, sortColumns)
-    .select(summaryColumns)
+    .select([...summaryColumns, 'devices.protocol', 'devices.transport'])
     .limit(limit)
     .offset(offset);
   for (const column of order) {

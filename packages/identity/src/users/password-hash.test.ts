@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { describe, expect, test } from '@jest/globals';
 import {
   decoyPasswordHash,
@@ -6,7 +8,21 @@ import {
   verifyPassword,
 } from './password-hash.ts';
 
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
 describe('a password hash', () => {
+  onLinux('is computed by threads that yield to the thread that serves requests', async () => {
+    await hashPassword('password');
+    const pool = readdirSync('/proc/self/task').filter(
+      (thread) => readFileSync(`/proc/self/task/${thread}/comm`, 'utf8') === 'libuv-worker\n',
+    );
+
+    expect(pool.length).toBeGreaterThan(0);
+    for (const thread of pool) {
+      expect(getPriority(Number(thread))).toBeGreaterThan(getPriority());
+    }
+  });
+
   test('is a salted argon2id hash in PHC format', async () => {
     const hash = await hashPassword('password');
     expect(hash).toMatch(

@@ -1,6 +1,7 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { createPasswordHashingQueue, type PasswordHashingLoad } from './password-hashing-queue.ts';
+import { yieldToMainThread } from './yield-to-main-thread.ts';
 
 export interface PasswordHashCost {
   /** Kibibytes. */
@@ -137,6 +138,8 @@ function argon2id(password: string, nonce: Buffer, cost: Cost): Promise<Buffer> 
   return queue.run(() => computeArgon2id(password, nonce, cost));
 }
 
+let hasYielded = false;
+
 function computeArgon2id(password: string, nonce: Buffer, cost: Cost): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     argon2('argon2id', { message: password, nonce, ...cost }, (error, tag) => {
@@ -146,6 +149,10 @@ function computeArgon2id(password: string, nonce: Buffer, cost: Cost): Promise<B
         reject(error);
       }
     });
+    if (!hasYielded) {
+      hasYielded = true;
+      yieldToMainThread();
+    }
   });
 }
 

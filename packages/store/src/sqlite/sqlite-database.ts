@@ -47,7 +47,10 @@ export function openSqliteDatabase(path: string): DatabaseSync {
   for (let attempt = 1; ; attempt += 1) {
     const database = new DatabaseSync(path, { timeout: OPENING_BUSY_TIMEOUT_MILLISECONDS });
     try {
-      database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+      // Only a new file can shrink later. It has to be told before anything is written.
+      database.exec(
+        'PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;',
+      );
       inTransaction(database, () => database.exec(SCHEMA));
       // From here on, nothing blocks the event loop. An operation that finds a lock waits and
       // retries.

@@ -76,6 +76,7 @@ function prepareIndexes(database: DatabaseSync) {
   };
 }
 
+/** `+`, because SQLite prepares a statement again when a plain parameter of LIMIT is bound. */
 function prepareLogs(database: DatabaseSync) {
   return {
     removeEntry: database.prepare('DELETE FROM log_lines WHERE key = ? AND entry = ?'),
@@ -84,10 +85,10 @@ function prepareLogs(database: DatabaseSync) {
       'INSERT OR REPLACE INTO log_lines (key, entry, appended_at) VALUES (?, ?, ?)',
     ),
     trim: database.prepare(`DELETE FROM log_lines WHERE key = :key AND sequence <=
-      (SELECT sequence FROM log_lines WHERE key = :key ORDER BY sequence DESC LIMIT 1 OFFSET :capacity)`),
+      (SELECT sequence FROM log_lines WHERE key = :key ORDER BY sequence DESC LIMIT 1 OFFSET +:capacity)`),
     trimByAge: database.prepare('DELETE FROM log_lines WHERE key = ? AND appended_at <= ?'),
     read: database.prepare(
-      'SELECT entry FROM log_lines WHERE key = ? ORDER BY sequence DESC LIMIT ?',
+      'SELECT entry FROM log_lines WHERE key = ? ORDER BY sequence DESC LIMIT +?',
     ),
   };
 }

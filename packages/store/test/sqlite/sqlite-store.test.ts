@@ -120,6 +120,30 @@ describe('a SQLite store', () => {
     await store.close();
   });
 
+  test('gives the space of expired rows back to the file system', async () => {
+    const path = freshPath();
+    const large = 'x'.repeat(20_000);
+    let now = 1_700_000_000_000;
+    const store = createStore(`sqlite:${path}`, { now: () => now });
+    for (let number = 0; number < 800; number += 1) {
+      await store.set(`temporary-${number}`, large, 10);
+    }
+    await store.set('living', 'value');
+    const full = (await store.ping()).usedBytes;
+    now += 10_000;
+    const hasShrunk = async () => {
+      // Writes move the pages from the write-ahead log to the file.
+      await store.set('living', `${large}${Math.random()}`);
+      return (await stat(path)).size < full / 3;
+    };
+    await until(hasShrunk);
+
+    expect(full).toBeGreaterThan(800 * large.length);
+    expect(await store.get('temporary-1')).toBeUndefined();
+    expect(await store.get('living')).toContain(large);
+    await store.close();
+  });
+
   test('throws StoreUnavailableError in time while another process holds the lock, still reads, and recovers', async () => {
     const path = freshPath();
     const states: StoreState[] = [];
