@@ -2,22 +2,24 @@ import type { PostgresServer } from '@gatehouse/testing';
 
 export interface GeneratedData {
   readonly devices: number;
+  /** The average. */
+  readonly recordsEach: number;
   readonly organization: string;
 }
 
 export const PRODUCTS = 10;
-/** One device of this many has 51 log records, and the others have one. The average is two. */
+/** One device of this many has all log records but one of each other device. */
 export const BUSY_EVERY = 50;
 
 /**
  * Fills a migrated database with devices of one organization: each product has a tenth of them, 60
- * % are offline, 30 % online and 10 % notActive. There are twice as many log records. One statement
- * fills a table, so a million devices take a minute. Triggers of the tables count the devices.
+ * % are offline, 30 % online and 10 % notActive. One statement fills a table, so a million devices
+ * take a minute. Triggers of the tables count the devices.
  */
 export async function generate(
   postgres: PostgresServer,
   database: string,
-  { devices, organization }: GeneratedData,
+  { devices, recordsEach, organization }: GeneratedData,
 ): Promise<void> {
   const state =
     "case when i % 10 < 6 then 'offline' when i % 10 < 9 then 'online' else 'notActive' end";
@@ -39,7 +41,7 @@ export async function generate(
          else (j % (${devices} / ${BUSY_EVERY})) * ${BUSY_EVERY} + 1 end,
        0, 1700000000000 + j, lpad(to_hex(j), 32, '0'), 'product-1', 'reportProperty',
        1700000000000 + j, '{"temperature":21.5,"humidity":40}', ''
-     from generate_series(1, ${devices * 2}) as j;`,
+     from generate_series(1, ${devices * recordsEach}) as j;`,
     database,
   );
   await postgres.sql('vacuum analyze', database);

@@ -1,9 +1,9 @@
 /**
  * Measures how list requests slow down with the number of devices. It sends the same requests
  * alternately to two services on one PostgreSQL server, one with 1,000 devices and one with
- * 1,000,000, and twice as many log records. Other load on the machine affects both.
+ * 1,000,000. Other load on the machine affects both.
  *
- *   node bench/device-service/lists.ts [devices] [requests per case]
+ *   node bench/device-service/lists.ts [devices=1000000] [requests=3000] [log records of a device=2]
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,7 @@ import { milliseconds, print, timed } from './printing.ts';
 const SMALL = 1000;
 const LARGE = Number(process.argv[2] ?? 1_000_000);
 const REQUESTS = Number(process.argv[3] ?? 3000);
+const RECORDS_EACH = Number(process.argv[4] ?? 2);
 const WARM_UP = 300;
 const ORGANIZATION = 'bench';
 
@@ -45,8 +46,12 @@ for (const { name, devices } of sides) {
     LOG_RETENTION_DAYS: '3650',
   });
   const seconds =
-    (await timed(() => generate(postgres, name, { devices, organization: ORGANIZATION }))) / 1000;
-  print(`${devices} devices and ${devices * 2} log records made in ${seconds.toFixed(1)} s`);
+    (await timed(() =>
+      generate(postgres, name, { devices, recordsEach: RECORDS_EACH, organization: ORGANIZATION }),
+    )) / 1000;
+  print(
+    `${devices} devices and ${devices * RECORDS_EACH} log records made in ${seconds.toFixed(1)} s`,
+  );
   services.push({ service, devices, client: createDeviceClient({ url: service.url, gateway }) });
 }
 
