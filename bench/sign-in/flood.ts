@@ -10,7 +10,7 @@ import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { basic, userClient } from '@gatehouse/testing';
 import { median, percentile } from '../machinery/percentile.ts';
-import { startBenchedServer, USERS } from './server.ts';
+import { addressOf, startBenchedServer, USERS } from './server.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 7);
 const SECONDS = Number(process.argv[3] ?? 4);
@@ -62,17 +62,20 @@ async function tokenDurations(url: string): Promise<number[]> {
   const started = performance.now();
   for (let i = 0; performance.now() - started < SECONDS * 1000; i += 1) {
     const sent = performance.now();
-    await requestToken(url, i % USERS, { grant_type: 'client_credentials' });
+    await requestToken(url, i, { grant_type: 'client_credentials' });
     durations.push(performance.now() - sent);
   }
   return durations;
 }
 
-async function requestToken(url: string, index: number, parameters: Record<string, string>) {
-  const { client } = userClient(index);
+async function requestToken(url: string, number: number, parameters: Record<string, string>) {
+  const { client } = userClient(number % USERS);
   const reply = await fetch(`${url}/token`, {
     method: 'POST',
-    headers: { authorization: basic(client.clientId, client.secureKey) },
+    headers: {
+      authorization: basic(client.clientId, client.secureKey),
+      'X-Forwarded-For': addressOf(number),
+    },
     body: new URLSearchParams(parameters),
   });
   const body = await reply.text();
@@ -86,9 +89,9 @@ async function flood(url: string): Promise<void> {
   let next = 0;
   const signIn = async () => {
     for (;;) {
-      const index = next++ % USERS;
-      const { user } = userClient(index);
-      await requestToken(url, index, { grant_type: 'password', ...user });
+      const number = next++;
+      const { user } = userClient(number % USERS);
+      await requestToken(url, number, { grant_type: 'password', ...user });
     }
   };
   await Promise.all(Array.from({ length: FLOODING }, signIn));

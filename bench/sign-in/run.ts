@@ -1,13 +1,13 @@
 /**
  * Measures complete sign-ins: authorize, sign-in page, password, consent, code, token. Each one has
- * a new browser. The processor time is that of the server without its threads for password hashing.
+ * a new browser and address. The processor time is that of the server without its threads for password hashing.
  *
  *   node bench/sign-in/run.ts [rounds=5] [seconds=5]
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { authorizeAsUser, basic, userClient } from '@gatehouse/testing';
+import { authorizeAsUser, basic, createPageVisitor, userClient } from '@gatehouse/testing';
 import { median } from '../machinery/percentile.ts';
-import { startBenchedServer, USERS } from './server.ts';
+import { addressOf, startBenchedServer, USERS } from './server.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 5);
 const SECONDS = Number(process.argv[3] ?? 5);
@@ -44,7 +44,7 @@ async function measure() {
   let done = 0;
   const browse = async () => {
     while (performance.now() - started < SECONDS * 1000) {
-      await signIn(next++ % USERS);
+      await signIn(next++);
       done += 1;
     }
   };
@@ -57,8 +57,17 @@ async function measure() {
   };
 }
 
-async function signIn(index: number): Promise<void> {
-  const { client, redirectUri, user } = userClient(index);
+async function signIn(number: number): Promise<void> {
+  const { client, redirectUri, user } = userClient(number % USERS);
+  const visitor = createPageVisitor((url, init = {}) =>
+    fetch(url, {
+      ...init,
+      headers: {
+        'X-Forwarded-For': addressOf(number),
+        ...Object.fromEntries(new Headers(init.headers)),
+      },
+    }),
+  );
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: client.clientId,
@@ -66,7 +75,7 @@ async function signIn(index: number): Promise<void> {
     scope: 'device:read',
     prompt: 'consent',
   });
-  const landed = await authorizeAsUser(`${server.url}/authorize?${query}`, user);
+  const landed = await authorizeAsUser(`${server.url}/authorize?${query}`, user, visitor);
   const reply = await fetch(`${server.url}/token`, {
     method: 'POST',
     headers: { authorization: basic(client.clientId, client.secureKey) },

@@ -32,6 +32,7 @@ export async function startBenchedServer(
     // One address sends all requests. The server still counts them.
     CLIENT_REQUESTS_PER_MINUTE: '9999999',
     PAGE_REQUESTS_PER_MINUTE: '9999999',
+    TRUSTED_PROXIES: '127.0.0.1,::1',
     ...environment,
   });
   return {
@@ -42,4 +43,9 @@ export async function startBenchedServer(
       rmSync(directory, { recursive: true });
     },
   };
+}
+
+/** Each sign-in comes from another address, because sign-ins are limited by address. */
+export function addressOf(number: number): string {
+  return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
 }
