@@ -8,14 +8,22 @@ export interface RelatedTest {
   readonly milliseconds: number;
 }
 
+/** Where a mutant is. */
+export interface MutatedCode {
+  readonly path: string;
+  /** The block that the mutant changes, or the one that no longer runs. */
+  readonly block: string;
+  /** All blocks of the file. */
+  readonly blocks: ReadonlySet<string>;
+}
+
 /**
- * The test files that execute the skipped code, in the order in which they run: those that killed most
+ * The test files that execute the block, in the order in which they run: those that killed most
  * mutants of this file, those with a similar name, the fast ones. The sum of their times stays
  * within the budget, unless one file exceeds it.
  */
 export function relatedTests(
-  path: string,
-  { block, skipped }: { readonly block: string; readonly skipped: string },
+  { path, block, blocks }: MutatedCode,
   reach: readonly TestReach[],
   killers: ReadonlyMap<string, number>,
   budgetMilliseconds: number,
@@ -26,10 +34,11 @@ export function relatedTests(
     -similarity(path, file),
     milliseconds,
   ];
-  // A block that has changed since the measurement is unknown.
-  const isKnown = reach.some(({ blocks }) => blocks.includes(block));
+  // If the source file has changed since the measurement, only the tests that load it are known.
+  const isOutdated = (reached: readonly string[]) =>
+    reached.some((name) => name.startsWith(`${path}#`) && !blocks.has(name));
   const ordered = reach
-    .filter(({ blocks }) => blocks.includes(isKnown ? skipped : path))
+    .filter(({ blocks: reached }) => reached.includes(isOutdated(reached) ? path : block))
     .map((test) => ({ test, rank: rank(test) }))
     .sort((one, other) => compare(one.rank, other.rank))
     .map(({ test }) => test);

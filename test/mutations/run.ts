@@ -18,7 +18,7 @@ import { blockAround, listBlocks } from './code-blocks.ts';
 import { isMutated, mutatedFolders } from './folders.ts';
 import { applyMutant, listMutants, type Mutant } from './list-mutants.ts';
 import { measureReach, type TestReach } from './reached-code.ts';
-import { type RelatedTest, relatedTests } from './related-tests.ts';
+import { type MutatedCode, type RelatedTest, relatedTests } from './related-tests.ts';
 import { runTests } from './run-tests.ts';
 import { createScratchTree } from './scratch-tree.ts';
 
@@ -30,9 +30,7 @@ interface Candidate {
   readonly path: string;
   readonly source: string;
   readonly mutant: Mutant;
-  /** The block around the mutant, and the one that it skips. The same if that is not known. */
-  readonly block: string;
-  readonly skipped: string;
+  readonly code: MutatedCode;
   /** Changes only if the block around the mutant changes. */
   readonly key: string;
 }
@@ -105,13 +103,13 @@ async function mutateFolder(folder: string): Promise<string> {
 }
 
 async function tryMutant(
-  { path, source, mutant, block, skipped, key }: Candidate,
+  { path, source, mutant, code, key }: Candidate,
   reached: readonly TestReach[],
 ): Promise<Result> {
   const result = { key, path, change: describe(path, source, mutant) };
   const budget = 1000 * Number(values['budget-seconds']);
   scratch.write(path, applyMutant(source, mutant));
-  for (const test of relatedTests(path, { block, skipped }, reached, killersOf(path), budget)) {
+  for (const test of relatedTests(code, reached, killersOf(path), budget)) {
     const message = await findFailure(test);
     if (message !== undefined) {
       scratch.write(path, source);
@@ -161,14 +159,14 @@ function sampleOf(folder: string): readonly Candidate[] {
 function candidatesOf(path: string): readonly Candidate[] {
   const source = scratch.read(path);
   const blocks = listBlocks(path, source);
+  const names = new Set(blocks.map(({ name }) => name));
   return listMutants(source).map((mutant) => {
     const block = blockAround(blocks, mutant);
     const place = [mutant.start - block.start, mutant.end - block.start];
     const change = [block.name, ...place, mutant.replacement, values.seed];
     const at = mutant.skipped ?? mutant.start;
-    const skipped = blockAround(blocks, { start: at, end: at }).name;
-    const key = digest(change.join('\0'));
-    return { path, source, mutant, block: block.name, skipped, key };
+    const code = { path, block: blockAround(blocks, { start: at, end: at }).name, blocks: names };
+    return { path, source, mutant, code, key: digest(change.join('\0')) };
   });
 }
 

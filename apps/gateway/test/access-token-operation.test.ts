@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { bootGateway } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 import { useSignedCalls } from './signed-calls.ts';
 import { digest } from './test-credentials.ts';
@@ -222,4 +224,24 @@ describe('X-Access-Token', () => {
     calls.booted.upstream.requests.length = 0;
     calls.expectRefused(await present(json.result), 403, 'access_denied');
   });
+});
+
+test('A route without an upstream or an operation of the gateway answers 500, and the log names it.', async () => {
+  const [route] = deviceRoutes;
+  const gateway = await bootGateway({
+    routes:
+      route === undefined ? [] : [{ ...route, operation: 'missing', credentials: ['bearer'] }],
+  });
+  try {
+    const reply = await send(gateway.port, '/api/v1/token', {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${await gateway.issueToken()}` },
+    });
+    expect([reply.status, reply.json.code]).toEqual([500, 'internal_server_error']);
+    expect(gateway.log()).toContain(
+      'The route missing has neither an upstream nor a local operation.',
+    );
+  } finally {
+    await gateway.close();
+  }
 });
