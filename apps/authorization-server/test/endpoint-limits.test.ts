@@ -1,3 +1,4 @@
+import { until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type InProcessServer, startInProcess } from './in-process-server.ts';
 
@@ -68,6 +69,21 @@ describe('the limit of requests from one address', () => {
     const rejected = await requestFrom(address, server.issuer + path, method);
     expect(rejected.status).toBe(429);
     expect(await rejected.text()).toContain('This network sends too many requests.');
+  });
+
+  test('writes its reason to the log', async () => {
+    for (const [method, path] of [
+      ['POST', '/token'],
+      ['GET', '/device'],
+    ] as const) {
+      const send = () => requestFrom('203.0.113.2', server.issuer + path, method);
+      await send();
+      await send();
+      const requestId = (await send()).headers.get('x-request-id');
+      const line = () => server.logLines().find((each) => each.requestId === requestId);
+      await until(() => line() !== undefined);
+      expect(line()).toMatchObject({ code: 'too_many_requests', reason: 'request_limit' });
+    }
   });
 
   test('counts client endpoints, introspection and pages separately', async () => {

@@ -25,6 +25,8 @@ export interface InProcessServer {
   readonly address: string;
   readonly identity: Identity;
   readonly store: Store;
+  /** One log line per finished request. */
+  logLines(): readonly Readonly<Record<string, unknown>>[];
   stop(): Promise<void>;
 }
 
@@ -69,7 +71,13 @@ export async function startInProcess(
     securityProfile,
     ...options.app,
   });
-  const logger = createLogger({ app: 'test', level: 'silent', pretty: false });
+  const lines: string[] = [];
+  const logger = createLogger({
+    app: 'test',
+    level: 'info',
+    pretty: false,
+    destination: { write: (line) => lines.push(line) },
+  });
   const server = createServer(observeRequests(app, logger)).listen(port);
   await once(server, 'listening');
   return {
@@ -77,6 +85,7 @@ export async function startInProcess(
     address,
     identity,
     store,
+    logLines: () => lines.map((line) => JSON.parse(line)),
     async stop() {
       server.closeAllConnections();
       server.close();
