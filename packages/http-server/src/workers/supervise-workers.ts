@@ -69,11 +69,12 @@ export async function superviseWorkers(app: SupervisedApp): Promise<{ close(): P
         },
         mostConnections: () => fairShare(running().map((worker) => worker.connections())),
       }),
-    onLost(worker, { code, signal, frozen }) {
+    onLost(worker, { code, signal, frozen }, delayMilliseconds) {
       pooled.forget(worker);
       countRestart();
       const reason = frozen ? 'it sent no answer and was killed' : 'it ended';
-      logger.error({ worker: worker.pid, code, signal }, `restarting a worker: ${reason}`);
+      const details = { worker: worker.pid, code, signal, delayMilliseconds };
+      logger.error(details, `restarting a worker: ${reason}`);
     },
     onNoneStarts() {
       logger.fatal('no worker is left, and none can start');

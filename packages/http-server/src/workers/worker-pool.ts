@@ -19,8 +19,8 @@ export interface WorkerPool {
 export interface WorkerPoolOptions {
   readonly count: number;
   readonly start: () => WorkerProcess;
-  /** Called when a worker ended unexpectedly. */
-  readonly onLost: (worker: WorkerProcess, end: WorkerEnd) => void;
+  /** Called when a worker ended unexpectedly, before the delay until the next one starts. */
+  readonly onLost: (worker: WorkerProcess, end: WorkerEnd, delayMilliseconds: number) => void;
   /** Called when no worker is left and the next one cannot start. */
   readonly onNoneStarts: () => void;
 }
@@ -51,13 +51,14 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
       if (ending) {
         return;
       }
-      onLost(worker, end);
+      shortLives = end.livedMilliseconds < STABLE_AFTER_MILLISECONDS ? shortLives + 1 : 1;
+      const delay = delayAfter(shortLives);
+      onLost(worker, end, delay);
       if (!(await worker.started) && workers.size === 0) {
         onNoneStarts();
         return;
       }
-      shortLives = end.livedMilliseconds < STABLE_AFTER_MILLISECONDS ? shortLives + 1 : 1;
-      await sleep(delayAfter(shortLives), undefined, { ref: false });
+      await sleep(delay, undefined, { ref: false });
       if (ending) {
         return;
       }
