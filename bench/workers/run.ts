@@ -22,7 +22,8 @@ const seconds = Number(process.argv[3] ?? 4);
 const share = Number(process.argv[4] ?? 0.15);
 const only = process.argv[5]?.split(',');
 const COUNTS = [1, 2, 4] as const;
-const CONNECTIONS = 32;
+/** For each worker, because a worker sends the store commands of simultaneous requests at once. */
+const CONNECTIONS = 16;
 /** For each worker. */
 const WARM_UP_SECONDS = 4;
 
@@ -128,12 +129,12 @@ async function issueToken(issuer: string): Promise<string> {
   return token;
 }
 
-function load({ url, requestFile, pids }: Running, duration: number) {
+function load({ url, requestFile, pids, workers }: Running, duration: number) {
   const before = pids.map((pid) => processorSeconds([pid]));
   const { requestsPerSecond, p99Milliseconds } = measure({
     url,
     requestFile,
-    connections: CONNECTIONS,
+    connections: CONNECTIONS * workers,
     seconds: duration,
     pids: {},
   });

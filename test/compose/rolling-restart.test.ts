@@ -67,7 +67,7 @@ describe.each([
         expect(limitsOf(service)).toMatchObject({ NanoCpus: workers * 1e9 });
       }
       const script =
-        "fetch('http://127.0.0.1:' + process.env.OPERATIONS_PORT + '/metrics').then((r) => r.text()).then(console.log)";
+        "fetch('http://127.0.0.1:' + process.env.OPERATIONS_PORT + '/metrics').then((r) => r.text()).then((t) => process.stdout.write(t))";
       for (const service of [...replicas, 'device-service']) {
         const families = parseMetrics(await tier.node(service, script));
         expect(families.get('gatehouse_workers')?.samples).toMatchObject([{ value: workers }]);
