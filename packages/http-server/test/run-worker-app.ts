@@ -9,8 +9,13 @@ export interface WorkerAppOptions {
   readonly workers: number;
   readonly socketPath?: string;
   readonly shutdownDelayMilliseconds?: number;
-  /** While this file exists, no worker starts. With `-after-start`, each ends after its start. */
+  /**
+   * While this file exists, no worker starts. With `-once`, only the next one does not. With
+   * `-signal`, each is killed during its start. With `-after-start`, each ends after its start.
+   */
   readonly trouble?: string;
+  /** Time that the first start takes. */
+  readonly migrationMilliseconds?: number;
 }
 
 /** A running `worker-app.ts`. */
@@ -64,7 +69,8 @@ export async function runWorkerApp(options: WorkerAppOptions): Promise<WorkerApp
       .split('\n')
       .filter((line) => line.includes(`"msg":"${message}`))
       .map((line) => JSON.parse(line));
-  await until(() => child.exitCode !== null || lines('listening').length > 0);
+  const deadlineSeconds = 60 + (options.migrationMilliseconds ?? 0) / 1000;
+  await until(() => child.exitCode !== null || lines('listening').length > 0, deadlineSeconds);
   const [at] = lines('listening');
   return {
     child,

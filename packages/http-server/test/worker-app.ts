@@ -1,7 +1,9 @@
 /**
  * A small app for tests, with workers: `node worker-app.ts '<options>'`. It logs where it listens.
  */
-import { existsSync } from 'node:fs';
+import cluster from 'node:cluster';
+import { existsSync, rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   addProcessMetrics,
   createMetricsRegistry,
@@ -30,6 +32,16 @@ await runApp({
   async start(_configuration, logger) {
     if (existsSync(`${options.trouble}`)) {
       throw new Error('there is trouble');
+    }
+    if (existsSync(`${options.trouble}-once`)) {
+      rmSync(`${options.trouble}-once`);
+      throw new Error('there is trouble once');
+    }
+    if (existsSync(`${options.trouble}-signal`)) {
+      process.kill(process.pid, 'SIGKILL');
+    }
+    if (cluster.worker?.id === 1) {
+      await sleep(options.migrationMilliseconds ?? 0);
     }
     if (existsSync(`${options.trouble}-after-start`)) {
       setTimeout(() => process.exit(9), 20);

@@ -94,6 +94,35 @@ describe('several workers', () => {
   );
 
   test(
+    'start again if one of them cannot start while another waits for its next start',
+    async () => {
+      const trouble = join(directory, 'trouble');
+      const app = await runWorkerApp({ workers: 2, trouble });
+      const [first = 0, second = 0] = app.workers();
+      writeFileSync(`${trouble}-after-start`, '');
+      process.kill(first, 'SIGKILL');
+      const delays = () =>
+        app.lines('restarting a worker').map(({ delayMilliseconds }) => delayMilliseconds);
+      await untilSlow(() => delays().includes(6400));
+      rmSync(`${trouble}-after-start`);
+      writeFileSync(`${trouble}-once`, '');
+      process.kill(second, 'SIGKILL');
+      await untilSlow(async () => (await readyState(app)) === '200 2 of 2');
+      expect(app.output()).toContain('there is trouble once');
+    },
+    2 * SECONDS * 1000,
+  );
+
+  test(
+    'may take minutes to start, as with a migration',
+    async () => {
+      const app = await runWorkerApp({ workers: 2, migrationMilliseconds: 95_000 });
+      expect(await app.get('/')).toContain('127.0.0.1');
+    },
+    6 * SECONDS * 1000,
+  );
+
+  test(
     'write whole log lines, however slowly their output is read',
     async () => {
       const app = await runWorkerApp({ workers: 2 });

@@ -1,5 +1,5 @@
 /** An app with several workers: real processes that share a port or a Unix socket. */
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -49,6 +49,9 @@ describe('several workers', () => {
       const second = await runWorkerApp({ workers: 2, socketPath });
       expect(await second.exit).toBe(1);
       expect(second.output()).toContain('shared.sock is served by another process');
+      // The failed start leaves no file and no worker.
+      expect(readdirSync(directory)).toEqual(['shared.sock']);
+      expect(() => process.kill(-(second.child.pid ?? 0), 0)).toThrow('ESRCH');
       const replies = load(app);
       await untilSlow(() => replies.outcomes.length > 20);
       app.child.kill('SIGTERM');
@@ -98,6 +101,49 @@ describe('several workers', () => {
     },
     SECONDS * 1000,
   );
+
+  test(
+    'do not start if the first one is killed, and the signal is printed',
+    async () => {
+      const trouble = join(directory, 'killed-first');
+      writeFileSync(`${trouble}-signal`, '');
+      const app = await runWorkerApp({ workers: 2, trouble });
+      expect(await app.exit).toBe(1);
+      expect(app.output()).toContain('The first worker was killed by SIGKILL before it was ready.');
+    },
+    SECONDS * 1000,
+  );
+
+  test(
+    'start again after all of them were killed, some of them during their start',
+    async () => {
+      const trouble = join(directory, 'killed-start');
+      const app = await runWorkerApp({ workers: 2, trouble });
+      writeFileSync(`${trouble}-signal`, '');
+      for (const pid of app.workers()) {
+        process.kill(pid, 'SIGKILL');
+      }
+      await untilSlow(() => app.lines('restarting a worker').length >= 6);
+      rmSync(`${trouble}-signal`);
+      await untilSlow(async () => (await readyState(app)) === '200 2 of 2');
+    },
+    2 * SECONDS * 1000,
+  );
+
+  test(
+    'disappear from the metrics while they do not answer',
+    async () => {
+      const app = await runWorkerApp({ workers: 2 });
+      await untilSlow(async () => (await sampleOf(app, 'gatehouse_workers')) === 2);
+      const [frozen = 0] = app.workers();
+      process.kill(frozen, 'SIGSTOP');
+      await untilSlow(async () => (await sampleOf(app, 'gatehouse_workers')) === 1);
+      expect(app.lines('restarting a worker')).toEqual([]);
+      process.kill(frozen, 'SIGCONT');
+      await untilSlow(async () => (await sampleOf(app, 'gatehouse_workers')) === 2);
+    },
+    2 * SECONDS * 1000,
+  );
 });
 
 describe('the end of several workers', () => {
@@ -121,6 +167,20 @@ describe('the end of several workers', () => {
       );
       expect(await app.exit).toBe(0);
       expect(new Set(await replies.stop())).toEqual(new Set(['ENOENT']));
+    },
+    SECONDS * 1000,
+  );
+
+  test(
+    'the exit code is 1 if a worker is killed while it drains',
+    async () => {
+      const app = await runWorkerApp({ workers: 2, shutdownDelayMilliseconds: 1000 });
+      const [killed = 0] = app.workers();
+      app.child.kill('SIGTERM');
+      await untilSlow(async () => (await readyState(app)) === '503 draining');
+      process.kill(killed, 'SIGKILL');
+      expect(await app.exit).toBe(1);
+      expect(app.output()).toContain('1 of 2 workers did not close in order.');
     },
     SECONDS * 1000,
   );

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import type { Logger } from '../logging/logger.ts';
 import { StartReportedError } from '../workers/start-reported-error.ts';
-import type { MessageToWorker } from '../workers/worker-messages.ts';
+import type { MessageFromWorker, MessageToWorker } from '../workers/worker-messages.ts';
 import { denyDebugging } from './deny-debugging.ts';
 
 export interface RunningApp {
@@ -11,6 +11,7 @@ export interface RunningApp {
 
 /** CF-02: the process ends within 10 s in every case. */
 const EXIT_DEADLINE_MILLISECONDS = 9_500;
+const STARTING_INTERVAL_MILLISECONDS = 1000;
 
 export interface RunOptions {
   /** Time for `close`. After it, the process ends. */
@@ -30,11 +31,13 @@ export async function runProcess(
 ): Promise<void> {
   denyDebugging();
   const isSupervised = process.send !== undefined;
+  const starting = cluster.isWorker ? reportStarting() : undefined;
   let app: RunningApp;
   try {
     app = await start();
+    clearInterval(starting);
   } catch (error) {
-    leave(1, error instanceof StartReportedError ? undefined : describeRefusal(error));
+    exit(1, error instanceof StartReportedError ? undefined : describeRefusal(error));
   }
   let ending = false;
   const end = () => {
@@ -43,12 +46,12 @@ export async function runProcess(
     }
     ending = true;
     setTimeout(
-      () => leave(1, 'Ended without waiting any longer.'),
+      () => exit(1, 'Ended without waiting any longer.'),
       options.exitDeadlineMilliseconds ?? EXIT_DEADLINE_MILLISECONDS,
     );
     app.close().then(
-      () => leave(0),
-      (error: unknown) => leave(1, `Could not close in order: ${String(error)}`),
+      () => exit(0),
+      (error: unknown) => exit(1, `Could not close in order: ${String(error)}`),
     );
   };
   if (cluster.isWorker) {
@@ -60,7 +63,7 @@ export async function runProcess(
   const endBySignal = () => {
     signals += 1;
     if (signals > 1) {
-      leave(1);
+      exit(1);
     }
     end();
   };
@@ -92,6 +95,15 @@ function endWithSupervisor(end: () => void): void {
   tellSupervisor(end);
 }
 
+/** The supervisor kills a worker that it cannot distinguish from a frozen one. */
+function reportStarting(): NodeJS.Timeout {
+  const message: MessageFromWorker = 'starting';
+  return setInterval(
+    () => process.send?.(message, undefined, undefined, () => undefined),
+    STARTING_INTERVAL_MILLISECONDS,
+  );
+}
+
 /** The supervisor may have ended during the start. */
 function tellSupervisor(onGone: () => void): void {
   if (process.send === undefined || !process.connected) {
@@ -105,9 +117,9 @@ function tellSupervisor(onGone: () => void): void {
   });
 }
 
-function leave(code: number, words?: string): never {
-  if (words !== undefined) {
-    process.stderr.write(`${words}\n`);
+function exit(code: number, message?: string): never {
+  if (message !== undefined) {
+    process.stderr.write(`${message}\n`);
   }
   process.exit(code);
 }
@@ -117,11 +129,11 @@ function leave(code: number, words?: string): never {
  * 1.
  */
 export function exitOnUnhandledErrors(logger: Logger): void {
-  const exit = (err: unknown) => {
+  const logAndExit = (err: unknown) => {
     logger.fatal({ err }, 'unhandled error');
     process.exit(1);
   };
-  process.on('uncaughtException', exit);
+  process.on('uncaughtException', logAndExit);
   // Applies to rejections with any value of --unhandled-rejections.
-  process.on('unhandledRejection', exit);
+  process.on('unhandledRejection', logAndExit);
 }

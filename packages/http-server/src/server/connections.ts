@@ -13,7 +13,7 @@ export interface Connections {
   /** Marks the replies in flight on this connection as its last ones. */
   endAfterReplies(socket: Socket): void;
   /** Ends the connections above this number, each after its next reply. Returns the rest. */
-  keepAtMost(most: number): number;
+  limitConnections(limit: number): number;
   /** Numbers of open connections and of requests in flight. */
   load(): { readonly connections: number; readonly requests: number };
 }
@@ -80,10 +80,10 @@ export function trackConnections(server: Server): Connections {
     },
     inFlight: (socket) => exchanges.get(socket) ?? [],
     endAfterReplies,
-    keepAtMost(most) {
+    limitConnections(limit) {
       const staying = [...exchanges.keys()].filter((socket) => !ending.has(socket));
-      staying.slice(most).forEach(endAfterReplies);
-      return Math.min(staying.length, most);
+      staying.slice(limit).forEach(endAfterReplies);
+      return Math.min(staying.length, limit);
     },
     load() {
       let requests = 0;

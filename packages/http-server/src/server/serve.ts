@@ -83,7 +83,7 @@ export interface UpgradeListener {
 export interface RunningServer {
   /** 0 for a Unix socket. */
   readonly port: number;
-  readonly connections: Pick<Connections, 'keepAtMost'>;
+  readonly connections: Pick<Connections, 'limitConnections'>;
   /** Stops accepting, waits up to 8 s for requests in flight, and closes the rest. */
   close(): Promise<void>;
 }

@@ -18,13 +18,13 @@ export function answerSupervisor(operations: Operations, server: RunningServer):
 }
 
 async function findAnswer(
-  { asks, path = '', mostConnections = Number.POSITIVE_INFINITY }: Question,
+  { asks, path = '', connectionLimit = Number.POSITIVE_INFINITY }: Question,
   operations: Operations,
   server: RunningServer,
 ): Promise<unknown> {
   switch (asks) {
     case 'live':
-      return server.connections.keepAtMost(mostConnections);
+      return server.connections.limitConnections(connectionLimit);
     case 'readiness':
       return operations.readiness();
     case 'metrics':

@@ -33,14 +33,22 @@ export function createPooledOperations({
       return { ready: shown?.ready ?? false, checks: { ...shown?.checks, workers } };
     },
     async metrics() {
+      const answered = new Set<WorkerProcess>();
       await Promise.all(
         running().map(async (worker) => {
           const families = await worker.ask({ asks: 'metrics' }).catch(() => undefined);
           if (families !== undefined && worker.state() !== 'ended') {
             scraped.set(worker, families as readonly MetricFamily[]);
+            answered.add(worker);
           }
         }),
       );
+      for (const [worker, families] of scraped) {
+        // A released worker has no channel. Its last values stay until it ends.
+        if (!answered.has(worker) && worker.state() !== 'released') {
+          scraped.set(worker, withoutGauges(families));
+        }
+      }
       return combineFamilies([metrics.families(), ...scraped.values(), ended]);
     },
     async document(path) {

@@ -27,9 +27,12 @@ export async function createSharedSocket(path: string): Promise<SharedSocket> {
       if (socket === undefined) {
         return;
       }
-      await chmod(bound, 0o777);
-      await takeName(bound, path);
-      await rm(bound);
+      try {
+        await chmod(bound, 0o777);
+        await takeName(bound, path);
+      } finally {
+        await rm(bound, { force: true });
+      }
       ino = socket.ino;
     },
     async withdraw() {

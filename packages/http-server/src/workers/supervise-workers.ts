@@ -67,7 +67,7 @@ export async function superviseWorkers(app: SupervisedApp): Promise<{ close(): P
           port = workerPort;
           await socket?.publish();
         },
-        mostConnections: () => fairShare(running().map((worker) => worker.connections())),
+        connectionLimit: () => fairShare(running().map((worker) => worker.connections())),
       }),
     onLost(worker, { code, signal, frozen }, delayMilliseconds) {
       pooled.forget(worker);

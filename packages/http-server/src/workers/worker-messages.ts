@@ -4,14 +4,14 @@ export type MessageToWorker = Question | 'end';
 export interface Question {
   readonly id: number;
   readonly asks: 'live' | 'readiness' | 'metrics' | 'document';
-  /** The path of the document. */
+  /** With `document`. */
   readonly path?: string;
   /** With `live`: the connections that the worker may keep open. It answers with their number. */
-  readonly mostConnections?: number;
+  readonly connectionLimit?: number;
 }
 
-/** A message from a worker. `ready`: it has started. */
-export type MessageFromWorker = Answer | 'ready';
+/** A message from a worker: `starting` every second until it is `ready`, then answers. */
+export type MessageFromWorker = Answer | 'starting' | 'ready';
 
 export interface Answer {
   readonly id: number;

@@ -29,11 +29,13 @@ export interface WorkerPoolOptions {
  * Keeps a number of workers running. The first one starts alone: it prepares the store and the
  * database, and if it cannot start, it reports the reason.
  *
- * @throws StartReportedError if the first worker cannot start
+ * @throws StartReportedError if the first worker has printed why it cannot start
  */
 export async function startWorkerPool(options: WorkerPoolOptions): Promise<WorkerPool> {
   const { count, start, onLost, onNoneStarts } = options;
   const workers = new Set<WorkerProcess>();
+  /** Restarts that wait for their delay. Those after a reported start failure do not count. */
+  let pendingRestarts = 0;
   let ending = false;
 
   const running = () => [...workers].filter((worker) => worker.state() === 'running');
@@ -54,11 +56,14 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
       shortLives = end.livedMilliseconds < STABLE_AFTER_MILLISECONDS ? shortLives + 1 : 1;
       const delay = delayAfter(shortLives);
       onLost(worker, end, delay);
-      if (!(await worker.started) && workers.size === 0) {
+      const cannotStart = end.code === 1 && !(await worker.started);
+      if (cannotStart && workers.size === 0 && pendingRestarts === 0) {
         onNoneStarts();
         return;
       }
+      pendingRestarts += cannotStart ? 0 : 1;
       await sleep(delay, undefined, { ref: false });
+      pendingRestarts -= cannotStart ? 0 : 1;
       if (ending) {
         return;
       }
@@ -66,9 +71,7 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
   }
 
   const first = add();
-  if (!(await first.started)) {
-    throw new StartReportedError();
-  }
+  await assertStarted(first);
   const others = Array.from({ length: count - 1 }, add);
   for (const worker of [first, ...others]) {
     void keepRunning(worker);
@@ -78,7 +81,8 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
     running,
     async end(beforeRelease) {
       ending = true;
-      const ends = [...workers].map((worker) => worker.ended);
+      // `end` kills the workers that are still starting.
+      const serving = [...workers].filter((worker) => worker.state() !== 'starting');
       for (const worker of workers) {
         worker.end();
       }
@@ -86,9 +90,10 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
       for (const worker of workers) {
         worker.release();
       }
-      const failed = (await Promise.all(ends)).filter(({ code }) => code === 1);
+      const ends = await Promise.all(serving.map((worker) => worker.ended));
+      const failed = ends.filter(({ code }) => code !== 0);
       if (failed.length > 0) {
-        throw new Error(`${failed.length} workers did not close in order.`);
+        throw new Error(`${failed.length} of ${count} workers did not close in order.`);
       }
     },
     kill() {
@@ -97,6 +102,30 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Worke
       }
     },
   };
+}
+
+/** @throws StartReportedError if the worker has printed why it cannot start */
+async function assertStarted(worker: WorkerProcess): Promise<void> {
+  const isStarted = await worker.started.catch(async (error: unknown) => {
+    worker.kill();
+    await worker.ended;
+    throw error;
+  });
+  if (isStarted) {
+    return;
+  }
+  const end = await worker.ended;
+  throw end.code === 1 ? new StartReportedError() : new Error(describeUnreportedEnd(end));
+}
+
+function describeUnreportedEnd({ code, signal, frozen }: WorkerEnd): string {
+  if (frozen) {
+    return 'The first worker sent no message for 90 s and was killed.';
+  }
+  if (signal === null) {
+    return `The first worker exited with code ${code} before it was ready.`;
+  }
+  return `The first worker was killed by ${signal} before it was ready. Check the memory limit.`;
 }
 
 /** Doubles with each worker that ends soon after its start, so that a crash loop stays cheap. */

@@ -6,7 +6,7 @@ const PING_INTERVAL_MILLISECONDS = 1000;
 const SILENT_AFTER_PINGS = 2;
 /** As long as the health check of a container waits (docs/decisions/0046). */
 const FROZEN_AFTER_PINGS = 10;
-/** The device service waits 30 s for its database. */
+/** The first message arrives after the modules are loaded, which takes long on a busy machine. */
 const NOT_STARTED_AFTER_PINGS = 90;
 
 export interface WorkerEnd {
@@ -24,7 +24,7 @@ export interface WorkerProcess {
   readonly started: Promise<boolean>;
   readonly ended: Promise<WorkerEnd>;
   /** Only `running` workers share the listener and answer pings. */
-  state(): 'starting' | 'running' | 'silent' | 'ended';
+  state(): 'starting' | 'running' | 'silent' | 'released' | 'ended';
   /** Open connections at the last ping. */
   connections(): number;
   /** Rejects if no answer arrives in time. */
@@ -39,11 +39,11 @@ export interface WorkerProcess {
 export interface WorkerOptions {
   /** Called with the port, before the worker counts as started. */
   readonly onReady: (port: number) => Promise<void>;
-  /** The connections that a worker may keep open. Undefined: any number. */
-  readonly mostConnections: () => number | undefined;
+  /** Undefined: any number. */
+  readonly connectionLimit: () => number | undefined;
 }
 
-export function startWorker({ onReady, mostConnections }: WorkerOptions): WorkerProcess {
+export function startWorker({ onReady, connectionLimit }: WorkerOptions): WorkerProcess {
   const worker = cluster.fork();
   const begun = performance.now();
   const questions = createWorkerQuestions(worker);
@@ -65,7 +65,7 @@ export function startWorker({ onReady, mostConnections }: WorkerOptions): Worker
         state = 'running';
         started.resolve(true);
       }, started.reject);
-    } else {
+    } else if (message !== 'starting') {
       questions.settle(message);
     }
   });
@@ -79,9 +79,12 @@ export function startWorker({ onReady, mostConnections }: WorkerOptions): Worker
       kill();
     } else if (!isStarting) {
       state = unanswered > SILENT_AFTER_PINGS ? 'silent' : 'running';
-      const most = mostConnections();
-      const limit = most === undefined ? {} : { mostConnections: most };
-      questions.ask({ asks: 'live', ...limit }).then(
+      const limit = connectionLimit();
+      const question = {
+        asks: 'live',
+        ...(limit !== undefined && { connectionLimit: limit }),
+      } as const;
+      questions.ask(question).then(
         (open) => {
           connections = Number(open);
         },
@@ -115,7 +118,7 @@ export function startWorker({ onReady, mostConnections }: WorkerOptions): Worker
     },
     release() {
       clearInterval(pings);
-      state = 'silent';
+      state = 'released';
       if (worker.isConnected()) {
         worker.process.disconnect();
       }
