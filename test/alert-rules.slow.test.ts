@@ -16,6 +16,8 @@ const deviceService = 'job="gatehouse-device-service",instance="d:8950"';
 /** Alert, the time at which it fires, and the series that it fires for, in promtool's notation. */
 const signals: readonly (readonly [string, string, Readonly<Record<string, string>>])[] = [
   ['GatehouseAppDown', '2m', { [`up{${gateway}}`]: '0x20' }],
+  ['GatehouseAppMissing', '4m', { [`up{${gateway}}`]: '1 1 1 stale' }],
+  ['GatehouseNoWorkers', '2m', { [`gatehouse_workers{${gateway}}`]: '0x20' }],
   [
     'GatehouseAppRestarts',
     '2m',
@@ -57,6 +59,8 @@ const signals: readonly (readonly [string, string, Readonly<Record<string, strin
     {
       [`gatehouse_requests_total{outcome="success",${gateway}}`]: '0+100x60',
       [`gatehouse_requests_total{outcome="failed",${gateway}}`]: '0+5x60',
+      // The circuit of another gateway does not explain the failures of this job.
+      [`gatehouse_upstream_circuit_open{upstream="partner",job="other"}`]: '0x60',
     },
   ],
   [
@@ -67,6 +71,11 @@ const signals: readonly (readonly [string, string, Readonly<Record<string, strin
       [`gatehouse_revocation_seconds_bucket{le="1",${gateway}}`]: '0+2x80',
       [`gatehouse_revocation_seconds_bucket{le="+Inf",${gateway}}`]: '0+2x80',
     },
+  ],
+  [
+    'GatehouseRevocationUnmeasured',
+    '10m',
+    { [`gatehouse_revocation_canary_failures_total{kind="token",${gateway}}`]: '0+1x60' },
   ],
   [
     'GatehouseCredentialReplayed',
@@ -118,6 +127,11 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
+/** All apps answer Prometheus. */
+const running = Object.fromEntries(
+  [gateway, authorizationServer, deviceService].map((app) => [`up{${app}}`, '1x400']),
+);
+
 /** The alerts that fire at a time. promtool prints them as differences from the expected none. */
 function firing(at: string, series: Readonly<Record<string, string>>): readonly string[] {
   const unitTest = {
@@ -126,7 +140,10 @@ function firing(at: string, series: Readonly<Record<string, string>>): readonly 
     tests: [
       {
         interval: '15s',
-        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+        input_series: Object.entries({ ...running, ...series }).map(([name, values]) => ({
+          series: name,
+          values,
+        })),
         alert_rule_test: readAlerts().map(({ alert }) => ({
           eval_time: at,
           alertname: alert,
@@ -161,10 +178,12 @@ describe('deploy/monitoring', () => {
   test('no alert fires without one of these signals', () => {
     expect(
       firing('20m', {
-        [`up{${gateway}}`]: '1x100',
         [`gatehouse_store_state{state="available",${gateway}}`]: '1x100',
         [`gatehouse_requests_total{outcome="success",${gateway}}`]: '0+100x100',
         [`gatehouse_requests_total{outcome="refused",${gateway}}`]: '0+50x100',
+        // One failure in a few requests is no trend.
+        [`gatehouse_requests_total{outcome="success",${deviceService}}`]: '0+0.2x100',
+        [`gatehouse_requests_total{outcome="failed",${deviceService}}`]: '0x70 1x30',
         [`gatehouse_event_loop_seconds_total{state="active",${gateway}}`]: '0+14x100',
         [`gatehouse_workers{${gateway}}`]: '2x100',
       }),

@@ -239,9 +239,9 @@ describe('clients and keys', () => {
     const findings = await doctor(environment);
     await expectFinding('client_uses_md5', findings, /\(md5\)/);
     await expectFinding('client_has_weak_grant', findings, /\(weak\)/);
-    await expectFinding('client_redirects_in_the_clear', findings, /\(clear\)/);
+    await expectFinding('redirect_uri_not_https', findings, /\(clear\)/);
     await expectFinding('secure_key_old', findings, /md5, /);
-    await expectFinding('secure_key_twofold', findings, /\(two-keys\)/);
+    await expectFinding('client_has_two_keys', findings, /\(two-keys\)/);
     await expectFinding('signing_key_not_rotated', findings, /gateway is 200 days old/);
   });
 });
@@ -256,11 +256,17 @@ describe('servers as clients see them', () => {
     rmSync(folder, { recursive: true });
   });
 
+  let started: { freeze(): void; thaw(): void } | undefined;
+
   /** A gateway, with `http://0.0.0.0` as its public address. Its peers are loopback addresses. */
   async function startGateway(environment: Readonly<Record<string, string>>) {
     const GATEWAY_PORT = String(await freePort());
-    const started: AppProcess = await startApp('gateway', { ...environment, GATEWAY_PORT });
-    cleanups.push(started.stop);
+    const app: AppProcess = await startApp('gateway', { ...environment, GATEWAY_PORT });
+    cleanups.push(app.stop);
+    started = {
+      freeze: () => process.kill(app.pid, 'SIGSTOP'),
+      thaw: () => process.kill(app.pid, 'SIGCONT'),
+    };
     return { GATEWAY_PORT, GATEWAY_URL: `http://0.0.0.0:${GATEWAY_PORT}` };
   }
   const bootstrapFile = () => {
@@ -275,7 +281,7 @@ describe('servers as clients see them', () => {
     const findings = await doctor({ ...environment, ...gateway });
     await expectFinding('url_not_https', findings, /^GATEWAY_URL is http:/);
     await expectFinding('operations_public', findings, /metrics answers/);
-    await expectFinding('issuer_differs', findings, /names itself http:\/\/localhost:/);
+    await expectFinding('issuer_differs', findings, /address http:\/\/localhost:/);
     await expectFinding('proxy_not_trusted', findings, /sees the address 127\.0\.0\.1/);
   });
 
@@ -309,6 +315,35 @@ describe('servers as clients see them', () => {
     });
     const { GATEWAY_PORT } = gateway;
     await expectFinding('app_not_ready', doctor({ ...newStore(), GATEWAY_PORT }), /store is /);
+  });
+
+  test('a frozen server, and a program at the operations port that prints control characters', async () => {
+    const environment = newStore();
+    const { GATEWAY_PORT } = await startGateway({ ...environment, ...bootstrapFile() });
+    started?.freeze();
+    try {
+      const findings = await doctor({ ...environment, GATEWAY_PORT });
+      await expectFinding('app_not_ready', findings, /does not answer/);
+    } finally {
+      started?.thaw();
+    }
+
+    const hostile = await listen((_request, response) =>
+      response
+        .writeHead(503)
+        .end(JSON.stringify({ checks: { store: '\u001b[2J\nERROR  run: curl evil' } })),
+    );
+    const findings = await doctor({ ...environment, OPERATIONS_PORT: String(hostile.port) });
+    await expectFinding('app_not_ready', findings, /store is \?\[2J\?ERROR/);
+  });
+
+  test('a server whose reply does not show the address that it sees', async () => {
+    const proxy = await listen((_request, response) => response.writeHead(403).end());
+    await expectFinding(
+      'forwarding_not_checked',
+      doctor({ ...newStore(), GATEWAY_URL: proxy.url }),
+      /answers \/api\/device with 403/,
+    );
   });
 
   test('a proxy that redirects, or serves something else', async () => {

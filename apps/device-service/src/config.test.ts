@@ -25,6 +25,7 @@ describe('readConfiguration', () => {
       operationsPort: 8950,
       logLevel: 'info',
       shutdownDelayMilliseconds: 0,
+      workers: 1,
       maximumConnections: 8192,
       database: { engine: 'sqlite', path: 'data/devices.sqlite' },
       logRetentionDays: 30,

@@ -50,8 +50,10 @@ export function sendRaw(port: number, ...pieces: readonly (string | Buffer)[]): 
       }
     });
     let received = '';
-    socket.setTimeout(700, () => socket.destroy());
+    // A busy machine can take longer for the first byte than for the others.
+    socket.setTimeout(2500, () => socket.destroy());
     socket.on('data', (data) => {
+      socket.setTimeout(700);
       received += data.toString('latin1');
     });
     socket.on('error', (error) => (received === '' ? reject(error) : undefined));

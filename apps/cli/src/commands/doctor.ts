@@ -23,7 +23,8 @@ export const doctorCommand: Command = {
   },
   notes: [
     'Run it with the environment of the servers. It sends a few requests to their public addresses,',
-    'and changes nothing. docs/operations/doctor.md lists all findings.',
+    'and changes only the modes of files that Gatehouse created. docs/operations/doctor.md lists all',
+    'findings.',
   ],
   async runOffline({ options }, { environment, now }) {
     const failing = failures[text(options.fail) ?? 'error'];

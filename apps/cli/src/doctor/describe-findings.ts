@@ -8,7 +8,7 @@ export function describeFindings(findings: readonly Finding[]): string {
     return `${count} ${severity}${count === 1 ? '' : 's'}`;
   });
   if (findings.length === 0) {
-    return 'Found no problem in configuration, files, store, clients, addresses and clocks.';
+    return 'Found no problem.';
   }
   return [...findings.map(describeFinding), `${counts.join(', ')}.`].join('\n\n');
 }

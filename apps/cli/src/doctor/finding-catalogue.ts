@@ -90,7 +90,7 @@ export const findingCatalogue = {
     why: 'The longer a key is in use, the more places have a copy of it.',
     fix: 'Rotate the key of the client, and give its team time to change: clients rotate-key.',
   },
-  secure_key_twofold: {
+  client_has_two_keys: {
     severity: 'notice',
     why: 'Both keys of the client are valid. A rotation ends only when the old key is removed.',
     fix: 'Remove the old key when the client uses the new one: clients remove-key.',
@@ -105,7 +105,7 @@ export const findingCatalogue = {
     why: 'The password grant gives the password to the application. The implicit grant puts tokens into URLs. RFC 9700 advises against both.',
     fix: 'Use the authorization code flow, and remove the grant from the client.',
   },
-  client_redirects_in_the_clear: {
+  redirect_uri_not_https: {
     severity: 'warning',
     why: 'The authorization code travels without encryption.',
     fix: 'Register an https redirect URI.',
@@ -137,8 +137,8 @@ export const findingCatalogue = {
   },
   issuer_differs: {
     severity: 'error',
-    why: 'OpenID Connect clients reject metadata whose issuer is not the address that they asked.',
-    fix: 'Set AUTHORIZATION_SERVER_URL of the servers to the address that clients use.',
+    why: 'Clients reject metadata whose issuer or resource is not the address that they asked.',
+    fix: 'Set the variable of the servers to the address that clients use.',
   },
   certificate_expires_soon: {
     severity: 'warning',
@@ -175,6 +175,11 @@ export const findingCatalogue = {
     why: 'All callers have the address of the proxy, and share its rate limit.',
     fix: 'Set TRUSTED_PROXIES to the address of the proxy, and restart the servers.',
   },
+  forwarding_not_checked: {
+    severity: 'notice',
+    why: 'The reply shows nothing about the address that the server sees.',
+    fix: 'Send a request through the proxy, and compare the column FROM of requests list with your address.',
+  },
   server_uses_other_store: {
     severity: 'warning',
     why: 'Commands for operators, such as revocations, have no effect on the server.',
@@ -183,7 +188,7 @@ export const findingCatalogue = {
   app_not_ready: {
     severity: 'error',
     why: 'A load balancer sends the server no requests, and requests get 503.',
-    fix: 'Correct the failing check. docs/operations/troubleshoot.md has a section for each.',
+    fix: 'Correct the failing check. docs/operations/monitor.md#health-checks has an action for each.',
   },
   clock_differs: {
     severity: 'warning',

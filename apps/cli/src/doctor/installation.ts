@@ -14,6 +14,7 @@ import { z } from 'zod';
 const variables = z.object({
   ...identityVariables,
   DATA_DIR: commonVariables.DATA_DIR,
+  OPERATIONS_PORT: commonVariables.OPERATIONS_PORT,
   AUTHORIZATION_SERVER_PORT: port.default(9000),
   AUTHORIZATION_SERVER_URL: baseUrl.optional(),
   GATEWAY_PORT: port.default(8844),
@@ -65,11 +66,14 @@ export function readInstallation(environment: Environment): Installation {
         url: read.GATEWAY_URL ?? localUrl(GATEWAY_PORT),
       },
     ],
-    operationsPorts: {
-      'authorization server': operationsPortOf(AUTHORIZATION_SERVER_PORT),
-      gateway: operationsPortOf(GATEWAY_PORT),
-      'device service': operationsPortOf(DEVICE_SERVICE_PORT),
-    },
+    operationsPorts:
+      read.OPERATIONS_PORT === undefined
+        ? {
+            'authorization server': operationsPortOf(AUTHORIZATION_SERVER_PORT),
+            gateway: operationsPortOf(GATEWAY_PORT),
+            'device service': operationsPortOf(DEVICE_SERVICE_PORT),
+          }
+        : { 'app at OPERATIONS_PORT': read.OPERATIONS_PORT },
   };
 }
 

@@ -50,10 +50,16 @@ export function probe(url: string, headers: Readonly<Record<string, string>> = {
   });
 }
 
+/** Whether something listens, but does not answer. */
+export function isProbeTimeout(error: unknown): boolean {
+  const { name } = error as Partial<Error>;
+  return name === 'TimeoutError' || name === 'AbortError';
+}
+
 /** A short description of a failed connection, without the URL. */
 export function describeProbeFailure(error: unknown): string {
-  const { code, message, name } = error as NodeJS.ErrnoException;
-  if (name === 'TimeoutError' || name === 'AbortError') {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (isProbeTimeout(error)) {
     return `no reply within ${TIMEOUT_MILLISECONDS / 1000} s`;
   }
   return code === undefined ? message : `${message || 'the connection failed'} (${code})`;

@@ -31,6 +31,11 @@ export function createStoreMetrics(
     help: 'Store operations that failed.',
     labels: { engine: [engine], operation: operations },
   });
+  // From the start, so that Prometheus sees the first operation of a kind.
+  for (const operation of operations) {
+    latency.of(engine, operation);
+    failures.of(engine, operation);
+  }
   let current: (typeof storeStates)[number] = 'available';
   registry.collect({
     name: 'gatehouse_store_up',

@@ -56,7 +56,10 @@ export function createClientErrorHandler(
     answered.add(socket);
     const reply = clientErrorReply(error.code);
     const input = inputOf(reply, socket, inFlight[0]?.request);
-    onAnswered(input);
+    // A connection that was opened in advance and never used is no failed request.
+    if (socket.bytesRead > 0) {
+      onAnswered(input);
+    }
     socket.end(replyText(reply, input.requestId));
     setTimeout(() => socket.destroy(), LINGER_MILLISECONDS).unref();
   };

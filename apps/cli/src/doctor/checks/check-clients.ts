@@ -34,9 +34,9 @@ export async function checkClients(
       ({ grantTypes }) => grantTypes.some((grant) => WEAK_GRANTS.includes(grant)),
     ],
     [
-      'client_redirects_in_the_clear',
+      'redirect_uri_not_https',
       'have a redirect URI with http',
-      ({ redirectUris }) => redirectUris.some(isInTheClear),
+      ({ redirectUris }) => redirectUris.some(isPlainHttp),
     ],
     [
       'secure_key_old',
@@ -44,7 +44,7 @@ export async function checkClients(
       (client) => ages(client).some((days) => days > OLD_KEY_DAYS),
     ],
     [
-      'secure_key_twofold',
+      'client_has_two_keys',
       `have had two secure keys for more than ${LONG_ROTATION_DAYS} days`,
       (client) => ages(client).filter((days) => days > LONG_ROTATION_DAYS).length > 1,
     ],
@@ -56,7 +56,7 @@ export async function checkClients(
 }
 
 /** A native application may use http with a loopback address (RFC 8252 §7.3). */
-function isInTheClear(uri: string): boolean {
+function isPlainHttp(uri: string): boolean {
   return uri.startsWith('http://') && !isLoopbackUrl(uri);
 }
 

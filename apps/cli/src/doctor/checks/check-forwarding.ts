@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isLoopbackUrl } from '@gatehouse/configuration';
 import type { RequestEntry, RequestLog } from '@gatehouse/identity';
 import { type Finding, finding } from '../finding.ts';
 import type { PublicServer } from '../installation.ts';
@@ -8,6 +8,9 @@ import { probe } from '../probe.ts';
 
 /** An address for documentation (RFC 5737), which no caller has. */
 const CLAIMED_ADDRESS = '203.0.113.254';
+/** Loopback, private and link-local addresses, and an IPv6 loopback as an address group. */
+const PRIVATE_ADDRESS =
+  /^(?:10\.|127\.|169\.254\.|172\.(?:1[6-9]|2\d|3[01])\.|192\.168\.|0:0:0:0\/56|\[?f[cd])/;
 const DEADLINE_MILLISECONDS = 4000;
 const INTERVAL_MILLISECONDS = 200;
 
@@ -22,9 +25,14 @@ export async function checkForwarding(
   const path = name === 'gateway' ? '/api/device' : '/userinfo';
   const headers = { 'X-Request-Id': randomUUID(), 'X-Forwarded-For': CLAIMED_ADDRESS };
   const reply = await probe(url + path, headers).catch(() => undefined);
-  const requestId = reply?.headers['x-request-id'];
-  if (reply?.status !== 401 || typeof requestId !== 'string') {
+  if (reply === undefined) {
+    // The check of the public address reports it.
     return [];
+  }
+  const requestId = reply.headers['x-request-id'];
+  if (reply.status !== 401 || typeof requestId !== 'string') {
+    const what = `The ${name} at ${url} answers ${path} with ${reply.status}, not with 401.`;
+    return [finding('forwarding_not_checked', what)];
   }
   const entry = await findEntry(requestId, requestLog);
   if (entry === undefined) {
@@ -34,18 +42,27 @@ export async function checkForwarding(
   return checkAddress(entry, { name, url });
 }
 
-function checkAddress(
+async function checkAddress(
   { addressGroup }: RequestEntry,
   { name, url }: Pick<PublicServer, 'name' | 'url'>,
-): readonly Finding[] {
+): Promise<readonly Finding[]> {
   if (addressGroup === CLAIMED_ADDRESS) {
+    if (await isOwnAddress(url)) {
+      // A proxy on this machine is trusted, and this request may not have passed it.
+      const what = `The name of ${url} is a loopback address of this machine.`;
+      return [finding('forwarding_not_checked', what)];
+    }
     const what = `The ${name} at ${url} believes the X-Forwarded-For of any caller.`;
     return [finding('forged_address_accepted', what)];
   }
-  const isProxy = /^(?:127\.|::1$)/.test(addressGroup);
-  return isProxy && !isLoopbackUrl(url)
+  return PRIVATE_ADDRESS.test(addressGroup) && !PRIVATE_ADDRESS.test(new URL(url).hostname)
     ? [finding('proxy_not_trusted', `The ${name} at ${url} sees the address ${addressGroup}.`)]
     : [];
+}
+
+async function isOwnAddress(url: string): Promise<boolean> {
+  const { address } = await lookup(new URL(url).hostname.replace(/^\[|\]$/g, ''));
+  return /^127\.|^::1$/.test(address);
 }
 
 async function findEntry(requestId: string, requestLog: Pick<RequestLog, 'find'>) {

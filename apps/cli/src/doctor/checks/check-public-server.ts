@@ -1,7 +1,8 @@
 import { isLoopbackUrl, operationsPortOf } from '@gatehouse/configuration';
 import { type Finding, finding } from '../finding.ts';
 import type { PublicServer } from '../installation.ts';
-import { describeProbeFailure, type ProbeReply, probe } from '../probe.ts';
+import { printable } from '../printable.ts';
+import { describeProbeFailure, isProbeTimeout, type ProbeReply, probe } from '../probe.ts';
 
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
 const MINIMUM_CERTIFICATE_DAYS = 21;
@@ -23,7 +24,8 @@ export async function checkPublicServer(
     reply = await probe(url + documents[name]);
   } catch (error) {
     const what = `${variable} ${url}: ${describeProbeFailure(error)}.`;
-    return [finding(isLoopbackUrl(url) ? 'url_not_checked' : 'url_unreachable', what)];
+    const isStopped = isLoopbackUrl(url) && !isProbeTimeout(error);
+    return [finding(isStopped ? 'url_not_checked' : 'url_unreachable', what)];
   }
   if (reply.status >= 300 && reply.status < 400) {
     const target = String(reply.headers.location ?? '');
@@ -39,7 +41,7 @@ export async function checkPublicServer(
   ];
 }
 
-function checkDocument({ variable, url, name }: PublicServer, reply: ProbeReply) {
+function checkDocument({ variable, url, name }: PublicServer, reply: ProbeReply): Finding[] {
   const document = parse(reply.text);
   const issuer = name === 'gateway' ? document?.resource : document?.issuer;
   if (reply.status !== 200 || typeof issuer !== 'string') {
@@ -48,7 +50,13 @@ function checkDocument({ variable, url, name }: PublicServer, reply: ProbeReply)
   }
   return issuer === url
     ? []
-    : [finding('issuer_differs', `The ${name} at ${url} names itself ${printableUrl(issuer)}.`)];
+    : [
+        finding(
+          'issuer_differs',
+          `The ${name} at ${url} has the address ${printableUrl(issuer)} in its metadata.`,
+          `Set ${variable} of the servers to the address that clients use.`,
+        ),
+      ];
 }
 
 function checkCertificate({ url }: PublicServer, { certificateExpiresAt, at }: ProbeReply) {
@@ -134,10 +142,7 @@ function parse(
   }
 }
 
-/** Text of a server must not control the terminal. */
+/** A query could contain a code or token. */
 function printableUrl(text: string): string {
-  return text
-    .replace(/[?#].*$/s, '')
-    .replace(/[^\x21-\x7e]/g, '?')
-    .slice(0, 200);
+  return printable(text.replace(/[?#].*$/s, ''));
 }
