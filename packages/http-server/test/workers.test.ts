@@ -118,14 +118,18 @@ describe('several workers', () => {
     'start again after all of them were killed, some of them during their start',
     async () => {
       const trouble = join(directory, 'killed-start');
-      const app = await runWorkerApp({ workers: 2, trouble });
+      const socketPath = join(directory, 'all-killed.sock');
+      const app = await runWorkerApp({ workers: 2, trouble, socketPath });
       writeFileSync(`${trouble}-signal`, '');
       for (const pid of app.workers()) {
         process.kill(pid, 'SIGKILL');
       }
       await untilSlow(() => app.lines('restarting a worker').length >= 6);
+      // No process holds the shared socket open.
+      expect(await app.get('/')).toBe('ECONNREFUSED');
       rmSync(`${trouble}-signal`);
       await untilSlow(async () => (await readyState(app)) === '200 2 of 2');
+      await everyWorkerAnswers(app);
     },
     2 * SECONDS * 1000,
   );

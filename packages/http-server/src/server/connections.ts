@@ -14,7 +14,6 @@ export interface Connections {
   endAfterReplies(socket: Socket): void;
   /** Ends the connections above this number, each after its next reply. Returns the rest. */
   limitConnections(limit: number): number;
-  /** Numbers of open connections and of requests in flight. */
   load(): { readonly connections: number; readonly requests: number };
 }
 

@@ -4,7 +4,6 @@ import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
 import type { Operations, Readiness } from '../operations/operations.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
-/** The operations of an app with several workers. */
 export interface PooledOperations extends Operations {
   /** Keeps the counters of a worker that has ended, because a counter must not decrease. */
   forget(worker: WorkerProcess): void;

@@ -4,12 +4,10 @@ import type { Answer, Question } from './worker-messages.ts';
 /** Longer than the deadline of a readiness check. */
 const ANSWER_DEADLINE_MILLISECONDS = 2500;
 
-/** Questions to a worker, and their answers. */
 export interface WorkerQuestions {
   /** Rejects if no answer arrives in time. */
   ask(question: Omit<Question, 'id'>): Promise<unknown>;
   settle(answer: Answer): void;
-  /** Rejects all open questions. */
   failAll(): void;
 }
 
