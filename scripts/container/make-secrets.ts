@@ -3,9 +3,22 @@
  * /secrets. `--renew NAME` replaces a secret. docs/operations/secure.md lists the services to
  * restart then.
  */
-import { makeTierSecrets, type RenewableSecret, renewableSecrets } from './tier-secrets.ts';
+import {
+  makeTierSecrets,
+  type RenewableSecret,
+  renewableSecrets,
+  SecretFileError,
+} from './tier-secrets.ts';
 
-makeTierSecrets('/secrets', readRenewed());
+try {
+  makeTierSecrets('/secrets', readRenewed());
+} catch (error) {
+  if (!(error instanceof SecretFileError)) {
+    throw error;
+  }
+  console.error(error.message);
+  process.exit(1);
+}
 
 /** Accepts exactly one name. Otherwise an operator might believe that more secrets are new. */
 function readRenewed(): RenewableSecret | undefined {

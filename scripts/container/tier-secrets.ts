@@ -22,10 +22,19 @@ import { scramVerifier } from './scram-verifier.ts';
 export const renewableSecrets = ['store', 'database', 'cookies', 'operator'] as const;
 export type RenewableSecret = (typeof renewableSecrets)[number];
 
+/** The message contains the path and the remedy, but no content of the file. */
+export class SecretFileError extends Error {
+  constructor(path: string, problem: string) {
+    super(`The secret ${path} ${problem}. Repair the file, or restore it from a backup.`);
+    this.name = 'SecretFileError';
+  }
+}
+
 /**
  * Creates the missing secrets.
  *
  * @param renewed an existing secret to replace
+ * @throws SecretFileError if a file cannot be read or written
  */
 export function makeTierSecrets(root: string, renewed?: RenewableSecret): void {
   if (renewed === 'store') {
@@ -44,19 +53,29 @@ export function makeTierSecrets(root: string, renewed?: RenewableSecret): void {
     replace('cookies/cookie.keys', `${hexadecimal()}\n${cookieKeys.split('\n')[0]}\n`, 0o400);
   }
 
-  const store = passwordOf(secret('store/store-url', newStoreUrl));
+  const store = passwordOf('store/store-url', newStoreUrl);
   const operator = secret('operator/redis-password', newPassword);
   derived('redis/users.acl', redisUsers({ store, operator }));
 
-  const databaseUrl = secret('database/database-url', newDatabaseUrl);
-  derived('postgres/role-verifier', [scramVerifier(passwordOf(databaseUrl))]);
+  const database = passwordOf('database/database-url', newDatabaseUrl);
+  derived('postgres/role-verifier', [scramVerifier(database)]);
 
   /** Only its owner can read it. Every app runs as this user. */
   function secret(name: string, create: () => string): string {
     const path = join(root, name);
-    const content = readOrCreateSecretFile(path, create).trim();
-    chmodSync(path, 0o400);
-    return content;
+    return withFileErrors(path, () => {
+      const content = readOrCreateSecretFile(path, create).trim();
+      chmodSync(path, 0o400);
+      return content;
+    });
+  }
+
+  function passwordOf(name: string, newUrl: () => string): string {
+    const url = URL.parse(secret(name, newUrl));
+    if (url === null || url.password === '') {
+      throw new SecretFileError(join(root, name), 'does not contain a URL with a password');
+    }
+    return url.password;
   }
 
   /** Every user can read it, because the user of the server that mounts the folder differs. */
@@ -67,10 +86,25 @@ export function makeTierSecrets(root: string, renewed?: RenewableSecret): void {
   /** Atomic, so that readers never see half a file. */
   function replace(name: string, content: string, mode: number): void {
     const path = join(root, name);
-    // A start that was killed may have left a file that is not writable.
-    rmSync(`${path}.tmp`, { force: true });
-    writeFileSync(`${path}.tmp`, content, { mode, flush: true });
-    renameSync(`${path}.tmp`, path);
+    withFileErrors(path, () => {
+      // A start that was killed may have left a file that is not writable.
+      rmSync(`${path}.tmp`, { force: true });
+      writeFileSync(`${path}.tmp`, content, { mode, flush: true });
+      renameSync(`${path}.tmp`, path);
+    });
+  }
+}
+
+/** @throws SecretFileError instead of an error of the file system */
+function withFileErrors<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const user = process.getuid?.();
+    throw code === undefined
+      ? error
+      : new SecretFileError(path, `cannot be read or written by the user ${user} (${code})`);
   }
 }
 
@@ -88,8 +122,4 @@ function newStoreUrl(): string {
 
 function newDatabaseUrl(): string {
   return `postgres://gatehouse_devices:${hexadecimal()}@postgres:5432/devices\n`;
-}
-
-function passwordOf(url: string): string {
-  return new URL(url).password;
 }

@@ -71,31 +71,32 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     return (await fetch(`${system.gatewayUrl}/api/device`, { headers })).status;
   };
 
-  async function expectLogged(kind: string, advice?: string): Promise<void> {
+  async function expectLogged(kind: string, key: string, advice?: string): Promise<void> {
     const output = await system.output();
     const lines = output
       .split('\n')
       .filter((line) => line.includes('"damaged record"') && !earlierLines.has(line));
     const found = lines.map((line) => JSON.parse(line)).filter(({ record }) => record === kind);
-    expect(found).not.toEqual([]);
+    expect(found.map((line) => line.key)).toContain(key);
     expect(found.map((line) => line.advice).join()).toContain(advice ?? '');
     expect(output).not.toContain('"status":500');
     expect(output).not.toContain(marker);
   }
 
-  test('of a code, a refresh token or a grant causes invalid_grant, and a log line with its kind', async () => {
+  test('of a code, a refresh token or a grant causes invalid_grant, and a log line with its kind and key', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer(), visitor);
     const landing = await authorizeAsUser(authorizationUrl(issuer()), alice, visitor);
     const code = landing.searchParams.get('code') ?? '';
-    await damage(credentialKey('AuthorizationCode', identity.credentialHash(code)));
+    const codeKey = credentialKey('AuthorizationCode', identity.credentialHash(code));
+    await damage(codeKey);
     const redemption = await redeem({
       grant_type: 'authorization_code',
       code,
       redirect_uri: web.redirectUri,
     });
     expect([redemption.status, redemption.body.error]).toEqual([400, 'invalid_grant']);
-    await expectLogged('AuthorizationCode');
+    await expectLogged('AuthorizationCode', codeKey);
 
     const refresh = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
     const key = credentialKey('RefreshToken', identity.credentialHash(tokens.refresh_token));
@@ -103,19 +104,21 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     await damage(grantKey(grantId), 'null');
     const refreshed = await redeem(refresh);
     expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_grant']);
-    await expectLogged('Grant');
+    await expectLogged('Grant', grantKey(grantId));
 
     await damage(key, '[]');
     expect((await redeem(refresh)).body.error).toBe('invalid_grant');
-    await expectLogged('RefreshToken');
+    await expectLogged('RefreshToken', key);
   });
 
   test('of an access token causes 401 at the gateway', async () => {
     const { body } = await redeem({ grant_type: 'client_credentials' });
     expect(await call(body.access_token)).not.toBe(401);
-    await damage(credentialKey('AccessToken', identity.credentialHash(body.access_token)));
+    const key = credentialKey('AccessToken', identity.credentialHash(body.access_token));
+    await damage(key);
     expect(await call(body.access_token)).toBe(401);
-    await expectLogged('access token');
+    await expectLogged('access token', key);
+    expect(await system.output()).not.toContain(body.access_token);
   });
 
   test('of a client or a user ends their access, as if they did not exist', async () => {
@@ -126,14 +129,14 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     while ((await call(tokens.access_token)) !== 401) {
       // A copy of the record is at most 50 ms old.
     }
-    await expectLogged('user');
+    await expectLogged('user', `user:${user?.userId}`);
     await damage(`client:${web.clientId}`);
     let status = 0;
     while (status !== 401) {
       status = (await redeem({ grant_type: 'client_credentials' })).status;
       expect(status).toBeLessThan(500);
     }
-    await expectLogged('client');
+    await expectLogged('client', `client:${web.clientId}`);
   });
 
   test('of a secure key rejects its client and signed requests, until the client has a new key', async () => {
@@ -149,7 +152,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
       reply = await redeem(grant);
     }
     expect([reply.status, reply.body.error]).toEqual([401, 'invalid_client']);
-    await expectLogged('secure key', 'clients rotate-key');
+    await expectLogged('secure key', key, `clients rotate-key ${web.clientId}`);
     const signed = await fetch(`${system.gatewayUrl}/api/device?a=b`, {
       headers: signedHeaders('a=b', web.secureKey),
     });
@@ -170,7 +173,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     await damage('organization:org-1');
     const page = await openPage(createPageVisitor(), `${issuer()}/account`);
     expect([page.status, page.body.includes('org-1')]).toEqual([200, true]);
-    await expectLogged('organization');
+    await expectLogged('organization', 'organization:org-1');
   });
 
   test('of signing keys causes 503 until an operator deletes it, and a log line with this advice', async () => {
@@ -190,8 +193,8 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
       const refused = await ask();
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
       expect((await fetch(`${operationsUrl}/ready`)).status).toBe(503);
-      await expectLogged('signing key', `The record ${key} in the store cannot be decrypted`);
-      await expectLogged('signing key', 'Delete the record.');
+      await expectLogged('signing key', key, `The record ${key} in the store cannot be decrypted`);
+      await expectLogged('signing key', key, 'Delete the record.');
 
       undamaged.delete(key);
       await store.delete([key]);

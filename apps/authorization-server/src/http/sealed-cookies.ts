@@ -6,7 +6,7 @@
  * again, so a record must not be worth more than the request that created it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createSealer, deriveKey, type MasterKey } from '@gatehouse/identity';
+import { createSealer, deriveKeys, type MasterKey } from '@gatehouse/identity';
 import type { Request, RequestHandler, Response } from 'express';
 
 export interface SealedCookies {
@@ -54,7 +54,7 @@ export function createSealedCookies(settings: {
   const contextOf = (id: string) => `cookie:${settings.name}:${id}`;
   // A key for each record: callers create any number of records, and random nonces of one key would
   // repeat.
-  const sealerOf = (id: string) => createSealer(deriveKey(masterKey, contextOf(id)));
+  const sealerOf = (id: string) => createSealer(deriveKeys(masterKey, contextOf(id)));
   const chunkName = (index: number) => `${name}.${index}`;
 
   function open(sealed: string, id: string): string | undefined {

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { deriveKey, type MasterKey } from '@gatehouse/identity';
+import { deriveKeys, type MasterKey } from '@gatehouse/identity';
 
 export interface CsrfTokens {
   /**
@@ -13,14 +13,18 @@ export interface CsrfTokens {
 }
 
 export function createCsrfTokens(masterKey: MasterKey): CsrfTokens {
-  const key = deriveKey(masterKey, 'csrf');
-  const compute = (owner: string) => createHmac('sha256', key).update(owner).digest();
+  const { keys, refresh } = deriveKeys(masterKey, 'csrf');
+  const compute = (key: Buffer, owner: string) => createHmac('sha256', key).update(owner).digest();
+  const verifyWithAnyKey = (owner: string, given: Buffer) =>
+    keys().some((key) => {
+      const expected = compute(key, owner);
+      return given.length === expected.length && timingSafeEqual(given, expected);
+    });
   return {
-    issue: (owner) => compute(owner).toString('base64url'),
+    issue: (owner) => compute(keys()[0], owner).toString('base64url'),
     verify(owner, presented) {
       const given = Buffer.from(typeof presented === 'string' ? presented : '', 'base64url');
-      const expected = compute(owner);
-      return given.length === expected.length && timingSafeEqual(given, expected);
+      return verifyWithAnyKey(owner, given) || (refresh() && verifyWithAnyKey(owner, given));
     },
   };
 }

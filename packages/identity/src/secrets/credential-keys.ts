@@ -22,6 +22,9 @@ export const userGrantsKey = (userId: string): string => `user-grants:${userId}`
  */
 export const userSessionsKey = (userId: string): string => `user-sessions:${userId}`;
 
+/** Points to the session with this uid. */
+export const sessionUidKey = (hashedUid: string): string => `oidc:Session:uid:${hashedUid}`;
+
 export const grantKey = (grantId: string): string => `grant:${grantId}`;
 /** The index of the credentials that were issued under a grant. */
 export const grantMembersKey = (grantId: string): string => `grant-members:${grantId}`;

@@ -19,6 +19,11 @@ test.each([
   expect(looksMadeUp(secret)).toBe(true);
 });
 
+test('a secret is made up if more than half of its steps repeat', () => {
+  expect(looksMadeUp('abcdefgX9kQ')).toBe(false);
+  expect(looksMadeUp('abcdefghX9k')).toBe(true);
+});
+
 test('random secrets are not treated as made up', () => {
   for (let i = 0; i < 5000; i += 1) {
     const secrets = [

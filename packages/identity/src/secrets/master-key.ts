@@ -1,46 +1,74 @@
-import { hkdfSync, randomBytes } from 'node:crypto';
-import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/configuration';
-
-/** 32 random bytes outside the store. All other keys are derived from it. */
-export type MasterKey = Buffer;
-
-const KEY_BYTES = 32;
+import { createHash, hkdfSync } from 'node:crypto';
 
 /**
- * Reads the master key (64 hexadecimal digits).
- *
- * @param create creates a missing file with mode 0600
- * @throws ConfigurationError
+ * The key outside the store from which all other keys are derived: 32 random bytes, or the keys of
+ * a file that operators can rotate while the process runs (`master-key-file.ts`).
  */
-export function loadMasterKey(path: string, create: boolean): MasterKey {
-  const text = readKeyFile(path, create).trim();
-  if (!/^[0-9a-f]{64}$/i.test(text)) {
-    throw refusal('names a file that does not contain 64 hexadecimal digits');
-  }
-  return Buffer.from(text, 'hex');
+export type MasterKey = Buffer | MasterKeys;
+
+export interface MasterKeys {
+  /** The first key encrypts. All of them decrypt. */
+  keys(): readonly [Buffer, ...Buffer[]];
+  /** Reads the keys again. Returns whether they changed. */
+  refresh(): boolean;
+  /** The derived keys that a rotation keeps. */
+  readonly lasting: LastingKeys;
+  /** Reports once each changed file that the process cannot use. It continues with the old keys. */
+  onUnusable?(report: (problem: string) => void): void;
 }
 
-function readKeyFile(path: string, create: boolean): string {
-  try {
-    return readOrCreateSecretFile(path, () => {
-      if (!create) {
-        throw refusal('names a file that does not exist');
-      }
-      return `${randomBytes(KEY_BYTES).toString('hex')}\n`;
-    });
-  } catch (error) {
-    throw error instanceof ConfigurationError
-      ? error
-      : refusal(`names a file that cannot be read${create ? ' or created' : ''}`);
-  }
-}
+/**
+ * Processes must agree on these at every moment, because they decide which record belongs to a
+ * credential. A rotation therefore keeps them (docs/decisions/0064-rotate-the-master-key.md).
+ */
+export const lastingPurposes = ['credential-pepper', 'refresh-successor'] as const;
 
-/** Does not quote the path, because an operator may set the variable to the key itself (CF-07). */
-function refusal(message: string): ConfigurationError {
-  return new ConfigurationError([{ name: 'MASTER_KEY_FILE', message }]);
-}
+export type LastingPurpose = (typeof lastingPurposes)[number];
+export type LastingKeys = Readonly<Partial<Record<LastingPurpose, Buffer>>>;
+
+export const KEY_BYTES = 32;
 
 /** HKDF-SHA-256 (RFC 5869), with a different key for each purpose. */
-export function deriveKey(masterKey: MasterKey, purpose: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', masterKey, '', `gatehouse:${purpose}`, KEY_BYTES));
+export function deriveKey(key: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, '', `gatehouse:${purpose}`, KEY_BYTES));
+}
+
+export function toMasterKeys(masterKey: MasterKey): MasterKeys {
+  return Buffer.isBuffer(masterKey)
+    ? { keys: () => [masterKey], refresh: () => false, lasting: {} }
+    : masterKey;
+}
+
+/** The keys of one purpose, which change together with the master keys. */
+export function deriveKeys(masterKey: MasterKey, purpose: string): MasterKeys {
+  const { keys, refresh } = toMasterKeys(masterKey);
+  return {
+    keys: () => {
+      const [first, ...others] = keys();
+      return [deriveKey(first, purpose), ...others.map((key) => deriveKey(key, purpose))];
+    },
+    refresh,
+    lasting: {},
+  };
+}
+
+/** The key of a purpose that outlives rotations. */
+export function lastingKey(masterKey: MasterKey, purpose: LastingPurpose): Buffer {
+  const masterKeys = toMasterKeys(masterKey);
+  // The call can read the file again, so `lasting` comes after it, from the same content.
+  const [current] = masterKeys.keys();
+  return lastingKeyOf({ current, lasting: masterKeys.lasting }, purpose);
+}
+
+/** The same for the content of a key file. */
+export function lastingKeyOf(
+  { current, lasting }: { readonly current: Buffer; readonly lasting: LastingKeys },
+  purpose: LastingPurpose,
+): Buffer {
+  return lasting[purpose] ?? deriveKey(current, purpose);
+}
+
+/** Identifies a key in messages. Reveals nothing about the key. */
+export function masterKeyId(key: Buffer): string {
+  return createHash('sha256').update(deriveKey(key, 'key-id')).digest('hex').slice(0, 8);
 }

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { deriveKey, type MasterKey } from './master-key.ts';
+import { deriveKey, type MasterKey, toMasterKeys } from './master-key.ts';
 
 /** Encrypts secure keys, signing keys and payloads with secrets for the store. */
 export interface Sealer {
@@ -14,11 +14,28 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const VERSION = 'v1';
 
+/** Encrypts with the first master key, and decrypts with each of them. */
 export function createSealer(masterKey: MasterKey): Sealer {
-  const key = deriveKey(masterKey, 'seal');
+  const { keys, refresh } = toMasterKeys(masterKey);
+  const derived = new WeakMap<Buffer, Buffer>();
+  const sealKey = (key: Buffer) => {
+    const found = derived.get(key) ?? deriveKey(key, 'seal');
+    derived.set(key, found);
+    return found;
+  };
+  const openWithAnyKey = (bytes: Buffer, context: string) => {
+    for (const key of keys()) {
+      const text = decrypt(bytes, context, sealKey(key));
+      if (text !== undefined) {
+        return text;
+      }
+    }
+    return undefined;
+  };
   return {
     seal(text, context) {
       const nonce = randomBytes(NONCE_BYTES);
+      const key = sealKey(keys()[0]);
       const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return `${VERSION}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
@@ -32,18 +49,28 @@ export function createSealer(masterKey: MasterKey): Sealer {
       if (version !== VERSION || !isWhole || bytes.length < NONCE_BYTES + TAG_BYTES) {
         throw new Error('The text is not encrypted by Gatehouse.');
       }
-      const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
-        authTagLength: TAG_BYTES,
-      })
-        .setAAD(Buffer.from(context))
-        .setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-      const body = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES));
-      try {
-        return Buffer.concat([body, decipher.final()]).toString('utf8');
-      } catch (cause) {
+      const opened = openWithAnyKey(bytes, context);
+      // Another process may have encrypted it with a key that this one has not read yet.
+      const text = opened ?? (refresh() ? openWithAnyKey(bytes, context) : undefined);
+      if (text === undefined) {
         const reason = 'it was changed, or its context or master key is different';
-        throw new Error(`An encrypted text cannot be decrypted: ${reason}.`, { cause });
+        throw new Error(`An encrypted text cannot be decrypted: ${reason}.`);
       }
+      return text;
     },
   };
+}
+
+function decrypt(bytes: Buffer, context: string, key: Buffer): string | undefined {
+  const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
+    .setAAD(Buffer.from(context))
+    .setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+  const body = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES));
+  try {
+    return Buffer.concat([body, decipher.final()]).toString('utf8');
+  } catch {
+    return undefined;
+  }
 }

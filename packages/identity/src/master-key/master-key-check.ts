@@ -1,12 +1,15 @@
 import { ConfigurationError } from '@gatehouse/configuration';
 import type { Store } from '@gatehouse/store';
-import type { ClientRegistry } from './clients/clients.ts';
-import type { Sealer } from './secrets/seal.ts';
-import { signingKeyRecord } from './signing-keys/signing-keys.ts';
+import type { ClientRegistry } from '../clients/clients.ts';
+import type { CredentialHash } from '../secrets/credential-hash.ts';
+import type { Sealer } from '../secrets/seal.ts';
+import { signingKeyRecord } from '../signing-keys/signing-keys.ts';
 
 /** A text in the store, encrypted with its master key. The key is also the encryption context. */
-const CANARY_KEY = 'master-key-canary';
+export const CANARY_KEY = 'master-key-canary';
 const CANARY_TEXT = 'The master key fits.';
+/** The hash of a known text, so that every process finds the records of credentials. */
+const CREDENTIAL_CANARY_KEY = 'credential-canary';
 
 /**
  * Checks that the master key belongs to this store. With another key, servers could not read each
@@ -17,6 +20,16 @@ const CANARY_TEXT = 'The master key fits.';
  * @throws StoreUnavailableError
  */
 export async function assertMasterKeyFits(dependencies: {
+  readonly store: Store;
+  readonly sealer: Sealer;
+  readonly clients: ClientRegistry;
+  readonly credentialHash: CredentialHash;
+}): Promise<void> {
+  await assertSeals(dependencies);
+  await assertHashesCredentials(dependencies);
+}
+
+async function assertSeals(dependencies: {
   readonly store: Store;
   readonly sealer: Sealer;
   readonly clients: ClientRegistry;
@@ -34,6 +47,24 @@ export async function assertMasterKeyFits(dependencies: {
   }
   const sealed = sealer.seal(CANARY_TEXT, CANARY_KEY);
   assertOpens(sealer, await store.claim(CANARY_KEY, sealed), CANARY_KEY);
+}
+
+/** Without its last lines, a rotated key file would make all tokens unknown without an error. */
+async function assertHashesCredentials(dependencies: {
+  readonly store: Store;
+  readonly credentialHash: CredentialHash;
+}): Promise<void> {
+  const { store, credentialHash } = dependencies;
+  const hash = credentialHash(CREDENTIAL_CANARY_KEY);
+  const found = await store.get(CREDENTIAL_CANARY_KEY);
+  // A full store accepts it, so that an upgrade can start.
+  const held =
+    found ?? (await store.claim(CREDENTIAL_CANARY_KEY, hash, undefined, { revokes: true }));
+  if (held !== hash) {
+    const message =
+      'names a file without the credential-pepper line of this store. Copy the whole file';
+    throw new ConfigurationError([{ name: 'MASTER_KEY_FILE', message }]);
+  }
 }
 
 /** @returns whether the store contains signing keys */

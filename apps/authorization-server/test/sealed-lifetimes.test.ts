@@ -1,0 +1,24 @@
+import { LONGEST_UNLISTED_SECONDS } from '@gatehouse/identity';
+import { expect, test } from '@jest/globals';
+import {
+  EXPIRED_DEVICE_CODE_SECONDS,
+  sealedModels,
+} from '../src/provider/adapters/oidc-adapter.ts';
+import { interactionLifetime, lifetimes } from '../src/provider/policy/lifetimes.ts';
+import { sessionLifetime } from '../src/provider/policy/sessions.ts';
+
+/** How long a record that a rotation does not find can be used. Users' sessions are listed. */
+const lifetimesOfUnlisted: Readonly<Record<string, number>> = {
+  Session: sessionLifetime(undefined, { accountId: undefined }),
+  Interaction: Math.max(
+    interactionLifetime(undefined, {}),
+    interactionLifetime(undefined, { session: { accountId: 'user-1' } }),
+  ),
+  DeviceCode: lifetimes.DeviceCode + EXPIRED_DEVICE_CODE_SECONDS,
+  PushedAuthorizationRequest: lifetimes.PushedAuthorizationRequest,
+};
+
+test('encrypted records that a rotation does not find expire before master-key retire', () => {
+  expect(Object.keys(lifetimesOfUnlisted).sort()).toEqual([...sealedModels].sort());
+  expect(Math.max(...Object.values(lifetimesOfUnlisted))).toBe(LONGEST_UNLISTED_SECONDS);
+});

@@ -1,0 +1,363 @@
+// requires: redis-server
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createStore, NEVER_EXPIRES, type Store } from '@gatehouse/store';
+import { startStoreEngine, storeEngines, until } from '@gatehouse/testing';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  assertMasterKeyFits,
+  createMasterKeyRotation,
+  createSealer,
+  lastingKey,
+  loadMasterKey,
+  loadSigningKey,
+  openIdentity,
+  userSessionsKey,
+} from '../src/index.ts';
+import { newClient } from './on-both-engines.ts';
+
+const HOUR = 3_600_000;
+
+describe.each(storeEngines)('the rotation of the master key on %s', (engineName) => {
+  let engine: Awaited<ReturnType<typeof startStoreEngine>>;
+  let stores: Store[];
+  let directory: string;
+  let path: string;
+  let time: number;
+
+  beforeEach(async () => {
+    engine = await startStoreEngine(engineName);
+    stores = [];
+    directory = mkdtempSync(join(tmpdir(), 'gatehouse-rotation-'));
+    path = join(directory, 'master.key');
+    writeFileSync(path, randomBytes(32).toString('hex'), { mode: 0o600 });
+    time = Date.now();
+  });
+  afterEach(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await engine.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  /** Opens a separate connection with its own copy of the keys, like another process. */
+  function open(masterKey: Parameters<typeof openIdentity>[0]['masterKey']) {
+    const store = createStore(engine.storeUrl);
+    stores.push(store);
+    return openIdentity({ store, masterKey });
+  }
+  function start(wait: () => Promise<void> = async () => undefined) {
+    const masterKey = loadMasterKey(path, false);
+    const identity = open(masterKey);
+    const now = () => time;
+    return { identity, ...createMasterKeyRotation({ identity, masterKey, path, wait, now }) };
+  }
+  const firstKey = () => Buffer.from(readFileSync(path, 'utf8').slice(0, 64), 'hex');
+
+  /** A client with an active and a removed key, a session of a user, and both signing keys. */
+  async function fill() {
+    const { identity } = start();
+    const { clients, users, store, sealer, credentialHash } = identity;
+    await assertMasterKeyFits(identity);
+    await clients.save(newClient({ clientId: 'client-1' }), 'the-first-secure-key-of-a-client');
+    await clients.rotateKey('client-1', { replaceOldest: false });
+    const [, oldest] = clients.describeKeys((await clients.find('client-1')) ?? fail());
+    await clients.removeKey('client-1', oldest?.keyId ?? '');
+    await loadSigningKey('gateway', 'EdDSA', { store, sealer });
+    await loadSigningKey('authorization-server', 'RS256', { store, sealer });
+    const user = { username: 'alice', password: randomBytes(16).toString('hex'), name: 'Alice' };
+    const { userId } = await users.ensure({ ...user, orgId: 'org-1' });
+    const uidKey = `oidc:Session:uid:${credentialHash('uid-1')}`;
+    const session = JSON.stringify({ accountId: userId, uid: 'uid-1' });
+    await store.set('oidc:Session:1', sealer.seal(session, 'oidc:Session:1'), 3600);
+    await store.set(uidKey, sealer.seal('session-1', uidKey), 3600);
+    await store.addToIndex(userSessionsKey(userId), 'oidc:Session:1', NEVER_EXPIRES);
+    return { uidKey, secureKeys: clients.secureKeys((await clients.find('client-1')) ?? fail()) };
+  }
+
+  test('after a rotation, the new key decrypts everything and the old key nothing', async () => {
+    const { uidKey, secureKeys } = await fill();
+    const oldKey = firstKey();
+    const { rotate, check, retire } = start();
+    expect(await rotate()).toMatchObject({ changedRecords: 6 });
+    expect(await check()).toMatchObject({ needPrevious: {}, damaged: {} });
+    await expect(retire()).rejects.toThrow(/need the previous key for 60 more minutes/);
+    time += HOUR;
+    await retire();
+
+    const { identity } = start();
+    await assertMasterKeyFits(identity);
+    const client = (await identity.clients.find('client-1')) ?? fail();
+    expect(identity.clients.secureKeys(client)).toEqual(secureKeys);
+    expect(identity.clients.removedSecureKeys(client)).toEqual([
+      'the-first-secure-key-of-a-client',
+    ]);
+    const pointer = (await identity.store.get(uidKey)) ?? '';
+    expect(identity.sealer.open(pointer, uidKey)).toBe('session-1');
+
+    const withOldKey = open(oldKey);
+    await expect(assertMasterKeyFits(withOldKey)).rejects.toThrow('differs from the master key');
+    expect(withOldKey.clients.secureKeys(client)).toEqual([]);
+    expect(() => createSealer(oldKey).open(pointer, uidKey)).toThrow('cannot be decrypted');
+    expect(await engine.storedText()).not.toContain(firstKey().toString('hex'));
+  });
+
+  test('hashes of credentials and successors of refresh tokens stay, so tokens stay valid', async () => {
+    await fill();
+    const before = start().identity.credentialHash('token');
+    for (const _rotation of [1, 2]) {
+      await start().rotate();
+      time += HOUR;
+      await start().retire();
+    }
+    expect(start().identity.credentialHash('token')).toBe(before);
+  });
+
+  test('a server that has read the old file accepts what others encrypt with the new key at once', async () => {
+    await fill();
+    const server = start().identity;
+    await start().rotate();
+    const sealed = createSealer(firstKey()).seal('from another server', 'context');
+    expect(server.sealer.open(sealed, 'context')).toBe('from another server');
+    const client = (await server.clients.find('client-1')) ?? fail();
+    expect(server.clients.secureKeys(client)).toHaveLength(1);
+  });
+
+  test('an interrupted rotation continues with the same key', async () => {
+    await fill();
+    const interrupted = start(() => Promise.reject(new Error('killed')));
+    await expect(interrupted.rotate()).rejects.toThrow('killed');
+    const newKey = firstKey();
+    expect(await start().check()).toMatchObject({
+      needPrevious: { canary: 1, client: 1, 'signing key': 2, session: 2 },
+    });
+    await expect(start().retire()).rejects.toThrow(/Records need the previous key.*rotate again/);
+    expect(await start().rotate()).toMatchObject({ changedRecords: 6, isNewKey: false });
+    expect(firstKey()).toEqual(newKey);
+  });
+
+  test('a rotation fails while the last one waits for retire, and does not restart its hour', async () => {
+    await fill();
+    expect(await start().rotate()).toMatchObject({ isNewKey: true });
+    const leaked = firstKey();
+    const { retirableAt } = await start().check();
+    time += HOUR;
+    await expect(start().rotate()).rejects.toThrow(
+      'No new key: the last rotation is not finished. Run master-key retire first.',
+    );
+    expect(await start().check()).toMatchObject({ retirableAt });
+    await start().retire();
+    expect(await start().rotate()).toMatchObject({ isNewKey: true });
+    expect(firstKey()).not.toEqual(leaked);
+  });
+
+  test('a rotation whose time is unknown can be repeated, and then completed', async () => {
+    await fill();
+    await start().rotate();
+    await start().identity.store.delete(['master-key-switched-at']);
+    time += HOUR;
+    await expect(start().retire()).rejects.toThrow('Run master-key rotate again');
+    expect(await start().rotate()).toMatchObject({ isNewKey: false });
+    time += HOUR;
+    await start().retire();
+  });
+
+  test('retire keeps the key of a rotation that started after its check', async () => {
+    await fill();
+    await start().rotate();
+    time += HOUR;
+    const slow = start();
+    const { store } = slow.identity;
+    const get = store.get.bind(store);
+    let isOvertaken = false;
+    Object.assign(store, {
+      async get(key: string) {
+        const text = await get(key);
+        if (key === 'master-key-switched-at' && !isOvertaken) {
+          isOvertaken = true;
+          await start().retire();
+          const interrupted = start(() => Promise.reject(new Error('killed')));
+          await expect(interrupted.rotate()).rejects.toThrow('killed');
+        }
+        return text;
+      },
+    });
+    await expect(slow.retire()).rejects.toThrow('Another command changed the key file.');
+    expect(isOvertaken).toBe(true);
+    await assertMasterKeyFits(start().identity);
+    expect(await start().rotate()).toMatchObject({ isNewKey: false, changedRecords: 6 });
+  });
+
+  test('a key that was distributed first is used by the rotation', async () => {
+    await fill();
+    const oldKey = firstKey();
+    const keyId = await start().add();
+    expect(firstKey()).toEqual(oldKey);
+    await expect(start().add()).rejects.toThrow('already has a second key');
+    expect(await start().rotate()).toMatchObject({ keyId });
+  });
+
+  test('of two concurrent rotations, one makes a key, and the other helps or fails', async () => {
+    await fill();
+    const before = firstKey();
+    const outcomes = await Promise.allSettled([start().rotate(), start().rotate()]);
+    const done = outcomes.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    expect(done.filter(({ isNewKey }) => isNewKey)).toHaveLength(1);
+    for (const { keyId } of done) {
+      expect(await start().check()).toMatchObject({ needPrevious: {}, keyId });
+    }
+    for (const each of outcomes) {
+      expect(each.status === 'rejected' ? each.reason.message : 'No new key').toMatch('No new key');
+    }
+    expect(readFileSync(path, 'utf8')).toContain(`previous ${before.toString('hex')}`);
+  });
+
+  test('a record that no key decrypts is reported, and does not stop the rotation', async () => {
+    await fill();
+    const { store } = start().identity;
+    await store.set('signing-key:gateway:EdDSA', createSealer(randomBytes(32)).seal('', 'other'));
+    await start().rotate();
+    expect(await start().check()).toMatchObject({
+      needPrevious: {},
+      damaged: { 'signing key': 1 },
+    });
+  });
+
+  test('a session that ends during the rotation does not come back', async () => {
+    await fill();
+    const { identity, rotate } = start();
+    const { store } = identity;
+    const get = store.get.bind(store);
+    let reads = 0;
+    Object.assign(store, {
+      async get(key: string) {
+        const text = await get(key);
+        reads += key === 'oidc:Session:1' ? 1 : 0;
+        if (key === 'oidc:Session:1' && reads === 3) {
+          await store.delete([key]);
+        }
+        return text;
+      },
+    });
+    await rotate();
+    expect(reads).toBeGreaterThanOrEqual(3);
+    expect(await get('oidc:Session:1')).toBeUndefined();
+  });
+
+  test('a file without the last lines of a rotated key is rejected, and tokens do not vanish', async () => {
+    await fill();
+    await start().rotate();
+    writeFileSync(path, `${firstKey().toString('hex')}\n`);
+    await expect(assertMasterKeyFits(start().identity)).rejects.toThrow(
+      'MASTER_KEY_FILE: names a file without the credential-pepper line of this store',
+    );
+  });
+
+  test.each([
+    ['credential-pepper', 'after the rotation'],
+    ['refresh-successor', 'after the rotation'],
+    ['credential-pepper', 'after the previous key was removed'],
+    ['refresh-successor', 'after the previous key was removed'],
+  ])('a file that lacks its %s line is rejected %s', async (label, when) => {
+    await fill();
+    await start().rotate();
+    if (when !== 'after the rotation') {
+      time += HOUR;
+      await start().retire();
+    }
+    const lines = readFileSync(path, 'utf8').split('\n');
+    writeFileSync(path, lines.filter((line) => !line.startsWith(label)).join('\n'));
+    expect(() => start()).toThrow(
+      /^MASTER_KEY_FILE: names a file without its credential-pepper and refresh-successor lines/,
+    );
+  });
+
+  test.each(['next', 'previous'])('a file with only a %s line is rejected', (label) => {
+    const key = randomBytes(32).toString('hex');
+    writeFileSync(path, `${firstKey().toString('hex')}\n${label} ${key}\n`);
+    expect(() => start()).toThrow('Copy the whole file');
+  });
+
+  test('a server that loaded the old file derives the same keys after the rotation', async () => {
+    await fill();
+    const early = loadMasterKey(path, false);
+    const late = loadMasterKey(path, false);
+    const before = lastingKey(early, 'refresh-successor');
+    await start().rotate();
+    expect(early.refresh()).toBe(true);
+    expect(lastingKey(early, 'refresh-successor')).toEqual(before);
+    // The other one reads the file while it derives the key, a second after it has loaded it.
+    await until(async () => {
+      expect(lastingKey(late, 'refresh-successor')).toEqual(before);
+      return Object.keys(late.lasting).length > 0;
+    });
+  });
+
+  test.each([
+    ['it cannot be read', () => rmSync(path)],
+    ['it is malformed or incomplete', () => writeFileSync(path, 'no key')],
+    [
+      'it belongs to another installation',
+      () => writeFileSync(path, randomBytes(32).toString('hex')),
+    ],
+  ])('a running server reports a changed file once: %s', async (problem, change) => {
+    await fill();
+    const keys = loadMasterKey(path, false);
+    const before = readFileSync(path, 'utf8');
+    const reports: string[] = [];
+    keys.onUnusable?.((each) => reports.push(each));
+    change();
+    expect([keys.refresh(), keys.refresh()]).toEqual([false, false]);
+    expect(reports).toEqual([problem]);
+    expect(keys.keys()).toEqual([Buffer.from(before, 'hex')]);
+    writeFileSync(path, before);
+    await start().rotate();
+    expect(keys.refresh()).toBe(true);
+    change();
+    keys.refresh();
+    expect(reports).toEqual([problem, problem]);
+  });
+
+  test('a running server ignores the key file of another installation', async () => {
+    const { identity } = start();
+    const sealed = identity.sealer.seal('text', 'context');
+    writeFileSync(path, randomBytes(32).toString('hex'));
+    expect(() => identity.sealer.open(`${sealed}A`, 'context')).toThrow();
+    expect(identity.sealer.open(sealed, 'context')).toBe('text');
+  });
+
+  test('the file keeps its mode, and no other file is left, nor that of a killed command', async () => {
+    await fill();
+    chmodSync(path, 0o640);
+    const interrupted = `${path}.0123456789abcdef.tmp`;
+    writeFileSync(interrupted, 'the keys of a command that was killed');
+    await start().rotate();
+    expect(statSync(path).mode & 0o777).toBe(0o640);
+    expect(readdirSync(directory)).toEqual(['master.key']);
+  });
+
+  test('a file that cannot be replaced stays as it is', async () => {
+    await fill();
+    const before = readFileSync(path, 'utf8');
+    const { rotate } = start();
+    rmSync(path);
+    await expect(rotate()).rejects.toThrow('MASTER_KEY_FILE: names a file that does not exist');
+    expect(existsSync(path)).toBe(false);
+    writeFileSync(path, before, { mode: 0o600 });
+    expect(await start().rotate()).toMatchObject({ changedRecords: 6 });
+  });
+});
+
+function fail(): never {
+  throw new Error('The client does not exist.');
+}

@@ -1,0 +1,38 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { makeTierSecrets, SecretFileError } from '../scripts/container/tier-secrets.ts';
+
+describe('the secrets of the containers', () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'gatehouse-secrets-'));
+    mkdirSync(join(root, 'redis'));
+    mkdirSync(join(root, 'postgres'));
+    makeTierSecrets(root);
+  });
+  afterEach(() => rmSync(root, { recursive: true }));
+
+  test('a file that cannot be read is named, with the reason', () => {
+    const path = join(root, 'store/master.key');
+    rmSync(path);
+    mkdirSync(path);
+    expect(() => makeTierSecrets(root)).toThrow(SecretFileError);
+    expect(() => makeTierSecrets(root)).toThrow(`The secret ${path} cannot be read or written`);
+    expect(() => makeTierSecrets(root)).toThrow('EISDIR');
+  });
+
+  test.each([
+    ['store/store-url', 'redis:/gatehouse:secret@redis'],
+    ['store/store-url', 'a-secret-without-url'],
+    ['database/database-url', 'postgres://postgres:5432/devices'],
+  ])('a damaged %s is named without its content', (name, content) => {
+    const path = join(root, name);
+    rmSync(path);
+    writeFileSync(path, content);
+    const expected = new SecretFileError(path, 'does not contain a URL with a password');
+    expect(() => makeTierSecrets(root)).toThrow(expected);
+    expect(String(expected)).not.toContain(content);
+  });
+});

@@ -1,0 +1,188 @@
+// requires: redis-server
+/** Replaces the master key of running apps under load, interrupts it, continues, and completes it. */
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { createSealer, openIdentity } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import {
+  type AppName,
+  type Constellation,
+  createVirtualUser,
+  freePort,
+  type LoadBalancer,
+  manyUsers,
+  startConstellation,
+  startLoadBalancer,
+  storeEngines,
+  until,
+  userClient,
+} from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { runGatehouse } from '../apps/cli/test/run-gatehouse.ts';
+import { commandsNamed } from './operators-commands.ts';
+import { root } from './source-tree.ts';
+
+jest.setTimeout(60_000);
+
+const USERS = 4;
+/** Enough that an interruption leaves some of them. */
+const CLIENTS = 150;
+const HOUR = 3_600_000;
+const unlimited = '10000000/60';
+
+describe.each(storeEngines)('on %s', (engine) => {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-master-key-'));
+  const MASTER_KEY_FILE = join(directory, 'master.key');
+  let system: Constellation;
+  let environment: Record<string, string>;
+  let balancers: readonly LoadBalancer[];
+
+  beforeAll(async () => {
+    writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
+    const [issuerPort, gatewayPort] = [await freePort(), await freePort()];
+    const bootstrap = manyUsers(CLIENTS) as { users: unknown[] };
+    system = await startConstellation({
+      engine,
+      bootstrap: { ...bootstrap, users: bootstrap.users.slice(0, USERS) },
+      apps: [
+        ...(['authorization-server', 'authorization-server'] as const),
+        ...(['gateway', 'gateway', 'device-service'] as const),
+      ],
+      environment: {
+        MASTER_KEY_FILE,
+        AUTHORIZATION_SERVER_URL: `http://localhost:${issuerPort}`,
+        GATEWAY_URL: `http://localhost:${gatewayPort}`,
+        LOG_LEVEL: 'warn',
+        CLIENT_RATE_LIMIT: unlimited,
+        ADDRESS_RATE_LIMIT: unlimited,
+        CLIENT_REQUESTS_PER_MINUTE: '100000',
+        PAGE_REQUESTS_PER_MINUTE: '100000',
+        TRUSTED_PROXIES: '127.0.0.1,::1',
+      },
+    });
+    const balance = (app: AppName, port: number) =>
+      startLoadBalancer({ port, backends: system.members.filter((member) => member.app === app) });
+    balancers = [
+      await balance('authorization-server', issuerPort),
+      await balance('gateway', gatewayPort),
+    ];
+    environment = { STORE_URL: system.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
+  });
+  afterAll(async () => {
+    await Promise.all(balancers.map((balancer) => balancer.close()));
+    await system.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  const firstKey = () => Buffer.from(readFileSync(MASTER_KEY_FILE, 'utf8').slice(0, 64), 'hex');
+  const gatehouse = (words: string) => runGatehouse(environment, [...words.split(' '), '--json']);
+
+  /** Unlike `runCommands`, lets the users of this process continue. */
+  async function followGuide(name: 'rotate-master-key' | 'check-master-key' | 'retire-master-key') {
+    const PATH = `${dirname(process.execPath)}:${process.env.PATH}`;
+    const options = { cwd: root, env: { PATH, ...environment } };
+    await promisify(execFile)('bash', ['-euc', commandsNamed(name)], options);
+  }
+
+  async function withStore<Result>(
+    work: (store: ReturnType<typeof createStore>) => Promise<Result>,
+  ): Promise<Result> {
+    const store = createStore(system.storeUrl);
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  }
+
+  /** Runs the command in a process, and kills it when the first record has changed. */
+  async function interruptRotation(oldKey: Buffer): Promise<void> {
+    const words = ['apps/cli/src/main.ts', 'master-key', 'rotate', '--yes'];
+    const command = spawn(process.execPath, words, {
+      env: { PATH: process.env.PATH, ...environment },
+      stdio: 'ignore',
+    });
+    const exited = once(command, 'exit');
+    await withStore((store) =>
+      until(async () => {
+        const canary = (await store.get('master-key-canary')) ?? '';
+        const newKey = firstKey();
+        return (
+          !newKey.equals(oldKey) && createSealer(newKey).open(canary, 'master-key-canary') !== ''
+        );
+      }),
+    );
+    command.kill('SIGKILL');
+    await exited;
+  }
+
+  test('a rotation that is killed and continued fails no request, and ends with one key', async () => {
+    const [issuer, gateway] = balancers.map(({ url }) => url);
+    const users = Array.from({ length: USERS }, (_value, i) =>
+      createVirtualUser({
+        ...userClient(i),
+        authorizationServerUrl: issuer ?? '',
+        gatewayUrl: gateway ?? '',
+      }),
+    );
+    let working = true;
+    const using = users.map(async (user) => {
+      do {
+        await user.round();
+      } while (working);
+    });
+    const oldKey = firstKey();
+    try {
+      await interruptRotation(oldKey);
+      const interrupted = await gatehouse('master-key check');
+      expect([interrupted.code, interrupted.json.needPrevious.client > 0]).toEqual([1, true]);
+      expect((await gatehouse('master-key retire --yes')).code).toBe(1);
+
+      await followGuide('rotate-master-key');
+      await followGuide('check-master-key');
+      expect((await gatehouse('master-key check')).json).toMatchObject({
+        needPrevious: {},
+        damaged: {},
+      });
+      const repeated = await gatehouse('master-key rotate --yes');
+      expect([repeated.code, repeated.errors]).toEqual([
+        1,
+        expect.stringContaining('No new key: the last rotation is not finished.'),
+      ]);
+      expect((await gatehouse('master-key retire --yes')).errors).toMatch(/60 more minutes/);
+      await withStore((store) => store.set('master-key-switched-at', String(Date.now() - HOUR)));
+      const { keyId } = (await gatehouse('master-key check')).json;
+      for (const { app, operationsUrl } of system.members) {
+        if (app !== 'device-service') {
+          const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
+          expect(metrics).toContain(`gatehouse_master_key_info{key_id="${keyId}"} 1`);
+        }
+      }
+      await followGuide('retire-master-key');
+      const rounds = users.map((user) => user.requests);
+      await until(() => users.every((user, i) => user.requests > (rounds[i] ?? 0) + 20));
+    } finally {
+      working = false;
+      await Promise.all(using);
+    }
+    const failed = users.flatMap((user) => user.disappointments);
+    expect(failed).toEqual([]);
+
+    writeFileSync(MASTER_KEY_FILE, oldKey.toString('hex'));
+    const refused = await gatehouse('clients list');
+    expect(refused.json.error.problems).toEqual([
+      'MASTER_KEY_FILE: names a key that differs from the master key of this store',
+    ]);
+    await withStore(async (store) => {
+      const { clients } = openIdentity({ store, masterKey: oldKey });
+      const found = await clients.list();
+      expect(found.length).toBeGreaterThanOrEqual(CLIENTS);
+      expect(found.flatMap((client) => clients.secureKeys(client))).toEqual([]);
+    });
+  });
+});
