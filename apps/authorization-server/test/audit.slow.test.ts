@@ -155,7 +155,14 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
         grant: 'refresh_token',
         scope: expect.stringContaining('device:read'),
       },
-      { ...request, ...parties, event: 'code_replayed', severity: 'alert', outcome: 'failure' },
+      {
+        ...request,
+        ...parties,
+        event: 'code_replayed',
+        grantId: expect.stringMatching(/^[\w-]{43}$/),
+        severity: 'alert',
+        outcome: 'failure',
+      },
     ]);
   });
 
@@ -175,6 +182,7 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
         outcome: 'failure',
         clientId: web.clientId,
         userId,
+        grantId: expect.stringMatching(/^[\w-]{43}$/),
       },
     ]);
   });
@@ -392,8 +400,11 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
         kind: 'RefreshToken',
         clientId: web.clientId,
         userId,
+        tokenIds: [expect.stringMatching(/^[\w-]{16}$/)],
+        grantId: expect.stringMatching(/^[\w-]{43}$/),
       },
     ]);
+    expect(JSON.stringify(entries)).not.toContain(body.refresh_token);
   });
 
   test('records the address of the connection, not of an untrusted X-Forwarded-For', async () => {

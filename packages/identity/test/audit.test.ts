@@ -72,6 +72,20 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     ]);
   });
 
+  test('revoked tokens of one client share an entry, which names the first 20', async () => {
+    const { audit } = openIdentity(() => START + 15_000);
+    for (let i = 0; i < 25; i += 1) {
+      audit.record(
+        { event: 'token_revoked', kind: 'AccessToken', clientId: 'revoking', tokenIds: [`t${i}`] },
+        origin,
+      );
+    }
+    await audit.flush();
+    expect(await audit.read({ clientId: 'revoking', limit: 10 })).toMatchObject([
+      { count: 25, tokenIds: Array.from({ length: 20 }, (_, i) => `t${i}`) },
+    ]);
+  });
+
   test('the count is stored while events continue, and a new entry starts after an hour', async () => {
     let now = START + 20_000;
     const { audit } = openIdentity(() => now);
@@ -185,8 +199,9 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     ['noise', { event: 'signature_refused' }],
     ['alert', { event: 'code_guessed' }],
     ['alert', { event: 'request_replayed' }],
-    ['info', { event: 'token_revoked', kind: 'AccessToken', clientId: 'c' }],
+    ['info', { event: 'token_revoked', kind: 'AccessToken', tokenIds: [] }],
     ['notice', { event: 'everything_revoked' }],
+    ['notice', { event: 'bootstrap_applied', organizations: 1, clients: 2, users: 0 }],
   ] as const)('the severity is %s for %j', (severity, event) => {
     expect(severityOf(event)).toBe(severity);
   });

@@ -1,13 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  type AuditEntry,
   type AuditFilter,
   type AuditSeverity,
   auditEvents,
   auditSeverities,
-  type Identity,
-  lastTimeOf,
 } from '@gatehouse/identity';
+import { followTrail } from '../audit-export/follow-trail.ts';
 import {
   type Command,
   type CommandContext,
@@ -23,11 +20,9 @@ import { type NamedEntry, withNames } from './audit-names.ts';
 import { auditCells, auditHeading } from './audit-table.ts';
 import { readTime } from './read-time.ts';
 
-const FOLLOW_MILLISECONDS = 1000;
-const OVERLAP_MILLISECONDS = 5000;
 const TAIL_ENTRIES = 20;
-/** More than the entries that appear between two reads. */
-const FOLLOWED_ENTRIES = 1000;
+/** Entries that are not printed again. */
+const KNOWN_ENTRIES = 1000;
 
 const filterOptions: Readonly<Record<string, Option>> = {
   client: { type: 'string', description: 'Entries of this client.' },
@@ -83,7 +78,7 @@ const tail: Command = {
     const isJson = flag(input.options.json) === true;
     const format = (entry: NamedEntry) =>
       isJson ? JSON.stringify(entry) : auditCells(entry).join('  ').trimEnd();
-    const found = await identity.audit.read({ ...filter, limit: FOLLOWED_ENTRIES });
+    const found = await identity.audit.read({ ...filter, limit: KNOWN_ENTRIES });
     const latest = await withNames(found.slice(0, TAIL_ENTRIES).toReversed(), identity);
     if (flag(input.options.follow) === false) {
       return { json: { entries: latest }, text: latest.map(format).join('\n') };
@@ -91,42 +86,14 @@ const tail: Command = {
     for (const entry of latest) {
       terminal.write(format(entry));
     }
-    return follow(filter, found, identity, (entry) => terminal.write(format(entry)));
+    for await (const added of followTrail(identity, filter, found, context.warn)) {
+      for (const entry of await withNames(added, identity)) {
+        terminal.write(format(entry));
+      }
+    }
+    return undefined;
   },
 };
-
-/**
- * Reads again every second. The reads overlap, because processes may write entries out of order.
- */
-async function follow(
-  filter: Omit<AuditFilter, 'limit'>,
-  known: readonly AuditEntry[],
-  identity: Identity,
-  write: (entry: NamedEntry) => void,
-): Promise<never> {
-  let newest = lastTime(known) ?? filter.since ?? new Date().toISOString();
-  let shown = new Set(known.map(versionOf));
-  for (;;) {
-    await sleep(FOLLOW_MILLISECONDS);
-    const overlapStart = new Date(Date.parse(newest) - OVERLAP_MILLISECONDS).toISOString();
-    const since =
-      filter.since !== undefined && filter.since > overlapStart ? filter.since : overlapStart;
-    const found = await identity.audit.read({ ...filter, since, limit: FOLLOWED_ENTRIES });
-    const added = found.toReversed().filter((entry) => !shown.has(versionOf(entry)));
-    for (const entry of await withNames(added, identity)) {
-      write(entry);
-    }
-    newest = lastTime(found) ?? newest;
-    shown = new Set(found.map(versionOf));
-  }
-}
-
-/** An entry that now counts more events is printed again. */
-const versionOf = ({ id, count = 1 }: AuditEntry) => `${id} ${count}`;
-
-function lastTime([newest]: readonly AuditEntry[]): string | undefined {
-  return newest === undefined ? undefined : lastTimeOf(newest);
-}
 
 async function readFilter(
   { options }: CommandInput,

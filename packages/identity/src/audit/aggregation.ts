@@ -3,6 +3,8 @@ import type { EntryWriter } from './entry-writer.ts';
 import { createOpenEntries, type OpenEntry } from './open-entries.ts';
 import type { OriginShare } from './origin-share.ts';
 
+/** More tokens than an application revokes for one user within an hour. */
+const MAXIMUM_TOKEN_IDS = 20;
 const HOUR = 60 * 60 * 1000;
 const DAY = 24 * HOUR;
 
@@ -54,6 +56,7 @@ export function createAggregation(dependencies: {
     const key = keyOf(entry, originGroup);
     const found = entries.find(key);
     if (found !== undefined) {
+      found.first = withTokenIds(found.first, entry);
       count(found, 1, entry.at);
       return;
     }
@@ -67,7 +70,14 @@ export function createAggregation(dependencies: {
 /** Events with the same key share an entry. */
 function keyOf(entry: AuditEntry, originGroup: string): string {
   const { id: _id, at: _at, requestId: _request, address: _address, ...kind } = entry;
-  return JSON.stringify([originGroup, kind]);
+  return JSON.stringify([originGroup, { ...kind, tokenIds: undefined }]);
+}
+
+/** A client can revoke any number of tokens. The entry names the first ones. */
+function withTokenIds(first: AuditEntry, added: AuditEntry): AuditEntry {
+  return first.event === 'token_revoked' && added.event === 'token_revoked'
+    ? { ...first, tokenIds: [...first.tokenIds, ...added.tokenIds].slice(0, MAXIMUM_TOKEN_IDS) }
+    : first;
 }
 
 /** Omits the members that an attacker can vary. */

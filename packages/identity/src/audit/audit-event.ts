@@ -6,23 +6,29 @@ import type { SignInReasonName } from '@gatehouse/failure-reasons';
  */
 export type SignInMethod = 'page' | 'device_code' | 'password_grant' | 'account_page';
 
-export type ClientChange =
-  | 'added'
-  | 'changed'
-  | 'enabled'
-  | 'disabled'
-  | 'key_added'
-  | 'key_removed'
-  | 'revoked';
+export const clientChangeNames = [
+  'added',
+  'changed',
+  'enabled',
+  'disabled',
+  'key_added',
+  'key_removed',
+  'revoked',
+] as const;
 
-export type UserChange =
-  | 'added'
-  | 'changed'
-  | 'enabled'
-  | 'disabled'
-  | 'password_changed'
-  | 'unlocked'
-  | 'revoked';
+export type ClientChange = (typeof clientChangeNames)[number];
+
+export const userChangeNames = [
+  'added',
+  'changed',
+  'enabled',
+  'disabled',
+  'password_changed',
+  'unlocked',
+  'revoked',
+] as const;
+
+export type UserChange = (typeof userChangeNames)[number];
 
 /** The known parties. Never a username as entered, which can be a password in the wrong field. */
 interface Parties {
@@ -60,11 +66,21 @@ export type AuditEvent = Parties &
         readonly grant: string;
         readonly scope?: string | undefined;
       }
-    | { readonly event: 'token_revoked'; readonly kind: string }
-    | { readonly event: 'grant_revoked' }
-    | { readonly event: 'code_replayed' }
+    | {
+        readonly event: 'token_revoked';
+        readonly kind: string;
+        /** The first tokens that the entry counts: `credentialId` of each. */
+        readonly tokenIds: readonly string[];
+        /** The grant that ended with the token. */
+        readonly grantId?: string | undefined;
+      }
+    | { readonly event: 'grant_revoked'; readonly grantIds: readonly string[] }
+    | {
+        readonly event: 'code_replayed' | 'refresh_token_replayed';
+        /** The grant that ended because of the replay. */
+        readonly grantId?: string | undefined;
+      }
     | { readonly event: 'code_guessed' }
-    | { readonly event: 'refresh_token_replayed' }
     | { readonly event: 'pkce_challenge_reused' }
     | (Explained & { readonly event: 'signature_refused' | 'request_replayed' })
     | {
@@ -77,6 +93,19 @@ export type AuditEvent = Parties &
     | { readonly event: 'user_changed'; readonly userId: string; readonly change: UserChange }
     | { readonly event: 'organization_added'; readonly organizationId: string }
     | { readonly event: 'everything_revoked' }
+    | { readonly event: 'revocations_replayed'; readonly changes: number }
+    | {
+        readonly event: 'bootstrap_applied';
+        /** How many of each the file contains, changed or not. */
+        readonly organizations: number;
+        readonly clients: number;
+        readonly users: number;
+      }
+    | {
+        readonly event: 'master_key_changed';
+        readonly change: 'added' | 'rotated' | 'continued' | 'retired';
+        readonly keyId: string;
+      }
     | { readonly event: 'signing_key_made'; readonly purpose: string; readonly kid: string }
   );
 
@@ -134,6 +163,9 @@ export const auditEvents: Readonly<Record<AuditEventName, AuditEventKind>> = {
   user_changed: change,
   organization_added: change,
   everything_revoked: change,
+  revocations_replayed: change,
+  bootstrap_applied: change,
+  master_key_changed: change,
   signing_key_made: change,
 };
 

@@ -4,7 +4,7 @@ const MAXIMUM_OPEN = 10_000;
 
 /** An entry that still counts events. */
 export interface OpenEntry {
-  readonly first: AuditEntry;
+  first: AuditEntry;
   /** Epoch milliseconds. */
   readonly closesAt: number;
   count: number;

@@ -10,6 +10,8 @@ const capacities: Readonly<Record<AuditSeverity, number>> = {
   noise: 5_000,
 };
 
+/** More than all trails together can hold. */
+export const MAXIMUM_AUDIT_ENTRIES = 100_000;
 export const DEFAULT_AUDIT_RETENTION_DAYS = 90;
 const DAY_SECONDS = 24 * 60 * 60;
 
