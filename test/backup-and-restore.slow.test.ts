@@ -33,6 +33,8 @@ describe.each(engines)('an installation on %s', (engine) => {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-backup-'));
   const data = join(directory, 'data');
   const backup = join(directory, 'backup');
+  const keysBackup = join(directory, 'keys-backup');
+  const auditExport = join(directory, 'audit.ndjson');
   const isSqlite = engine === 'sqlite';
   let redis: RedisServer | undefined;
   let postgres: PostgresServer | undefined;
@@ -55,6 +57,8 @@ describe.each(engines)('an installation on %s', (engine) => {
     environment = {
       DATA_DIR: data,
       BACKUP: backup,
+      KEYS_BACKUP: keysBackup,
+      AUDIT_EXPORT: auditExport,
       BOOTSTRAP_FILE: bootstrap,
       AUTHORIZATION_SERVER_PORT: String(server),
       GATEWAY_PORT: String(gateway),
@@ -104,6 +108,8 @@ describe.each(engines)('an installation on %s', (engine) => {
     await Promise.all(running.map((each) => each.stop()));
     running = [];
   }
+
+  const operate = (words: string) => runCommands(`npm run -s gatehouse -- ${words}`, environment);
 
   const gatewayUrl = () => `http://localhost:${environment.GATEWAY_PORT}`;
 
@@ -177,11 +183,17 @@ describe.each(engines)('an installation on %s', (engine) => {
   test('RD-20 is restored after the loss of all data, and revoked credentials stay revoked', async () => {
     expect((await post('/revoke', { token: revoked })).status).toBe(200);
     expect((await call(revoked)).status).toBe(401);
+    operate('organizations add later');
+    operate('clients add later --org later --scope device:read');
+    operate('clients disable later --yes');
+    operate(`audit export --file ${auditExport}`);
     await stop();
+    const masterKey = readFileSync(join(data, 'master.key'));
     rmSync(data, { recursive: true });
     mkdirSync(data, { mode: 0o700 });
     if (isSqlite) {
-      await restore('restore-sqlite');
+      writeFileSync(join(data, 'master.key'), masterKey, { mode: 0o600 });
+      runCommands(commandsNamed('restore-sqlite'), environment);
     } else {
       await redis?.kill();
       await postgres?.sql('drop database gatehouse', 'postgres');
@@ -189,6 +201,8 @@ describe.each(engines)('an installation on %s', (engine) => {
       runCommands(commandsNamed('restore-redis-files'), environment);
       await redis?.restart();
       await restore('restore-redis-postgres');
+      const said = runCommands(commandsNamed('replay-redis-postgres'), environment);
+      expect(said).toContain('Add the client later again.');
     }
     expect([await isAlive(kept), await isAlive(revoked)]).toEqual([false, false]);
   });

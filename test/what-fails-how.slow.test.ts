@@ -1,6 +1,6 @@
 // requires: redis-server postgresql
 /**
- * Checks the table of docs/operations/troubleshoot.md against processes, and stops each part in
+ * Checks the tables of docs/operations/troubleshoot.md against processes, and stops each part in
  * turn.
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -93,6 +93,11 @@ const wrongly = (app: AppName, environment: Record<string, string>): Failure => 
   end: () => platform.restart(app),
 });
 
+const fullRedis: Failure = {
+  begin: () => platform.redis.command('CONFIG', 'SET', 'maxmemory', '1'),
+  end: () => platform.redis.command('CONFIG', 'SET', 'maxmemory', '0'),
+};
+
 const failures: Readonly<Record<string, Failure>> = {
   'Redis is unavailable': {
     begin: () => platform.redis.kill(),
@@ -102,12 +107,9 @@ const failures: Readonly<Record<string, Failure>> = {
     begin: async () => platform.redis.freeze(),
     end: () => platform.redis.thaw(),
   },
-  'Redis is full': {
-    begin: () => platform.redis.command('CONFIG', 'SET', 'maxmemory', '1'),
-    end: () => platform.redis.command('CONFIG', 'SET', 'maxmemory', '0'),
-    // A signature is always stored. A token causes no write while the lease of a limit lasts.
-    call: () => withClockOffBy(0),
-  },
+  // A signature must be stored. A token needs no write.
+  'Redis is full: signed call': { ...fullRedis, call: () => withClockOffBy(0) },
+  'Redis is full: call with a token': fullRedis,
   'The authorization server is down': {
     begin: () => platform.process('authorization-server').kill(),
     end: () => platform.restart('authorization-server'),
@@ -141,18 +143,20 @@ const failures: Readonly<Record<string, Failure>> = {
   },
 };
 
-const rows = tableRows(
-  readDocument('docs/operations/troubleshoot.md'),
-  'Failures and their symptoms',
-).map(({ cells: [what = '', server, gateway, ready, log = ''] }) => ({
+const guide = readDocument('docs/operations/troubleshoot.md');
+/** The second table has no column for `/ready`, which reports none of its mistakes. */
+const rows = [
+  ...tableRows(guide, 'Outages').map(({ cells }) => cells),
+  ...tableRows(guide, 'Wrong settings').map(({ cells }) => cells.toSpliced(3, 0, 'none')),
+].map(([what = '', server, gateway, ready, log = '']) => ({
   what: what.replace("'", '’'),
   states: { server, gateway },
-  ready: ready?.split(':')[0] === 'none' ? 'none' : ready,
+  ready,
   log: [...log.matchAll(/`([^`]+)`/g)].map(([, words = '']) => words),
 }));
 const refusal = 'Another master key';
 
-test('the table has every failure that is tested, and no other', () => {
+test('the tables have every failure that is tested, and no other', () => {
   expect(rows.map(({ what }) => what).sort()).toEqual([...Object.keys(failures), refusal].sort());
 });
 

@@ -2,7 +2,7 @@
  * Runs the commands of docs/operations/back-up-and-restore.md for containers in order: backup, loss
  * of every volume, restore, new secrets.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,6 +16,7 @@ jest.setTimeout(180_000);
 
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-backup-'));
 const backup = join(directory, 'backup');
+const auditExport = join(directory, 'audit.ndjson');
 let tier: Tier;
 let users: Users;
 let kept = '';
@@ -123,7 +124,8 @@ describe('RD-20 a tier of containers', () => {
       '.': '700',
       'secrets.tar': '600',
       'devices.dump': '600',
-      'store.tar': '600',
+      'created-at': '600',
+      'store.rdb': '600',
     });
     await untilServed();
   });
@@ -143,8 +145,8 @@ describe('RD-20 a tier of containers', () => {
 
   test('continues after a failed copy, and keeps the volumes without a complete copy', async () => {
     const broken = join(directory, 'broken');
-    mkdirSync(join(broken, 'store.tar'), { recursive: true });
-    expect(() => runBlock('backup-containers', broken)).toThrow('store.tar: Is a directory');
+    mkdirSync(join(broken, 'store.rdb'), { recursive: true });
+    expect(() => runBlock('backup-containers', broken)).toThrow('store.rdb: Is a directory');
     await untilServed();
     expect(() => runBlock('empty-containers', broken)).toThrow();
     await untilServed();
@@ -153,6 +155,9 @@ describe('RD-20 a tier of containers', () => {
   test('loses every volume', async () => {
     await revoke(revoked);
     expect((await listWith(revoked)).status).toBe(401);
+    await tier.gatehouse('clients', 'disable', users.implicit.clientId, '--yes');
+    const exported = ['run', '--rm', '-T', '--no-deps', 'gatehouse', 'audit', 'export'];
+    writeFileSync(auditExport, await tier.compose(...exported));
     runBlock('empty-containers');
     const volumes = await docker('volume', 'ls', '-q', '--filter', `name=${tier.project}_`);
     expect([await tier.containers(), volumes]).toEqual([[], '']);
@@ -169,6 +174,20 @@ describe('RD-20 a tier of containers', () => {
     expect([await isAlive(kept), await isAlive(revoked)]).toEqual([false, false]);
     const running = (await tier.containers()).filter(({ State }) => State.Status === 'running');
     expect(running.map(serviceOf).sort()).toEqual(['postgres', 'redis']);
+  });
+
+  test('does not give back a client that was disabled after the backup', async () => {
+    const said = runCommands(commandsNamed('replay-containers'), {
+      ...tier.environment,
+      BACKUP: backup,
+      AUDIT_EXPORT: auditExport,
+    });
+    expect(said).toContain(`Disabled the client ${users.implicit.clientId}`);
+    expect(await tier.gatehouse('clients', 'list')).toMatchObject({
+      clients: expect.arrayContaining([
+        expect.objectContaining({ clientId: users.implicit.clientId, enabled: false }),
+      ]),
+    });
   });
 
   test('has its clients, users and devices again, and rejects old tokens', async () => {
@@ -220,6 +239,21 @@ describe('a tier of containers whose secrets became known', () => {
     await revoke(refresh);
     expect((await listWith(access)).status).toBe(401);
   }
+
+  test('has a new master key without a restart, and its tokens stay valid', async () => {
+    const token = await issueToken();
+    const before = await read('/secrets/store/master.key');
+    runBlock('rotate-master-key-containers');
+    const [first, previous] = (await read('/secrets/store/master.key')).split('\n');
+    expect([first, previous]).toEqual([
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+      `previous ${before.trim()}`,
+    ]);
+    const words = ['run', '--rm', '-T', '--no-deps', 'master-key', 'check', '--json'];
+    expect(JSON.parse(await tier.compose(...words))).toMatchObject({ needPrevious: {} });
+    expect((await listWith(token)).status).toBe(200);
+    await isWhole();
+  });
 
   test('has a new password for its database, and rejects the old one', async () => {
     const { password } = new URL(await read(files.database));
@@ -290,13 +324,12 @@ describe('a tier of containers whose secrets became known', () => {
   });
 });
 
-test('the commands for a new password repair a PostgreSQL that was interrupted at its first start', async () => {
+test('the commands to set the password repair a PostgreSQL that was interrupted at its first start', async () => {
   const superuser = ['psql', '-qX', '-v', 'ON_ERROR_STOP=1', '-U', 'postgres', '-d', 'postgres'];
   await tier.compose('stop', 'device-service');
   const missing = ['drop database devices', 'drop role gatehouse_devices'];
   const words = missing.flatMap((command) => ['-c', command]);
   await tier.compose('exec', '-T', 'postgres', ...superuser, ...words);
-  const [, ...fromTheSecondLine] = commandsNamed('renew-database-password').split('\n');
-  runLines(fromTheSecondLine.join('\n'));
+  runBlock('set-database-password');
   expect(await listWith(await issueToken())).toMatchObject({ status: 200 });
 });

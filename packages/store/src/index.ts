@@ -14,6 +14,7 @@ export {
   type Store,
   StoreFullError,
   type StoreRoom,
+  type StoreServer,
   StoreUnavailableError,
   type WriteOptions,
 } from './port/store.ts';
@@ -25,3 +26,4 @@ export {
   type Verdict,
 } from './rate-limiter.ts';
 export { redisAccessRule } from './redis/redis-access.ts';
+export { copySqliteFile } from './sqlite/copy-sqlite-file.ts';

@@ -28,6 +28,7 @@ test('an observer is notified of every operation once, with its duration and whe
       store.get('value'),
       store.set('value', 'text'),
       store.claim('claim', 'owner'),
+      store.replace('value', 'value', 'other'),
       store.delete(['value']),
       store.increment('counter', 60),
       store.decrement('counter'),

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { observedRequest } from '@gatehouse/http-server';
 import type { VerifiedRequest } from '../authentication/authenticator.ts';
 import { sent } from '../http/header-names.ts';
 import type { Route } from '../routes/route.ts';
@@ -56,6 +57,7 @@ export function createUpgradeForwarder(dependencies: {
       publicScheme: protocol.slice(0, -1),
       internalToken: await issueInternalToken(verified.principal, name),
       contentType: undefined,
+      traceparent: observedRequest(message).trace?.traceparent(),
     });
     for (const header of handshakeHeaders) {
       const value = message.headers[header];

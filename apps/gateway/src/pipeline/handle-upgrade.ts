@@ -33,7 +33,10 @@ export function createUpgradeHandler(
   observe: (listener: RequestListener) => RequestListener,
 ): UpgradeListener {
   return {
-    accepts: (request) => findWebSocketRoute(request, dependencies.routes) !== undefined,
+    // The verification request of an upgrade must not open one, even if a route matches its path.
+    accepts: (request) =>
+      dependencies.forwardAuth?.isVerification(request) !== true &&
+      findWebSocketRoute(request, dependencies.routes) !== undefined,
     handle(request, socket, head) {
       // An error without a listener would end the process.
       socket.on('error', () => socket.destroy());
@@ -65,7 +68,8 @@ async function open(
   try {
     assertServable(message, { acceptsUpgrade: true });
     const target = parseRequestTarget(message.url ?? '');
-    const { verified, match } = await admit(state, target, dependencies);
+    const match = dependencies.routes.match('GET', target);
+    const verified = await admit(state, { method: 'GET', target, match }, dependencies);
     const route = match?.route;
     if (route?.upstream === undefined || !route.webSocket) {
       throw new ApiError('not_found', {
@@ -102,12 +106,12 @@ async function refuse(
   thrown: unknown,
   state: RequestState,
   response: ServerResponse,
-  { limits, protectedResource, auditFailure, now }: UpgradeDependencies,
+  { limits, metadataUrl, auditFailure, now }: UpgradeDependencies,
 ): Promise<void> {
   const error = await countFailure(toFailure(thrown), state, limits).catch(toFailure);
   noteFailure(error, state.notes, response.destroyed);
   auditFailure(error, state);
-  const reply = failureReply(withChallenge(error, protectedResource.metadataUrl), now());
+  const reply = failureReply(withChallenge(error, metadataUrl), now());
   const { socket } = response;
   response.once('finish', () => socket?.end());
   const { id } = observedRequest(state.message);

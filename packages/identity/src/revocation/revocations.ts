@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import { parseRecord } from '../records/parse-record.ts';
-import type { CredentialHash } from '../secrets/credential-hash.ts';
+import { type CredentialHash, credentialId } from '../secrets/credential-hash.ts';
 import {
   credentialKey,
   GRANT_LIFETIME_SECONDS,
@@ -35,6 +35,8 @@ export interface RevokedToken {
   readonly kind: string;
   readonly clientId: string | undefined;
   readonly userId: string | undefined;
+  readonly tokenIds: readonly string[];
+  readonly grantId: string | undefined;
 }
 
 /** The kinds of credentials that an operator can revoke by value. */
@@ -80,7 +82,8 @@ export function createRevocations(dependencies: {
             await destroyGrant(found.grantId);
           }
           await store.delete([key]);
-          return { kind: found.kind, clientId: found.clientId, userId: found.accountId };
+          const { kind, clientId, accountId: userId, grantId } = found;
+          return { kind, clientId, userId, tokenIds: [credentialId(hashed)], grantId };
         }
       }
       return undefined;

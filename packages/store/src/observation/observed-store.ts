@@ -5,6 +5,7 @@ export const storeOperations = [
   'get',
   'set',
   'claim',
+  'replace',
   'delete',
   'increment',
   'decrement',
@@ -16,7 +17,7 @@ export const storeOperations = [
   'appendAll',
   'read',
   'ping',
-] as const satisfies readonly Exclude<keyof Store, 'close'>[];
+] as const satisfies readonly Exclude<keyof Store, 'about' | 'close'>[];
 
 export type StoreOperation = (typeof storeOperations)[number];
 
@@ -49,6 +50,7 @@ export function observeStore(store: Store, observe: StoreObserver): Store {
     set: (key, value, ttl, options) => timed('set', now(), store.set(key, value, ttl, options)),
     claim: (key, owner, ttl, options) =>
       timed('claim', now(), store.claim(key, owner, ttl, options)),
+    replace: (key, expected, value) => timed('replace', now(), store.replace(key, expected, value)),
     delete: (keys) => timed('delete', now(), store.delete(keys)),
     increment: (key, window, amount) =>
       timed('increment', now(), store.increment(key, window, amount)),
@@ -65,6 +67,7 @@ export function observeStore(store: Store, observe: StoreObserver): Store {
       timed('appendAll', now(), store.appendAll(key, entries, capacity, options)),
     read: (key, limit) => timed('read', now(), store.read(key, limit)),
     ping: () => timed('ping', now(), store.ping()),
+    about: () => store.about(),
     close: () => store.close(),
   };
 }

@@ -4,7 +4,7 @@
  * - Every operation uses one key, so that SQLite and every Redis topology can serve it.
  * - Every operation returns or throws `StoreUnavailableError` within 500 ms. While the engine is
  *   unavailable, nothing is queued or resent. Callers turn the error into 503.
- * - An acknowledged `set`, `claim`, `delete`, `addToIndex` or `removeFromIndex` survives the loss
+ * - An acknowledged `set`, `claim`, `replace`, `delete`, `addToIndex` or `removeFromIndex` survives the loss
  *   of a server if the engine has replicas. Counters and logs may lose their last changes.
  * - An expired value is never returned. Lifetimes are in seconds and exact to one second.
  * - Keys and values are text. A key must not contain a readable secret: hash it first.
@@ -27,6 +27,13 @@ export interface Store {
    * @returns the holder: `owner` if this caller won
    */
   claim(key: string, owner: string, ttlSeconds?: number, options?: WriteOptions): Promise<string>;
+
+  /**
+   * Writes `value` if the key still has the value `expected`, in one step. Its lifetime stays.
+   *
+   * @returns whether the value was written. After a retry, false can also mean that it was
+   */
+  replace(key: string, expected: string, value: string): Promise<boolean>;
 
   /** Deletes values, claims, counters, indexes and logs alike. Unknown keys are no error. */
   delete(keys: readonly string[]): Promise<void>;
@@ -78,6 +85,9 @@ export interface Store {
    */
   ping(): Promise<StoreRoom>;
 
+  /** Every server of the engine that accepts writes, or the library of an embedded engine. */
+  about(): Promise<readonly StoreServer[]>;
+
   close(): Promise<void>;
 }
 
@@ -94,6 +104,12 @@ export interface StoreRoom {
   readonly usedBytes: number;
   /** Undefined if only the memory of the machine limits the engine. */
   readonly maximumBytes: number | undefined;
+}
+
+export interface StoreServer {
+  readonly version: string;
+  /** Its clock, in epoch milliseconds. */
+  readonly time: number;
 }
 
 export interface AppendOptions extends WriteOptions {

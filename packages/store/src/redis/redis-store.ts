@@ -4,12 +4,20 @@ import {
   assertPositiveInteger,
   lifetimeMilliseconds,
 } from '../port/limits.ts';
-import type { AppendOptions, Counter, Store, StoreRoom, WriteOptions } from '../port/store.ts';
+import type {
+  AppendOptions,
+  Counter,
+  Store,
+  StoreRoom,
+  StoreServer,
+  WriteOptions,
+} from '../port/store.ts';
 import type { RedisLocation } from '../port/store-url.ts';
 import { ConfirmedWrites } from './confirmed-writes/redis-confirmed-writes.ts';
 import type { RedisClient } from './connection/redis-client.ts';
 import { RedisConnection } from './connection/redis-connection.ts';
 import { readMemory } from './connection/redis-memory.ts';
+import { readServers } from './connection/redis-servers.ts';
 import { keyOfEveryShard } from './connection/redis-shards.ts';
 
 export interface RedisStoreDependencies {
@@ -68,6 +76,13 @@ class RedisStore implements Store {
       optionalText(await write(client, key, words, options)),
     );
     return holder ?? owner;
+  }
+
+  async replace(key: string, expected: string, value: string): Promise<boolean> {
+    const reply = await this.#writes.send('replace', key, (client) =>
+      client.replaceValue(key, expected, value),
+    );
+    return reply === 1;
   }
 
   async delete(keys: readonly string[]): Promise<void> {
@@ -157,6 +172,10 @@ class RedisStore implements Store {
     });
     const [room] = await Promise.all([examined, this.#writes.ping()]);
     return room;
+  }
+
+  about(): Promise<readonly StoreServer[]> {
+    return this.#send('about', readServers);
   }
 
   async close(): Promise<void> {

@@ -38,6 +38,8 @@ function prepareEntries(database: DatabaseSync) {
     get: database.prepare('SELECT value FROM entries WHERE key = ? AND expires_at > ?'),
     set: database.prepare(`INSERT INTO entries (key, value, expires_at) VALUES (?, ?, ?)
       ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`),
+    replace: database.prepare(`UPDATE entries SET value = :value
+      WHERE key = :key AND value = :expected AND expires_at > :now`),
     /** Keeps a holder that has not expired, and returns the current holder. */
     claim:
       database.prepare(`INSERT INTO entries (key, value, expires_at) VALUES (:key, :owner, :expiry)

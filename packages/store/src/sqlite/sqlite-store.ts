@@ -11,6 +11,7 @@ import {
   type Store,
   StoreFullError,
   type StoreRoom,
+  type StoreServer,
   StoreUnavailableError,
   type WriteOptions,
 } from '../port/store.ts';
@@ -95,6 +96,14 @@ class SqliteStore implements Store {
     };
     // On a full disk, a revocation must not fail together with other writes.
     return options?.revokes === true ? runWhenUnlocked('claim', work) : this.#shareCommit(work);
+  }
+
+  async replace(key: string, expected: string, value: string): Promise<boolean> {
+    this.#assertRoom('replace');
+    return runWhenUnlocked('replace', () => {
+      const now = this.#now();
+      return Number(this.#statements.replace.run({ key, expected, value, now }).changes) > 0;
+    });
   }
 
   async delete(keys: readonly string[]): Promise<void> {
@@ -195,6 +204,10 @@ class SqliteStore implements Store {
     await this.set(PING_KEY, '', PING_SECONDS);
     await runWhenUnlocked('ping', () => this.#statements.ping.get());
     return readSqliteRoom(this.#path);
+  }
+
+  async about(): Promise<readonly StoreServer[]> {
+    return [{ version: process.versions.sqlite ?? 'unknown', time: Date.now() }];
   }
 
   async close(): Promise<void> {

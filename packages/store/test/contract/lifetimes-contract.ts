@@ -25,6 +25,17 @@ export function describeLifetimesContract(subject: ContractSubject): void {
       while (!(await checkLifetimeOfOneSecond(subject))) {}
     });
 
+    test.concurrent('a replaced value keeps its lifetime', async () => {
+      const key = freshKey();
+      await store().set(key, 'first', 2);
+      await sleep(1000);
+      expect(await store().replace(key, 'first', 'second')).toBe(true);
+      expect(await store().get(key)).toBe('second');
+      await sleep(1200);
+      expect(await store().get(key)).toBeUndefined();
+      expect(await store().replace(key, 'second', 'never')).toBe(false);
+    });
+
     test.concurrent('appending removes entries that are too old', async () => {
       const key = freshKey();
       await store().append(key, 'old', 5);

@@ -55,6 +55,15 @@ export function describeStoreContract(
 
 function describeLifecycle({ url, store, freshKey }: ContractSubject): void {
   describe('lifecycle of a store', () => {
+    test('about returns the version and the clock of every server', async () => {
+      const servers = await store().about();
+      expect(servers.length).toBeGreaterThan(0);
+      for (const { version, time } of servers) {
+        expect(version).toMatch(/^\d+\.\d+/);
+        expect(Math.abs(time - Date.now())).toBeLessThan(60_000);
+      }
+    });
+
     test('ping writes, reads, and returns the space that the engine uses', async () => {
       const { usedBytes, maximumBytes } = await store().ping();
       expect(usedBytes).toBeGreaterThan(0);
@@ -80,6 +89,7 @@ function describeLifecycle({ url, store, freshKey }: ContractSubject): void {
         closed.get(key),
         closed.set(key, 'value'),
         closed.claim(key, 'owner'),
+        closed.replace(key, 'value', 'other'),
         closed.delete([key]),
         closed.increment(key, 1),
         closed.decrement(key),

@@ -12,6 +12,27 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
       expect(await store().get(key)).toBe('second');
     });
 
+    test('replace writes only over the expected value, and tells whether it did', async () => {
+      const key = freshKey();
+      expect(await store().replace(key, '', 'never')).toBe(false);
+      expect(await store().get(key)).toBeUndefined();
+      await store().set(key, 'first');
+      expect(await store().replace(key, 'other', 'never')).toBe(false);
+      expect(await store().replace(key, 'first', 'second')).toBe(true);
+      expect(await store().get(key)).toBe('second');
+    });
+
+    test('of several concurrent replacements of a value, one succeeds', async () => {
+      const key = freshKey();
+      await store().set(key, 'first');
+      const values = Array.from({ length: 20 }, (_value, i) => `replacement-${i}`);
+      const outcomes = await Promise.all(
+        values.map((value) => store().replace(key, 'first', value)),
+      );
+      expect(outcomes.filter(Boolean)).toHaveLength(1);
+      expect(await store().get(key)).toBe(values[outcomes.indexOf(true)]);
+    });
+
     test('delete removes keys of every kind and ignores unknown keys', async () => {
       const [value, claim, counter, index, log] = ['v', 'c', 'n', 'i', 'l'].map(freshKey) as [
         string,

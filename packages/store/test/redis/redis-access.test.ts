@@ -77,7 +77,7 @@ describe('the user of the store', () => {
     ['EVAL', "return redis.call('FLUSHALL')", '0'],
   ])('may not send %s %s', async (command, ...words) => {
     await expect(user.call(command, ...words)).rejects.toThrow(
-      /NOPERM|not allowed|can't run this command/,
+      /NOPERM|not allowed|can't run this command|has no permissions/,
     );
     await expect(user.get('key')).resolves.toBe('value');
   });

@@ -91,6 +91,7 @@ describe('a Redis that would drop writes when it loads its append-only file', ()
       const { redis, store, changes } = await start({ default: rights });
       const failure = await store.claim('used-code', 'first', 60).catch((error) => error);
       expect(failure).toBeInstanceOf(StoreUnavailableError);
+      await until(() => changes.length > 0);
       const reason = `its user default may not run ${command} on every key. Give this user ~* and +@all`;
       expect(changes).toEqual([['unavailable', expect.stringContaining(reason)]]);
       expect(await redis.command('DBSIZE')).toBe(':0\r\n');
@@ -117,6 +118,7 @@ describe('a Redis that loses no writes', () => {
     'is used, and keeps all data after a restart, if its default user has %s',
     async (_name, rights) => {
       const { redis, store, warnings } = await start({ default: rights });
+      await until(() => store.ping());
       const later = Date.now() + 600_000;
       for (let round = 0; round < 3; round += 1) {
         await store.increment('counter', 600);

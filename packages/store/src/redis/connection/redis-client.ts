@@ -5,6 +5,11 @@ import { type RedisScriptCommands, redisScripts } from './redis-scripts.ts';
 
 export type RedisClient = (Redis | Cluster) & RedisScriptCommands;
 
+/** The servers that accept writes. */
+export function mastersOf(client: RedisClient): readonly Redis[] {
+  return client instanceof Cluster ? client.nodes('master') : [client];
+}
+
 const CONNECT_TIMEOUT_MILLISECONDS = 1000;
 /**
  * A peer that does not answer a FIN is frozen or down. A longer wait only delays the next attempt.

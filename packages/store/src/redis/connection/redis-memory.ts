@@ -1,7 +1,6 @@
-import { Cluster } from 'ioredis';
 import type { StoreRoom } from '../../port/store.ts';
 import { fullest } from '../../port/store-room.ts';
-import type { RedisClient } from './redis-client.ts';
+import { mastersOf, type RedisClient } from './redis-client.ts';
 
 /**
  * A Redis server that may evict keys. It would first evict short-lived keys that are not read
@@ -23,8 +22,7 @@ export class EvictingRedisError extends Error {
  * @throws EvictingRedisError if a master may evict keys
  */
 export async function readMemory(client: RedisClient): Promise<StoreRoom> {
-  const masters = client instanceof Cluster ? client.nodes('master') : [client];
-  const reports = await Promise.all(masters.map((master) => master.info('memory')));
+  const reports = await Promise.all(mastersOf(client).map((master) => master.info('memory')));
   const rooms = reports.map((report): StoreRoom => {
     const policy = /^maxmemory_policy:(\S+)/m.exec(report)?.[1] ?? 'unknown';
     if (policy !== 'noeviction') {

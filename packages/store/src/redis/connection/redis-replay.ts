@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Cluster, type Redis, ReplyError } from 'ioredis';
-import type { RedisClient } from './redis-client.ts';
+import { type Redis, ReplyError } from 'ioredis';
+import { mastersOf, type RedisClient } from './redis-client.ts';
 
 /**
  * A Redis server that loses writes at its next start. It loads its append-only file as the user
@@ -48,8 +48,7 @@ export async function assertReplayable(
   client: RedisClient,
   warn: (message: string) => void,
 ): Promise<void> {
-  const masters = client instanceof Cluster ? client.nodes('master') : [client];
-  const answers = await Promise.all(masters.map(isReplayable));
+  const answers = await Promise.all(mastersOf(client).map(isReplayable));
   if (answers.includes(undefined)) {
     warn(unverified);
   }

@@ -77,6 +77,15 @@ export const redisScripts = {
         redis.call('DECR', KEYS[1])
       end`,
   },
+  replaceValue: {
+    numberOfKeys: 1,
+    lua: `
+      if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+        return 0
+      end
+      redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
+      return 1`,
+  },
   readCounter: {
     numberOfKeys: 1,
     lua: `return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1])}`,

@@ -1,0 +1,73 @@
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  createReadStream,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { RejectedChangeError } from '@gatehouse/identity';
+import { copySqliteFile } from '@gatehouse/store';
+import { type BackupFile, backupFiles, MANIFEST, type Manifest } from './manifest.ts';
+import { withTemporaryFolder } from './with-temporary-folder.ts';
+
+/**
+ * Copies the SQLite files of an embedded installation into a new folder, while servers use them.
+ * Each copy is one transaction. The folder gets its name when it is complete.
+ *
+ * @throws RejectedChangeError if the folder exists or the copy fails. Nothing is left then
+ */
+export async function createBackup(
+  folder: string,
+  source: {
+    readonly dataDirectory: string;
+    /** Called after the copy, because a rotation can start meanwhile. */
+    readonly masterKeyIds: () => readonly string[];
+    readonly now: number;
+  },
+): Promise<Manifest> {
+  if (existsSync(folder)) {
+    throw new RejectedChangeError(`${folder} already exists. Name a new folder.`);
+  }
+  const partial = `${folder}.${randomBytes(4).toString('hex')}.partial`;
+  return withTemporaryFolder(partial, async () => {
+    mkdirSync(partial, { mode: 0o700 });
+    const copied = backupFiles.filter((name) => existsSync(join(source.dataDirectory, name)));
+    for (const name of copied) {
+      copySqliteFile(join(source.dataDirectory, name), join(partial, name));
+    }
+    const hashes = await Promise.all(
+      copied.map(async (name) => [name, await hashFile(join(partial, name))] as const),
+    );
+    const manifest: Manifest = {
+      format: 1,
+      createdAt: new Date(source.now).toISOString(),
+      masterKeyIds: [...source.masterKeyIds()],
+      sha256: Object.fromEntries(hashes) as Record<BackupFile, string>,
+    };
+    const text = `${JSON.stringify(manifest, undefined, 2)}\n`;
+    writeFileSync(join(partial, MANIFEST), text, { mode: 0o600, flag: 'wx', flush: true });
+    syncFolder(partial);
+    renameSync(partial, folder);
+    return manifest;
+  }).catch((error: unknown) => {
+    throw new RejectedChangeError(`The backup failed, and nothing was saved: ${String(error)}`);
+  });
+}
+
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+export function syncFolder(path: string): void {
+  const descriptor = openSync(path, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}

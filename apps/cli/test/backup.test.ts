@@ -1,0 +1,504 @@
+/** Backup and restore of an embedded installation. test/backup-and-restore.slow.test.ts runs servers. */
+
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout } from 'node:timers/promises';
+import { loadMasterKey, openIdentity } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { runGatehouse } from './run-gatehouse.ts';
+
+let directory: string;
+let data: string;
+let restored: string;
+let backup: string;
+
+const run = (folder: string, words: readonly string[]) =>
+  runGatehouse({ DATA_DIR: folder }, [...words, '--json']);
+const gatehouse = (words: string) => run(data, words.split(' '));
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'gatehouse-backup-'));
+  data = join(directory, 'data');
+  restored = join(directory, 'restored');
+  backup = join(directory, 'backup');
+  mkdirSync(data);
+  loadMasterKey(join(data, 'master.key'), true);
+  const devices = new DatabaseSync(join(data, 'devices.sqlite'));
+  devices.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (v); INSERT INTO t VALUES ('pump-1')");
+  devices.close();
+  await gatehouse('organizations add org-1');
+  await gatehouse('clients add client-1 --org org-1 --scope device:read');
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+function copyKey(): void {
+  mkdirSync(restored, { mode: 0o700 });
+  writeFileSync(join(restored, 'master.key'), readFileSync(join(data, 'master.key')), {
+    mode: 0o600,
+  });
+}
+
+async function inspect<Result>(
+  folder: string,
+  work: (identity: ReturnType<typeof openIdentity>) => Promise<Result>,
+): Promise<Result> {
+  const store = createStore(`sqlite:${join(folder, 'gatehouse.sqlite')}`);
+  try {
+    const masterKey = loadMasterKey(join(folder, 'master.key'), false);
+    return await work(openIdentity({ store, masterKey }));
+  } finally {
+    await store.close();
+  }
+}
+
+describe('gatehouse backup', () => {
+  test('writes files that no other user may read, without the keys', async () => {
+    const { code, json } = await run(data, ['backup', backup]);
+    expect([code, json.folder]).toEqual([0, backup]);
+    const modes = ['.', ...readdirSync(backup)].map((name) => [
+      name,
+      (statSync(join(backup, name)).mode & 0o777).toString(8),
+    ]);
+    expect(Object.fromEntries(modes)).toEqual({
+      '.': '700',
+      'devices.sqlite': '600',
+      'gatehouse.sqlite': '600',
+      'manifest.json': '600',
+    });
+    const key = readFileSync(join(data, 'master.key'), 'utf8').trim();
+    for (const name of readdirSync(backup)) {
+      expect(readFileSync(join(backup, name), 'latin1')).not.toContain(key);
+    }
+  });
+
+  test('copies a consistent state while others write', async () => {
+    const writer = new DatabaseSync(join(data, 'devices.sqlite'));
+    writer.exec('CREATE TABLE pairs (a, b)');
+    let working = true;
+    const writing = (async () => {
+      for (let i = 0; working; i += 1) {
+        writer.exec(`BEGIN; INSERT INTO pairs VALUES (${i}, 0); UPDATE pairs SET b = a; COMMIT`);
+        await new Promise(setImmediate);
+      }
+    })();
+    expect((await run(data, ['backup', backup])).code).toBe(0);
+    working = false;
+    await writing;
+    writer.close();
+    const copy = new DatabaseSync(join(backup, 'devices.sqlite'), { readOnly: true });
+    expect(copy.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
+    expect(copy.prepare('SELECT count(*) AS n FROM pairs WHERE a <> b').get()).toEqual({ n: 0 });
+    copy.close();
+  });
+
+  test('replaces nothing, and leaves nothing if it fails', async () => {
+    mkdirSync(backup);
+    expect((await run(data, ['backup', backup])).errors).toMatch(/already exists/);
+    rmSync(backup, { recursive: true });
+    writeFileSync(join(data, 'devices.sqlite'), 'not a database');
+    const { code, errors } = await run(data, ['backup', backup]);
+    expect(code).toBe(1);
+    expect(errors).toMatch(/The backup failed, and nothing was saved/);
+    expect(readdirSync(directory)).toEqual(['data']);
+  });
+
+  test('warns if the devices are not part of the copy', async () => {
+    const devices = /DATABASE_URL is set: the devices are in PostgreSQL/;
+    const environment = { DATA_DIR: data, DATABASE_URL: 'postgres://localhost/devices' };
+    expect((await runGatehouse(environment, ['backup', backup])).errors).toMatch(devices);
+    rmSync(backup, { recursive: true });
+    expect((await runGatehouse({ DATA_DIR: data }, ['backup', backup])).errors).toBe('');
+    rmSync(backup, { recursive: true });
+    rmSync(join(data, 'devices.sqlite'));
+    const { code, errors } = await run(data, ['backup', backup]);
+    expect([code, errors]).toEqual([0, expect.stringMatching(/has no devices\.sqlite/)]);
+    copyKey();
+    const restoring = await run(restored, ['restore', backup]);
+    expect([restoring.code, restoring.errors]).toEqual([
+      0,
+      expect.stringMatching(/has no devices\.sqlite/),
+    ]);
+  });
+
+  test('refuses a store that is not embedded', async () => {
+    const STORE_URL = `sqlite:${join(data, 'gatehouse.sqlite')}`;
+    const environment = { DATA_DIR: data, STORE_URL, MASTER_KEY_FILE: join(data, 'master.key') };
+    const { errors } = await runGatehouse(environment, ['backup', backup]);
+    expect(errors).toMatch(/use the commands of your store/);
+    const restoring = await runGatehouse(environment, ['restore', backup]);
+    expect(restoring.errors).toMatch(/use the commands of your store/);
+  });
+});
+
+describe('gatehouse restore', () => {
+  beforeEach(async () => {
+    await run(data, ['backup', backup]);
+  });
+
+  test('restores everything and revokes what was issued', async () => {
+    copyKey();
+    const before = Math.floor(Date.now() / 1000);
+    const { code } = await run(restored, ['restore', backup]);
+    expect(code).toBe(0);
+    await inspect(restored, async ({ clients, findLiveHolder }) => {
+      expect(await clients.find('client-1')).toMatchObject({ enabled: true });
+      const holder = (issuedAt: number) => findLiveHolder({ issuedAt, clientId: 'client-1' });
+      expect(await holder(before)).toBeUndefined();
+      expect(await holder(before + 60)).toBeDefined();
+    });
+    const devices = new DatabaseSync(join(restored, 'devices.sqlite'), { readOnly: true });
+    expect(devices.prepare('SELECT v FROM t').get()).toEqual({ v: 'pump-1' });
+    devices.close();
+    expect(readdirSync(restored).toSorted()).toEqual(
+      expect.arrayContaining(['devices.sqlite', 'gatehouse.sqlite', 'master.key']),
+    );
+    expect(readdirSync(restored).filter((name) => name.startsWith('restore-'))).toEqual([]);
+    expect(statSync(join(restored, 'gatehouse.sqlite')).mode & 0o777).toBe(0o600);
+    const list = await run(restored, ['audit', 'list', '--event', 'everything_revoked']);
+    expect(list.json.entries).toHaveLength(1);
+  });
+
+  test('refuses a data directory with databases, running or not, and changes nothing', async () => {
+    const before = readFileSync(join(data, 'gatehouse.sqlite'));
+    const { code, errors } = await run(data, ['restore', backup]);
+    expect(code).toBe(1);
+    expect(errors).toMatch(/already has databases .*Stop the servers/);
+    expect(readFileSync(join(data, 'gatehouse.sqlite'))).toEqual(before);
+    copyKey();
+    writeFileSync(join(restored, 'gatehouse.sqlite-wal'), '');
+    expect((await run(restored, ['restore', backup])).errors).toMatch(/already has databases/);
+  });
+
+  test('names the missing key, and refuses another one', async () => {
+    expect((await run(restored, ['restore', backup])).errors).toMatch(/Copy the key file/);
+    expect(existsSync(restored)).toBe(false);
+    mkdirSync(restored);
+    loadMasterKey(join(restored, 'master.key'), true);
+    const { code, errors } = await run(restored, ['restore', backup]);
+    expect([code, errors]).toEqual([1, expect.stringMatching(/needs the master key [0-9a-f]{8}/)]);
+    expect(readdirSync(restored)).toEqual(['master.key']);
+  });
+
+  test.each([
+    ['a changed byte', () => appendFileSync(join(backup, 'gatehouse.sqlite'), 'x'), /is damaged/],
+    ['a missing manifest', () => rmSync(join(backup, 'manifest.json')), /not a complete backup/],
+    ['a missing file', () => rmSync(join(backup, 'gatehouse.sqlite')), /ENOENT/],
+    [
+      'a link to another file',
+      () => {
+        renameSync(join(backup, 'gatehouse.sqlite'), join(directory, 'other'));
+        symlinkSync(join(directory, 'other'), join(backup, 'gatehouse.sqlite'));
+      },
+      /ELOOP/,
+    ],
+    [
+      'a path in the manifest',
+      () => {
+        const path = join(backup, 'manifest.json');
+        const manifest = JSON.parse(readFileSync(path, 'utf8'));
+        manifest.sha256['../../escaped.sqlite'] = manifest.sha256['gatehouse.sqlite'];
+        writeFileSync(path, JSON.stringify(manifest));
+      },
+      /not a complete backup/,
+    ],
+  ])('refuses a backup with %s, and leaves nothing', async (_name, damage, message) => {
+    copyKey();
+    damage();
+    const { code, errors } = await run(restored, ['restore', backup]);
+    expect([code, errors]).toEqual([1, expect.stringMatching(message)]);
+    expect(readdirSync(restored)).toEqual(['master.key']);
+  });
+
+  /** Replaces a file of the backup with a pipe, from which a restore reads when the test writes. */
+  function pipeInsteadOf(name: string) {
+    const content = readFileSync(join(backup, name));
+    rmSync(join(backup, name));
+    execFileSync('mkfifo', [join(backup, name)]);
+    const pipe = openSync(join(backup, name), 'r+');
+    return { write: () => writeSync(pipe, content), close: () => closeSync(pipe) };
+  }
+
+  const staged = () => readdirSync(restored).filter((name) => name.startsWith('restore-'));
+
+  async function until(isTrue: () => boolean): Promise<void> {
+    while (!isTrue()) {
+      await setTimeout(10);
+    }
+  }
+
+  test('a signal leaves nothing, and an interrupted restore is named', async () => {
+    copyKey();
+    const pipe = pipeInsteadOf('devices.sqlite');
+    const program = join(import.meta.dirname, '../src/main.ts');
+    const environment = { ...process.env, DATA_DIR: restored };
+    const child = spawn(process.execPath, [program, 'restore', backup], { env: environment });
+    const ended = once(child, 'exit');
+    await until(() => staged().length === 1);
+    const other = await run(restored, ['restore', backup]);
+    expect(other.errors).toMatch(/restore-[0-9a-f]{8} belongs to another restore/);
+    child.kill('SIGTERM');
+    await until(() => staged().length === 0);
+    pipe.close();
+    expect(await ended).toEqual([143, null]);
+    expect(readdirSync(restored)).toEqual(['master.key']);
+  });
+
+  test('leaves no file if a server creates a store meanwhile', async () => {
+    copyKey();
+    const pipe = pipeInsteadOf('devices.sqlite');
+    const restoring = run(restored, ['restore', backup]);
+    await until(() => staged().length === 1);
+    writeFileSync(join(restored, 'gatehouse.sqlite'), 'of a server');
+    pipe.write();
+    pipe.close();
+    expect((await restoring).errors).toMatch(/nothing was changed: .*EEXIST/);
+    expect(readdirSync(restored).toSorted()).toEqual(['gatehouse.sqlite', 'master.key']);
+    expect(readFileSync(join(restored, 'gatehouse.sqlite'), 'utf8')).toBe('of a server');
+  });
+
+  test('needs both keys if a rotation of the master key was interrupted', async () => {
+    await gatehouse('master-key add');
+    const path = join(data, 'master.key');
+    const [first = '', next = '', ...lasting] = readFileSync(path, 'utf8').trim().split('\n');
+    const current = next.replace('next ', '');
+    // As `master-key rotate` leaves it, if it is killed after the first record.
+    writeFileSync(path, [current, `previous ${first}`, ...lasting, ''].join('\n'));
+    await inspect(data, ({ store }) => store.delete(['master-key-canary']));
+    await gatehouse('clients list');
+    rmSync(backup, { recursive: true });
+    expect((await run(data, ['backup', backup])).json.masterKeyIds).toHaveLength(2);
+
+    copyKey();
+    writeFileSync(join(restored, 'master.key'), [current, ...lasting, ''].join('\n'));
+    const { code, errors } = await run(restored, ['restore', backup]);
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringMatching(/1 records of the backup need the master key [0-9a-f]{8}/),
+    ]);
+    expect(readdirSync(restored)).toEqual(['master.key']);
+    writeFileSync(join(restored, 'master.key'), readFileSync(path));
+    expect((await run(restored, ['restore', backup])).code).toBe(0);
+  });
+
+  test('with an audit export, does not give back what was taken away after the backup', async () => {
+    const user = async (name: string) => {
+      const { json } = await gatehouse(`users add ${name} --org org-1 --generate`);
+      return json.user.userId as string;
+    };
+    await gatehouse('clients add client-2 --org org-1 --scope device:read');
+    await gatehouse('clients add client-3 --org org-1 --scope device:read');
+    const [alice, bob] = [await user('alice'), await user('bob')];
+    const { json: rotated } = await gatehouse('clients rotate-key client-2');
+    rmSync(backup, { recursive: true });
+    await run(data, ['backup', backup]);
+
+    await gatehouse('clients disable client-1 --yes');
+    const keys = rotated.client.keys as { keyId: string }[];
+    const oldKey = keys.find(({ keyId }) => keyId !== rotated.keyId)?.keyId ?? '';
+    await gatehouse(`clients remove-key client-2 ${oldKey}`);
+    const { json: only } = await gatehouse('clients rotate-key client-3');
+    const oldest = (only.client.keys as { keyId: string }[]).find((k) => k.keyId !== only.keyId);
+    await gatehouse(`clients remove-key client-3 ${oldest?.keyId}`);
+    await gatehouse('users disable alice --yes');
+    await gatehouse('users password bob --generate');
+    await gatehouse('clients add client-4 --org org-1 --scope device:read');
+    const file = join(directory, 'audit.ndjson');
+    await run(data, ['audit', 'export', '--file', file]);
+
+    copyKey();
+    const { code, json } = await run(restored, ['restore', backup, '--audit', file]);
+    expect(code).toBe(0);
+    await inspect(restored, async ({ clients, users }) => {
+      expect(await clients.find('client-1')).toMatchObject({ enabled: false });
+      const second = await clients.find('client-2');
+      expect(second && clients.describeKeys(second).map(({ keyId }) => keyId)).toEqual([
+        rotated.keyId,
+      ]);
+      expect(await clients.find('client-3')).toMatchObject({ enabled: false });
+      expect(await users.find(alice)).toMatchObject({ enabled: false });
+      expect(await users.find(bob)).toMatchObject({ enabled: false });
+    });
+    expect(json.replayed.repeat).toEqual([
+      expect.stringMatching(/^Enable the client client-3 after you have rotated its key/),
+      expect.stringMatching(/^Rotate the key of the client client-3/),
+      'Add the client client-4 again.',
+      'Set a new password for the user bob, then enable the user.',
+    ]);
+
+    expect(json.exportEndsAt).toMatch(/^20/);
+    const trail = await run(restored, ['audit', 'list', '--limit', '100']);
+    const recorded = (trail.json.entries as Record<string, unknown>[]).map(
+      ({ event, change, clientId, userId }) => [event, change, clientId ?? userId],
+    );
+    expect(recorded).toEqual(
+      expect.arrayContaining([
+        ['client_changed', 'disabled', 'client-1'],
+        ['client_changed', 'key_removed', 'client-2'],
+        ['user_changed', 'disabled', bob],
+        ['revocations_replayed', undefined, undefined],
+      ]),
+    );
+
+    const again = await run(restored, ['revoke', 'replay', file, '--since', '7d', '--yes']);
+    expect(again.code).toBe(0);
+    expect(again.json.changed).toEqual([]);
+  });
+
+  test('an audit export with a removed line is rejected', async () => {
+    copyKey();
+    await gatehouse('clients disable client-1 --yes');
+    const file = join(directory, 'audit.ndjson');
+    await run(data, ['audit', 'export', '--file', file]);
+    const [, ...rest] = readFileSync(file, 'utf8').split('\n');
+    writeFileSync(file, rest.join('\n'));
+    const { code, errors } = await run(restored, ['restore', backup, '--audit', file]);
+    expect([code, errors]).toEqual([1, expect.stringMatching(/chain is broken at line 1/)]);
+    expect(readdirSync(restored)).toEqual(['master.key']);
+  });
+
+  /** Applies a bootstrap file with this secure key of a client, and further members. */
+  async function applyBootstrap(
+    secureKey: string,
+    members: object = {},
+    password = 'Trombone-7 lake',
+  ) {
+    const file = join(directory, 'bootstrap.json');
+    const definition = {
+      organizations: [{ id: 'booted', name: 'Booted' }],
+      clients: [{ clientId: 'booted', secureKey, name: 'Booted', orgId: 'booted', ...members }],
+      users: [{ username: 'carol', password, name: 'Carol', orgId: 'booted' }],
+    };
+    writeFileSync(file, JSON.stringify(definition), { mode: 0o600 });
+    expect(await gatehouse(`bootstrap apply ${file}`)).toMatchObject({ code: 0 });
+  }
+
+  async function backUpAgain(): Promise<void> {
+    rmSync(backup, { recursive: true });
+    await run(data, ['backup', backup]);
+  }
+
+  async function exportTrail(): Promise<string> {
+    const file = join(directory, 'audit.ndjson');
+    await run(data, ['audit', 'export', '--file', file]);
+    return file;
+  }
+
+  test('does not give back a key or a password that a bootstrap file replaced after the backup', async () => {
+    await applyBootstrap('Qx7Zw2Kp9TfR4mVs');
+    await backUpAgain();
+    await applyBootstrap('nQ3xV7mK9pT2wZ5r');
+    await applyBootstrap('hJ6kL0sCaB8nD1fG', {}, 'Another-8 river');
+    const file = await exportTrail();
+    copyKey();
+    const { code, json } = await run(restored, ['restore', backup, '--audit', file]);
+    expect(code).toBe(0);
+    await inspect(restored, async ({ clients, users }) => {
+      const client = await clients.find('booted');
+      expect(clients.verifySecret(client, 'Qx7Zw2Kp9TfR4mVs')).toBe(false);
+      expect(await users.findByUsername('carol')).toMatchObject({ enabled: false });
+    });
+    expect(json.replayed.repeat).toContain(
+      'Apply the bootstrap file again: it was applied after the backup.',
+    );
+  });
+
+  test('does not enable a client that a bootstrap file disabled after the backup', async () => {
+    await applyBootstrap('Qx7Zw2Kp9TfR4mVs');
+    await backUpAgain();
+    await applyBootstrap('Qx7Zw2Kp9TfR4mVs', { enabled: false });
+    copyKey();
+    await run(restored, ['restore', backup, '--audit', await exportTrail()]);
+    await inspect(restored, async ({ clients }) => {
+      expect(await clients.find('booted')).toMatchObject({ enabled: false });
+    });
+  });
+
+  test.each([
+    ['empty', () => '', /contains no audit entry/],
+    ['cut within its last line', (lines: string) => lines.slice(0, -3), /is incomplete/],
+  ])('refuses an audit export that is %s, and leaves nothing', async (_name, cut, message) => {
+    await gatehouse('clients disable client-1 --yes');
+    const file = await exportTrail();
+    writeFileSync(file, cut(readFileSync(file, 'utf8')));
+    copyKey();
+    const { code, errors } = await run(restored, ['restore', backup, '--audit', file]);
+    expect([code, errors]).toEqual([1, expect.stringMatching(message)]);
+    expect(readdirSync(restored)).toEqual(['master.key']);
+  });
+
+  test('refuses an audit export without the line whose hash the operator kept', async () => {
+    await gatehouse('clients disable client-1 --yes');
+    const file = await exportTrail();
+    const { json } = await gatehouse(`audit verify ${file}`);
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    const whole = lines.join('\n');
+    writeFileSync(file, `${lines.slice(0, -1).join('\n')}\n`);
+    copyKey();
+    const words = ['restore', backup, '--audit', file, '--hash', json.lastHash];
+    expect((await run(restored, words)).errors).toMatch(/none of its \d+ lines has this hash/);
+    writeFileSync(file, `${whole}\n`);
+    expect((await run(restored, words)).code).toBe(0);
+  });
+
+  test('warns if the audit export ends before the backup, and always prints its end', async () => {
+    const file = await exportTrail();
+    await backUpAgain();
+    copyKey();
+    const words = ['restore', backup, '--audit', file];
+    const { code, output, errors } = await runGatehouse({ DATA_DIR: restored }, words);
+    expect(code).toBe(0);
+    expect(output).toMatch(/The export ends at 20/);
+    expect(errors).toMatch(/^Warning: The audit export ends at .* Later revocations are missing/);
+  });
+
+  const forged = (members: object) =>
+    `${JSON.stringify({ previous: null, id: 'a', at: new Date().toISOString(), ...members })}\n`;
+
+  test('an id in an audit export does not control the terminal', async () => {
+    const file = join(directory, 'audit.ndjson');
+    const clientId = 'x\u001b[2J\nRestored';
+    writeFileSync(file, forged({ event: 'client_changed', clientId, change: 'disabled' }));
+    copyKey();
+    const { output } = await runGatehouse({ DATA_DIR: restored }, [
+      'restore',
+      backup,
+      '--audit',
+      file,
+    ]);
+    expect(output).toContain('Add the client x?[2J?Restored again.');
+  });
+
+  test.each([
+    { event: 'client_changed', clientId: 'client-1', change: 'shredded' },
+    { event: 'client_changed', clientId: { toString: 'client-1' }, change: 'disabled' },
+    { event: 'user_changed', change: 'disabled' },
+    { event: 'user_changed', userId: 'a', change: 'disabled', at: '\u001b[2J' },
+  ])('refuses the unknown entry %j of an audit export, and leaves nothing', async (entry) => {
+    const file = join(directory, 'audit.ndjson');
+    writeFileSync(file, forged(entry));
+    copyKey();
+    const { code, errors } = await run(restored, ['restore', backup, '--audit', file]);
+    expect([code, errors]).toEqual([1, expect.stringMatching(/Line 1 is not an audit entry/)]);
+    expect(readdirSync(restored)).toEqual(['master.key']);
+  });
+});
