@@ -47,7 +47,7 @@ export function startNginx(place: ProxyPlace): Promise<RunningProxy> {
     `${process.getuid?.() === 0 ? 'user root; ' : ''}daemon off; worker_processes 1; pid ${place.directory}/nginx.pid; error_log ${place.directory}/early.log;\n` +
       `events {}\nhttp { ${temporary} proxy_bind ${NGINX_ADDRESS};\n${example}\n}\n`,
   );
-  return start('nginx', ['-c', file, '-e', join(place.directory, 'early.log')], place);
+  return startProgram('nginx', ['-c', file, '-e', join(place.directory, 'early.log')], place);
 }
 
 export function startCaddy(place: ProxyPlace): Promise<RunningProxy> {
@@ -59,7 +59,7 @@ export function startCaddy(place: ProxyPlace): Promise<RunningProxy> {
       `https://$1.example:${place.port} {\n\tbind 127.0.0.1\n\ttls ${certificateFile} ${keyFile}`,
     );
   const file = write(place, 'Caddyfile', example);
-  return start('caddy', ['run', '--adapter', 'caddyfile', '--config', file], place);
+  return startProgram('caddy', ['run', '--adapter', 'caddyfile', '--config', file], place);
 }
 
 function exampleOf(language: string, place: ProxyPlace): string {
@@ -79,10 +79,11 @@ function write({ directory }: ProxyPlace, name: string, content: string): string
   return path;
 }
 
-async function start(
+/** Resolves when the program listens on its port. */
+export async function startProgram(
   program: string,
   parameters: readonly string[],
-  { directory, port }: ProxyPlace,
+  { directory, port }: Pick<ProxyPlace, 'directory' | 'port'>,
 ): Promise<RunningProxy> {
   const child = spawn(program, parameters, {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -199,6 +199,15 @@ describe.each([
     expect(signedBody.headers.get('x-sign')).toBe(expected);
   });
 
+  test.each(['/_verify', '/_verify/api/device', '/_verify?scope=device:read'])(
+    'lets no caller ask for a verification at %s',
+    async (path) => {
+      const headers = { authorization: `Bearer ${await issueToken()}` };
+      const reply = await send(`${gateway}${path}`, { headers });
+      expect([reply.status, reply.headers.has('x-request-id')]).toEqual([404, false]);
+    },
+  );
+
   test('lets a batch of several megabytes through', async () => {
     const name = 'x'.repeat(1500);
     const devices = Array.from({ length: 2000 }, (_, id) => ({ id: `batch-${id}`, name }));

@@ -21,6 +21,8 @@ import { bearerChallenge } from './challenge.ts';
 
 export interface AuthenticationRequest {
   readonly message: IncomingMessage;
+  /** The method to verify: of the message, or of the request that a proxy asks about. */
+  readonly method: string;
   readonly target: RequestTarget;
   readonly credentials: PresentedCredentials;
   /** The address of the peer, or the one that a trusted proxy reports. */

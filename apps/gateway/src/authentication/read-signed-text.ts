@@ -11,12 +11,12 @@ import { readSignedBody } from './read-signed-body.ts';
  * @throws AmbiguousTextError, ApiError `payload_too_large` or `service_unavailable`
  */
 export async function readSignedText(
-  { message, credentials, bodyLimitBytes }: AuthenticationRequest,
+  { message, method, credentials, bodyLimitBytes }: AuthenticationRequest,
   held: HeldBody,
 ): Promise<SignedText> {
   assertAnnouncedSize(message, bodyLimitBytes);
   const part = coveredPart({
-    method: message.method ?? '',
+    method,
     contentType: message.headers[received.contentType],
     query: credentials.query,
     hasBody: hasBody(message),

@@ -18,16 +18,20 @@ import type { SignatureScheme } from './signature-scheme.ts';
  */
 export const signatureVersion2: SignatureScheme = {
   algorithmOf: () => 'SHA-256',
-  async read({ message, target, bodyLimitBytes }, { clientId, timestamp, nonce = '', sign }, held) {
+  async read(
+    { message, method, target, bodyLimitBytes },
+    { clientId, timestamp, nonce = '', sign },
+    held,
+  ) {
     if (!isNonce(nonce)) {
-      const rule = 'must be 16 to 64 of A-Z, a-z, 0-9, _ and -';
+      const rule = 'must be 16 to 64 characters from A-Z, a-z, 0-9, _ and -';
       throw illegalArgument([{ property: 'X-Nonce', message: rule }], 'nonce_malformed');
     }
     assertReadableQuery(target.query);
     const bytes = await readSignedBody(message, bodyLimitBytes, held);
     const lines = requestLines(
       {
-        method: message.method ?? '',
+        method,
         path: target.sentPath,
         query: target.query,
         contentType: message.headers[received.contentType] ?? '',

@@ -87,7 +87,7 @@ export function createSignedRequestAuthenticator(
     const use = await replayGuard.bind({
       clientId: client.clientId,
       signature: presented.sign,
-      method: request.message.method ?? '',
+      method: request.method,
       target: signed.query === '' ? request.target.path : `${request.target.path}?${signed.query}`,
       repeatable: signed.repeatable,
       addressGroup: addressGroup(request.clientAddress),
@@ -127,10 +127,10 @@ export function createSignedRequestAuthenticator(
 /** The request as the signer must have seen it. */
 function rejectedSignature(
   { version, sign: signature, clientId, timestamp }: PresentedSignature,
-  { message, target, credentials, clientAddress }: AuthenticationRequest,
+  { message, method, target, credentials, clientAddress }: AuthenticationRequest,
   { input, received: body }: SignedRequest,
 ): RejectedSignature {
-  const { method = '', headers } = message;
+  const { headers } = message;
   const nonce = headers[received.nonce];
   return {
     request: {

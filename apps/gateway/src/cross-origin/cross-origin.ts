@@ -60,18 +60,21 @@ export function createCrossOrigin(dependencies: {
       };
     },
     async replyHeaders(origin, clientId) {
-      // If the store is unavailable, no origin counts as registered. The reply is a 503 then.
-      const isReadable = await isReadableFor(origin, clientId).catch(() => false);
+      const isReadable = await isReadableFor(origin, clientId).catch(() => undefined);
+      const vary = [sent.vary, 'Origin'];
+      if (isReadable === undefined) {
+        // While the store is unavailable, no origin counts as registered. A cache must not keep that.
+        return [...vary, 'Cache-Control', 'no-store'];
+      }
       return isReadable
         ? [
             'Access-Control-Allow-Origin',
             origin,
             'Access-Control-Expose-Headers',
             EXPOSED_HEADERS,
-            sent.vary,
-            'Origin',
+            ...vary,
           ]
-        : [sent.vary, 'Origin'];
+        : vary;
     },
   };
 }

@@ -64,6 +64,7 @@ export function createForwarder(dependencies: {
       publicScheme,
       internalToken,
       contentType: verified.body?.contentType,
+      traceparent: request.observed.trace?.traceparent(),
     });
     const reading = bodyToSend(request);
     // A request without a body does not wait for a turn of the event loop.
@@ -153,7 +154,9 @@ function toReply(
     // credential.
     body.cancel(new Error('The service rejected the internal token.'));
     throw new ApiError('bad_gateway', {
-      cause: new Error(`The service answered ${status}.`),
+      cause: new Error(
+        `The service answered ${status}. It rejected the internal token. Compare the clocks of both hosts.`,
+      ),
       reason: 'upstream_rejected_gateway',
     });
   }

@@ -74,6 +74,8 @@ export interface ForwardedRequestContext {
   readonly internalToken: string;
   /** Replaces the Content-Type of the request. */
   readonly contentType: string | undefined;
+  /** Replaces the `traceparent` of the request. */
+  readonly traceparent: string | undefined;
 }
 
 /** The headers of a request for the upstream: name, value, … */
@@ -95,8 +97,7 @@ export function forwardedHeaders(
   ];
   const nominated = nominatedHeaders(headers.connection);
   for (const name of forwardedRequestHeaders) {
-    const value =
-      name === received.contentType ? (context.contentType ?? headers[name]) : headers[name];
+    const value = replacementOf(name, context) ?? headers[name];
     // Content-Type is never dropped: it may be signed, and it decides how to read the body (GW-18).
     const isDropped = name !== received.contentType && nominated?.has(name) === true;
     if (typeof value === 'string' && !isDropped) {
@@ -104,6 +105,13 @@ export function forwardedHeaders(
     }
   }
   return forwarded;
+}
+
+function replacementOf(name: string, context: ForwardedRequestContext): string | undefined {
+  if (name === received.contentType) {
+    return context.contentType;
+  }
+  return name === 'traceparent' ? context.traceparent : undefined;
 }
 
 /**

@@ -1,6 +1,12 @@
 /** Names of headers that the gateway sends to callers. */
 export const sent = {
   allow: 'Allow',
+  authClientId: 'X-Auth-Client-Id',
+  authError: 'X-Auth-Error',
+  authOrganization: 'X-Auth-Organization',
+  authScope: 'X-Auth-Scope',
+  authSubject: 'X-Auth-Subject',
+  authorization: 'Authorization',
   challenge: 'WWW-Authenticate',
   connection: 'Connection',
   contentLength: 'Content-Length',

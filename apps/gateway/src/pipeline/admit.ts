@@ -5,6 +5,7 @@ import { type AddressMatcher, observedRequest, type RequestNotes } from '@gateho
 import {
   assertReadableQuery,
   isPresent,
+  type PresentedCredentials,
   presentedCredentials,
   type RequestTarget,
 } from '@gatehouse/request-reading';
@@ -53,42 +54,46 @@ export function createRequestState(
   };
 }
 
-export interface Admitted {
-  readonly verified: VerifiedRequest;
+/** The request that asks for admission: the message, or the one that a proxy asks about. */
+export interface AdmissionRequest {
+  readonly method: string;
+  readonly target: RequestTarget;
   readonly match: RouteMatch;
+  /** Rejects credentials that this request must not use. @throws ApiError */
+  readonly assertAcceptable?: (credentials: PresentedCredentials) => void;
 }
 
 /**
- * Identifies the caller and applies the rate limits: match → address limit → authenticate → client
- * limit. Requests and upgrades share these steps.
+ * Identifies the caller and applies the rate limits: address limit → authenticate → client limit.
+ * Requests, upgrades and verifications share these steps.
  *
  * @throws ApiError
  */
 export async function admit(
   state: RequestState,
-  target: RequestTarget,
-  dependencies: AdmissionDependencies,
-): Promise<Admitted> {
+  { method, target, match, assertAcceptable }: AdmissionRequest,
+  { limits, authenticators }: Omit<AdmissionDependencies, 'routes'>,
+): Promise<VerifiedRequest> {
   const { message, notes, appliedLimits } = state;
-  const { limits } = dependencies;
-  const match = dependencies.routes.match(message.method ?? '', target);
   const route = match?.route;
   notes.operation = route?.operation ?? 'unmatched';
   const credentials = presentedCredentials(message.rawHeaders, target.query);
   state.hasCredential = isPresent(credentials);
   limits.assertAddressOpen(state.clientAddress, state.hasCredential, appliedLimits);
+  assertAcceptable?.(credentials);
   if (credentials.signature === undefined) {
     assertReadableQuery(target.query);
   }
   const verified = await authenticate(
     {
       message,
+      method,
       target,
       credentials,
       clientAddress: state.clientAddress,
       bodyLimitBytes: route?.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES,
     },
-    dependencies.authenticators,
+    authenticators,
   );
   state.verified = verified;
   notes.clientId = verified.principal.clientId;
@@ -99,7 +104,7 @@ export async function admit(
   if (counting !== undefined) {
     await counting;
   }
-  return { verified, match };
+  return verified;
 }
 
 /**

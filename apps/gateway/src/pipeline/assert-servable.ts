@@ -18,24 +18,39 @@ export function assertServable(
   { acceptsUpgrade }: { readonly acceptsUpgrade: boolean } = { acceptsUpgrade: false },
 ): void {
   const { method = '', url, headers } = request;
-  if (!served.has(method) || url === '*') {
-    throw new ApiError('method_not_allowed', {
-      headers: { [sent.allow]: METHODS.join(', ') },
-      reason: 'method_unknown',
-    });
-  }
+  assertServedMethod(url === '*' ? '' : method);
   if (headers.upgrade !== undefined && !acceptsUpgrade && !isIgnoredUpgrade(headers.upgrade)) {
     throw refusal('upgrade_not_accepted', 'Upgrade', 'is not accepted here');
-  }
-  const encodingProblem = transferEncodingProblem(request);
-  if (encodingProblem !== undefined) {
-    throw refusal('framing_ambiguous', 'Transfer-Encoding', encodingProblem);
   }
   if (headers['content-encoding'] !== undefined) {
     throw new ApiError('unsupported_media_type', {
       message: 'Send the body without an encoding.',
       reason: 'body_compressed',
     });
+  }
+  assertUnambiguous(request);
+}
+
+/** @throws ApiError */
+export function assertServedMethod(method: string): void {
+  if (!served.has(method)) {
+    throw new ApiError('method_not_allowed', {
+      headers: { [sent.allow]: METHODS.join(', ') },
+      reason: 'method_unknown',
+    });
+  }
+}
+
+/**
+ * Rejects messages that two servers could read differently.
+ *
+ * @throws ApiError
+ */
+export function assertUnambiguous(request: IncomingMessage): void {
+  const { headers } = request;
+  const encodingProblem = transferEncodingProblem(request);
+  if (encodingProblem !== undefined) {
+    throw refusal('framing_ambiguous', 'Transfer-Encoding', encodingProblem);
   }
   if (hasTwoHosts(request.rawHeaders)) {
     throw refusal('host_invalid', 'Host', 'was sent twice');

@@ -88,6 +88,11 @@ describe('the notes of a failure', () => {
     expect(notesOf(new ApiError('service_unavailable', { cause: open })).err).toBeUndefined();
   });
 
+  test('contain what was found in the request', () => {
+    const error = new ApiError('not_found', { finding: 'a finding' });
+    expect(notesOf(error).finding).toBe('a finding');
+  });
+
   test('name the client that the request names, unless another one is verified', () => {
     const error = new ApiError('invalid_signature', { clientId: 'named' });
     expect(notesOf(error).clientId).toBe('named');

@@ -2,24 +2,25 @@
  * The stages of a request. Each stage returns a reply or throws an ApiError. One place turns errors
  * into replies, and every reply is sealed and written in the same way.
  *
- *   assert-servable → target → (preflight, public document)
- *     → admit: match → address limit → authenticate → client limit
+ *   assert-servable → target → (preflight, public document, explorer) → match
+ *     → admit: address limit → authenticate → client limit
  *     → authorize → forward, or a local operation → seal → write
  *
- * handle-upgrade uses the same stages up to authorize.
+ * handle-upgrade and answer-verification use the same stages up to authorize.
  */
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { ApiError } from '@gatehouse/api-envelope';
 import { type AddressMatcher, observedRequest } from '@gatehouse/http-server';
 import { parseRequestTarget, type RequestTarget } from '@gatehouse/request-reading';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { AuditFailure } from '../audit/signature-audit.ts';
 import type { CrossOrigin } from '../cross-origin/cross-origin.ts';
+import type { Explorer } from '../explorer/explorer.ts';
+import type { ForwardAuth } from '../forward-auth/forward-auth.ts';
 import type { Forwarder } from '../forwarding/forward.ts';
 import { sent } from '../http/header-names.ts';
 import { failureReply, type Reply } from '../http/reply.ts';
-import type { ProtectedResource } from '../public-documents/protected-resource.ts';
+import type { PublicDocuments } from '../public-documents/public-documents.ts';
 import { addLimitHeaders } from '../rate-limits/limit-headers.ts';
 import type { RouteMatch } from '../routes/route-table.ts';
 import type { SealReply } from '../sealing/seal-reply.ts';
@@ -30,17 +31,25 @@ import {
   createRequestState,
   type RequestState,
 } from './admit.ts';
+import { answerVerification } from './answer-verification.ts';
 import { assertServable } from './assert-servable.ts';
 import { authorize } from './authorize.ts';
 import { noteFailure, toFailure, withChallenge } from './failure.ts';
 import type { LocalOperation } from './local-operation.ts';
+import { allowedMethods, unrouted } from './unrouted.ts';
 import { writeReply } from './write-reply.ts';
 
 export interface PipelineDependencies extends AdmissionDependencies {
   readonly forward: Forwarder;
+  /** Undefined: `/_verify` is a path like any other. */
+  readonly forwardAuth: ForwardAuth | undefined;
   /** By the name of the operation. */
   readonly localOperations: ReadonlyMap<string, LocalOperation>;
-  readonly protectedResource: ProtectedResource;
+  readonly publicDocuments: PublicDocuments;
+  /** The URL of the resource metadata, for challenges. */
+  readonly metadataUrl: string;
+  /** Undefined: `/explorer` is a path like any other. */
+  readonly explorer: Explorer | undefined;
   readonly crossOrigin: CrossOrigin;
   readonly isTrustedProxy: AddressMatcher;
   readonly sealReply: SealReply;
@@ -52,7 +61,11 @@ export function createRequestHandler(dependencies: PipelineDependencies): Reques
   return (message, response) => {
     const { notes } = observedRequest(message);
     const state = createRequestState(message, notes, dependencies.isTrustedProxy);
-    handle(state, response, dependencies).catch((err: unknown) => {
+    const { forwardAuth } = dependencies;
+    const handling = forwardAuth?.isVerification(message)
+      ? handleVerification(state, response, forwardAuth, dependencies)
+      : handle(state, response, dependencies);
+    handling.catch((err: unknown) => {
       notes.err = err;
       response.destroy();
     });
@@ -64,7 +77,6 @@ async function handle(
   response: ServerResponse,
   dependencies: PipelineDependencies,
 ): Promise<void> {
-  const { message } = state;
   let reply: Reply;
   try {
     reply = await answer(state, response, dependencies);
@@ -81,12 +93,40 @@ async function handle(
         : dependencies.sealReply(refusal, signer).catch(() => refusal);
     });
   }
+  await complete(reply, state, response, dependencies);
+}
+
+/** Replies to a proxy. The reply is not sealed, because no client receives it. */
+async function handleVerification(
+  state: RequestState,
+  response: ServerResponse,
+  forwardAuth: ForwardAuth,
+  dependencies: PipelineDependencies,
+): Promise<void> {
+  let reply: Reply;
+  try {
+    reply = await answerVerification(state, forwardAuth, dependencies);
+  } catch (thrown) {
+    reply = await refuse(thrown, state, response, dependencies);
+    // nginx and HAProxy read no body, so they learn the code from a header.
+    reply.headers.push(sent.authError, state.notes.code ?? '');
+  }
+  await complete(reply, state, response, dependencies);
+}
+
+/** Adds the headers of every reply, and writes it. */
+async function complete(
+  reply: Reply,
+  { message, verified, appliedLimits }: RequestState,
+  response: ServerResponse,
+  dependencies: PipelineDependencies,
+): Promise<void> {
   const { headers } = reply;
   headers.push(sent.requestId, observedRequest(message).id);
-  addLimitHeaders(headers, state.appliedLimits, dependencies.now());
+  addLimitHeaders(headers, appliedLimits, dependencies.now());
   const { origin } = message.headers;
   if (origin !== undefined) {
-    const clientId = state.verified?.principal.clientId;
+    const clientId = verified?.principal.clientId;
     headers.push(...(await dependencies.crossOrigin.replyHeaders(origin, clientId)));
   }
   writeReply(reply, message, response);
@@ -107,7 +147,9 @@ async function answer(
       return reply;
     }
   }
-  const { verified, match } = await admit(state, target, dependencies);
+  const { method = '' } = message;
+  const match = dependencies.routes.match(method, target);
+  const verified = await admit(state, { method, target, match }, dependencies);
   const route = match?.route;
   if (route === undefined) {
     return answerUnrouted(message, match);
@@ -132,56 +174,59 @@ async function answer(
   return operation({ message, verified, clientAddress: state.clientAddress });
 }
 
-/** Answers requests that need no credential: preflights (Fetch §4.8) and the resource metadata. */
+/** Answers requests that need no credential: preflights (Fetch §4.8), public documents, the explorer. */
 function answerPublic(
   state: RequestState,
   target: RequestTarget,
-  { protectedResource, crossOrigin, limits }: PipelineDependencies,
+  { publicDocuments, explorer, crossOrigin, limits }: PipelineDependencies,
 ): Promise<Reply | undefined> | undefined {
   const { message, notes, clientAddress, appliedLimits } = state;
-  const answerAs = async (operation: string, reply: Reply | undefined) => {
+  const countPreflight = async (reply: Reply | undefined) => {
     if (reply !== undefined) {
-      notes.operation = operation;
+      notes.operation = 'preflight';
       await limits.countAddress(clientAddress, false, appliedLimits);
     }
     return reply;
   };
-  const document = protectedResource.answer(message.method ?? '', target.path);
+  const document =
+    publicDocuments.answer(message, target.path) ??
+    explorer?.answer(message.method ?? '', target.path);
   if (document !== undefined) {
-    return answerAs('protected-resource', document);
+    notes.operation = document.operation;
+    // The documents need no store. While it cannot count requests, they are served without a limit.
+    return limits
+      .countAddress(clientAddress, false, appliedLimits)
+      .catch(ignoreUnavailableStore)
+      .then(document.read);
   }
   return message.method === 'OPTIONS'
-    ? crossOrigin.answerPreflight(message).then((reply) => answerAs('preflight', reply))
+    ? crossOrigin.answerPreflight(message).then(countPreflight)
     : undefined;
+}
+
+function ignoreUnavailableStore(error: unknown): void {
+  if (!(error instanceof StoreUnavailableError)) {
+    throw error;
+  }
 }
 
 /** Runs only after authentication, so that unauthenticated callers cannot discover routes. */
 function answerUnrouted({ method }: IncomingMessage, match: RouteMatch): Reply {
-  if (match === undefined || match.route !== undefined) {
-    throw new ApiError('not_found', {
-      message: 'There is no such operation.',
-      reason: 'operation_unknown',
-    });
+  if (match === undefined || match.route !== undefined || method !== 'OPTIONS') {
+    throw unrouted(match);
   }
-  const allow = [...match.allow, 'OPTIONS'].join(', ');
-  if (method !== 'OPTIONS') {
-    throw new ApiError('method_not_allowed', {
-      headers: { [sent.allow]: allow },
-      finding: `The path accepts ${allow}.`,
-    });
-  }
-  return { status: 204, headers: [sent.allow, allow], body: undefined };
+  return { status: 204, headers: [sent.allow, allowedMethods(match.allow)], body: undefined };
 }
 
 async function refuse(
   thrown: unknown,
   state: RequestState,
   response: ServerResponse,
-  { limits, protectedResource, auditFailure, now }: PipelineDependencies,
+  { limits, metadataUrl, auditFailure, now }: PipelineDependencies,
 ): Promise<Reply> {
   const error = await countFailure(toFailure(thrown), state, limits).catch(toFailure);
   noteFailure(error, state.notes, response.destroyed);
   auditFailure(error, state);
-  const reply = failureReply(withChallenge(error, protectedResource.metadataUrl), now());
+  const reply = failureReply(withChallenge(error, metadataUrl), now());
   return state.message.method === 'HEAD' ? { ...reply, body: undefined } : reply;
 }
