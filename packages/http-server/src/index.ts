@@ -8,6 +8,7 @@ export {
   type Sample,
 } from './metrics/metrics-registry.ts';
 export { addProcessMetrics } from './metrics/process-metrics.ts';
+export { collectMasterKey } from './operations/master-key-metric.ts';
 export {
   createOperations,
   type OperationsOptions,
@@ -58,3 +59,5 @@ export {
 } from './server/serve.ts';
 export { serverLimits } from './server/server-limits.ts';
 export { transferEncodingProblem } from './server/transfer-encoding.ts';
+export { openTracer, type TracingSettings } from './tracing/open-tracer.ts';
+export { type StageKind, type Tracer, traced } from './tracing/tracer.ts';

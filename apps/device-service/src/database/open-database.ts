@@ -23,7 +23,16 @@ export interface OpenDatabase {
   ping(): Promise<void>;
   /** Rejects if the database is known to reject writes (watch-writes.ts). */
   assertWritable(): Promise<void>;
+  about(): Promise<DatabaseServer>;
   close(): Promise<void>;
+}
+
+/** The database that is used, for operators. */
+export interface DatabaseServer {
+  readonly engine: DatabaseEngine;
+  readonly version: string;
+  /** Its clock, in epoch milliseconds. */
+  readonly time: number;
 }
 
 export interface OpenOptions {

@@ -4,7 +4,7 @@ import type { DeviceDatabase, Tables } from '../tables/tables.ts';
 import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 import { migrateDatabase, type NewDatabaseCallback } from './migrate-database.ts';
 import { observeQueries } from './observe-queries.ts';
-import type { OpenDatabase, OpenOptions } from './open-database.ts';
+import type { DatabaseServer, OpenDatabase, OpenOptions } from './open-database.ts';
 import { createPostgresPool } from './postgres-pool.ts';
 import { probeWrite, watchWrites } from './watch-writes.ts';
 
@@ -17,8 +17,8 @@ const STATEMENT_TIMEOUT_SECONDS = 5;
 /** The database may start at the same time as this process. */
 const START_TIMEOUT_MILLISECONDS = 30_000;
 const RETRY_DELAY_MILLISECONDS = 250;
-/** `/ready` waits two seconds for a check. */
-const READ_ONLY_DEADLINE_MILLISECONDS = 1000;
+/** `/ready` waits 700 ms for a check. */
+const READ_ONLY_DEADLINE_MILLISECONDS = 400;
 
 export async function openPostgres(
   url: string,
@@ -54,6 +54,7 @@ export async function openPostgres(
       ]);
       writes.assertWritable();
     },
+    about: () => readServer(tables),
     close: async () => {
       await writes.close();
       await tables.destroy();
@@ -73,6 +74,13 @@ async function readOnlyError(
     : new DatabaseUnavailableError(new Error('The database is read-only.'), {
         refusesWrites: true,
       });
+}
+
+async function readServer(tables: DeviceDatabase): Promise<DatabaseServer> {
+  const { rows } = await sql<Pick<DatabaseServer, 'version' | 'time'>>`select
+    current_setting('server_version') as version,
+    (extract(epoch from clock_timestamp()) * 1000)::float8 as time`.execute(tables);
+  return { engine: 'postgres', version: rows[0]?.version ?? '', time: rows[0]?.time ?? 0 };
 }
 
 /** Uses a connection without timeouts: creating an index over a million rows takes a while. */

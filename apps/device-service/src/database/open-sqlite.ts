@@ -46,6 +46,11 @@ export async function openSqlite(
       await sql`select count(*) from sqlite_master`.execute(tables);
     },
     assertWritable: async () => writes.assertWritable(),
+    about: async () => ({
+      engine: 'sqlite',
+      version: process.versions.sqlite ?? 'unknown',
+      time: Date.now(),
+    }),
     close: async () => {
       await writes.close();
       await tables.destroy();

@@ -53,8 +53,11 @@ export function createOperations(options: OperationsOptions): Operations {
   };
 }
 
-/** A dependency that does not answer in time counts as unavailable, so `/ready` answers quickly. */
-const CHECK_DEADLINE_MILLISECONDS = 2000;
+/**
+ * A dependency that does not answer in time counts as unavailable. Kubernetes waits one second for
+ * `/ready` by default.
+ */
+const CHECK_DEADLINE_MILLISECONDS = 700;
 
 async function refuseAfterDeadline(): Promise<never> {
   await sleep(CHECK_DEADLINE_MILLISECONDS, undefined, { ref: false });

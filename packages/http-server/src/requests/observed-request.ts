@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type FailureReasonName, failureReasons } from '@gatehouse/failure-reasons';
 import type { Logger } from '../logging/logger.ts';
+import type { RequestTrace, Tracer } from '../tracing/tracer.ts';
 import type { AddressMatcher } from './address-matcher.ts';
 import { failureReasonOf } from './failure-reason-of.ts';
 import { requestId } from './request-id.ts';
@@ -14,6 +15,8 @@ import { createForwardingCheck } from './untrusted-forwarding.ts';
 export interface RequestNotes {
   /** The route name, never the URL, because a path or query can contain a code or token. */
   operation?: string;
+  /** The method of the request that a proxy asks about, instead of that of its question. */
+  method?: string;
   /** Only a registered client, never text that an unauthenticated caller sent as its id. */
   clientId?: string;
   credential?: string;
@@ -63,6 +66,8 @@ export interface ObservedRequest {
    * instead of 0.2, and the slowest 1 % of replies of a busy gateway took twice as long.
    */
   dependent: RequestDependent | undefined;
+  /** Undefined if the request belongs to no trace. */
+  readonly trace: RequestTrace | undefined;
 }
 
 /** Stored on the request, because a WeakMap adds work for the garbage collector. */
@@ -91,6 +96,8 @@ export interface ObservationOptions {
   readonly observer?: RequestObserver;
   /** Peers whose `X-Forwarded-For` is trusted. Another peer that sends it causes one warning. */
   readonly isTrustedProxy?: AddressMatcher;
+  /** Undefined while tracing is off. */
+  readonly tracer?: Tracer | undefined;
 }
 
 /** Gives every request an id, returns it as `X-Request-Id`, and logs one line after the reply. */
@@ -100,7 +107,7 @@ export function observeRequests(
   options: ObservationOptions = {},
 ): RequestListener {
   const writeLine = createRequestLineWriter(logger);
-  const { isTrustedProxy } = options;
+  const { isTrustedProxy, tracer } = options;
   const checkForwarding = isTrustedProxy && createForwardingCheck(isTrustedProxy, logger);
 
   function report(
@@ -111,13 +118,14 @@ export function observeRequests(
   ): void {
     const line = describe(request, response, entry, milliseconds);
     options.observer?.(line, request);
+    entry.trace?.end(line);
     if (entry.notes.err === undefined) {
       writeLine(line);
     } else {
       const { operation = 'unmatched', err } = entry.notes;
       logger.error(
         { ...line, aborted: line.aborted || undefined, err },
-        `${request.method} ${operation} ${line.status ?? 'aborted'}`,
+        `${line.method} ${operation} ${line.status ?? 'aborted'}`,
       );
     }
   }
@@ -132,6 +140,7 @@ export function observeRequests(
       notes: {},
       completing: undefined,
       dependent: undefined,
+      trace: tracer?.startRequest(request),
     };
     (request as Observable)[observation] = entry;
     if (options.leavesHeaderToListener !== true) {
@@ -149,7 +158,11 @@ export function observeRequests(
         entry.completing.then(finish, finish);
       }
     });
-    listener(request, response);
+    if (entry.trace === undefined) {
+      listener(request, response);
+    } else {
+      entry.trace.run(() => listener(request, response));
+    }
   };
 }
 
@@ -167,7 +180,7 @@ function describe(
   const reason = failed ? failureReasonOf(notes, aborted) : undefined;
   return {
     requestId: id,
-    method: request.method,
+    method: notes.method ?? request.method,
     status,
     aborted,
     durationMs: tenths(milliseconds),

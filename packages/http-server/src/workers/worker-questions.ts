@@ -1,8 +1,8 @@
 import type { Worker } from 'node:cluster';
 import type { Answer, Question } from './worker-messages.ts';
 
-/** Longer than the deadline of a readiness check. */
-const ANSWER_DEADLINE_MILLISECONDS = 2500;
+/** Longer than the deadline of a readiness check, and within that of a probe of Kubernetes. */
+const ANSWER_DEADLINE_MILLISECONDS = 900;
 
 export interface WorkerQuestions {
   /** Rejects if no answer arrives in time. */

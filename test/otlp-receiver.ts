@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+export interface ReceivedSpan {
+  readonly service: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly failed: boolean;
+}
+
+export interface OtlpReceiver {
+  readonly url: string;
+  readonly spans: readonly ReceivedSpan[];
+  /** Everything that was sent, as text. */
+  raw(): string;
+  close(): void;
+}
+
+interface KeyValue {
+  readonly key: string;
+  readonly value: { readonly stringValue?: string; readonly intValue?: number };
+}
+
+/** Receives traces as OTLP over HTTP, in JSON. */
+export async function startOtlpReceiver(): Promise<OtlpReceiver> {
+  const bodies: string[] = [];
+  const spans: ReceivedSpan[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      bodies.push(JSON.stringify(request.headers), body);
+      spans.push(...readSpans(JSON.parse(body)));
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spans,
+    raw: () => bodies.join('\n'),
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the protocol buffer of OTLP as JSON
+function readSpans({ resourceSpans }: any): readonly ReceivedSpan[] {
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  return resourceSpans.flatMap(({ resource, scopeSpans }: any) => {
+    const service = String(attributesOf(resource.attributes)['service.name']);
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    return scopeSpans.flatMap((scope: any) =>
+      // biome-ignore lint/suspicious/noExplicitAny: as above
+      scope.spans.map((span: any) => ({
+        ...span,
+        service,
+        attributes: attributesOf(span.attributes),
+        failed: span.status?.code === 2,
+      })),
+    );
+  });
+}
+
+function attributesOf(list: readonly KeyValue[] = []): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    list.map(({ key, value }) => [key, value.stringValue ?? value.intValue ?? value]),
+  );
+}
