@@ -1,25 +1,10 @@
 import { createHash, createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { AmbiguousTextError } from './ambiguous-text-error.ts';
 import { findSigningKey, sign } from './signature.ts';
 import type { Digest, Hmac } from './signature-algorithm.ts';
 import { findLinesKey, signLines } from './signature-v2.ts';
 import { isNonce, type RequestToSign, replyLines, requestLines } from './signed-lines.ts';
-
-interface Vector extends Omit<RequestToSign, 'body'> {
-  readonly name: string;
-  /** Present for replies only. */
-  readonly status?: number;
-  /** Base64. */
-  readonly body: string;
-  readonly secureKey: string;
-  readonly signature: string;
-}
-
-const vectors: readonly Vector[] = JSON.parse(
-  readFileSync(new URL('../vectors/signature-v2-vectors.json', import.meta.url), 'utf8'),
-);
 
 const digest: Digest = (algorithm, parts) => {
   const hash = createHash(algorithm === 'MD5' ? 'md5' : 'sha256');
@@ -42,25 +27,6 @@ const request: RequestToSign = {
 };
 const lines = requestLines(request, digest);
 const signature = signLines(lines, 'testSecure', hmac);
-
-describe('the test vectors of version 2', () => {
-  test.each(vectors)('SG-19 signs and verifies: $name', (vector) => {
-    const body = Buffer.from(vector.body, 'base64');
-    const { status } = vector;
-    const text =
-      status === undefined
-        ? requestLines({ ...vector, body }, digest)
-        : replyLines({ ...vector, body, status }, digest);
-
-    expect(signLines(text, vector.secureKey, hmac)).toBe(vector.signature);
-    expect(findLinesKey(text, vector.signature, [vector.secureKey], hmac)).toBe(vector.secureKey);
-  });
-
-  test('SG-19 contain requests and replies', () => {
-    expect(vectors.filter(({ status }) => status === undefined)).toHaveLength(12);
-    expect(vectors.filter(({ status }) => status !== undefined)).toHaveLength(3);
-  });
-});
 
 describe('requestLines', () => {
   test('SG-19 returns nine lines, one of which is the hash of the body', () => {

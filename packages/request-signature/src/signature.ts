@@ -10,9 +10,17 @@ export interface SignatureInput {
   readonly timestamp: string;
 }
 
+/** What the digest of version 1 covers, in this order. */
+export function digestedParts(
+  { signedText, timestamp }: SignatureInput,
+  secureKey: string,
+): readonly (string | Uint8Array)[] {
+  return [signedText, timestamp, secureKey];
+}
+
 /** `X-Sign`: `hex(digest(signed text + timestamp + secure key))` in lower case. */
 export function sign(input: SignatureInput, secureKey: string, digest: Digest): string {
-  return digest(input.algorithm, [input.signedText, input.timestamp, secureKey]);
+  return digest(input.algorithm, digestedParts(input, secureKey));
 }
 
 /** Finds the secure key that made an `X-Sign`, comparing in constant time. */

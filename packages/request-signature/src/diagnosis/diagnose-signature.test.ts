@@ -127,23 +127,29 @@ const version1: readonly Mistaken[] = [
     sha256('a=1+1', timestamp, key),
   ],
   [
+    ['parameters_plus_for_space'],
+    'a literal plus and an encoded space',
+    { query: 'a=1+1%201' },
+    sha256('a=1+1 1', timestamp, key),
+  ],
+  [
     ['parameters_not_joined'],
     'repeated keys',
     { query: 'a=1&a=2&b=3' },
     sha256('a=1&a=2&b=3', timestamp, key),
   ],
-  [['query_left_out'], 'no query', get, sha256(timestamp, key)],
+  [['query_not_signed'], 'no query', get, sha256(timestamp, key)],
   [['query_question_mark'], 'a question mark', get, sha256(`?${query}`, timestamp, key)],
   [['path_included'], 'the target', get, sha256(`/api/device?${query}`, timestamp, key)],
   [['path_included'], 'the path', {}, sha256('/api/device', timestamp, key)],
   [['trailing_newline'], 'echo', get, sha256(`${right}\n`, timestamp, key)],
-  [['timestamp_left_out'], 'no timestamp', get, sha256(right, key)],
+  [['timestamp_not_signed'], 'no timestamp', get, sha256(right, key)],
   [['timestamp_signed_in_seconds'], 'seconds', get, sha256(right, seconds, key)],
-  [['key_left_out'], 'no key', get, sha256(right, timestamp)],
+  [['key_not_used'], 'no key', get, sha256(right, timestamp)],
   [['key_whitespace'], 'a line feed after the key', get, sha256(right, timestamp, `${key}\n`)],
-  [['parts_in_another_order'], 'the key first', get, sha256(key, right, timestamp)],
-  [['parts_in_another_order'], 'the time first', plain, sha256(timestamp, rightPlain, key)],
-  [['parts_in_another_order'], 'the time last', get, sha256(right, key, timestamp)],
+  [['parts_in_wrong_order'], 'the key first', get, sha256(key, right, timestamp)],
+  [['parts_in_wrong_order'], 'the time first', plain, sha256(timestamp, rightPlain, key)],
+  [['parts_in_wrong_order'], 'the time last', get, sha256(right, key, timestamp)],
   [['hmac_in_version_1'], 'an HMAC', get, hmac(right, timestamp)],
   [
     ['parameters_unsorted', 'hmac_in_version_1'],
@@ -151,7 +157,7 @@ const version1: readonly Mistaken[] = [
     { query: 'pageSize=20&pageIndex=0' },
     hmac('pageSize=20&pageIndex=0', timestamp),
   ],
-  [['body_left_out'], 'no body', post, sha256(timestamp, key)],
+  [['body_not_signed'], 'no body', post, sha256(timestamp, key)],
   [['trailing_newline'], 'a line feed', post, sha256(`${json}\n`, timestamp, key)],
   [
     ['line_endings'],
@@ -217,7 +223,7 @@ const version2: readonly Mistaken[] = [
     get,
     signed(get, { query: 'pageIndex=0&pageSize=20&where=name%20like%20a' }),
   ],
-  [['query_left_out'], 'no query', get, signed(get, { query: '' })],
+  [['query_not_signed'], 'no query', get, signed(get, { query: '' })],
   [['query_question_mark'], 'a question mark', get, signed(get, { query: `?${query}` })],
   [
     ['path_not_as_sent'],
@@ -240,6 +246,12 @@ const version2: readonly Mistaken[] = [
     { ...post, contentType: 'application/json; charset=utf-8' },
     signed(post),
   ],
+  [
+    ['content_type_not_as_sent'],
+    'an added charset',
+    post,
+    signed(post, { contentType: 'application/json; charset=utf-8' }),
+  ],
   [['body_not_hashed'], 'an empty line', get, signed(get, { bodyLine: '' })],
   [['body_not_hashed'], 'the body', post, signed(post, { bodyLine: json })],
   [
@@ -248,11 +260,17 @@ const version2: readonly Mistaken[] = [
     { ...post, body: 'text' },
     signed({ ...post, body: 'text' }, { bodyLine: sha256('text').toUpperCase() }),
   ],
-  [['body_left_out'], 'no body', post, signed(post, { hashed: '' })],
+  [['body_not_signed'], 'no body', post, signed(post, { hashed: '' })],
   [['trailing_newline'], 'a line feed', post, signed(post, { hashed: `${json}\n` })],
   ...['{"name": "caf\\u00e9 1/2", "id": "d1"}', '{"name":"caf\\u00e9 1\\/2","id":"d1"}'].map(
     (text): Mistaken => [['json_serialized_again'], text, post, signed(post, { hashed: text })],
   ),
+  [
+    ['json_serialized_again'],
+    'compact, with the numbers as sent',
+    { ...post, body: '{"id": 1.0}' },
+    signed({ ...post, body: '{"id": 1.0}' }, { hashed: '{"id":1.0}' }),
+  ],
   [
     ['empty_body_as_json'],
     '{}',
@@ -265,10 +283,10 @@ const version2: readonly Mistaken[] = [
     ascii,
     signed(ascii, { hashed: '{"id":"d1","name":"D 1"}' }),
   ],
-  [['line_left_out'], 'no first line', plain, hmac(without(lines(plain), 0).join('\n'))],
-  [['line_left_out'], 'no empty line', plain, hmac(without(lines(plain), 4).join('\n'))],
-  [['line_left_out'], 'no nonce', plain, hmac(without(lines(plain), 8).join('\n'))],
-  [['timestamp_left_out'], 'no timestamp', plain, hmac(without(lines(plain), 7).join('\n'))],
+  [['line_missing'], 'no first line', plain, hmac(without(lines(plain), 0).join('\n'))],
+  [['line_missing'], 'no empty line', plain, hmac(without(lines(plain), 4).join('\n'))],
+  [['line_missing'], 'no nonce', plain, hmac(without(lines(plain), 8).join('\n'))],
+  [['timestamp_not_signed'], 'no timestamp', plain, hmac(without(lines(plain), 7).join('\n'))],
   [
     ['timestamp_signed_in_seconds'],
     'seconds',
@@ -276,7 +294,7 @@ const version2: readonly Mistaken[] = [
     hmac(lines(plain).with(7, seconds).join('\n')),
   ],
   [
-    ['parts_in_another_order'],
+    ['parts_in_wrong_order'],
     'nonce before time',
     plain,
     hmac([...lines(plain).slice(0, 7), nonce, timestamp].join('\n')),
@@ -289,7 +307,7 @@ const version2: readonly Mistaken[] = [
   ],
   [['lines_joined_differently'], 'CR LF', plain, hmac(lines(plain).join('\r\n'))],
   [['digest_in_version_2'], 'a digest', plain, sha256(lines(plain).join('\n'), key)],
-  [['parts_in_another_order'], 'exchanged', plain, digests.hmac(lines(plain).join('\n'), key)],
+  [['parts_in_wrong_order'], 'exchanged', plain, digests.hmac(lines(plain).join('\n'), key)],
   [['key_whitespace'], 'a line feed', plain, digests.hmac(`${key}\n`, lines(plain).join('\n'))],
   [['version_1_text_in_version_2'], 'a digest', plain, sha256(rightPlain, timestamp, key)],
   [['version_1_text_in_version_2'], 'an HMAC', plain, hmac(rightPlain, timestamp)],
@@ -338,5 +356,32 @@ describe('a captured signature without a current timestamp', () => {
     ],
   ])('of %s is not explained', (_version, sent, signature) => {
     expect(diagnose(1, sent, signature)).toBeUndefined();
+  });
+});
+
+describe('the digest that the client is registered for', () => {
+  const ofClient = (algorithm: 'MD5' | undefined, version: 1 | 2, signature: string) =>
+    diagnoseSignature(
+      { ...base, ...get, version, nonce: version === 2 ? nonce : '', signature, body: Buffer.of() },
+      { active: [key], removed: [], algorithm },
+      digests,
+    );
+
+  test('is a second mistake of version 1 if the signer used another one', () => {
+    const signature = sha256(timestamp, key);
+    expect(ofClient('MD5', 1, signature)).toEqual(['query_not_signed', 'wrong_digest']);
+    expect(ofClient(undefined, 1, signature)).toEqual([
+      'query_not_signed',
+      'version_1_not_allowed',
+    ]);
+  });
+
+  test('is no mistake of an HMAC or of version 2', () => {
+    expect(ofClient('MD5', 1, hmac(right, timestamp))).toEqual(['hmac_in_version_1']);
+    expect(ofClient('MD5', 2, signed(get, { query: '' }))).toEqual(['query_not_signed']);
+  });
+
+  test('is not revealed to a signer without a key', () => {
+    expect(ofClient('MD5', 1, sha256(right, timestamp))).toEqual(['key_not_used']);
   });
 });

@@ -63,7 +63,7 @@ function queryLines({ query }: FailedRequest, lines: readonly string[]): Mistake
       const text = spellParameters(query, spelling);
       return text === undefined ? [] : [changed(lines, 'query_not_as_sent', QUERY, text)];
     }),
-    changed(lines, 'query_left_out', QUERY, ''),
+    changed(lines, 'query_not_signed', QUERY, ''),
     changed(lines, 'query_question_mark', QUERY, `?${query}`),
   ];
 }
@@ -79,16 +79,16 @@ function bodyLines(request: FailedRequest, lines: readonly string[]): MistakenLi
       ),
     ];
   }
-  const leftOut: MistakenLines = { mistakes: ['body_left_out'], lines, hashed: '' };
+  const notSigned: MistakenLines = { mistakes: ['body_not_signed'], lines, hashed: '' };
   if (text.length > MAXIMUM_SPELLED_LENGTH) {
-    return [leftOut];
+    return [notSigned];
   }
   const [first, second, ...others] = jsonSpellings(text).map(
     (hashed): MistakenLines => ({ mistakes: ['json_serialized_again'], lines, hashed }),
   );
   return [
     changed(lines, 'body_not_hashed', BODY, text),
-    leftOut,
+    notSigned,
     ...(first === undefined ? [] : [first]),
     ...(second === undefined ? [] : [second]),
     ...newlineTexts(text).map(({ mistakes, text: hashed }) => ({ mistakes, lines, hashed })),
@@ -114,17 +114,17 @@ function otherLines(request: FailedRequest, lines: readonly string[]): MistakenL
   return [
     { mistakes: ['lines_joined_differently'], lines: [...lines, ''] },
     changed(withTarget.lines, 'path_not_as_sent', QUERY, ''),
-    { mistakes: ['line_left_out'], lines: lines.filter((line) => line !== '') },
+    { mistakes: ['line_missing'], lines: lines.filter((line) => line !== '') },
     changed(lines, 'timestamp_signed_in_seconds', TIMESTAMP, timestamp.slice(0, 10)),
     changed(lines, 'method_not_as_sent', METHOD, method.toLowerCase()),
-    { mistakes: ['line_left_out'], lines: lines.slice(1) },
-    { mistakes: ['timestamp_left_out'], lines: lines.toSpliced(TIMESTAMP, 1) },
+    { mistakes: ['line_missing'], lines: lines.slice(1) },
+    { mistakes: ['timestamp_not_signed'], lines: lines.toSpliced(TIMESTAMP, 1) },
     { mistakes: ['lines_joined_differently'], lines, separator: '\r\n' },
     {
-      mistakes: ['parts_in_another_order'],
+      mistakes: ['parts_in_wrong_order'],
       lines: lines.toSpliced(TIMESTAMP, 2, nonce, timestamp),
     },
-    { mistakes: ['line_left_out'], lines: lines.slice(0, NONCE) },
+    { mistakes: ['line_missing'], lines: lines.slice(0, NONCE) },
     withTarget,
     changed(lines, 'path_not_as_sent', PATH, decoded(path)),
     { mistakes: ['lines_joined_differently'], lines, separator: '' },

@@ -45,7 +45,7 @@ const right: Recipe = {
 /** The most common mistakes first. */
 const digestRecipes: readonly Recipe[] = [
   {
-    mistakes: ['timestamp_left_out'],
+    mistakes: ['timestamp_not_signed'],
     isTimeless: true,
     sign: digestOf(({ text, key }) => [text, key]),
   },
@@ -54,7 +54,7 @@ const digestRecipes: readonly Recipe[] = [
     sign: digestOf(({ text, timestamp, key }) => [text, timestamp, key, '\n']),
   },
   {
-    mistakes: ['parts_in_another_order'],
+    mistakes: ['parts_in_wrong_order'],
     sign: digestOf(({ text, timestamp, key }) => [key, text, timestamp]),
   },
   {
@@ -62,28 +62,28 @@ const digestRecipes: readonly Recipe[] = [
     sign: digestOf(({ text, timestamp, key }) => [text, timestamp.slice(0, 10), key]),
   },
   {
-    mistakes: ['parts_in_another_order'],
+    mistakes: ['parts_in_wrong_order'],
     sign: digestOf(({ text, timestamp, key }) => [text, key, timestamp]),
   },
   {
-    mistakes: ['key_left_out'],
+    mistakes: ['key_not_used'],
     isKeyless: true,
     sign: digestOf(({ text, timestamp }) => [text, timestamp]),
   },
   {
-    mistakes: ['parts_in_another_order'],
+    mistakes: ['parts_in_wrong_order'],
     sign: digestOf(({ text, timestamp, key }) => [timestamp, text, key]),
   },
   {
-    mistakes: ['parts_in_another_order'],
+    mistakes: ['parts_in_wrong_order'],
     sign: digestOf(({ text, timestamp, key }) => [key, timestamp, text]),
   },
   {
-    mistakes: ['parts_in_another_order'],
+    mistakes: ['parts_in_wrong_order'],
     sign: digestOf(({ text, timestamp, key }) => [timestamp, key, text]),
   },
   {
-    mistakes: ['parts_in_another_order', 'timestamp_left_out'],
+    mistakes: ['parts_in_wrong_order', 'timestamp_not_signed'],
     isTimeless: true,
     sign: digestOf(({ text, key }) => [key, text]),
   },
@@ -95,7 +95,7 @@ const hmacRecipes: readonly Recipe[] = [
     sign: hmacOf(({ text, timestamp }) => [text, timestamp]),
   },
   {
-    mistakes: ['hmac_in_version_1', 'timestamp_left_out'],
+    mistakes: ['hmac_in_version_1', 'timestamp_not_signed'],
     isTimeless: true,
     sign: hmacOf(({ text }) => [text]),
   },

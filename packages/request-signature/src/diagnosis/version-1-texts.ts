@@ -60,7 +60,7 @@ function parameterTexts({ request, part, body, right }: Version1Request): readon
     return [
       mistaken(body, asSent),
       ...spellings,
-      mistaken('', 'body_left_out'),
+      mistaken('', 'body_not_signed'),
       mistaken(`${body}\n`, asSent, 'trailing_newline'),
       ...again,
     ];
@@ -68,7 +68,7 @@ function parameterTexts({ request, part, body, right }: Version1Request): readon
   const question = `?${sent}`;
   return [
     ...spellings,
-    mistaken('', 'query_left_out'),
+    mistaken('', 'query_not_signed'),
     mistaken(request.path + (sent === '' ? '' : question), 'path_included'),
     mistaken(`${right}\n`, 'trailing_newline'),
     mistaken(question, 'query_question_mark'),
@@ -86,7 +86,7 @@ function bodyTexts({ request, right }: Version1Request): readonly MistakenText[]
   return [
     ...newlineTexts(right),
     ...spellings.slice(0, COMMON_SPELLINGS),
-    mistaken('', 'body_left_out'),
+    mistaken('', 'body_not_signed'),
     mistaken(request.path + right, 'path_included'),
     mistaken(`\ufeff${right}`, 'body_byte_order_mark'),
     ...spellings.slice(COMMON_SPELLINGS),

@@ -22,7 +22,7 @@ const recipes: readonly Recipe[] = [
     sign: (text, key, { digest }) => digest('SHA-256', [text, key]),
   },
   // The arguments of the HMAC are exchanged.
-  { mistake: 'parts_in_another_order', sign: (text, key, { hmac }) => hmac(text, key) },
+  { mistake: 'parts_in_wrong_order', sign: (text, key, { hmac }) => hmac(text, key) },
 ];
 
 /** What a signer of version 1 would send as X-Sign-V2. */

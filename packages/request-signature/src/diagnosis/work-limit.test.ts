@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { diagnoseSignature, type FailedRequest } from '../index.ts';
 import { jsonSpellings } from './json-spellings.ts';
+import { version1Attempts } from './version-1-attempts.ts';
+import { version2Attempts } from './version-2-attempts.ts';
 import { MAXIMUM_DIGESTS, MAXIMUM_SIGNED_BYTES } from './work-limit.ts';
 
 const KEY_LENGTH = 32;
@@ -63,6 +65,33 @@ describe.each([1, 2] as const)('the diagnosis of version %d', (version) => {
     expect(workOn({ version, ...request }, ['e', 'f', 'g', 'h'])).toEqual(work);
   });
 });
+
+test.each([
+  [1, version1Attempts],
+  [2, version2Attempts],
+] as const)(
+  'An attempt of version %d declares the digests that it computes.',
+  (version, attemptsOf) => {
+    let computed = 0;
+    const count = () => {
+      computed += 1;
+      return 'e'.repeat(64);
+    };
+    const attempts = attemptsOf(
+      {
+        ...{ version, signature: 'f'.repeat(64), method: 'POST', path: '/device-instance' },
+        ...{ query: '', contentType: 'application/json', body: Buffer.from(json(100)) },
+        ...{ clientId: 'demo', timestamp: '1574993804802', nonce: 'q83vEjRWeJCrze8S' },
+      },
+      { digest: count, hmac: count, algorithm: 'SHA-256' },
+    );
+    for (const { mistakes, digests, sign } of attempts) {
+      sign(keyOf('a'));
+      expect([mistakes, computed]).toEqual([mistakes, digests]);
+      computed = 0;
+    }
+  },
+);
 
 test('Deep JSON is not indented, because that would make it quadratically longer.', () => {
   expect(jsonSpellings('['.repeat(32) + ']'.repeat(32))).not.toEqual([]);

@@ -1,0 +1,63 @@
+import { GatehouseError } from './gatehouse-error.ts';
+
+/** The drop-in `fetch` of this package. A path is resolved against the gateway. */
+export type GatehouseFetch = (
+  input: string | URL | Request,
+  init?: RequestInit,
+) => Promise<Response>;
+
+export interface CallOptions {
+  /** The origin of the gateway. Requests to any other origin are rejected. */
+  readonly gateway: string | URL;
+  /** The `fetch` that sends the requests. Default: the global one. */
+  readonly fetch?: typeof fetch;
+  /** How long a call may take, with all its retries, until its reply begins. Default: 30 000. */
+  readonly deadlineMilliseconds?: number;
+}
+
+type Body = NonNullable<RequestInit['body']>;
+
+/** One request of the caller, which may be sent several times. */
+export interface Call {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: Body | undefined;
+  /** Everything else that the caller passed. */
+  readonly init: RequestInit;
+  /** Sending the call twice has no other effect than sending it once. */
+  readonly isSafe: boolean;
+}
+
+/** Redirects are not followed, so that no credential reaches another origin (RFC 6750 §5.2). */
+export async function readCall(
+  gateway: URL,
+  input: string | URL | Request,
+  init: RequestInit = {},
+): Promise<Call> {
+  if (input instanceof Request) {
+    const { url, method, headers, signal, body } = new Request(input, init);
+    const bytes = body === null ? undefined : await new Response(body).arrayBuffer();
+    return toCall(gateway, url, { method, headers, signal, body: bytes ?? null });
+  }
+  return toCall(gateway, input, init);
+}
+
+function toCall(gateway: URL, input: string | URL, init: RequestInit): Call {
+  const url = new URL(input, gateway);
+  if (url.origin !== gateway.origin) {
+    throw new GatehouseError(
+      'wrong_origin',
+      `The client sends its credential only to ${gateway.origin}.`,
+    );
+  }
+  const method = (init.method ?? 'GET').toUpperCase();
+  return {
+    url,
+    method,
+    headers: new Headers(init.headers),
+    body: init.body ?? undefined,
+    init,
+    isSafe: method === 'GET' || method === 'HEAD',
+  };
+}

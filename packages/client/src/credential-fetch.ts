@@ -1,0 +1,46 @@
+import { type CallOptions, type GatehouseFetch, readCall } from './call.ts';
+import { startDeadline, untilAborted } from './deadline.ts';
+import { isRecord, parseEnvelope } from './envelope.ts';
+import { sendWithRetries } from './send-with-retries.ts';
+import type { TokenCache } from './token-cache.ts';
+
+/** A `fetch` that sends a token in a header, and gets a new one if the gateway rejects it. */
+export function createCredentialFetch(
+  options: CallOptions,
+  header: { readonly name: string; readonly prefix: string },
+  tokens: TokenCache,
+): GatehouseFetch {
+  const { fetch: send = globalThis.fetch, deadlineMilliseconds } = options;
+  const gateway = new URL(options.gateway);
+  return async (input, init) => {
+    const call = await readCall(gateway, input, init);
+    const { url, method, headers, body, isSafe } = call;
+    const deadline = startDeadline(deadlineMilliseconds, call.init.signal);
+    const isReplayable = !(body instanceof ReadableStream);
+    const sendWith = (token: string) => {
+      headers.set(header.name, header.prefix + token);
+      return sendWithRetries(
+        (signal) => send(url, { ...call.init, method, headers, signal, redirect: 'manual' }),
+        { deadline, isSafe, repeatsLimited: isReplayable },
+      );
+    };
+    try {
+      const token = await untilAborted(tokens.get(), deadline.signal);
+      const response = await sendWith(token);
+      if (response.status !== 401 || !isReplayable || !(await isExpired(response))) {
+        return response;
+      }
+      await response.body?.cancel();
+      tokens.drop(token);
+      return await sendWith(await untilAborted(tokens.get(), deadline.signal));
+    } finally {
+      deadline.clear();
+    }
+  };
+}
+
+/** The gateway checks the token first, so the request did not take effect. */
+async function isExpired(response: Response): Promise<boolean> {
+  const envelope = parseEnvelope(response.status, await response.clone().text());
+  return isRecord(envelope?.result) && envelope.result.value === 'expired';
+}

@@ -1,0 +1,36 @@
+export interface GatehouseErrorDetails {
+  readonly status?: number | undefined;
+  readonly requestId?: string | undefined;
+  readonly hint?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** The failures that the client itself detects. */
+export type ClientErrorCode =
+  | 'deadline_exceeded'
+  | 'digest_unavailable'
+  | 'invalid_token_reply'
+  | 'network_error'
+  | 'unverified_reply'
+  | 'wrong_origin';
+
+/** Every failure of this package. Compare `code`, never the message. */
+export class GatehouseError extends Error {
+  /** A code of `docs/errors.md`, an OAuth error of the token endpoint, or a `ClientErrorCode`. */
+  readonly code: ClientErrorCode | (string & {});
+  /** The HTTP status, if a reply arrived. */
+  readonly status: number | undefined;
+  /** Quote it when you ask the operator for help. */
+  readonly requestId: string | undefined;
+  /** How to fix the request. */
+  readonly hint: string | undefined;
+
+  constructor(code: string, message: string, details: GatehouseErrorDetails = {}) {
+    super(message, { cause: details.cause });
+    this.name = 'GatehouseError';
+    this.code = code;
+    this.status = details.status;
+    this.requestId = details.requestId;
+    this.hint = details.hint;
+  }
+}

@@ -1,0 +1,49 @@
+import { findLinesKey, replyLines, requestLines } from '@gatehouse/request-signature/signing';
+import type { Digests } from './digests.ts';
+import type { SignatureVersion } from './signature-version.ts';
+
+/** An HMAC over all parts of a request. The reply contains the nonce of its request. */
+export function createSignatureVersion2(
+  { clientId, secureKey }: { readonly clientId: string; readonly secureKey: string },
+  digests: Digests,
+): SignatureVersion {
+  return {
+    hasNonce: true,
+    async sign({ url, method, contentType, body, timestamp, nonce }) {
+      const hash = await digests.digest('SHA-256', [body]);
+      const lines = requestLines(
+        {
+          method,
+          path: url.pathname,
+          query: url.search.slice(1),
+          contentType,
+          body,
+          clientId,
+          timestamp: String(timestamp),
+          nonce,
+        },
+        () => hash,
+      );
+      return {
+        headers: {
+          'X-Client-Id': clientId,
+          'X-Timestamp': String(timestamp),
+          'X-Nonce': nonce,
+          'X-Sign-V2': await digests.hmac(secureKey, lines),
+        },
+        async isVerified({ response: { status, headers }, bytes }) {
+          const signature = headers.get('x-sign-v2');
+          const repliedAt = headers.get('x-timestamp');
+          if (signature === null || repliedAt === null) {
+            return false;
+          }
+          const replyHash = await digests.digest('SHA-256', [bytes]);
+          const reply = { status, nonce, body: bytes, timestamp: repliedAt };
+          const signed = replyLines(reply, () => replyHash);
+          const expected = await digests.hmac(secureKey, signed);
+          return findLinesKey(signed, signature, [secureKey], () => expected) !== undefined;
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,33 @@
+/** A request as it is signed and sent. */
+export interface RequestToSign {
+  readonly url: URL;
+  readonly method: string;
+  /** Empty if absent. */
+  readonly contentType: string;
+  /** Empty if absent. */
+  readonly body: string | Uint8Array;
+  readonly timestamp: number;
+  readonly nonce: string;
+}
+
+export interface ReceivedReply {
+  readonly response: Response;
+  /** The body as received. */
+  readonly bytes: Uint8Array;
+}
+
+export interface SignedRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether the gateway signed this reply, as the reply to this request. */
+  isVerified(reply: ReceivedReply): Promise<boolean>;
+}
+
+/** One of the two versions of docs/signing.md. */
+export interface SignatureVersion {
+  /**
+   * Whether the gateway rejects a second request with the same nonce. Then a repetition cannot take
+   * effect twice, even if an attacker withheld the reply to the first request.
+   */
+  readonly hasNonce: boolean;
+  sign(request: RequestToSign): Promise<SignedRequest>;
+}

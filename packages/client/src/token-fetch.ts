@@ -1,0 +1,63 @@
+import type { CallOptions, GatehouseFetch } from './call.ts';
+import { createCredentialFetch } from './credential-fetch.ts';
+import { startDeadline } from './deadline.ts';
+import { isRecord, parseJson, requestIdOf } from './envelope.ts';
+import { GatehouseError } from './gatehouse-error.ts';
+import { sendWithRetries } from './send-with-retries.ts';
+import { createTokenCache, type IssuedToken } from './token-cache.ts';
+
+export interface TokenFetchOptions extends CallOptions {
+  /** `token_endpoint` of the authorization server: its address with the path `/token`. */
+  readonly tokenEndpoint: string | URL;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Separated by spaces. Default: all scopes of the client. */
+  readonly scope?: string;
+}
+
+/** A `fetch` with an access token of the grant `client_credentials` (RFC 6749 §4.4). */
+export function createTokenFetch(options: TokenFetchOptions): GatehouseFetch {
+  const tokens = createTokenCache(() => requestToken(options));
+  return createCredentialFetch(options, { name: 'Authorization', prefix: 'Bearer ' }, tokens);
+}
+
+async function requestToken(options: TokenFetchOptions): Promise<IssuedToken> {
+  const { fetch: send = globalThis.fetch, tokenEndpoint, scope } = options;
+  const body = new URLSearchParams({ grant_type: 'client_credentials' });
+  if (scope !== undefined) {
+    body.set('scope', scope);
+  }
+  const headers = { Authorization: basicCredentials(options) };
+  const deadline = startDeadline(options.deadlineMilliseconds);
+  try {
+    const response = await sendWithRetries(
+      (signal) =>
+        send(tokenEndpoint, { method: 'POST', headers, body, signal, redirect: 'manual' }),
+      // An access token that no program receives expires unused.
+      { deadline, isSafe: true, repeatsLimited: true },
+    );
+    return readToken(response, await response.text());
+  } finally {
+    deadline.clear();
+  }
+}
+
+/** RFC 6749 §2.3.1 encodes both parts before they are joined. */
+function basicCredentials({ clientId, clientSecret }: TokenFetchOptions): string {
+  return `Basic ${btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`)}`;
+}
+
+function readToken(response: Response, text: string): IssuedToken {
+  const { status } = response;
+  const reply = parseJson(text);
+  const { access_token, expires_in, error, error_description } = isRecord(reply) ? reply : {};
+  if (response.ok && typeof access_token === 'string' && typeof expires_in === 'number') {
+    return { value: access_token, expiresInSeconds: expires_in };
+  }
+  const isError = !response.ok && typeof error === 'string';
+  throw new GatehouseError(
+    isError ? error : 'invalid_token_reply',
+    isError ? String(error_description ?? error) : 'The token endpoint sent no token.',
+    { status, requestId: requestIdOf(response) },
+  );
+}

@@ -1,0 +1,219 @@
+/** An attacker between the client and a real gateway changes, drops and forges replies. */
+
+import { type Attack, type ProxiedReply, startHostileProxy } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { createDeviceClient, createSignedFetch, type GatehouseFetch } from '../src/index.ts';
+
+const DAY = 86_400_000;
+const credentials = { clientId: 'demo', secureKey: 'clientKey0123456789abcdefgh' };
+const system = await startSystem({
+  engine: 'sqlite',
+  apps: ['gateway', 'device-service'],
+  bootstrap: {
+    organizations: [{ id: 'demo', name: 'Demo' }],
+    clients: [
+      {
+        ...credentials,
+        ...{ name: 'Demo', orgId: 'demo', grantTypes: ['client_credentials'] },
+        scopes: ['device:read', 'device:write'],
+      },
+    ],
+  },
+});
+const proxy = await startHostileProxy(system.gatewayUrl);
+afterAll(() => proxy.close());
+
+const direct = createDeviceClient(
+  createSignedFetch({ gateway: system.gatewayUrl, ...credentials }),
+).devices;
+const clients = ([2, 1] as const).map((version) => ({
+  version,
+  api: createSignedFetch({ gateway: proxy.url, ...credentials, version }),
+}));
+
+function attackWith(attack: Attack): void {
+  proxy.attack = attack;
+  proxy.requests = 0;
+}
+
+async function failureOf(call: Promise<unknown>) {
+  return call.then(
+    () => ({ code: 'none' }),
+    (error) => error,
+  );
+}
+
+function post(api: GatehouseFetch, id: string) {
+  return api('/device/instance', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ id, name: id, productId: 'pump', productName: 'Pump' }),
+  });
+}
+
+const changeHeader =
+  (name: string, change: (value: string) => string | undefined): Attack =>
+  (reply) => {
+    const { [name]: value = '', ...others } = reply.headers;
+    const changed = change(value);
+    return { ...reply, headers: changed === undefined ? others : { ...others, [name]: changed } };
+  };
+const otherDigit = (value: string) => (value.endsWith('0') ? '1' : '0');
+
+describe.each(clients)('with version $version', ({ version, api }) => {
+  const signature = version === 2 ? 'x-sign-v2' : 'x-sign';
+
+  test('accepts replies that the proxy does not change', async () => {
+    attackWith((reply) => reply);
+    expect((await api('/api/device')).status).toBe(200);
+    expect((await api('/api/v1/device/none/_detail')).status).toBe(404);
+  });
+
+  test('a change of any byte of the body is detected', async () => {
+    attackWith((reply) => reply);
+    const { length } = Buffer.from(await (await api('/api/device')).arrayBuffer());
+    const indexes = Array.from({ length }, (_, index) => index).filter((n) => n % 7 === 0);
+    for (const index of indexes) {
+      attackWith((reply) => {
+        const body = Buffer.from(reply.body);
+        body[index] = (body[index] ?? 0) ^ 1;
+        return { ...reply, body };
+      });
+      expect(await failureOf(api('/api/device'))).toMatchObject({ code: 'unverified_reply' });
+    }
+    expect(indexes.length).toBeGreaterThan(5);
+  });
+
+  const attacks: Readonly<Record<string, Attack>> = {
+    'another status': (reply) => ({ ...reply, status: 201 }),
+    'another time': changeHeader('x-timestamp', (time) => time.slice(0, -1) + otherDigit(time)),
+    'another signature': changeHeader(signature, (sign) => sign.slice(0, -1) + otherDigit(sign)),
+    'no signature': changeHeader(signature, () => undefined),
+    'no time': changeHeader('x-timestamp', () => undefined),
+    'a longer body': (reply) => ({ ...reply, body: Buffer.concat([reply.body, Buffer.from(' ')]) }),
+    'no body': (reply) => ({ ...reply, body: Buffer.alloc(0) }),
+    'a forged not_found': () => forged(404, 'not_found'),
+    'a forged success': () => forged(200, 'success'),
+    'a redirect to another origin': () => ({
+      status: 302,
+      headers: { location: 'http://127.0.0.1:1/' },
+      body: Buffer.alloc(0),
+    }),
+  };
+  test.each(Object.keys(attacks))('%s is detected', async (name) => {
+    attackWith(attacks[name] ?? (() => undefined));
+    expect(await failureOf(api('/api/device'))).toMatchObject({ code: 'unverified_reply' });
+  });
+
+  test('a lost reply to a POST is reported, and the POST is not repeated', async () => {
+    attackWith(() => undefined);
+    const error = await failureOf(post(api, `lost-${version}`));
+    expect(error).toMatchObject({ code: 'network_error', cause: { message: 'fetch failed' } });
+    expect(proxy.requests).toBe(1);
+    expect(await direct.get(`lost-${version}`)).toMatchObject({ name: `lost-${version}` });
+  });
+
+  test('a lost reply to a GET is repeated with a signature that was not used', async () => {
+    attackWith((reply, requestNumber) => (requestNumber < 3 ? undefined : reply));
+    expect((await api('/api/device')).status).toBe(200);
+    expect(proxy.requests).toBe(3);
+  });
+
+  test.each([
+    ['service_unavailable', 503],
+    ['too_many_requests', 429],
+  ])('a GET is repeated after %s', async (code, status) => {
+    attackWith((reply, requestNumber) =>
+      requestNumber === 1 ? forged(status, code, { 'retry-after': '0' }) : reply,
+    );
+    expect((await api('/api/device')).status).toBe(200);
+    expect(proxy.requests).toBe(2);
+  });
+
+  test('a forged 503 does not repeat a POST', async () => {
+    attackWith(() => forged(503, 'service_unavailable', { 'retry-after': '0' }));
+    const error = await failureOf(post(api, `unavailable-${version}`));
+    expect(error).toMatchObject({ code: 'service_unavailable', status: 503 });
+    expect(proxy.requests).toBe(1);
+  });
+
+  test('a forged rejection of the clock has no lasting effect', async () => {
+    const date = new Date(Date.now() + DAY).toUTCString();
+    attackWith(() => forged(401, 'timestamp_out_of_range', { date }));
+    const code = 'timestamp_out_of_range';
+    expect(await failureOf(api('/api/device'))).toMatchObject({ code });
+    expect(proxy.requests).toBe(2);
+
+    attackWith((reply) => reply);
+    expect((await api('/api/device')).status).toBe(200);
+    expect(proxy.requests).toBe(1);
+  });
+});
+
+describe('with version 2', () => {
+  const api = clients[0]?.api ?? fetch;
+
+  test('a reply to another request is detected', async () => {
+    let earlier: ProxiedReply | undefined;
+    attackWith((reply) => {
+      earlier ??= reply;
+      return earlier;
+    });
+    expect((await api('/api/device')).status).toBe(200);
+    expect(await failureOf(api('/api/device'))).toMatchObject({ code: 'unverified_reply' });
+  });
+
+  test.each([
+    ['timestamp_out_of_range', 401],
+    ['too_many_requests', 429],
+  ])('a forged %s cannot make a POST take effect twice', async (code, status) => {
+    attackWith((reply, requestNumber) =>
+      requestNumber === 1 ? forged(status, code, { 'retry-after': '0' }) : reply,
+    );
+    const withoutId = api('/device/instance', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: code, productId: 'pump', productName: 'Pump' }),
+    });
+    expect(await failureOf(withoutId)).toMatchObject({ code: 'replayed_request' });
+    expect(proxy.requests).toBe(2);
+    expect(await direct.count({ where: `name = ${code}` })).toBe(1);
+  });
+});
+
+test('a wrong key is reported with the request id', async () => {
+  attackWith((reply) => reply);
+  const wrong = createSignedFetch({ gateway: proxy.url, clientId: 'demo', secureKey: 'x' });
+  expect(await failureOf(wrong('/api/device'))).toMatchObject({
+    ...{ name: 'GatehouseError', code: 'invalid_signature', status: 401 },
+    requestId: expect.any(String),
+  });
+});
+
+test('a mistake that the gateway can explain is reported with its hint', async () => {
+  attackWith((reply) => reply);
+  const { secureKey } = credentials;
+  const spaced = createSignedFetch({
+    ...credentials,
+    gateway: proxy.url,
+    secureKey: `${secureKey}\n`,
+  });
+  expect(await failureOf(spaced('/api/device'))).toMatchObject({
+    code: 'invalid_signature',
+    hint: expect.stringContaining('secure key'),
+  });
+});
+
+test('credentials are sent to no other origin', async () => {
+  attackWith((reply) => reply);
+  const api = createSignedFetch({ gateway: system.gatewayUrl, ...credentials });
+  expect(await failureOf(api(`${proxy.url}/api/device`))).toMatchObject({ code: 'wrong_origin' });
+  expect(proxy.requests).toBe(0);
+});
+
+function forged(status: number, code: string, headers: Record<string, string> = {}): ProxiedReply {
+  const envelope = { status, code, message: 'Forged.', timestamp: Date.now(), result: [] };
+  const json = { 'content-type': 'application/json' };
+  return { status, headers: { ...json, ...headers }, body: Buffer.from(JSON.stringify(envelope)) };
+}

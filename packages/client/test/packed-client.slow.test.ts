@@ -1,0 +1,161 @@
+/** The package as published, in empty projects, against real servers. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { startSystem } from '@gatehouse/testing/suite';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type PackedPackage, packPackage } from './packed-package.ts';
+
+const MAXIMUM_BYTES = 12 * 1024;
+const secureKey = 'clientKey0123456789abcdefgh';
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '../../..');
+
+const client = (clientId: string, signatureAlgorithm: string) => ({
+  ...{ clientId, secureKey, name: clientId, orgId: 'demo', signatureAlgorithm },
+  grantTypes: ['client_credentials'],
+  scopes: ['device:read', 'device:write', 'device:log', 'device:report'],
+});
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap: {
+    organizations: [{ id: 'demo', name: 'Demo' }],
+    clients: [client('demo', 'SHA-256'), client('md5', 'MD5')],
+  },
+});
+const settings = {
+  gateway: system.gatewayUrl,
+  tokenEndpoint: `${system.authorizationServerUrl}/token`,
+  clientId: 'demo',
+  secureKey,
+};
+
+let packed: PackedPackage;
+beforeAll(async () => {
+  packed = await packPackage();
+}, 60_000);
+afterAll(() => packed.remove());
+
+const projects = new Map<string, Promise<string>>();
+
+/** Each program has its own project. */
+function projectOf(name: string): Promise<string> {
+  const project = projects.get(name) ?? packed.install();
+  projects.set(name, project);
+  return project;
+}
+
+/** Runs a program and parses what it prints. */
+async function runProgram(name: string, changes: object = {}, preload = '') {
+  const project = await projectOf(name);
+  await writeFile(join(project, 'preload.mjs'), preload);
+  const args = ['--import', './preload.mjs', name, JSON.stringify({ ...settings, ...changes })];
+  const { stdout } = await run(process.execPath, args, { cwd: project });
+  return JSON.parse(stdout);
+}
+
+describe('the packed client', () => {
+  test('has at most 12 KB', () => {
+    expect(packed.bytes).toBeLessThanOrEqual(MAXIMUM_BYTES);
+  });
+
+  test('signs with version 2', async () => {
+    expect(await runProgram('signed-version-2.mjs')).toEqual({ list: [], missing: 404 });
+  });
+
+  test.each([
+    ['SHA-256', 'demo'],
+    ['MD5', 'md5'],
+  ])('signs with version 1 and %s', async (digest, clientId) => {
+    const printed = await runProgram('signed-version-1.mjs', { clientId, digest });
+    expect(printed).toEqual({ list: [], count: expect.any(Number) });
+  });
+
+  test('gets an access token, and reports an OAuth error', async () => {
+    const expected = { lists: [[], []], isError: true, code: 'invalid_client' };
+    expect(await runProgram('token.mjs')).toEqual(expected);
+  });
+
+  test('gets an X-Access-Token', async () => {
+    expect(await runProgram('access-token.mjs')).toEqual({ list: [] });
+  });
+
+  test('iterates over pages of devices, and reports logs in batches', async () => {
+    expect(await runProgram('devices.mjs')).toEqual({
+      created: 5,
+      pages: [['p-1', 'p-2'], ['p-3', 'p-4'], ['p-5']],
+      reported: 1500,
+      batches: [1000, 500],
+      tag: 'north',
+      offline: 5,
+      failed: 0,
+      code: 'not_found',
+    });
+  });
+
+  const dayOff = (sign: string) => `const { now } = Date; Date.now = () => now() ${sign} 864e5;`;
+  test.each([
+    ['fast', 2, dayOff('+')],
+    ['slow', 2, dayOff('-')],
+    ['fast', 1, dayOff('+')],
+    ['slow', 1, dayOff('-')],
+  ])('succeeds if its clock is a day %s, with version %i', async (_name, version, preload) => {
+    expect(await runProgram(`signed-version-${version}.mjs`, {}, preload)).toMatchObject({
+      list: expect.any(Array),
+    });
+  });
+
+  test('needs only WebCrypto, except for MD5', async () => {
+    const preload = 'process.getBuiltinModule = undefined;';
+    expect(await runProgram('signed-version-2.mjs', {}, preload)).toMatchObject({ missing: 404 });
+    expect(await runProgram('signed-version-1.mjs', {}, preload)).toMatchObject({ list: [] });
+    const md5 = runProgram('signed-version-1.mjs', { clientId: 'md5', digest: 'MD5' }, preload);
+    await expect(md5).rejects.toThrow("code: 'digest_unavailable'");
+  });
+
+  test('has the README example of at most ten lines, which works as printed', async () => {
+    const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
+    const [, example = ''] = /```js\n([\s\S]*?)```/.exec(readme) ?? [];
+    expect(example.trim().split('\n').length).toBeLessThanOrEqual(10);
+
+    const project = await projectOf('example.mjs');
+    const text = example.replace('http://localhost:8844', system.gatewayUrl);
+    await writeFile(join(project, 'example.mjs'), text);
+    const env = { PATH: process.env.PATH, SECURE_KEY: secureKey };
+    const { stdout } = await run(process.execPath, ['example.mjs'], { cwd: project, env });
+    expect(stdout).toMatch(/^200 \{\s+status: 200,\s+code: 'success'/);
+  });
+
+  test('has declarations that need no other package', async () => {
+    const project = await projectOf('example.mjs');
+    await writeFile(join(project, 'program.ts'), typedProgram);
+    const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2022'];
+    const lib = ['--lib', 'es2024,dom', '--types', ''];
+    const tsc = join(root, 'node_modules/typescript/bin/tsc');
+    const args = [tsc, ...options, ...lib, 'program.ts'];
+    const { stdout } = await run(process.execPath, args, { cwd: project }).catch((error) => error);
+    expect(stdout).toBe('');
+  });
+});
+
+const typedProgram = `
+import { createDeviceClient, createSignedFetch, type Device, type NewLogRecord } from '@gatehouse/client';
+
+const { devices, logs } = createDeviceClient(
+  createSignedFetch({ gateway: 'https://x.example', clientId: 'a', secureKey: 'b' }),
+);
+const device: Device = await devices.get('p-1');
+const state: 'notActive' | 'offline' | 'online' = device.state.value;
+// @ts-expect-error: the product is required
+await devices.create({ name: state });
+// @ts-expect-error: no such type
+const record: NewLogRecord = { type: 'unknown' };
+await logs.report(device.id, [record]);
+for await (const { data } of devices.query({ pageSize: 2 })) {
+  const name: string | undefined = data[0]?.name;
+  console.log(name);
+}
+export const typed: typeof fetch = createSignedFetch({ gateway: '', clientId: '', secureKey: '' });
+`;

@@ -1,0 +1,52 @@
+import { type ReplyVector, signatureVectors } from '@gatehouse/testing';
+import { describe, expect, test } from '@jest/globals';
+import { platformDigests } from '../src/digests.ts';
+import { createSignatureVersion1 } from '../src/signature-version-1.ts';
+import { createSignatureVersion2 } from '../src/signature-version-2.ts';
+
+function signatureVersionOf({ version, secureKey, digest: algorithm = 'SHA-256' }: ReplyVector) {
+  const client = { clientId: 'machine-1', secureKey };
+  return version === 1
+    ? createSignatureVersion1({ ...client, algorithm }, platformDigests())
+    : createSignatureVersion2(client, platformDigests());
+}
+
+async function isVerified(vector: ReplyVector): Promise<boolean> {
+  const { version, requestTimestamp, nonce = '', status, timestamp, signature, body } = vector;
+  const signed = await signatureVersionOf(vector).sign({
+    url: new URL('http://localhost/api/device'),
+    method: 'GET',
+    contentType: '',
+    body: '',
+    timestamp: Number(requestTimestamp),
+    nonce,
+  });
+  const bytes = new Uint8Array(Buffer.from(body, 'base64'));
+  const headers = new Headers();
+  if (timestamp !== null) {
+    headers.set('X-Timestamp', timestamp);
+  }
+  if (signature !== null) {
+    headers.set(version === 1 ? 'X-Sign' : 'X-Sign-V2', signature);
+  }
+  const response = new Response(status === 204 ? null : bytes, { status, headers });
+  return signed.isVerified({ response, bytes });
+}
+
+describe('the client library', () => {
+  const { replies } = signatureVectors;
+
+  test.each(replies.filter(({ isValid }) => isValid))(
+    'RS-01 accepts the reply of version $version: $name',
+    async (vector) => {
+      expect(await isVerified(vector)).toBe(true);
+    },
+  );
+
+  test.each(replies.filter(({ isValid }) => !isValid))(
+    'RS-01 rejects the reply of version $version: $name',
+    async (vector) => {
+      expect(await isVerified(vector)).toBe(false);
+    },
+  );
+});

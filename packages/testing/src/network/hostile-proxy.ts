@@ -1,0 +1,67 @@
+import { createServer, type IncomingHttpHeaders, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface ProxiedReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Returns the reply to send, or undefined to close the connection without one. */
+export type Attack = (
+  reply: ProxiedReply,
+  requestNumber: number,
+  requestHeaders: IncomingHttpHeaders,
+) => ProxiedReply | undefined;
+
+/** Forwards every request, and lets an attack change the reply. */
+export interface HostileProxy {
+  readonly url: string;
+  attack: Attack;
+  /** The number of requests since the attack was set. */
+  requests: number;
+  close(): void;
+}
+
+export async function startHostileProxy(target: string): Promise<HostileProxy> {
+  const server = createServer((incoming, outgoing) => {
+    const { method, url, headers } = incoming;
+    proxy.requests += 1;
+    const requestNumber = proxy.requests;
+    const forwarded = request(new URL(url ?? '/', target), { method, headers }, (reply) => {
+      const chunks: Buffer[] = [];
+      reply.on('data', (chunk: Buffer) => chunks.push(chunk));
+      reply.on('end', () => {
+        const { 'transfer-encoding': _, connection, ...kept } = reply.headers;
+        const changed = proxy.attack(
+          {
+            status: reply.statusCode ?? 0,
+            headers: kept as Record<string, string>,
+            body: Buffer.concat(chunks),
+          },
+          requestNumber,
+          headers,
+        );
+        if (changed === undefined) {
+          incoming.socket.destroy();
+          return;
+        }
+        const { status, body } = changed;
+        outgoing.writeHead(status, { ...changed.headers, 'content-length': body.length });
+        outgoing.end(body);
+      });
+    });
+    incoming.pipe(forwarded);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const proxy: HostileProxy = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    attack: (reply) => reply,
+    requests: 0,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+  return proxy;
+}
