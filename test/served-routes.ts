@@ -29,13 +29,20 @@ export async function readServedRoutes(): Promise<readonly ServedRoute[]> {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
   const operations = read('packages/http-server/src/operations/operations-server.ts');
   const ofGateway = read('apps/gateway/src/main.ts');
+  const ofDeviceService = read('apps/device-service/src/device-service.ts');
   const ofDemo = read('packages/identity/src/bootstrap/demo.ts');
   return [
     ...(await authorizationServerRoutes()),
+    { methods: 'any', path: '/_verify' },
+    { methods: ['GET'], path: '/explorer' },
+    { methods: ['GET'], path: '/openapi.json' },
+    { methods: ['GET'], path: '/.well-known/oauth-protected-resource' },
+    { methods: ['GET'], path: '/time' },
     ...deviceRoutes.map(({ method, path }) => ({ methods: [method], path })),
     ...[
       ...operations.matchAll(/case '([^']+)'/g),
       ...ofGateway.matchAll(/'(\/[^']+)': gateway/g),
+      ...ofDeviceService.matchAll(/'(\/[^']+)': database/g),
     ].map(([, path = '']) => ({ methods: ['GET'], path })),
     // The demo application serves the path that the demo client is registered with.
     ...[...ofDemo.matchAll(/'http:\/\/localhost:\d+(\/[^']+)'/g)].map(([, path = '']) => ({

@@ -9,7 +9,7 @@
  */
 import type { RequestListener } from 'node:http';
 import { operations } from '@gatehouse/device-api';
-import { type Logger, observeRequests } from '@gatehouse/http-server';
+import { type Logger, observeRequests, type Tracer } from '@gatehouse/http-server';
 import {
   handleCountDevices,
   handleCreateDevice,
@@ -45,15 +45,18 @@ export interface AppDependencies {
   readonly now: () => number;
   readonly logger: Logger;
   readonly metrics: DeviceServiceMetrics;
+  /** Undefined while tracing is off. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export function createApp(dependencies: AppDependencies): RequestListener {
-  const { identifyCaller, now, logger, metrics } = dependencies;
+  const { identifyCaller, now, logger, metrics, tracer } = dependencies;
   const app = handleRequests({ handlers: createHandlers(dependencies), identifyCaller, now });
   const names = operations.map(({ name }) => name);
   return observeRequests(app, logger, {
     observer: metrics.observeRequests(names),
     leavesHeaderToListener: true,
+    tracer,
   });
 }
 

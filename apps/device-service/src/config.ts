@@ -10,8 +10,11 @@ import {
   operationsPortRule,
   port,
   readValidVariables,
+  resolveTracing,
   secretFilesOf,
+  tracingVariables,
 } from '@gatehouse/configuration';
+import type { TracingSettings } from '@gatehouse/http-server';
 import { z } from 'zod';
 import { type DatabaseLocation, parseDatabaseUrl } from './database/database-url.ts';
 
@@ -28,6 +31,8 @@ export interface DeviceServiceConfiguration {
   readonly maximumConnections: number;
   /** Processes that serve requests. */
   readonly workers: number;
+  /** Undefined: no tracing. */
+  readonly tracing: TracingSettings | undefined;
   readonly database: DatabaseLocation;
   /** Log records expire this long after they are stored. */
   readonly logRetentionDays: number;
@@ -42,6 +47,7 @@ export interface DeviceServiceConfiguration {
 const variables = z
   .object({
     ...commonVariables,
+    ...tracingVariables,
     DEVICE_SERVICE_PORT: port.default(8850),
     GATEWAY_PORT: port.default(8844),
     GATEWAY_URL: baseUrl.optional(),
@@ -83,6 +89,7 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
     shutdownDelayMilliseconds: set.SHUTDOWN_DELAY_SECONDS * 1000,
     maximumConnections: set.MAXIMUM_CONNECTIONS,
     workers: set.WORKERS,
+    tracing: resolveTracing(set),
     database: set.DATABASE_URL ?? { engine: 'sqlite', path: join(set.DATA_DIR, 'devices.sqlite') },
     logRetentionDays: set.LOG_RETENTION_DAYS,
     gatewayUrl,

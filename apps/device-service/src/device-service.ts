@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { createMetricsRegistry, type Logger, type ServedApp } from '@gatehouse/http-server';
+import {
+  createMetricsRegistry,
+  type Logger,
+  openTracer,
+  type ServedApp,
+} from '@gatehouse/http-server';
 import { createApp } from './app.ts';
 import type { DeviceServiceConfiguration } from './config.ts';
 import { openDatabase } from './database/open-database.ts';
+import { traceStatements } from './database/trace-statements.ts';
 import { createDemoDevice } from './devices/create-demo-device.ts';
 import { createInternalTokenVerifier } from './http/internal-token.ts';
 import { rememberVerifiedTokens } from './http/verified-token-cache.ts';
@@ -22,6 +28,10 @@ export async function openDeviceService(
 ): Promise<ServedApp> {
   const { gatewayUrl, gatewayJwksUrl } = configuration;
   const { engine } = configuration.database;
+  const { tracing } = configuration;
+  // The gateway decides which requests have spans.
+  const settings = tracing && { followsCaller: true, ratio: 0 };
+  const tracer = await openTracer('device-service', settings, logger);
   const registry = createMetricsRegistry();
   const metrics = createDeviceServiceMetrics(registry, { engine });
   const fillNewDatabase = async (tables: DeviceDatabase) => {
@@ -31,7 +41,7 @@ export async function openDeviceService(
     }
   };
   const database = await openDatabase(configuration.database, fillNewDatabase, {
-    observer: metrics.database,
+    observer: traceStatements(metrics.database, tracer),
     workers: configuration.workers,
   });
   const tokens = createInternalTokenVerifier({ issuer: gatewayUrl, jwksUrl: gatewayJwksUrl });
@@ -45,6 +55,7 @@ export async function openDeviceService(
     now: Date.now,
     logger,
     metrics,
+    tracer,
   });
   const expiry = startLogExpiry({
     database: database.tables,
@@ -59,9 +70,11 @@ export async function openDeviceService(
     checks: { database: database.ping, 'database-writes': database.assertWritable },
     // The service is ready without the gateway, which may start later.
     peers: { 'gateway-keys': tokens.haveKeys },
+    documents: { '/database': database.about },
     async release() {
       await expiry.close();
       await database.close();
+      await tracer?.close();
     },
   };
 }

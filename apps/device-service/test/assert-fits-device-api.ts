@@ -1,30 +1,37 @@
+import { errorCatalogue } from '@gatehouse/api-envelope';
 import { routes } from '@gatehouse/device-api';
+import { createOpenApiDocument } from '@gatehouse/device-api/openapi';
+import { createReplyValidator, type SeenReply } from '@gatehouse/testing/open-api';
 
-/** Fails if a successful call does not match the request and reply schemas of its operation. */
-export function assertFitsDeviceApi(
-  method: string,
-  target: string,
-  body: unknown,
-  result: unknown,
-): void {
-  const [path = ''] = target.split('?');
+const assertFitsDocument = createReplyValidator(
+  createOpenApiDocument({
+    publicUrl: 'http://gateway.example',
+    authorizationServerUrl: 'http://login.example',
+    routes: routes.map(({ method, path, operation: { name: operation, scope } }) => ({
+      operation,
+      method,
+      path,
+      scope,
+      credentials: ['bearer'],
+    })),
+    documents: [],
+    errors: errorCatalogue,
+  }),
+);
+
+/**
+ * Fails if the OpenAPI document does not describe a reply, or if a request that succeeded does not
+ * match the schema of its operation.
+ */
+export function assertFitsDeviceApi(reply: SeenReply, sent: unknown): void {
+  assertFitsDocument(reply);
+  const [path = ''] = reply.target.split('?');
   const operation = routes.find(
-    (route) => route.method === method && matches(route.path, path),
+    (route) => route.method === reply.method && matches(route.path, path),
   )?.operation;
-  if (operation === undefined) {
-    throw new Error(`The device API has no route for ${method} ${path}.`);
+  if (reply.status === 200 && reply.method !== 'GET' && operation?.request !== undefined) {
+    operation.request.parse(typeof sent === 'string' ? JSON.parse(sent) : sent);
   }
-  const sent = typeof body === 'string' ? JSON.parse(body) : body;
-  if (method !== 'GET' && operation.request !== undefined) {
-    operation.request.parse(sent);
-  }
-  if (operation.reply === undefined) {
-    if (result !== undefined) {
-      throw new Error(`${operation.name} returned a result, but the device API lists none.`);
-    }
-    return;
-  }
-  operation.reply.parse(result);
 }
 
 function matches(pattern: string, path: string): boolean {

@@ -61,9 +61,7 @@ export function createDeviceClient({ url, gateway }: Pick<BootedApp, 'url' | 'ga
         : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const envelope = (await reply.json()) as JsonReply<Result>['body'];
-    if (reply.ok) {
-      assertFitsDeviceApi(method, path, body, envelope.result);
-    }
+    assertFitsDeviceApi({ method, target: path, status: reply.status, body: envelope }, body);
     return {
       status: reply.status,
       headers: Object.fromEntries(reply.headers),

@@ -44,6 +44,17 @@ describe.each(databaseEngines)('migrations on %s', (name) => {
 
   afterAll(() => engine.stop());
 
+  test('an open database reports its engine, version and clock', async () => {
+    const database = await openDatabase(engine.location);
+    try {
+      const about = await database.about();
+      expect(about).toMatchObject({ engine: name, version: expect.stringMatching(/^\d+\.\d+/) });
+      expect(Math.abs(about.time - Date.now())).toBeLessThan(60_000);
+    } finally {
+      await database.close();
+    }
+  });
+
   test('migrate an empty database once, although several connections open it at the same time', async () => {
     const location = await engine.createDatabase('empty');
     let created = 0;

@@ -2,23 +2,37 @@ import { z } from 'zod';
 
 export const MAXIMUM_BATCH_DEVICES = 10_000;
 
-/** The service checks each device separately and reports the invalid ones in the reply. */
-const devices = z.array(z.unknown()).min(1).max(MAXIMUM_BATCH_DEVICES);
+/** A new device. The service checks each one separately and reports the invalid ones. */
+export const batchDevice = z.unknown();
+
+const devices = z.array(batchDevice).min(1).max(MAXIMUM_BATCH_DEVICES);
 
 /** The object form lets signed requests, which have no query, set `allOrNothing`. */
 export const batchRequest = z.union([
   devices,
-  z.object({ devices, allOrNothing: z.union([z.boolean(), z.enum(['true', 'false'])]).nullish() }),
+  z.object({
+    devices: devices.describe('The devices to create.'),
+    allOrNothing: z
+      .union([z.boolean(), z.enum(['true', 'false'])])
+      .nullish()
+      .describe('Whether one invalid device rejects the whole request. Default: `false`.'),
+  }),
 ]);
 
-const problem = z.strictObject({ property: z.string(), message: z.string() }).readonly();
-
-const batchItemResult = z
+export const problem = z
   .strictObject({
-    /** Position in the request. */
-    index: z.int(),
-    /** As sent, or generated. Absent if the request has no valid id. */
-    id: z.string().optional(),
+    property: z.string().describe('The parameter, header or member: `terms[0].value`.'),
+    message: z.string(),
+  })
+  .readonly();
+
+export const batchItemResult = z
+  .strictObject({
+    index: z.int().describe('Position in the request.'),
+    id: z
+      .string()
+      .optional()
+      .describe('As sent, or generated. Absent if the request has no valid id.'),
     status: z.union([z.literal(200), z.literal(400)]),
     code: z.enum(['success', 'duplicate_key', 'illegal_argument']),
     problems: z.array(problem).readonly().optional(),
@@ -45,10 +59,9 @@ export const idsRequest = z
   .min(1, 'must have at least one id')
   .max(MAXIMUM_BATCH_IDS, `must have at most ${MAXIMUM_BATCH_IDS} ids`);
 
-const idResult = z
+export const idResult = z
   .strictObject({
-    /** Position in the request. */
-    index: z.int(),
+    index: z.int().describe('Position in the request.'),
     id: z.string(),
     status: z.union([z.literal(200), z.literal(400), z.literal(404), z.literal(503)]),
     code: z.enum(['success', 'illegal_argument', 'not_found', 'service_unavailable']),

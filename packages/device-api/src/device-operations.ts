@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { batchRequest, batchResult, idsRequest, idsResult } from './batch-schemas.ts';
 import {
   deviceChangesRequest,
+  deviceListItem,
+  devicePage,
   deviceRecord,
-  deviceSummary,
   newDeviceRequest,
 } from './device-schemas.ts';
-import { listOf, pageOf, queryRequest } from './list-schemas.ts';
+import { queryRequest } from './list-schemas.ts';
 import { BATCH_BODY_LIMIT_BYTES, type Operation } from './operation.ts';
 import { deviceCollectionPaths, devicePaths, withSuffixes } from './paths.ts';
 
@@ -21,7 +22,7 @@ export const deviceOperations = [
     methods: ['GET'],
     paths: ['/api/device'],
     request: queryRequest,
-    reply: listOf(deviceSummary),
+    reply: z.array(deviceListItem),
   },
   {
     name: 'device.query',
@@ -29,7 +30,7 @@ export const deviceOperations = [
     methods: ['POST', 'GET'],
     paths: [...withSuffixes(deviceCollectionPaths, '/_query'), '/api/v1/device/_query'],
     request: queryRequest,
-    reply: pageOf(deviceSummary),
+    reply: devicePage,
   },
   {
     name: 'device.count',

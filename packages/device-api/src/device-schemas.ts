@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import { pageOf } from './list-schemas.ts';
 import {
   configuration,
   configurationChanges,
   labeled,
   MAXIMUM_NAME_LENGTH,
   metadata,
+  moment,
+  momentOrNever,
   protocolName,
   text,
 } from './members.ts';
@@ -26,14 +29,19 @@ export const newDeviceRequest = z.object(
     id: z
       .string('must be a string')
       .regex(deviceIdPattern, 'must be 1 to 64 characters of 0-9, A-Z, a-z, _ and -')
-      .nullish(),
+      .nullish()
+      .describe('Default: a random UUID.'),
     name: text(MAXIMUM_NAME_LENGTH),
     // The id is a segment of the product's path, which cannot contain these values.
-    productId: text(MAXIMUM_PRODUCT_ID_LENGTH).refine(
-      (id) => !/[/\\]/.test(id) && id !== '.' && id !== '..',
-      'must not contain / or \\, nor be . or ..',
-    ),
-    productName: text(MAXIMUM_NAME_LENGTH).nullish(),
+    productId: text(MAXIMUM_PRODUCT_ID_LENGTH)
+      .refine(
+        (id) => !/[/\\]/.test(id) && id !== '.' && id !== '..',
+        'must not contain / or \\, nor be . or ..',
+      )
+      .describe('The first device of a product creates the product.'),
+    productName: text(MAXIMUM_NAME_LENGTH)
+      .nullish()
+      .describe('Required with the first device of a product. Ignored afterwards.'),
     configuration: configuration.nullish(),
     protocol: protocolName.nullish(),
     transport: protocolName.nullish(),
@@ -46,7 +54,10 @@ export const newDeviceRequest = z.object(
 export const deviceChangesRequest = z.object(
   {
     name: text(MAXIMUM_NAME_LENGTH).optional(),
-    productId: z.string('must be a string').optional(),
+    productId: z
+      .string('must be a string')
+      .optional()
+      .describe('Only the current value is accepted.'),
     configuration: configurationChanges.optional(),
     protocol: protocolName.nullable().optional(),
     transport: protocolName.nullable().optional(),
@@ -54,6 +65,9 @@ export const deviceChangesRequest = z.object(
   },
   'must be a JSON object',
 );
+
+export const deviceStateLabel = labeled(deviceStates);
+export const deviceTypeLabel = labeled(deviceTypes);
 
 const shared = {
   id: z.string(),
@@ -63,22 +77,29 @@ const shared = {
   orgId: z.string(),
   productId: z.string(),
   productName: z.string(),
-  deviceType: labeled(deviceTypes),
-  state: labeled(deviceStates),
-  address: z.string(),
-  /** Times are epoch milliseconds; 0 means never. */
-  onlineTime: z.int(),
-  offlineTime: z.int(),
-  createTime: z.int(),
-  registerTime: z.int(),
+  deviceType: deviceTypeLabel,
+  state: deviceStateLabel,
+  address: z.string().describe('The address of the last connection.'),
+  onlineTime: momentOrNever,
+  offlineTime: momentOrNever,
+  createTime: moment,
+  registerTime: momentOrNever,
 };
 
-/** Some clients read `registerTime`, others `registryTime`. */
-export const deviceSummary = z.strictObject({ ...shared, registryTime: z.int() });
+export const deviceSummary = z.strictObject({
+  ...shared,
+  // Some clients read `registerTime`, others `registryTime`.
+  registryTime: z.int().describe('The same as `registerTime`.'),
+});
+
+/** A query can select fields, so every member of an item is optional. */
+export const deviceListItem = deviceSummary.partial();
+
+export const devicePage = pageOf(deviceListItem);
 
 export const deviceRecord = z.strictObject({
   ...shared,
-  metadata: z.string(),
+  metadata: z.string().describe('The thing model as JSON text.'),
   configuration: z.record(z.string(), z.string()).readonly(),
   tags: z.array(tagRecord).readonly(),
 });

@@ -25,6 +25,7 @@ export {
   newDeviceRequest,
 } from './device-schemas.ts';
 export { type DeviceScope, deviceScopes } from './device-scopes.ts';
+export { queryRequest, termTypes } from './list-schemas.ts';
 export {
   type LogRecordReply,
   type LogType,

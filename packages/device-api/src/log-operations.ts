@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { listOf, pageOf, queryRequest } from './list-schemas.ts';
-import { logRecord, logRecordRequest, logRecordsRequest } from './log-schemas.ts';
+import { queryRequest } from './list-schemas.ts';
+import {
+  logListItem,
+  logPage,
+  logRecord,
+  logRecordRequest,
+  logRecordsRequest,
+} from './log-schemas.ts';
 import type { Operation } from './operation.ts';
 import { devicePaths, withSuffixes } from './paths.ts';
 
@@ -11,7 +17,7 @@ export const logOperations = [
     methods: ['GET'],
     paths: withSuffixes(devicePaths, '/log/_query'),
     request: queryRequest,
-    reply: listOf(logRecord),
+    reply: z.array(logListItem),
   },
   {
     name: 'log.query',
@@ -19,7 +25,7 @@ export const logOperations = [
     methods: ['POST'],
     paths: withSuffixes(devicePaths, '/log/_query'),
     request: queryRequest,
-    reply: pageOf(logRecord),
+    reply: logPage,
   },
   {
     name: 'log.report',

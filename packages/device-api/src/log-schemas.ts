@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pageOf } from './list-schemas.ts';
 import { enumerated, labeled, text } from './members.ts';
 
 export const logTypes = [
@@ -29,11 +30,24 @@ const MAXIMUM_ADDRESS_LENGTH = 255;
 
 export const logRecordRequest = z.object(
   {
-    type: enumerated(logTypes),
-    timestamp: z.int('must be epoch milliseconds').nullish(),
-    content: z.unknown().transform(toContent).optional(),
+    type: enumerated(logTypes).describe(
+      '`online` and `offline` change the state of the device. The form of replies is also accepted.',
+    ),
+    timestamp: z
+      .int('must be epoch milliseconds')
+      .nullish()
+      .describe('When the event happened, in epoch milliseconds. Default: now.'),
+    content: z
+      .unknown()
+      .transform(toContent)
+      .optional()
+      .describe(
+        `A string of at most ${MAXIMUM_CONTENT_LENGTH} characters, or JSON, which is stored as a string.`,
+      ),
     messageId: text(MAXIMUM_MESSAGE_ID_LENGTH).nullish(),
-    address: text(MAXIMUM_ADDRESS_LENGTH).nullish(),
+    address: text(MAXIMUM_ADDRESS_LENGTH)
+      .nullish()
+      .describe('The address of the connection. Only with the type `online`.'),
   },
   'must be a JSON object',
 );
@@ -43,18 +57,23 @@ export const logRecordsRequest = z
   .min(1, `must be 1 to ${MAXIMUM_RECORDS} records`)
   .max(MAXIMUM_RECORDS, `must be 1 to ${MAXIMUM_RECORDS} records`);
 
+export const logTypeLabel = labeled(logTypes);
+
 export const logRecord = z.strictObject({
   id: z.string(),
   deviceId: z.string(),
   productId: z.string(),
-  type: labeled(logTypes),
-  /** Epoch milliseconds: when the service stored the record. */
-  createTime: z.int(),
-  /** Epoch milliseconds: when the event happened. */
-  timestamp: z.int(),
+  type: logTypeLabel,
+  createTime: z.int().describe('When the service stored the record, in epoch milliseconds.'),
+  timestamp: z.int().describe('When the event happened, in epoch milliseconds.'),
   content: z.string(),
   messageId: z.string().optional(),
 });
+
+/** A query can select fields, so every member of an item is optional. */
+export const logListItem = logRecord.partial();
+
+export const logPage = pageOf(logListItem);
 
 export type LogRecordReply = Readonly<z.infer<typeof logRecord>>;
 

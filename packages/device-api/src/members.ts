@@ -30,8 +30,13 @@ export const protocolName = z
   .max(MAXIMUM_PROTOCOL_NAME_LENGTH, `must have at most ${MAXIMUM_PROTOCOL_NAME_LENGTH} characters`)
   .refine(isLine, 'must not contain control characters or broken Unicode');
 
-/** The thing model as JSON text. The service does not read it. */
-export const metadata = freeText(MAXIMUM_METADATA_LENGTH);
+export const metadata = freeText(MAXIMUM_METADATA_LENGTH).describe(
+  'The thing model as JSON text. The service does not interpret it.',
+);
+
+export const moment = z.int().describe('Epoch milliseconds.');
+
+export const momentOrNever = z.int().describe('Epoch milliseconds. 0 means never.');
 
 /** Accepts the plain value, and the `{text, value}` form of replies. */
 export function enumerated<const Value extends string>(values: readonly Value[]) {
@@ -44,7 +49,12 @@ export function enumerated<const Value extends string>(values: readonly Value[])
 
 /** How replies show an enumerated value: `value` is for programs, `text` for people. */
 export function labeled<const Value extends string>(values: readonly Value[]) {
-  return z.strictObject({ text: z.string(), value: z.enum(values) }).readonly();
+  return z
+    .strictObject({
+      text: z.string().describe('For people, in Chinese if `Accept-Language` prefers it.'),
+      value: z.enum(values).describe('For programs.'),
+    })
+    .readonly();
 }
 
 export interface Labeled<Value extends string> {
@@ -52,15 +62,32 @@ export interface Labeled<Value extends string> {
   readonly value: Value;
 }
 
-export const configuration = z.custom<Readonly<Record<string, string>>>(
-  (value) => isConfiguration(value, false),
-  `must be an object with at most ${MAXIMUM_CONFIGURATION_ENTRIES} string values`,
-);
+export const configuration = z
+  .custom<Readonly<Record<string, string>>>(
+    (value) => isConfiguration(value, false),
+    `must be an object with at most ${MAXIMUM_CONFIGURATION_ENTRIES} string values`,
+  )
+  .meta(configurationOf('string'));
 
-export const configurationChanges = z.custom<Readonly<Record<string, string | null>>>(
-  (value) => isConfiguration(value, true),
-  `must be an object with at most ${MAXIMUM_CONFIGURATION_ENTRIES} values: strings, or null to remove a key`,
-);
+export const configurationChanges = z
+  .custom<Readonly<Record<string, string | null>>>(
+    (value) => isConfiguration(value, true),
+    `must be an object with at most ${MAXIMUM_CONFIGURATION_ENTRIES} values: strings, or null to remove a key`,
+  )
+  .meta({
+    ...configurationOf(['string', 'null']),
+    description: 'Merged into the configuration. `null` removes a key (RFC 7396).',
+  });
+
+/** The JSON Schema of a configuration, which zod cannot derive from a function. */
+function configurationOf(type: string | readonly string[]) {
+  return {
+    type: 'object',
+    maxProperties: MAXIMUM_CONFIGURATION_ENTRIES,
+    propertyNames: { minLength: 1, maxLength: MAXIMUM_CONFIGURATION_KEY_LENGTH },
+    additionalProperties: { type, maxLength: MAXIMUM_CONFIGURATION_VALUE_LENGTH },
+  };
+}
 
 /**
  * Not every database stores NUL and lone surrogates unchanged. Other control characters could forge

@@ -1,6 +1,6 @@
-import { pageOf, queryRequest } from './list-schemas.ts';
+import { queryRequest } from './list-schemas.ts';
 import type { Operation } from './operation.ts';
-import { productChangesRequest, productRecord, productSummary } from './product-schemas.ts';
+import { productChangesRequest, productPage, productRecord } from './product-schemas.ts';
 
 /** `_query` comes before the detail, because it would also match `{productId}`. */
 export const productOperations = [
@@ -10,7 +10,7 @@ export const productOperations = [
     methods: ['POST', 'GET'],
     paths: ['/device/product/_query'],
     request: queryRequest,
-    reply: pageOf(productSummary),
+    reply: productPage,
   },
   {
     name: 'product.detail',

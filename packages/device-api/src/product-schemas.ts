@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { deviceTypes } from './device-schemas.ts';
+import { deviceTypeLabel, deviceTypes } from './device-schemas.ts';
+import { pageOf } from './list-schemas.ts';
 import {
   enumerated,
-  labeled,
   MAXIMUM_NAME_LENGTH,
   metadata,
+  moment,
   protocolName,
   text,
 } from './members.ts';
@@ -25,13 +26,19 @@ export const productSummary = z.strictObject({
   id: z.string(),
   name: z.string(),
   orgId: z.string(),
-  deviceType: labeled(deviceTypes),
+  deviceType: deviceTypeLabel,
   protocol: z.string(),
   transport: z.string(),
-  /** Epoch milliseconds. */
-  createTime: z.int(),
+  createTime: moment,
 });
 
-export const productRecord = productSummary.extend({ metadata: z.string() });
+/** A query can select fields, so every member of an item is optional. */
+export const productListItem = productSummary.partial();
+
+export const productPage = pageOf(productListItem);
+
+export const productRecord = productSummary.extend({
+  metadata: z.string().describe('The thing model as JSON text.'),
+});
 
 export type ProductRecord = Readonly<z.infer<typeof productRecord>>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { freeText, MAXIMUM_NAME_LENGTH, text } from './members.ts';
+import { freeText, MAXIMUM_NAME_LENGTH, moment, text } from './members.ts';
 
 export const MAXIMUM_TAGS = 100;
 
@@ -12,9 +12,9 @@ export const tagRequest = z.object(
     key: z
       .string('must be a string')
       .regex(/^[0-9A-Za-z_.-]{1,64}$/, 'must be 1 to 64 characters of 0-9, A-Z, a-z, _, . and -'),
-    name: text(MAXIMUM_NAME_LENGTH).nullish(),
+    name: text(MAXIMUM_NAME_LENGTH).nullish().describe('A name for people. Default: the key.'),
     value: freeText(MAXIMUM_VALUE_LENGTH),
-    type: text(MAXIMUM_TYPE_LENGTH).nullish(),
+    type: text(MAXIMUM_TYPE_LENGTH).nullish().describe('The type of the value. Default: `string`.'),
     description: freeText(MAXIMUM_DESCRIPTION_LENGTH).nullish(),
   },
   'must be a JSON object',
@@ -33,8 +33,7 @@ export const tagRecord = z
     name: z.string(),
     value: z.string(),
     type: z.string(),
-    /** Epoch milliseconds. */
-    createTime: z.int(),
+    createTime: moment,
     description: z.string().optional(),
   })
   .readonly();

@@ -1,22 +1,7 @@
 import { illegalArgument } from '@gatehouse/api-envelope';
+import type { termTypes } from '@gatehouse/device-api';
 
-export type Operator =
-  | 'eq'
-  | 'not'
-  | 'gt'
-  | 'gte'
-  | 'lt'
-  | 'lte'
-  | 'like'
-  | 'nlike'
-  | 'in'
-  | 'nin'
-  | 'btw'
-  | 'nbtw'
-  | 'empty'
-  | 'nempty'
-  | 'isnull'
-  | 'notnull';
+export type Operator = (typeof termTypes)[number];
 
 export interface Comparison {
   readonly kind: 'comparison';

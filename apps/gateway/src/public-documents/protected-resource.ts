@@ -1,18 +1,11 @@
-import { ApiError } from '@gatehouse/api-envelope';
 import { deviceScopes } from '@gatehouse/device-api';
-import { sent } from '../http/header-names.ts';
-import { jsonHeaders, type Reply } from '../http/reply.ts';
+import { jsonHeaders } from '../http/reply.ts';
+import type { PublicDocument } from './public-documents.ts';
 
 /** The metadata that names the authorization server of this resource (RFC 9728). */
-export interface ProtectedResource {
+export interface ProtectedResource extends PublicDocument {
   /** The URL of the document, for `resource_metadata` in a challenge (RFC 9728 §5.1). */
   readonly metadataUrl: string;
-  /**
-   * Returns the document, or undefined for another request.
-   *
-   * @throws ApiError `method_not_allowed`
-   */
-  answer(method: string, path: string): Reply | undefined;
 }
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
@@ -34,21 +27,24 @@ export function createProtectedResource(settings: {
   });
   const path = `${WELL_KNOWN}${pathname === '/' ? '' : pathname}`;
   return {
-    metadataUrl: `${origin}${path}`,
-    answer(method, requested) {
-      if ((requested !== WELL_KNOWN && requested !== path) || method === 'OPTIONS') {
-        return undefined;
-      }
-      if (method !== 'GET' && method !== 'HEAD') {
-        throw new ApiError('method_not_allowed', {
-          headers: { [sent.allow]: 'GET, HEAD, OPTIONS' },
-        });
-      }
-      return {
-        status: 200,
-        headers: [...jsonHeaders],
-        body: method === 'HEAD' ? undefined : Buffer.from(document),
-      };
+    operation: 'protected-resource',
+    paths: [WELL_KNOWN, path],
+    description: {
+      summary: 'Get the metadata of this resource (RFC 9728)',
+      schema: {
+        type: 'object',
+        required: ['resource', 'authorization_servers'],
+        properties: {
+          resource: { type: 'string', format: 'uri' },
+          authorization_servers: { type: 'array', items: { type: 'string', format: 'uri' } },
+          scopes_supported: { type: 'array', items: { type: 'string' } },
+          bearer_methods_supported: { type: 'array', items: { enum: ['header', 'query'] } },
+          resource_name: { type: 'string' },
+        },
+        additionalProperties: false,
+      },
     },
+    metadataUrl: `${origin}${path}`,
+    read: () => ({ status: 200, headers: [...jsonHeaders], body: Buffer.from(document) }),
   };
 }

@@ -1,0 +1,29 @@
+import { errorCatalogue } from '@gatehouse/api-envelope';
+import { createOpenApiDocument } from '@gatehouse/device-api/openapi';
+import {
+  createReplyValidator,
+  type ReplyValidator,
+  type SeenReply,
+} from '@gatehouse/testing/open-api';
+import { describedRoutes } from '../src/public-documents/described-routes.ts';
+import { deviceRoutes } from '../src/routes/device-routes.ts';
+
+let assertFits: ReplyValidator | undefined;
+
+/** Fails if the OpenAPI document does not describe an error of the platform API. */
+export function assertErrorFitsDocument(reply: SeenReply): void {
+  const { body } = reply;
+  if (reply.status < 400 || typeof body !== 'object' || body === null || !('code' in body)) {
+    return;
+  }
+  assertFits ??= createReplyValidator(
+    createOpenApiDocument({
+      publicUrl: 'http://gateway.example',
+      authorizationServerUrl: 'http://login.example',
+      routes: describedRoutes(deviceRoutes),
+      documents: [],
+      errors: errorCatalogue,
+    }),
+  );
+  assertFits(reply);
+}

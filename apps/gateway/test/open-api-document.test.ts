@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createOpenApi } from '../src/public-documents/open-api.ts';
+import { deviceRoutes } from '../src/routes/device-routes.ts';
+import type { Route } from '../src/routes/route.ts';
+import { type BootedGateway, bootGateway, closeUnharmed, publicUrl } from './booted-gateway.ts';
+import { send } from './http-client.ts';
+
+const origin = 'https://app.example';
+const path = '/openapi.json';
+let booted: BootedGateway;
+
+beforeAll(async () => {
+  booted = await bootGateway();
+  await booted.saveClient({ clientId: 'browser-app', corsOrigins: [origin] });
+});
+afterAll(() => closeUnharmed(booted));
+
+/** The routes of a document, as `GET /path`. */
+function routesOf(document: { readonly paths: object }): readonly string[] {
+  return Object.entries(document.paths).flatMap(([place, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${place}`),
+  );
+}
+
+const documents = ['GET /.well-known/oauth-protected-resource', 'GET /time', 'GET /openapi.json'];
+
+describe('/openapi.json', () => {
+  test('describes exactly the routes that the gateway serves', async () => {
+    const reply = await send(booted.port, path);
+    expect([reply.status, reply.headers['content-type']]).toEqual([200, 'application/json']);
+    const served = deviceRoutes.map(({ method, path: place }) => `${method} ${place}`);
+    expect([...routesOf(reply.json)].sort()).toEqual([...served, ...documents].sort());
+  });
+
+  test('names the public URL, not the address that the caller used', async () => {
+    const reply = await send(booted.port, path, {
+      headers: { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' },
+    });
+    expect(reply.json.servers).toEqual([{ url: publicUrl }]);
+    const { tokenUrl } = reply.json.components.securitySchemes.accessToken.flows.clientCredentials;
+    expect(tokenUrl).toBe('http://login.example:9000/token');
+    expect(reply.body.toString()).not.toMatch(/evil\.example|127\.0\.0\.1|localhost|1\.0\.0-rc/);
+    expect(booted.upstream.requests).toEqual([]);
+  });
+
+  test('is cached, and sent again only if it changed', async () => {
+    const { headers } = await send(booted.port, path);
+    expect(headers).toMatchObject({ 'cache-control': 'public, max-age=300', vary: 'Origin' });
+    const etag = String(headers.etag);
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const reply = await send(booted.port, path, { headers: { 'If-None-Match': known } });
+      expect([reply.status, reply.body.length, reply.headers.etag]).toEqual([304, 0, etag]);
+      expect(reply.headers).toMatchObject({ 'cache-control': 'public, max-age=300' });
+    }
+    const changed = await send(booted.port, path, { headers: { 'If-None-Match': '"other"' } });
+    expect(changed.status).toBe(200);
+  });
+
+  test('answers HEAD without the document, and other methods with 405', async () => {
+    const head = await send(booted.port, path, { method: 'HEAD' });
+    expect([head.status, head.body.length]).toEqual([200, 0]);
+    expect(head.headers).toHaveProperty('etag');
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const reply = await send(booted.port, path, { method });
+      expect([reply.status, reply.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
+    }
+  });
+
+  test('can be read by pages of a registered origin only', async () => {
+    const from = (value: string) => send(booted.port, path, { headers: { Origin: value } });
+    const registered = await from(origin);
+    expect(registered.headers).toMatchObject({
+      'access-control-allow-origin': origin,
+      vary: 'Origin',
+    });
+    const other = await from('https://evil.example');
+    expect(other.headers).not.toHaveProperty('access-control-allow-origin');
+    expect(other.headers.vary).toBe('Origin');
+  });
+
+  test('counts against the rate limit of the address', async () => {
+    const limited = await bootGateway({ addressRateLimit: { requests: 3, windowSeconds: 60 } });
+    const statuses: number[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      statuses.push((await send(limited.port, path)).status);
+    }
+    await limited.close();
+    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+  });
+});
+
+describe('The OpenAPI document', () => {
+  test('has a distinct id for each route, even without case and separators', async () => {
+    const { paths } = (await send(booted.port, path)).json;
+    const described: readonly { readonly operationId: string; readonly deprecated?: true }[] =
+      Object.values(paths as object).flatMap((methods) => Object.values(methods));
+    const names = described.map(({ operationId }) => operationId.replaceAll(/\W/g, ''));
+    expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(described.length);
+    const plain = described.filter(({ deprecated }) => deprecated !== true);
+    const operations = new Set(deviceRoutes.map(({ operation }) => operation));
+    expect(plain.map(({ operationId }) => operationId).sort()).toEqual(
+      [...operations, 'openapi', 'protected-resource', 'time'].sort(),
+    );
+  });
+
+  test('gives 64 bits to every integer in epoch milliseconds', async () => {
+    const found: unknown[] = [];
+    JSON.parse((await send(booted.port, path)).body.toString(), (_key, value) => {
+      if (/epoch milliseconds/i.test(value?.description) && value.type !== undefined) {
+        found.push(value);
+      }
+      return value;
+    });
+    const integers = found.filter((schema) =>
+      [Reflect.get(schema as object, 'type')].flat().includes('integer'),
+    );
+    expect(integers.length).toBeGreaterThan(5);
+    for (const schema of integers) {
+      expect(schema).toMatchObject({ format: 'int64' });
+    }
+  });
+
+  test('is created again after a failure', async () => {
+    let isBroken = true;
+    const document = createOpenApi({
+      get publicUrl() {
+        if (isBroken) {
+          throw new Error('broken');
+        }
+        return publicUrl;
+      },
+      authorizationServerUrl: publicUrl,
+      routes: deviceRoutes,
+      documents: [],
+    });
+    await expect(document.read({})).rejects.toThrow('broken');
+    isBroken = false;
+    expect(await document.read({})).toMatchObject({ status: 200 });
+  });
+});
+
+describe('/openapi.json with a ROUTES_FILE', () => {
+  const [list, ...others] = deviceRoutes.filter(({ operation }) => operation === 'device.list');
+  const detail = deviceRoutes.find(({ operation }) => operation === 'device.detail');
+  const own = { ...list, operation: 'secret.read', path: '/secret/{id}', upstream: 'internal' };
+
+  async function described(routes: readonly object[]) {
+    const gateway = await bootGateway({ routes: routes as readonly Route[] });
+    const reply = await send(gateway.port, path);
+    await gateway.close();
+    return reply;
+  }
+
+  test('does not disclose the routes of other services', async () => {
+    const { json, body } = await described([own, ...deviceRoutes]);
+    expect(routesOf(json)).toHaveLength(deviceRoutes.length + documents.length);
+    expect(body.toString()).not.toMatch(/secret|internal\b/);
+  });
+
+  test('describes only the built-in routes that are served by the device service', async () => {
+    expect(others).toEqual([]);
+    const replaced = { ...detail, upstream: 'internal' };
+    const { json } = await described([list ?? {}, replaced]);
+    expect(routesOf(json)).toEqual(['GET /api/device', ...documents]);
+  });
+
+  test('has the scope and the credentials of a route that replaces a built-in one', async () => {
+    const changed = {
+      ...list,
+      operation: 'own.list',
+      scope: 'device:log',
+      credentials: ['bearer'],
+    };
+    const { json } = await described([changed]);
+    expect(json.paths['/api/device'].get).toMatchObject({
+      operationId: 'device.list',
+      security: [{ accessToken: ['device:log'] }],
+    });
+  });
+
+  test('is replaced by a route with its path', async () => {
+    const { status, json } = await described([{ ...list, path }]);
+    expect([status, json.code]).toEqual([401, 'unauthorized']);
+  });
+});

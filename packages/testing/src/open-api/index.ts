@@ -1,0 +1,6 @@
+export {
+  createReplyValidator,
+  type DescribedApi,
+  type ReplyValidator,
+  type SeenReply,
+} from './reply-validator.ts';

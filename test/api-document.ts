@@ -1,0 +1,16 @@
+import type { OpenApiDocument } from '@gatehouse/device-api/openapi';
+import { openPublicDocuments } from '../apps/gateway/src/public-documents/open-public-documents.ts';
+import { deviceRoutes } from '../apps/gateway/src/routes/device-routes.ts';
+
+/** The OpenAPI document that a gateway with these URLs serves without a `ROUTES_FILE`. */
+export async function readApiDocument(domain: string): Promise<OpenApiDocument> {
+  const { publicDocuments } = openPublicDocuments({
+    publicUrl: `https://api.${domain}`,
+    authorizationServerUrl: `https://login.${domain}`,
+    routes: deviceRoutes,
+    strict: false,
+    now: Date.now,
+  });
+  const answer = publicDocuments.answer({ method: 'GET', headers: {} }, '/openapi.json');
+  return JSON.parse(String((await answer?.read())?.body));
+}

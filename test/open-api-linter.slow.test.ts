@@ -1,0 +1,43 @@
+/** Redocly accepts the OpenAPI document with its recommended rules. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { readApiDocument } from './api-document.ts';
+import { root } from './source-tree.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-openapi-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** The problems that the linter finds, and what it prints about the document. */
+function lint(document: object): readonly string[] {
+  const file = join(directory, 'openapi.json');
+  writeFileSync(file, JSON.stringify(document));
+  const { stdout } = spawnSync(
+    process.execPath,
+    [join(root, 'node_modules/@redocly/cli/bin/cli.js'), 'lint', file, '--format=json'],
+    {
+      // Without a configuration file, the linter uses its recommended rules.
+      cwd: directory,
+      encoding: 'utf8',
+      env: { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+    },
+  );
+  const { problems } = JSON.parse(stdout) as {
+    readonly problems: readonly { readonly ruleId: string; readonly message: string }[];
+  };
+  return problems.map(({ ruleId, message }) => `${ruleId}: ${message}`);
+}
+
+test('Redocly finds no problem in the OpenAPI document, not even a warning', async () => {
+  expect(lint(await readApiDocument('gatehouse.test'))).toEqual([]);
+});
+
+test('Redocly finds a reference to a schema that does not exist', async () => {
+  const text = JSON.stringify(await readApiDocument('gatehouse.test')).replace(
+    'schemas/Device"',
+    'schemas/Missing"',
+  );
+  expect(lint(JSON.parse(text))).not.toEqual([]);
+});
