@@ -1,0 +1,154 @@
+/**
+ * The API explorer at `/explorer`: a page on which developers send requests to the gateway. It is
+ * off on public addresses unless the operator enables it.
+ *
+ *   explorer ─┬▶ browser-modules ─▶ compile-modules-worker   (page/*.ts → JavaScript, once)
+ *             ├▶ explorer-settings                           (what the page must know)
+ *             └▶ page/index.html, page/explorer.css
+ *
+ * Not here: any credential. The page keeps them in its memory, and sends them to the gateway as any
+ * client does. Nothing in this folder runs for another path.
+ */
+import { readFile } from 'node:fs/promises';
+import { ApiError } from '@gatehouse/api-envelope';
+import { sent } from '../http/header-names.ts';
+import { protectiveHeaders, type Reply } from '../http/reply.ts';
+import type { PublicDocument } from '../public-documents/public-documents.ts';
+import { loadBrowserModules } from './browser-modules.ts';
+import { type ExplorerSettings, readExplorerSettings } from './explorer-settings.ts';
+
+export interface Explorer {
+  /** Returns the page or one of its files, and undefined for another request. */
+  answer(
+    method: string,
+    path: string,
+  ):
+    | {
+        readonly operation: string;
+        /** @throws ApiError `method_not_allowed`, `not_found` */
+        readonly read: () => Promise<Reply>;
+      }
+    | undefined;
+}
+
+const PATH = '/explorer';
+
+interface File {
+  readonly type: string;
+  readonly body: Reply['body'];
+}
+
+export function createExplorer(
+  settings: ExplorerSettings & { readonly openApi: PublicDocument },
+): Explorer {
+  const securityHeaders = pageHeaders(settings.authorizationServerUrl);
+  let loading: Promise<ReadonlyMap<string, File>> | undefined;
+
+  /** Loaded at the first request, so that a start does not wait for it. A failure is not kept. */
+  function files(): Promise<ReadonlyMap<string, File>> {
+    loading ??= loadFiles().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  }
+
+  async function read(path: string): Promise<File> {
+    if (path === `${PATH}/settings.json`) {
+      const text = JSON.stringify(await readExplorerSettings(settings));
+      return { type: 'application/json', body: Buffer.from(text) };
+    }
+    if (path === `${PATH}/openapi.json`) {
+      // A route of a ROUTES_FILE may replace /openapi.json, but not this document.
+      const { body } = await settings.openApi.read({});
+      return { type: 'application/json', body };
+    }
+    const file = (await files()).get(path);
+    if (file === undefined) {
+      throw new ApiError('not_found', { reason: 'operation_unknown' });
+    }
+    return file;
+  }
+
+  async function answer(method: string, path: string): Promise<Reply> {
+    if (method !== 'GET' && method !== 'HEAD') {
+      throw new ApiError('method_not_allowed', {
+        headers: { [sent.allow]: 'GET, HEAD, OPTIONS' },
+      });
+    }
+    if (path === `${PATH}/`) {
+      return {
+        status: 308,
+        headers: ['Location', `..${PATH}`, ...securityHeaders],
+        body: undefined,
+      };
+    }
+    const { type, body } = await read(path);
+    return {
+      status: 200,
+      headers: [sent.contentType, type, ...securityHeaders],
+      body: method === 'HEAD' ? undefined : body,
+    };
+  }
+
+  return {
+    answer(method, path) {
+      const isOwn = path === PATH || path.startsWith(`${PATH}/`);
+      return isOwn && method !== 'OPTIONS'
+        ? { operation: 'explorer', read: () => answer(method, path) }
+        : undefined;
+    },
+  };
+}
+
+async function loadFiles(): Promise<ReadonlyMap<string, File>> {
+  const readPage = (name: string) => readFile(new URL(`page/${name}`, import.meta.url), 'utf8');
+  const modules = await loadBrowserModules();
+  // Without these links, the browser would find the modules one after the other.
+  const links = modules.map(({ path }) => `<link rel="modulepreload" href="explorer/${path}">`);
+  const page = (await readPage('index.html')).replace('<!-- modules -->', links.join('\n'));
+  return new Map([
+    [PATH, textFile('text/html', page)],
+    [`${PATH}/explorer.css`, textFile('text/css', await readPage('explorer.css'))],
+    [`${PATH}/favicon.svg`, textFile('image/svg+xml', await readPage('favicon.svg'))],
+    ...modules.map(
+      ({ path, text }) => [`${PATH}/${path}`, textFile('text/javascript', text)] as const,
+    ),
+  ]);
+}
+
+function textFile(type: string, text: string): File {
+  return { type: `${type}; charset=utf-8`, body: Buffer.from(text) };
+}
+
+/**
+ * The page can load only its own files, and send data only to the gateway and the token endpoint.
+ * Trusted Types turn every use of a text as markup into an error, so no text can become a script.
+ */
+function pageHeaders(authorizationServerUrl: string): readonly string[] {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    `connect-src 'self' ${authorizationServerUrl}/token`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ];
+  return [
+    ...protectiveHeaders,
+    'Content-Security-Policy',
+    policy.join('; '),
+    'Referrer-Policy',
+    'no-referrer',
+    'Cross-Origin-Opener-Policy',
+    'same-origin',
+    'Cross-Origin-Resource-Policy',
+    'same-origin',
+    'X-Frame-Options',
+    'DENY',
+  ];
+}

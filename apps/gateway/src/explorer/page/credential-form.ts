@@ -1,0 +1,119 @@
+import { type Credential, InputProblem } from './credential.ts';
+import { element, find, show } from './elements.ts';
+import type { PageSettings } from './page-settings.ts';
+import { type SignedIn, startSignIn } from './sign-in.ts';
+
+export interface CredentialForm {
+  /** @throws InputProblem */
+  read(): Credential;
+  showSignedIn(signedIn: SignedIn): void;
+}
+
+const kinds = ['sign-in', 'secure-key', 'x-access-token'] as const;
+
+const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
+
+/** The three ways to authenticate. Every value stays in its field, and nothing stores it. */
+export function createCredentialForm(
+  settings: PageSettings,
+  onSignIn: () => void,
+  onChange: () => void,
+  onProblem: (error: unknown) => void,
+): CredentialForm {
+  let signedIn: SignedIn | undefined;
+  const clientId = find('sign-in-client', HTMLInputElement);
+  clientId.value = settings.clientId;
+  show('registration', ...registrationOf(settings));
+  if (loopbackNames.includes(window.location.hostname)) {
+    show('sign-in-demo', ...demoHint());
+    show('secure-key-demo', ...demoHint());
+  }
+  for (const kind of kinds) {
+    find(`with-${kind}`, HTMLInputElement).addEventListener('change', () => {
+      showPanel();
+      onChange();
+    });
+  }
+  find('sign-in', HTMLButtonElement).addEventListener('click', () => {
+    onSignIn();
+    void startSignIn(settings, clientId.value.trim()).catch(onProblem);
+  });
+  showPanel();
+
+  function showPanel(): void {
+    for (const kind of kinds) {
+      find(`panel-${kind}`, HTMLElement).hidden = kind !== chosenKind();
+    }
+    find('sign-only', HTMLButtonElement).hidden = chosenKind() !== 'secure-key';
+  }
+
+  function read(): Credential {
+    switch (chosenKind()) {
+      case 'secure-key':
+        return {
+          kind: 'secure-key',
+          version: find('version-1', HTMLInputElement).checked ? 1 : 2,
+          clientId: required('client-id', 'Enter the client id.'),
+          secureKey: required('secure-key', 'Enter the secure key.'),
+        };
+      case 'x-access-token':
+        return { kind: 'x-access-token', token: required('token', 'Paste an X-Access-Token.') };
+      default:
+        if (signedIn === undefined || signedIn.expiresAt <= Date.now()) {
+          throw new InputProblem('sign-in', 'Sign in first.');
+        }
+        return { kind: 'access-token', token: signedIn.token };
+    }
+  }
+
+  return {
+    read,
+    showSignedIn(given) {
+      signedIn = given;
+      const end = new Date(given.expiresAt).toLocaleTimeString();
+      show('sign-in-state', `You are signed in until ${end}. Scopes: ${given.scope}.`);
+    },
+  };
+}
+
+function demoHint(): readonly (Node | string)[] {
+  return [element('code', {}, 'npm start -- --show'), ' prints the demo credentials.'];
+}
+
+function chosenKind(): (typeof kinds)[number] {
+  return kinds.find((kind) => find(`with-${kind}`, HTMLInputElement).checked) ?? 'sign-in';
+}
+
+/** A header can contain only printable ASCII without surrounding spaces. */
+function required(field: string, message: string): string {
+  const { value } = find(field, HTMLInputElement);
+  if (value === '') {
+    throw new InputProblem(field, message);
+  }
+  if (field !== 'secure-key' && !/^[\x21-\x7e]+$/.test(value)) {
+    throw new InputProblem(field, 'Use printable ASCII characters without spaces.');
+  }
+  return value;
+}
+
+/** How an operator registers the client, unless that has happened. */
+function registrationOf(settings: PageSettings): readonly (Node | string)[] {
+  const { isRegistered, redirectUri, clientId } = settings;
+  const { origin } = new URL(redirectUri);
+  if (origin !== window.location.origin) {
+    return [
+      'To sign in, open the explorer at ',
+      element('a', { href: redirectUri }, redirectUri),
+      '. The authorization server returns only to this address.',
+    ];
+  }
+  const command = `npm run -s gatehouse -- clients add ${clientId} --name 'API explorer' --org ORGANIZATION --public --grant-type authorization_code --redirect-uri ${redirectUri} --cors-origin ${origin} --scope device:read`;
+  return isRegistered
+    ? []
+    : [
+        'No client can sign in here yet. Ask the operator to register a public client with the redirect URI ',
+        element('code', {}, redirectUri),
+        ':',
+        element('pre', {}, command),
+      ];
+}

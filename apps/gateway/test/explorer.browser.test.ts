@@ -1,0 +1,469 @@
+// requires: chromium curl openssl python3
+
+import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { createCodeRunner, demo, type Language, startExplorerSystem } from './explorer-fixtures.ts';
+
+const system = await startExplorerSystem();
+const runCode = await createCodeRunner();
+const browser = await launchBrowser();
+afterAll(() => browser.close());
+const address = `${system.gatewayUrl}/explorer`;
+
+/** Opens the explorer. The browser reports violations of the policy and errors of the page. */
+async function openExplorer(options: Parameters<typeof browser.newContext>[0] = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  const failures: string[] = [];
+  page.on('pageerror', (error) => failures.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+      failures.push(message.text());
+    }
+  });
+  await page.goto(address);
+  await page.locator('#content').waitFor();
+  return { context, page, failures };
+}
+
+async function chooseKey(page: Page, secureKey = demo.secureKey): Promise<void> {
+  await page.getByLabel('Sign with a secure key').check();
+  await page.getByLabel('Client id', { exact: true }).fill(demo.clientId);
+  await page.getByLabel('Secure key', { exact: true }).fill(secureKey);
+}
+
+const openParameters = (page: Page) => page.getByText('Query parameters').click();
+
+async function send(page: Page): Promise<string> {
+  await page.getByRole('button', { name: 'Send request' }).click();
+  await page.locator('#reply, #request-problem > p').first().waitFor();
+  return (await page.locator('#status').textContent()) ?? '';
+}
+
+async function signIn(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByLabel('Username').fill(demo.username);
+  await page.getByLabel('Password').fill(demo.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Allow' }).click();
+  await page.getByText('You are signed in until').waitFor();
+}
+
+const textOf = async (page: Page, selector: string) =>
+  (await page.locator(selector).textContent()) ?? '';
+const bodyOf = async (page: Page) => JSON.parse(await textOf(page, '#reply-body'));
+
+async function copiedCode(page: Page, language: Language): Promise<string> {
+  await page.getByLabel('Language').selectOption(language);
+  const code = await textOf(page, '#code');
+  expect(code).not.toContain(demo.secureKey);
+  return code;
+}
+
+describe('the explorer', () => {
+  test('signs with version 2, shows what it signs, and verifies the reply', async () => {
+    const { context, page, failures } = await openExplorer();
+    await page.getByLabel('Operation').selectOption('device.create');
+    await chooseKey(page);
+    expect(await send(page)).toBe('200 OK');
+    expect(await textOf(page, '#verification')).toContain('Signature verified.');
+    expect(await page.locator('td.value').allTextContents()).toEqual([
+      ...['GATEHOUSE-V2', 'POST', '/device/instance', 'empty', 'application/json'],
+      ...[expect.stringMatching(/^[0-9a-f]{64}$/), demo.clientId],
+      ...[expect.stringMatching(/^\d{13}$/), expect.stringMatching(/^[0-9a-f-]{36}$/)],
+    ]);
+    expect(await textOf(page, '#signature')).toMatch(/^[0-9a-f]{64}$/);
+    expect((await bodyOf(page)).result.id).toBe('pump-1');
+    expect(failures).toEqual([]);
+    await context.close();
+  });
+
+  test('signs a query and a body with version 1', async () => {
+    const { context, page, failures } = await openExplorer();
+    await chooseKey(page);
+    await page.getByLabel('Version 1').check();
+    await openParameters(page);
+    await page.getByLabel('where').fill('name like %张三%');
+    await page.getByLabel('pageSize').fill('5');
+    expect(await send(page)).toBe('200 OK');
+    expect((await page.locator('td.value').allTextContents())[0]).toBe(
+      'pageSize=5&where=name like %张三%',
+    );
+    expect(await textOf(page, '#verification')).toContain('Signature verified.');
+    await page.getByLabel('Operation').selectOption('device.count');
+    expect(await send(page)).toBe('200 OK');
+    expect(await textOf(page, '#verification')).toContain('Signature verified.');
+    expect(failures).toEqual([]);
+    await context.close();
+  });
+
+  test('shows the lines that the gateway expects, and explains a wrong key', async () => {
+    const { context, page, failures } = await openExplorer();
+    await openParameters(page);
+    await page.getByLabel('pageSize').fill('20');
+    await chooseKey(page, 'not the key of this client');
+    expect(await send(page)).toBe('401 Unauthorized');
+    const shown = await page.locator('td.value').allTextContents();
+    const { expectedLines } = (await bodyOf(page)).result;
+    expect(shown.map((line) => (line === 'empty' ? '' : line))).toEqual(expectedLines);
+    const explanation = await textOf(page, '#rejection');
+    expect(explanation).toContain('The client id or the secure key is wrong.');
+    expect(explanation).toContain('invalid_signature');
+    expect(await textOf(page, '#verification')).toContain('Not verified.');
+    expect(failures).toEqual([]);
+    await context.close();
+  });
+
+  test('signs a user in with PKCE, sends the access token, and copies the call', async () => {
+    const { context, page, failures } = await openExplorer();
+    await page.getByLabel('Operation').selectOption('product.query');
+    const issued = page.waitForResponse('**/token');
+    await signIn(page);
+    const { access_token: token } = await (await issued).json();
+    expect(page.url()).toBe(address);
+    expect(await page.getByLabel('Operation').inputValue()).toBe('product.query');
+    expect(await send(page)).toBe('200 OK');
+    expect(await textOf(page, '#verification')).toContain('have no signature');
+    expect(await page.evaluate('[sessionStorage.length, localStorage.length]')).toEqual([0, 0]);
+    for (const language of ['curl', 'javascript', 'python'] as const) {
+      const code = await copiedCode(page, language);
+      expect(code).not.toContain(token);
+      expect(await runCode(language, code, { ACCESS_TOKEN: token })).toContain('"code":"success"');
+    }
+    expect(failures).toEqual([]);
+    await context.close();
+  });
+
+  test('gets an X-Access-Token with a signature, and sends it', async () => {
+    const { context, page, failures } = await openExplorer();
+    await page.getByLabel('Operation').selectOption('access-token.issue');
+    await chooseKey(page);
+    await send(page);
+    const token = (await bodyOf(page)).result;
+    await page.getByLabel('Operation').selectOption('device.list');
+    await page.locator('#with-x-access-token').check();
+    await page.locator('#token').fill(token);
+    expect(await send(page)).toBe('200 OK');
+    expect(failures).toEqual([]);
+    await context.close();
+  });
+
+  test('reports a reply that was changed on the way', async () => {
+    const { context, page } = await openExplorer();
+    await chooseKey(page);
+    await page.route('**/api/device', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: `${await response.text()} ` });
+    });
+    expect(await send(page)).toBe('200 OK');
+    expect(await textOf(page, '#verification')).toContain('Do not trust it.');
+    await context.close();
+  });
+});
+
+describe('a copied call', () => {
+  const hostile =
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: JavaScript must not expand it
+    'it\'s "$(touch owned)" `touch owned` \\ %s\n#{1} ${1} \u2028\u202e\u3164\ufe0f\u{e0041} é';
+  const settings = [
+    ['a signature of version 2', 'secure-key', 2],
+    ['a signature of version 1', 'secure-key', 1],
+    ['an X-Access-Token', 'x-access-token', 2],
+  ] as const;
+
+  test.each(settings)(
+    'contains no secret, and runs as printed in curl, JavaScript and Python, with %s and hostile text',
+    async (_name, kind, version) => {
+      const { context, page } = await openExplorer();
+      const token = await issueToken();
+      await chooseKey(page);
+      await page.locator(`#version-${version}`).check();
+      await page.locator(`#with-${kind}`).check();
+      if (kind === 'x-access-token') {
+        await page.locator('#token').fill(token);
+      }
+      const secrets = { SECURE_KEY: demo.secureKey, X_ACCESS_TOKEN: token };
+      for (const language of ['curl', 'javascript', 'python'] as const) {
+        const id = `d-${language}-${kind}-${version}`;
+        const device = { id, name: 'D', productId: 'p', productName: 'P', metadata: hostile };
+        await page.getByLabel('Operation').selectOption('device.create');
+        await page.locator('#body').fill(JSON.stringify(device, null, 1));
+        // Only the code is needed, so the page sends nothing.
+        await page.route('**/device/instance', (route) => route.abort());
+        await send(page);
+        const code = await copiedCode(page, language);
+        expect(code).not.toMatch(/[\p{Cf}\u2028\u3164]|\ufe0f/u);
+        const output = await runCode(language, code, secrets);
+        expect([language, output]).toEqual([language, expect.stringContaining('"code":"success"')]);
+        expect(output).toContain(JSON.stringify(hostile).slice(1, -1));
+        await page.getByLabel('Operation').selectOption('device.list');
+        await openParameters(page);
+        await page.getByLabel('where').fill(`id = ${id} and name like %D% and name != \u{e0041}`);
+        expect(await send(page)).toBe('200 OK');
+        const listed = await runCode(language, await copiedCode(page, language), secrets);
+        expect([language, listed]).toEqual([language, expect.stringContaining(`"id":"${id}"`)]);
+      }
+      await context.close();
+    },
+  );
+});
+
+/** The gateway issues it to a signed call of the client library. */
+async function issueToken(): Promise<string> {
+  const code = `import { createSignedFetch } from '@gatehouse/client';
+const settings = ${JSON.stringify({ gateway: system.gatewayUrl, ...demo })};
+const reply = await createSignedFetch(settings)('/api/v1/token', { method: 'POST', body: '{}', headers: { 'Content-Type': 'application/json' } });
+console.log((await reply.json()).result);`;
+  return (await runCode('javascript', code, {})).trim();
+}
+
+/** Whether the user sees the element without scrolling. */
+async function isInView(page: Page, selector: string): Promise<boolean> {
+  const box = await page.locator(selector).boundingBox();
+  const height = page.viewportSize()?.height ?? 0;
+  // Scroll positions are whole pixels, boxes are not.
+  return box !== null && box.y > -1 && box.y + box.height < height + 1;
+}
+
+describe('an attacker', () => {
+  test('cannot inject markup through a device, a parameter, an error or the address', async () => {
+    const { context, page, failures } = await openExplorer();
+    const markup = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
+    await chooseKey(page);
+    await page.getByLabel('Operation').selectOption('device.create');
+    const device = { id: 'xss', name: markup, productId: 'p', productName: markup };
+    await page.locator('#body').fill(JSON.stringify(device));
+    expect(await send(page)).toBe('200 OK');
+    expect(await textOf(page, '#reply-body')).toContain(JSON.stringify(markup));
+    await page.getByLabel('Operation').selectOption('device.list');
+    await openParameters(page);
+    await page.getByLabel('orderBy').fill(markup);
+    expect(await send(page)).toBe('400 Bad Request');
+    expect(await textOf(page, '#rejection')).toContain('orderBy');
+    const parameters = new URLSearchParams({ error: markup, state: markup, iss: markup });
+    await page.goto(`${address}?${parameters}#${markup}`);
+    await page.locator('#problem > p').waitFor();
+    expect(await page.locator('main img, main script').count()).toBe(0);
+    expect(await page.title()).toBe('API explorer · Gatehouse');
+    expect(failures).toEqual([]);
+    await context.close();
+  });
+
+  test('cannot complete a sign-in that did not begin in this tab, or with another server', async () => {
+    const { context, page } = await openExplorer();
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    const openReply = async (changes: Record<string, string>) => {
+      const reply = { code: 'stolen', iss: system.authorizationServerUrl, ...changes };
+      await page.goto(`${address}?${new URLSearchParams(reply)}`);
+      await page.locator('#problem > p').waitFor();
+      expect(page.url()).toBe(address);
+      return textOf(page, '#problem');
+    };
+    const begin = () =>
+      page.evaluate(
+        `sessionStorage.setItem('gatehouse-explorer-sign-in', '{"state":"right","verifier":"v","clientId":"explorer"}')`,
+      );
+    expect(await openReply({ state: 'right' })).toContain('did not begin in this tab');
+    await begin();
+    expect(await openReply({ state: 'wrong' })).toContain('did not begin in this tab');
+    expect(await openReply({ state: 'right' })).toContain('did not begin in this tab');
+    await begin();
+    expect(await openReply({ state: 'right', iss: 'https://evil.example' })).toContain(
+      'Another authorization server',
+    );
+    expect(requests.filter((url) => url.endsWith('/token'))).toEqual([]);
+    await context.close();
+  });
+
+  test('finds the secure key in no storage, address, request, history or log', async () => {
+    const { context, page } = await openExplorer();
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      sent.push(request.url(), JSON.stringify(request.headers()), request.postData() ?? '');
+    });
+    await chooseKey(page);
+    expect(await send(page)).toBe('200 OK');
+    await page.getByLabel('Operation').selectOption('device.count');
+    await page.getByLabel('Version 1').check();
+    expect(await send(page)).toBe('200 OK');
+    const stored = await page.evaluate(
+      'JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie, location.href, history.state, document.documentElement.outerHTML])',
+    );
+    expect(stored).not.toContain(demo.secureKey);
+    expect(sent.join('\n')).not.toContain(demo.secureKey);
+    expect(await system.output()).not.toContain(demo.secureKey);
+    await page.reload();
+    await page.locator('#content').waitFor();
+    await page.getByLabel('Sign with a secure key').check();
+    expect(await page.getByLabel('Secure key', { exact: true }).inputValue()).toBe('');
+    await context.close();
+  });
+
+  test('cannot show the page in a frame', async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const frame = `${system.authorizationServerUrl}/frame`;
+    await page.route(frame, (route) =>
+      route.fulfill({ contentType: 'text/html', body: `<iframe src="${address}"></iframe>` }),
+    );
+    const refusal = page.waitForEvent('framenavigated', (each) =>
+      each.url().startsWith('chrome-error:'),
+    );
+    await page.goto(frame, { waitUntil: 'commit' });
+    await refusal;
+    await context.close();
+  });
+});
+
+/** The gateway at another address, behind a proxy that removes the prefix. */
+async function openAt(page: Page, publicUrl: string): Promise<void> {
+  await page.route(`${publicUrl}/**`, async (route) => {
+    const url = system.gatewayUrl + route.request().url().slice(publicUrl.length);
+    const response = await route.fetch({ url });
+    const settings = url.endsWith('/settings.json')
+      ? { ...(await response.json()), gatewayUrl: publicUrl, redirectUri: `${publicUrl}/explorer` }
+      : undefined;
+    await route.fulfill({ response, ...(settings && { json: settings }) });
+  });
+  await page.goto(`${publicUrl}/explorer`);
+}
+
+describe('the page', () => {
+  test('signs and copies the path that the gateway receives behind a proxy with a prefix', async () => {
+    const { context, page } = await openExplorer();
+    await openAt(page, 'http://localhost:1/tenant');
+    await chooseKey(page);
+    expect(await send(page)).toBe('200 OK');
+    expect((await page.locator('td.value').allTextContents())[2]).toBe('/api/device');
+    const code = await copiedCode(page, 'curl');
+    expect(code).toContain("'http://localhost:1/tenant/api/device'");
+    expect(code).not.toContain('/tenant/tenant');
+    await context.close();
+  });
+
+  test('shows where browsers can sign, on an address where they cannot', async () => {
+    const { context, page } = await openExplorer();
+    await openAt(page, 'http://gateway.example');
+    const problem = page.locator('#problem > p');
+    await problem.waitFor();
+    expect(await problem.textContent()).toContain('Open the explorer at http://gateway.example/');
+    await context.close();
+  });
+
+  test('shows no reply to an earlier request', async () => {
+    const { context, page, failures } = await openExplorer();
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/device', async (route) => {
+      const response = await route.fetch();
+      await held.promise;
+      await route.fulfill({ response }).catch(() => undefined);
+    });
+    await chooseKey(page);
+    const sent = page.waitForRequest('**/api/device');
+    await page.getByRole('button', { name: 'Send request' }).click();
+    await sent;
+    await page.getByLabel('Operation').selectOption('device.count');
+    await page.getByRole('button', { name: 'Show signature only' }).click();
+    await page.locator('#signed').waitFor();
+    held.resolve();
+    await page.unrouteAll({ behavior: 'wait' });
+    expect(await page.locator('#reply').isVisible()).toBe(false);
+    expect(await send(page)).toBe('200 OK');
+    expect((await bodyOf(page)).result).toEqual(expect.any(Number));
+    expect(failures).toEqual([]);
+    await context.close();
+  });
+
+  test('removes the code and the verifier if it cannot load', async () => {
+    const { context, page } = await openExplorer();
+    await page.evaluate(`sessionStorage.setItem('gatehouse-explorer-sign-in', '{"state":"s"}')`);
+    await page.route('**/explorer/openapi.json', (route) => route.fulfill({ status: 401 }));
+    await page.goto(`${address}?code=c&state=s`);
+    await page.locator('#problem > p').waitFor();
+    expect(page.url()).toBe(address);
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    await context.close();
+  });
+
+  test.each([390, 1280])('shows the outcome next to the button at %i px', async (width) => {
+    const { context, page } = await openExplorer({ viewport: { width, height: 844 } });
+    await send(page);
+    expect(await isInView(page, '#request-problem')).toBe(true);
+    expect(await textOf(page, '#request-problem')).toBe('Sign in first.');
+    await chooseKey(page);
+    expect(await send(page)).toBe('200 OK');
+    expect(await isInView(page, '#outcome')).toBe(true);
+    expect(await textOf(page, '#outcome')).toContain('200 OK Signature verified.');
+    await page.getByRole('link', { name: 'Show the reply' }).click();
+    expect(await isInView(page, '#reply-title')).toBe(true);
+    await context.close();
+  });
+
+  test('works with the keyboard only', async () => {
+    const { context, page, failures } = await openExplorer();
+    const { keyboard } = page;
+    const tabTo = async (id: string) => {
+      for (let steps = 0; steps < 40; steps += 1) {
+        await keyboard.press('Tab');
+        if ((await page.evaluate('document.activeElement.id')) === id) {
+          return;
+        }
+      }
+      throw new Error(`Tab does not reach ${id}.`);
+    };
+    await tabTo('operation');
+    await keyboard.type('Count');
+    await tabTo('with-sign-in');
+    await keyboard.press('ArrowDown');
+    await tabTo('client-id');
+    await keyboard.type(demo.clientId);
+    await keyboard.press('Enter');
+    await page.locator('#request-problem > p').waitFor();
+    expect(await page.evaluate('document.activeElement.id')).toBe('secure-key');
+    await keyboard.type(demo.secureKey);
+    await keyboard.press('Enter');
+    await page.locator('#reply').waitFor();
+    expect(await textOf(page, '#status')).toBe('200 OK');
+    expect(await textOf(page, '#route')).toBe('POST /device/instance/_count');
+    await tabTo('language');
+    await tabTo('copy');
+    expect(failures).toEqual([]);
+    await context.close();
+  });
+
+  test('axe-core finds no problem in any state, light and dark', async () => {
+    const { context, page } = await openExplorer();
+    const look = async (state: string) =>
+      expect([state, await accessibilityProblems(page)]).toEqual([state, []]);
+    await openParameters(page);
+    await send(page);
+    await look('sign-in, parameters and a problem');
+    await chooseKey(page, 'not the key of this client');
+    await send(page);
+    await look('rejection');
+    await chooseKey(page);
+    await send(page);
+    await look('reply');
+    await context.close();
+  });
+
+  test('fits into 320 px, with touch targets of 44 px', async () => {
+    const { context, page } = await openExplorer({ viewport: { width: 320, height: 640 } });
+    await chooseKey(page, 'not the key of this client');
+    await send(page);
+    const overflow = await page
+      .locator('html')
+      .evaluate((html) => html.scrollWidth - html.clientWidth);
+    expect(overflow).toBe(0);
+    const targets = page.locator(
+      'button, select, summary, textarea, .choice label, input[type=text]',
+    );
+    for (const target of await targets.all()) {
+      const box = await target.boundingBox();
+      expect(box?.height ?? 44).toBeGreaterThanOrEqual(44);
+    }
+    await context.close();
+  });
+});
