@@ -32,22 +32,26 @@ npm run -s gatehouse -- requests explain 0b7c2d7e-2f0e-4c6e-9f6b-0c9f6f0d6f1a
 \`\`\`
 
 Callers see a reason only where it helps no attacker ([errors](errors.md)). The reasons are grouped
-by the stage that failed. A script writes this page from \`packages/failure-reasons/src/\`:
-\`npm run update:reasons\`.`;
+by the stage that failed.
+
+<!-- npm run update:reasons writes this page from packages/failure-reasons/src/. -->`;
 
 const troubleshootingIntroduction = `## Troubleshooting
 
-\`result.cause\` of a reply and \`gatehouse verify\` name the mistake in a signed request. This chapter
-has an entry for each name. A script writes it from \`packages/failure-reasons/src/\`:
-\`npm run update:reasons\`.
+<!-- npm run update:reasons writes this chapter from packages/failure-reasons/src/. -->
 
-If \`invalid_signature\` has no \`result.cause\`, compare \`result\` with the text that your program
-signs:
+When a signed request fails, \`result.cause\` of the reply usually names the mistake.
+\`gatehouse verify\` prints the same name. Find the name below.
 
-- **The texts differ:** correct your program. [Sign the request](#check-your-signatures) with
-  \`gatehouse sign\` to see every character.
-- **The texts are equal:** the client id or the secure key is wrong, or the client is disabled. The reply does not name the cause, so that attackers learn nothing. Your operator finds
-  the reason with \`X-Request-Id\`.`;
+If the reply with \`invalid_signature\` has no \`result.cause\`, compare \`result.expectedText\` or
+\`result.expectedLines\` with the text that your program signs. For a body, compare the SHA-256 in
+\`result.expectedBody\`.
+
+- **The texts differ:** correct your program. Run [\`gatehouse sign\`](#check-your-signatures) to see
+  every character of the correct text.
+- **The texts are equal:** the client id or the secure key is wrong, or the client is disabled. The
+  reply does not distinguish these cases, so that it reveals nothing to attackers. Send your
+  operator the \`X-Request-Id\` of the reply. The operator can look up the reason.`;
 
 /** The whole page, written from the catalogue. */
 export function failureReasonsPage(): string {
@@ -82,7 +86,7 @@ function describeReason(name: string, { codes, cause, fix, example }: FailureRea
     ...item('Error code', inReplies === '' ? 'that of the reply, if it has one.' : `${inReplies}.`),
     ...item('What happened', escaped(cause)),
     ...item('How to fix it', escaped(fix)),
-    ...item('Example', `${escaped(example)}${/[.!?]$/.test(example) ? '' : '.'}`),
+    ...item('Example', escaped(example)),
   ].join('\n');
 }
 

@@ -1,58 +1,102 @@
-import { readFileSync } from 'node:fs';
-import { describe, expect, test } from '@jest/globals';
+import { failureReasons, signingReasons } from '@gatehouse/failure-reasons';
+import {
+  type RefusedRequestVector,
+  type RequestVector,
+  signatureVectors,
+} from '@gatehouse/testing';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { send } from './http-client.ts';
 import { useSignedCalls } from './signed-calls.ts';
 
-interface Vector {
-  readonly name: string;
-  readonly digest: 'MD5' | 'SHA-256';
-  readonly kind: 'query' | 'body' | 'response';
-  readonly query?: string;
-  readonly body?: string;
-  readonly timestamp: string;
-  readonly secureKey: string;
-  readonly signature: string;
+const { requests, refusedRequests, replies } = signatureVectors;
+const calls = useSignedCalls();
+const later = calls.now;
+afterAll(() => {
+  calls.now = later;
+});
+
+/** Registers the client of a vector. The names of some clients describe their settings. */
+async function saveClientOf(
+  vector: RequestVector & Pick<Partial<RefusedRequestVector>, 'removedKey'>,
+): Promise<void> {
+  const { clientId, secureKey, removedKey, digest = 'SHA-256' } = vector;
+  const { booted } = calls;
+  const client = {
+    clientId,
+    signatureAlgorithm: clientId === 'modern' ? 'HMAC-SHA-256' : digest,
+    enabled: clientId !== 'disabled',
+  } as const;
+  if (removedKey !== undefined) {
+    const { clients } = booted.identity;
+    await booted.savePublishedClient(client, secureKey, removedKey);
+    await clients.removeKey(clientId, clients.secureKeyId(removedKey));
+  } else if (clientId !== 'nobody') {
+    await booted.savePublishedClient(client, secureKey);
+  }
 }
 
-const vectors: readonly Vector[] = JSON.parse(
-  readFileSync(
-    new URL('../../../packages/request-signature/vectors/signature-vectors.json', import.meta.url),
-    'utf8',
-  ),
-);
+function sendVector({ method, path, query, body }: RequestVector, headers: readonly string[]) {
+  const bytes = Buffer.from(body, 'base64');
+  const length = bytes.length === 0 ? [] : ['Content-Length', String(bytes.length)];
+  return send(calls.booted.port, query === '' ? path : `${path}?${query}`, {
+    method,
+    headers: [...headers, ...length],
+    ...(bytes.length > 0 && { body: bytes }),
+  });
+}
 
-const calls = useSignedCalls();
+describe('the test vectors', () => {
+  test('SG-01 cover requests, refused requests and replies of both versions', () => {
+    for (const version of [1, 2]) {
+      for (const vectors of [requests, refusedRequests, replies]) {
+        expect(vectors.filter((each) => each.version === version).length).toBeGreaterThan(15);
+      }
+    }
+  });
 
-describe('the known-answer vectors', () => {
-  test.each(vectors.filter(({ kind }) => kind !== 'response'))(
-    'SG-01 are accepted: $name',
-    async (vector) => {
-      const later = calls.now;
-      calls.now = Number(vector.timestamp);
-      const clientId = `vector-${vector.secureKey}-${vector.digest}`;
-      await calls.booted.savePublishedClient(
-        { clientId, signatureAlgorithm: vector.digest },
-        vector.secureKey,
-      );
+  test('SG-13 contain every reason for which the gateway rejects a signed request', () => {
+    const covered = new Set(refusedRequests.map(({ reason }) => reason));
+    expect([...covered].filter((reason) => !(reason in failureReasons))).toEqual([]);
+    for (const reason of [
+      ...Object.keys(signingReasons),
+      'several_credentials',
+      'replayed_request',
+    ]) {
+      expect(covered).toContain(reason);
+    }
+  });
+});
 
-      const reply = await send(
-        calls.booted.port,
-        vector.kind === 'body' ? '/device-instance' : `/api/device?${vector.query}`,
-        {
-          method: vector.kind === 'body' ? 'POST' : 'GET',
-          headers: {
-            'Content-Type': 'application/json',
-            'X-Client-Id': clientId,
-            'X-Timestamp': vector.timestamp,
-            'X-Sign': vector.signature,
-          },
-          ...(vector.body === undefined ? {} : { body: vector.body }),
-        },
-      );
+describe('the gateway accepts the test vector of', () => {
+  test.each(requests)('SG-01 SG-19 version $version: $name', async (vector) => {
+    await saveClientOf(vector);
+    calls.now = Number(vector.timestamp);
+    const { version, clientId, timestamp, nonce = '', contentType, query } = vector;
+    const signature = vector.signature ?? '';
+    await sendVector(vector, [
+      ...['X-Client-Id', clientId, 'X-Timestamp', timestamp],
+      ...(version === 1 ? ['X-Sign', signature] : ['X-Nonce', nonce, 'X-Sign-V2', signature]),
+      ...(contentType === '' ? [] : ['Content-Type', contentType]),
+    ]);
+    expect(calls.booted.logLines().at(-1)).toMatchObject({ clientId, credential: 'signature' });
+    const forwarded = calls.booted.upstream.requests.at(-1);
+    if (version === 2 && forwarded !== undefined) {
+      expect(forwarded.body.toString('base64')).toBe(vector.body);
+      expect(forwarded.url?.split('?')[1] ?? '').toBe(query);
+    }
+  });
+});
 
-      expect(reply.status).toBe(200);
-      expect(calls.booted.upstream.last().body.toString()).toBe(vector.body ?? '');
-      calls.now = later;
-    },
-  );
+describe('the gateway rejects the test vector of', () => {
+  test.each(refusedRequests)('SG-13 version $version: $name', async (vector) => {
+    await saveClientOf(vector);
+    calls.now = vector.clock;
+    const headers = vector.headers.flat();
+    if (vector.sentTwice === true) {
+      expect((await sendVector(vector, headers)).status).toBe(200);
+      calls.booted.upstream.requests.length = 0;
+    }
+    calls.expectRefused(await sendVector(vector, headers), vector.status, vector.code);
+    expect(calls.booted.logLines().at(-1)).toMatchObject({ reason: vector.reason });
+  });
 });

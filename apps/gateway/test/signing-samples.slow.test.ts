@@ -47,11 +47,11 @@ beforeEach(() => {
   booted.upstream.requests.length = 0;
 });
 
-/** The first sample in a language is of version 1, the second of version 2. */
+/** The first sample in a language is of version 2, the second of version 1. */
 function sampleIn(language: string, version: number): string {
   const samplesOnly = page.slice(page.indexOf('\n## Samples\n'));
   const fences = samplesOnly.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'));
-  const found = [...fences][version - 1]?.[1];
+  const found = [...fences][2 - version]?.[1];
   if (found === undefined) {
     throw new Error(`docs/signing.md has no sample of version ${version} in ${language}.`);
   }

@@ -45,20 +45,20 @@ export const version1Mistakes: readonly Mistake[] = [
   one('plus for space', ['parameters_plus_for_space'], { query: 'a=b%20c' }, over('=a=b+c')),
   one('a literal plus', ['parameters_plus_for_space'], { query: 'a=b+c' }, over('=a=b+c')),
   one('values not joined', ['parameters_not_joined'], { query: 'a=1&a=2' }, over('=a=1&a=2')),
-  one('query missing', ['query_left_out'], {}, over()),
+  one('query missing', ['query_not_signed'], {}, over()),
   one('question mark', ['query_question_mark'], {}, over(`=?${plain}`)),
   one('path and query', ['path_included'], {}, over(`=/api/device?${plain}`)),
   one('path of a GET without query', ['path_included'], { query: '' }, over('=/api/device')),
   one('path and body', ['path_included'], create, over(`=/device-instance${json}`)),
-  one('no timestamp', ['timestamp_left_out'], {}, ({ key }) => [`s${plain}`, `=${key}`]),
-  one('no key', ['key_left_out'], {}, textOnly(`s${plain}`)),
-  one('key first', ['parts_in_another_order'], {}, ({ time, key }) => [
+  one('no timestamp', ['timestamp_not_signed'], {}, ({ key }) => [`s${plain}`, `=${key}`]),
+  one('no key', ['key_not_used'], {}, textOnly(`s${plain}`)),
+  one('key first', ['parts_in_wrong_order'], {}, ({ time, key }) => [
     ...[`=${key}`, `s${plain}`, `=${time}`],
   ]),
-  one('time first', ['parts_in_another_order'], {}, ({ time, key }) => [
+  one('time first', ['parts_in_wrong_order'], {}, ({ time, key }) => [
     ...[`=${time}`, `s${plain}`, `=${key}`],
   ]),
-  one('time last', ['parts_in_another_order'], {}, ({ time, key }) => [
+  one('time last', ['parts_in_wrong_order'], {}, ({ time, key }) => [
     ...[`s${plain}`, `=${key}`, `=${time}`],
   ]),
   one('signed seconds', ['timestamp_signed_in_seconds'], {}, ({ time, key }) => [
@@ -99,7 +99,7 @@ export const version1Mistakes: readonly Mistake[] = [
     { ...post, type: form, body: 'a=%20b' },
     over('=a=%20b'),
   ),
-  one('body missing', ['body_left_out'], create, over()),
+  one('body missing', ['body_not_signed'], create, over()),
   one('{} for no body', ['empty_body_as_json'], post, over('={}')),
   one('null for no body', ['empty_body_as_json'], post, over('=null')),
   one('query on POST', ['query_with_signed_body'], { ...create, query: 'a=1' }, over('=a=1')),

@@ -37,7 +37,7 @@ const other = (name: string, causes: readonly string[], parts: Parts, options?: 
 export const version2Mistakes: readonly Mistake[] = [
   two('decoded query', ['query_not_as_sent'], { query: spaced }, { query: decoded }),
   two('sorted query', ['query_not_as_sent'], {}, { query: sorted }),
-  two('query missing', ['query_left_out'], {}, { query: '' }),
+  two('query missing', ['query_not_signed'], {}, { query: '' }),
   two('question mark', ['query_question_mark'], {}, { query: `?${plain}` }),
   two('target as path', ['path_not_as_sent'], {}, { path: `/api/device?${plain}`, query: '' }),
   two('method in lower case', ['method_not_as_sent'], {}, { method: 'get' }),
@@ -51,7 +51,7 @@ export const version2Mistakes: readonly Mistake[] = [
   ),
   two('empty line of the body', ['body_not_hashed'], {}, { body: '=' }),
   two('body not hashed', ['body_not_hashed'], create, { body: `=${json}` }),
-  two('body missing', ['body_left_out'], create, { body: 'h' }),
+  two('body missing', ['body_not_signed'], create, { body: 'h' }),
   two('JSON written again', ['json_serialized_again'], create, { body: `H${members}` }),
   two('line feed after the body', ['trailing_newline'], create, { body: `h${json}\n` }),
   two('CR LF in the body', ['line_endings'], lined, { body: 'h{"id":"d1",\r\n"name":"D 1"}' }),
@@ -66,14 +66,14 @@ export const version2Mistakes: readonly Mistake[] = [
   other('CR LF between lines', ['lines_joined_differently'], (values) =>
     joined(linesOf({}, values), '\r\n'),
   ),
-  other('no first line', ['line_left_out'], (values) => joined(linesOf({}, values).slice(1))),
-  other('no empty line', ['line_left_out'], (values) =>
+  other('no first line', ['line_missing'], (values) => joined(linesOf({}, values).slice(1))),
+  other('no empty line', ['line_missing'], (values) =>
     joined(linesOf({}, values).filter((line) => line !== '=')),
   ),
-  other('no timestamp', ['timestamp_left_out'], (values) =>
+  other('no timestamp', ['timestamp_not_signed'], (values) =>
     joined(linesOf({}, values).toSpliced(7, 1)),
   ),
-  other('nonce before timestamp', ['parts_in_another_order'], (values) => {
+  other('nonce before timestamp', ['parts_in_wrong_order'], (values) => {
     const lines = linesOf({}, values);
     return joined([...lines.slice(0, 7), lines[8] ?? '', lines[7] ?? '']);
   }),

@@ -15,7 +15,7 @@ export const codeReasons = {
   ambiguous_request: {
     codes: ['ambiguous_request'],
     stage: 'authenticate',
-    cause: 'Two programs could read the signed request in different ways.',
+    cause: 'Two parsers could interpret the signed request differently.',
     fix: 'Send only what the signature covers, and each header and parameter once.',
     example: 'a query next to a signed body',
   },
@@ -61,6 +61,14 @@ export const codeReasons = {
       'The client is unknown or disabled, or the signature does not match the request and the keys of the client.',
     fix: 'Compare client id, secure key, digest and signed text with docs/signing.md. `clients show` lists the keys of the client.',
     example: 'X-Sign computed with the key of another client',
+  },
+  signed_body_not_verifiable: {
+    codes: ['signed_body_not_verifiable'],
+    stage: 'authenticate',
+    cause:
+      'A proxy asked about a signed POST, PUT or PATCH. The signature covers the body, which the gateway does not receive.',
+    fix: 'Send an access token or an X-Access-Token, or let the gateway forward the request instead of the proxy.',
+    example: 'POST /reports with X-Sign, behind nginx with auth_request',
   },
   replayed_request: {
     codes: ['replayed_request'],

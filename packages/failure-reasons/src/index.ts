@@ -8,6 +8,7 @@ import { authorizationServerReasons } from './authorization-server-reasons.ts';
 import { codeReasons } from './code-reasons.ts';
 import { credentialReasons } from './credential-reasons.ts';
 import { deviceServiceReasons } from './device-service-reasons.ts';
+import { forwardAuthReasons } from './forward-auth-reasons.ts';
 import { gatewayReasons } from './gateway-reasons.ts';
 import { serverReasons } from './server-reasons.ts';
 import { signingReasons } from './signing-reasons.ts';
@@ -22,6 +23,7 @@ export const failureReasons = {
   ...serverReasons,
   ...credentialReasons,
   ...gatewayReasons,
+  ...forwardAuthReasons,
   ...signingReasons,
   ...authorizationServerReasons,
   ...deviceServiceReasons,

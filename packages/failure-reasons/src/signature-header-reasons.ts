@@ -16,7 +16,7 @@ export const signatureHeaderReasons = {
   signature_header_twice: {
     ...ambiguous,
     cause: 'The request has a signature header twice.',
-    fix: 'Send each signature header once. Check whether a proxy or an interceptor adds a second one.',
+    fix: 'Send each signature header once. Check whether a proxy or an HTTP library adds a second one.',
     example: 'two X-Timestamp headers',
   },
   signature_base64: {
@@ -39,19 +39,21 @@ export const signatureHeaderReasons = {
   },
   signing_client_unknown: {
     ...malformed,
-    cause: 'No client has the id of X-Client-Id. The caller sees only `invalid_signature`.',
-    fix: 'Compare the id with `gatehouse clients list`. Ids are case-sensitive.',
+    cause:
+      'No client has the id in X-Client-Id. Only operators see this reason. The reply names no cause.',
+    fix: 'Operators: compare the id with `gatehouse clients list`. Ids are case-sensitive.',
     example: 'X-Client-Id: Demo for the client demo',
   },
   signing_client_disabled: {
     ...malformed,
-    cause: 'The client is disabled. The caller sees only `invalid_signature`.',
-    fix: 'Enable the client, or use another one.',
+    cause: 'The client is disabled. Only operators see this reason. The reply names no cause.',
+    fix: 'Operators: enable the client with `gatehouse clients enable`, or register another one.',
     example: 'a signed request after `gatehouse clients disable demo`',
   },
   signature_unexplained: {
     ...malformed,
-    cause: 'The signature matches no active key of the client, and no known mistake explains it.',
+    cause:
+      'The signature matches no active key of the client, and no known mistake explains it. The reply names no cause.',
     fix: 'Compare `expectedText` or `expectedLines` of the reply with the text that the program signs. If they are equal, the client id or the secure key is wrong.',
     example: 'a signature with the secure key of another client',
   },
@@ -70,20 +72,20 @@ export const signatureHeaderReasons = {
   timestamp_malformed: {
     ...untimely,
     cause: 'X-Timestamp is not a number of 13 digits.',
-    fix: 'Send the epoch time in milliseconds as 13 decimal digits, without sign and fraction.',
+    fix: 'Send the epoch time in milliseconds: exactly 13 digits, and no other character.',
     example: 'X-Timestamp: 2026-11-22T09:00:34Z',
   },
   clock_difference: {
     ...untimely,
-    cause: 'X-Timestamp differs too much from the clock of the gateway.',
-    fix: 'Synchronize the clock (NTP), and sign each request immediately before it is sent.',
+    cause: 'X-Timestamp differs from the clock of the gateway by more than the tolerance.',
+    fix: 'Synchronize the clock (NTP), and sign each request immediately before you send it.',
     example: 'a clock that is ten minutes slow',
   },
   nonce_malformed: {
     codes: ['illegal_argument'],
     stage: 'authenticate',
-    cause: 'X-Nonce does not have 16 to 64 of the allowed characters.',
-    fix: 'Send a new random nonce of 16 to 64 of A-Z, a-z, 0-9, _ and - with each request.',
+    cause: 'X-Nonce has the wrong length or a character that is not allowed.',
+    fix: 'With each request, send a new random nonce of 16 to 64 characters from A-Z, a-z, 0-9, _ and -.',
     example: 'X-Nonce: 42',
   },
   query_with_signed_body: {
@@ -113,8 +115,8 @@ export const signatureHeaderReasons = {
   },
   parameter_ambiguous: {
     ...ambiguous,
-    cause: 'A parameter can be read in two ways.',
-    fix: 'Use no & or control character in a value, and no & or = in a key. Send valid percent-encoded UTF-8.',
+    cause: 'Two parsers could interpret a parameter differently.',
+    fix: 'Use no & in a value, no & or = in a key, and no control characters. Send valid percent-encoded UTF-8.',
     example: 'GET /api/device?where=a%26b',
   },
   reply_as_request: {

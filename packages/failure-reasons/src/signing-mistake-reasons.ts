@@ -18,7 +18,7 @@ export const signingMistakeReasons = {
   },
   parameters_plus_for_space: {
     ...mistake,
-    cause: 'The signed text and the request disagree about + and space.',
+    cause: 'The signed text has + where the request has a space.',
     fix: 'Sign a space as a space. In a query or form, + means a space. Send a plus sign as %2B.',
     example: 'signed name=a+b instead of name=a b',
   },
@@ -28,7 +28,7 @@ export const signingMistakeReasons = {
     fix: 'Join the values of a repeated key with a comma, in the order of the request.',
     example: 'signed a=1&a=2 instead of a=1,2',
   },
-  query_left_out: {
+  query_not_signed: {
     ...mistake,
     cause: 'The signature does not cover the query.',
     fix: 'Sign the parameters of the query.',
@@ -46,7 +46,7 @@ export const signingMistakeReasons = {
     fix: 'In version 1, sign only the parameters or the body. Version 2 signs the path.',
     example: 'signed /api/device?pageSize=20',
   },
-  body_left_out: {
+  body_not_signed: {
     ...mistake,
     cause: 'The signature does not cover the body.',
     fix: 'Sign the bytes of the body.',
@@ -60,7 +60,8 @@ export const signingMistakeReasons = {
   },
   trailing_newline: {
     ...mistake,
-    cause: 'A line feed at the end is only in the signed text, or only in the body that was sent.',
+    cause:
+      'The signed text ends with a line feed that the sent body does not have, or the reverse.',
     fix: 'Sign exactly what you send. In a shell, use printf instead of echo.',
     example: "echo '{}' | sha256sum",
   },
@@ -72,18 +73,18 @@ export const signingMistakeReasons = {
   },
   empty_body_as_json: {
     ...mistake,
-    cause: 'The request has no body, but an empty JSON value was signed.',
-    fix: 'Sign the empty text for a request without a body, or send the value as the body.',
-    example: 'signed {} or null for a POST without a body',
+    cause: 'The request has no body, but the signature covers {} or null.',
+    fix: 'Sign the empty text for a request without a body, or send the signed value as the body.',
+    example: 'signed {} for a POST without a body',
   },
   form_type_on_json: {
     codes: ['invalid_signature', 'ambiguous_request'],
     stage: 'authenticate',
     cause: 'The body is JSON, but its content type is application/x-www-form-urlencoded.',
-    fix: 'Send Content-Type: application/json. curl --data sends the type of a form by default.',
+    fix: 'Send Content-Type: application/json. By default, curl --data sends the content type of a form.',
     example: "curl --data '{}' without -H 'Content-Type: application/json'",
   },
-  timestamp_left_out: {
+  timestamp_not_signed: {
     ...mistake,
     cause: 'The signature does not cover X-Timestamp.',
     fix: 'In version 1, append the timestamp to the signed text. In version 2, it is line 8.',
@@ -95,23 +96,25 @@ export const signingMistakeReasons = {
     fix: 'Sign exactly the digits that you send in X-Timestamp.',
     example: 'signed 1795167634, sent 1795167634189',
   },
-  key_left_out: {
+  key_not_used: {
     ...mistake,
-    cause: 'The signature does not contain a secure key.',
-    fix: 'Append the secure key to the input of the digest. In version 2, it is the key of the HMAC.',
+    cause: 'The digest was computed without the secure key.',
+    fix: 'In version 1, append the secure key to the input of the digest, after the timestamp.',
     example: 'sha256(text + timestamp)',
   },
-  parts_in_another_order: {
+  parts_in_wrong_order: {
     ...mistake,
-    cause: 'Text, timestamp and secure key, or the lines of version 2, are in another order.',
-    fix: 'In version 1, append the timestamp to the text, then the secure key. In version 2, use the order of the nine lines.',
+    cause:
+      'Text, timestamp and secure key, or the lines of version 2, were signed in the wrong order.',
+    fix: 'In version 1, sign the text, then the timestamp, then the secure key. In version 2, sign the nine lines in the specified order, with the secure key as the key of the HMAC.',
     example: 'sha256(secureKey + text + timestamp)',
   },
   wrong_digest: {
     ...mistake,
-    cause: 'The signature is correct, but with another digest than that of the client.',
+    cause:
+      'The signature was computed with a different digest than the one registered for the client.',
     fix: 'Use the digest that is registered for the client, or ask the operator to change it.',
-    example: 'MD5 for a client with SHA-256',
+    example: 'MD5 for a client that is registered with SHA-256',
   },
   hmac_in_version_1: {
     ...mistake,
@@ -127,25 +130,25 @@ export const signingMistakeReasons = {
   },
   version_1_text_in_version_2: {
     ...mistake,
-    cause: 'X-Sign-V2 signs the text of version 1.',
-    fix: 'Sign the nine lines of version 2, or send the signature as X-Sign without X-Nonce.',
-    example: 'hmac_sha256(secureKey, text + timestamp) in X-Sign-V2',
+    cause: 'X-Sign-V2 covers the text of version 1 instead of the nine lines.',
+    fix: 'Sign the nine lines of version 2. To use version 1, send a plain digest of the text, the timestamp and the secure key as X-Sign.',
+    example: 'sha256(text + timestamp + secureKey) in X-Sign-V2',
   },
   version_2_text_in_version_1: {
     ...mistake,
-    cause: 'X-Sign signs the lines of version 2.',
+    cause: 'X-Sign covers the lines of version 2 instead of the text of version 1.',
     fix: 'Send the signature as X-Sign-V2, together with X-Nonce.',
     example: 'hmac_sha256(secureKey, lines) in X-Sign',
   },
   version_1_not_allowed: {
     ...mistake,
     cause: 'The version 1 signature is correct, but the client may use only version 2.',
-    fix: 'Use version 2, or ask the operator to register another signatureAlgorithm.',
-    example: 'X-Sign for a client with HMAC-SHA-256',
+    fix: 'Use version 2, or ask the operator to register another signature algorithm.',
+    example: 'X-Sign of a client that is registered with HMAC-SHA-256',
   },
   key_whitespace: {
     ...mistake,
-    cause: 'The signature contains whitespace around the secure key.',
+    cause: 'The signature was computed with whitespace around the secure key.',
     fix: 'Remove spaces and line feeds around the secure key, for example after you read it from a file.',
     example: 'a key file with a line feed at its end',
   },
@@ -164,12 +167,13 @@ export const signingMistakeReasons = {
   path_not_as_sent: {
     ...mistake,
     cause: 'The path in the signed lines differs from the path that was sent.',
-    fix: 'Sign the path exactly as in the request line, with escapes, without host and query.',
+    fix: 'Sign the path exactly as in the request line: percent-encoded, without the host and the query.',
     example: 'signed https://gateway.example/api/device',
   },
   method_not_as_sent: {
     ...mistake,
-    cause: 'The method in the signed lines is not in upper case.',
+    cause:
+      'The method in the signed lines is in lower case, but the request line has it in upper case.',
     fix: 'Sign the method in upper case.',
     example: 'signed get',
   },
@@ -182,19 +186,19 @@ export const signingMistakeReasons = {
   body_not_hashed: {
     ...mistake,
     cause: 'Line 6 is not the SHA-256 of the body in lower-case hexadecimal digits.',
-    fix: 'Sign the SHA-256 of the body in lower-case hexadecimal digits, also of an empty body.',
+    fix: 'Sign the SHA-256 of the body in lower-case hexadecimal digits, even if the body is empty.',
     example: 'the body itself, or an empty line for an empty body',
   },
-  line_left_out: {
+  line_missing: {
     ...mistake,
-    cause: 'The signed lines do not have all nine lines.',
-    fix: 'Sign all nine lines. A part that the request does not have is an empty line.',
+    cause: 'One or more of the nine lines are missing from the signed text.',
+    fix: 'Sign all nine lines. For a part that the request does not have, sign an empty line.',
     example: 'lines without GATEHOUSE-V2, or without the empty line of the content type',
   },
   lines_joined_differently: {
     ...mistake,
-    cause: 'The signed lines are not joined with single line feeds.',
-    fix: 'Join the lines with a line feed (0x0A), without one at the end.',
-    example: 'CR LF between the lines, or a line feed at the end',
+    cause: 'The signed lines are not separated by single line feeds.',
+    fix: 'Separate the lines with a line feed (0x0A), with no trailing line feed.',
+    example: 'CR LF between the lines, or a trailing line feed',
   },
 } as const satisfies Readonly<Record<string, FailureReason>>;

@@ -6,28 +6,28 @@ interface ReplyMistake {
   readonly section: string;
 }
 
-const version1 = 'the-reply';
+const version1 = 'the-reply-of-version-1';
 const version2 = 'the-reply-of-version-2';
 
 /** Why a reply does not verify. Requests have reasons in packages/failure-reasons. */
 export const replyMistakes = {
   reply_unsigned: {
     cause: 'The reply has no signature.',
-    fix: 'Read code and message in the body: the gateway did not verify the request, or something between answered. Check the request with gatehouse verify.',
+    fix: 'Read code and message in the body: the gateway did not verify the request, or a proxy replied in its place. Check the request with gatehouse verify.',
     example: '401 invalid_signature',
     section: version1,
   },
   reply_body_changed: {
     cause:
-      'The signature belongs to other bytes: the body has other line breaks, or lacks the last one.',
+      'The signature belongs to different bytes: the line breaks of the body were changed, or the last one is missing.',
     fix: 'Verify the received bytes before you decode, trim or parse the body.',
     example: 'a body that was read line by line',
     section: version1,
   },
   reply_other_digest: {
-    cause: 'The signature is correct with the other digest.',
+    cause: 'The signature was computed with a different digest than the expected one.',
     fix: 'Verify with the digest that is registered for the client.',
-    example: 'MD5 for a client with SHA-256',
+    example: 'MD5 for a client that is registered with SHA-256',
     section: version1,
   },
   reply_signature_wrong: {

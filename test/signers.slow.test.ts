@@ -1,0 +1,251 @@
+// requires: python3 cc arm-none-eabi-gcc go javac php
+/** The reference signers of signers/: test vectors, a live gateway, and the size of the C signer. */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  buildSigner,
+  type HostileProxy,
+  type ReferenceSigner,
+  type SignerJob,
+  type SignerLanguage,
+  sanitizedC,
+  signatureVectors,
+  signerLanguages,
+  startHostileProxy,
+} from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { root } from './source-tree.ts';
+
+const secureKey = 'signersSecureKey0123456789ab';
+const client = (clientId: string, signatureAlgorithm: string) => ({
+  ...{ clientId, secureKey, name: clientId, orgId: 'demo', signatureAlgorithm },
+  grantTypes: ['client_credentials'],
+  scopes: ['device:read', 'device:write'],
+});
+const schemes = [
+  ['modern', ['2']],
+  ['digests', ['1', 'SHA-256']],
+  ['old', ['1', 'MD5']],
+] as const;
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap: {
+    organizations: [{ id: 'demo', name: 'Demo' }],
+    clients: [client('modern', 'HMAC-SHA-256'), client('digests', 'SHA-256'), client('old', 'MD5')],
+  },
+});
+
+let proxy: HostileProxy;
+const signers = new Map<SignerLanguage, ReferenceSigner>();
+
+beforeAll(async () => {
+  proxy = await startHostileProxy(system.gatewayUrl);
+  await Promise.all(
+    signerLanguages.map(async (language) => signers.set(language, await buildSigner(language))),
+  );
+}, 60_000);
+afterAll(() => {
+  proxy.close();
+  for (const signer of signers.values()) {
+    signer.remove();
+  }
+});
+
+function signerOf(language: SignerLanguage): ReferenceSigner {
+  const signer = signers.get(language);
+  if (signer === undefined) {
+    throw new Error(`${language} was not built.`);
+  }
+  return signer;
+}
+
+const { requests, refusedRequests, replies } = signatureVectors;
+const bytes = (body: string) => Buffer.from(body, 'base64');
+
+const requestCases = [...requests, ...refusedRequests].map((vector) => ({
+  name: `version ${vector.version}: ${vector.name}`,
+  job: { ...vector, body: bytes(vector.body) } satisfies SignerJob,
+  expected: vector.signature ?? 'refused',
+}));
+const replyCases = replies.map((vector) => {
+  const { version, digest, secureKey: key, nonce, requestTimestamp } = vector;
+  const request = { version, digest, secureKey: key, nonce, timestamp: requestTimestamp };
+  const sent = { clientId: 'machine-1', method: 'GET', path: '/api/device', query: '' };
+  const reply = { ...vector, body: bytes(vector.body) };
+  const job: SignerJob = { ...request, ...sent, contentType: '', body: Buffer.of(), reply };
+  return {
+    name: `reply of version ${version}: ${vector.name}`,
+    job,
+    expected: vector.isValid ? 'valid' : 'invalid',
+  };
+});
+
+describe.each(signerLanguages)('the signer in %s', (language) => {
+  test('SG-01 SG-19 RS-01 signs, refuses and verifies all test vectors', () => {
+    const cases = [...requestCases, ...replyCases];
+    const answers = signerOf(language).answer(cases.map(({ job }) => job));
+    expect(cases.map(({ name }, index) => [name, answers[index]])).toEqual(
+      cases.map(({ name, expected }) => [name, expected]),
+    );
+  });
+
+  test.each(schemes)(
+    'lists, creates and searches as the client %s, with or without a slash after the address',
+    async (clientId, parameters) => {
+      const slash = clientId === 'digests' ? '/' : '';
+      const id = `${language}-${clientId}`;
+      const { output, status } = await signerOf(language).runExample(
+        environmentOf(`${system.gatewayUrl}${slash}`, clientId, id),
+        ...parameters,
+      );
+      const lines = output.trimEnd().split('\n');
+      expect([output, status]).toEqual([output, 0]);
+      expect(lines.map((line) => line.slice(0, 3))).toEqual(['200', '200', '200']);
+      const found = JSON.parse(lines[2]?.slice(4) ?? '').result.data;
+      expect(found.map((each: { id: string }) => each.id)).toContain(id);
+    },
+  );
+
+  test.each(schemes)(
+    'RS-01 rejects a changed reply to the client %s',
+    async (clientId, parameters) => {
+      proxy.attack = (reply) => ({
+        ...reply,
+        body: Buffer.from(reply.body.toString().replace('"success"', '"altered"')),
+      });
+      const { output, status } = await signerOf(language).runExample(
+        environmentOf(proxy.url, clientId, 'never'),
+        ...parameters,
+      );
+      expect(output).toMatch(/the reply is not signed by the gateway/i);
+      expect(output).toContain('altered');
+      expect(status).not.toBe(0);
+    },
+  );
+
+  test('follows no redirect with its signature', async () => {
+    const asked: (string | undefined)[] = [];
+    const server = createServer(({ url }, response) => {
+      asked.push(url);
+      response.writeHead(302, { location: '/elsewhere', 'content-length': 0 }).end();
+    });
+    const gatewayUrl = await listen(server);
+    const { output, status } = await runExample(language, { GATEWAY_URL: gatewayUrl });
+    server.close();
+    expect(asked).toEqual(['/api/device?pageSize=20&pageIndex=0']);
+    expect(output).toMatch(/^302 .*\n.*not signed by the gateway/);
+    expect(status).toBe(1);
+  });
+
+  test.each(['GATEWAY_URL', 'CLIENT_ID', 'SECURE_KEY', 'DEVICE_ID'])(
+    'names the variable %s if it is not set',
+    async (name) => {
+      const { output, status } = await runExample(language, { [name]: '' });
+      expect([output, status]).toEqual([`Set ${name}.\n`, 1]);
+    },
+  );
+
+  test.each([['md5'], ['SHA-1']])('refuses the digest %s', async (digest) => {
+    const environment = environmentOf(system.gatewayUrl, 'old', 'never');
+    const { output, status } = await signerOf(language).runExample(environment, '1', digest);
+    expect(output).toMatch(/the digest is/i);
+    expect(output).not.toContain('200');
+    expect(status).not.toBe(0);
+  });
+
+  test('reports a refused connection in one line', async () => {
+    const server = createServer();
+    const gatewayUrl = await listen(server);
+    server.close();
+    const { output, status } = await runExample(language, { GATEWAY_URL: gatewayUrl });
+    expect(output).toMatch(/^.*(no reply|no connection|refused).*\n$/i);
+    expect(status).toBe(1);
+  });
+
+  test('has files of less than 150 lines, except the digests in C', () => {
+    const folder = join(root, 'signers', language);
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+      (file) => /\.[a-z]+$/.test(file) && !file.endsWith('gatehouse_digest.c'),
+    );
+    expect(files.length).toBeGreaterThan(0);
+    for (const file of files) {
+      expect([file, lineCount(join(folder, file)) < 150]).toEqual([file, true]);
+    }
+  });
+});
+
+/** With a client that exists at the gateway, and other variables in place of its own. */
+function runExample(language: SignerLanguage, environment: Readonly<Record<string, string>>) {
+  return signerOf(language).runExample({
+    ...environmentOf(system.gatewayUrl, 'modern', 'never'),
+    ...environment,
+  });
+}
+
+async function listen(server: Server): Promise<string> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function environmentOf(gatewayUrl: string, clientId: string, deviceId: string) {
+  return {
+    GATEWAY_URL: gatewayUrl,
+    CLIENT_ID: clientId,
+    SECURE_KEY: secureKey,
+    DEVICE_ID: deviceId,
+  };
+}
+
+function lineCount(path: string): number {
+  return readFileSync(path, 'utf8').trimEnd().split('\n').length;
+}
+
+describe('the signer in C', () => {
+  test.each([
+    ['GATEWAY_URL', 'https://localhost:8844', 'GATEWAY_URL must begin with http://.'],
+    ['GATEWAY_URL', 'http://localhost:8844/api', 'GATEWAY_URL must be http://HOST:PORT.'],
+    ['GATEWAY_URL', 'http://localhost:8844444', 'GATEWAY_URL must be http://HOST:PORT.'],
+    ['CLIENT_ID', 'c'.repeat(9000), 'The request is too long.'],
+    ['DEVICE_ID', 'd'.repeat(9000), 'DEVICE_ID is too long.'],
+  ])('rejects a wrong %s', async (name, value, message) => {
+    const { output, status } = await runExample('c', { [name]: value });
+    expect([output, status]).toEqual([`${message}\n`, 1]);
+  });
+
+  test('survives random replies, bodies and parameters under sanitizers', () => {
+    const out = mkdtempSync(join(tmpdir(), 'signer-fuzz-'));
+    const build = `${sanitizedC} c/test/fuzz.c -o ${out}/fuzz`;
+    execFileSync('sh', ['-c', build], { cwd: join(root, 'signers') });
+    const output = execFileSync(join(out, 'fuzz'), { encoding: 'utf8' });
+    rmSync(out, { recursive: true });
+    expect(output).toMatch(/^20000 inputs/);
+  }, 30_000);
+
+  test('has at most 4 KiB of code for a Cortex-M3', () => {
+    const out = mkdtempSync(join(tmpdir(), 'signer-size-'));
+    const folder = join(root, 'signers/c');
+    const sources = readdirSync(join(folder, 'src')).filter((file) => file.endsWith('.c'));
+    const flags = ['-std=c99', '-mcpu=cortex-m3', '-mthumb', '-Os', '-Wall', '-Wextra', '-Werror'];
+    for (const source of sources) {
+      execFileSync('arm-none-eabi-gcc', [
+        ...[...flags, '-Wconversion', `-I${folder}/include`, '-c', join(folder, 'src', source)],
+        ...['-o', join(out, `${source}.o`)],
+      ]);
+    }
+    const objects = sources.map((source) => join(out, `${source}.o`));
+    const size = execFileSync('arm-none-eabi-size', ['-t', ...objects], { encoding: 'utf8' });
+    const [text = '', data = '', bss = ''] =
+      size.trimEnd().split('\n').at(-1)?.trim().split(/\s+/) ?? [];
+    rmSync(out, { recursive: true });
+    expect(Number(text)).toBeLessThanOrEqual(4096);
+    expect([data, bss]).toEqual(['0', '0']);
+    const page = readFileSync(join(root, 'signers/README.md'), 'utf8');
+    expect(page).toContain(`${text} bytes`);
+  });
+});
