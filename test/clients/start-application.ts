@@ -14,15 +14,16 @@ export interface Application {
 const folder = join(import.meta.dirname, 'applications');
 const START_SECONDS = 15;
 
-/** Starts a program in `applications/`, and waits until its output contains a text. */
+/** Starts a program, by default in `applications/`, and waits until its output contains a text. */
 export async function startApplication(
   command: readonly [program: string, ...args: string[]],
   environment: Readonly<Record<string, string>>,
   readyText = 'listening',
+  cwd = folder,
 ): Promise<Application> {
   const [program, ...args] = command;
   const child = spawn(program, args, {
-    cwd: folder,
+    cwd,
     env: { ...processEnvironment, ...environment },
   });
   let output = '';
