@@ -1,27 +1,30 @@
 # One image for every app. The command selects the app (docs/decisions/0034-one-image.md).
 
+# For a build that others can repeat, add the digest (docs/releases.md).
+ARG NODE_IMAGE=node:24-bookworm-slim
+
 # Only the manifests, so that a changed source file does not repeat the installation.
-FROM node:24-bookworm-slim AS manifests
+FROM ${NODE_IMAGE} AS manifests
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY apps apps
 COPY packages packages
 RUN find apps packages -type f ! -name package.json -delete
 
-FROM node:24-bookworm-slim AS dependencies
+FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY --from=manifests /app ./
-RUN npm ci --omit=dev --omit=optional --ignore-scripts && rm -rf node_modules/@gatehouse/testing packages/testing
+RUN npm ci --omit=dev --omit=optional --ignore-scripts && rm -rf node_modules/@gatehouse/testing packages/testing node_modules/@gatehouse/client packages/client
 
-FROM node:24-bookworm-slim AS sources
+FROM ${NODE_IMAGE} AS sources
 WORKDIR /app
 COPY package.json LICENSE ./
 COPY scripts scripts
 COPY apps apps
 COPY packages packages
-RUN rm -rf packages/testing
+RUN rm -rf packages/testing packages/client
 
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE}
 WORKDIR /app
 # New volumes take their owner from these folders, so the service that generates the secrets does
 # not need root.
@@ -33,6 +36,10 @@ COPY --from=sources /app ./
 ENV NODE_ENV=production HOST=0.0.0.0 NODE_COMPILE_CACHE=/app/compiled
 # A password hash takes 19 MiB. With these settings, malloc returns it to the system after each use.
 ENV MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576
+LABEL org.opencontainers.image.title="Gatehouse" \
+  org.opencontainers.image.description="OAuth 2.0 authorization server, resource gateway and device service" \
+  org.opencontainers.image.version="1.0.0-rc.1" \
+  org.opencontainers.image.licenses="Apache-2.0"
 USER 1000:1000
 # The compile cache saves half the time of a start and a quarter of the memory. It is filled here,
 # because the file system is read-only later, and by this user, because Node keeps one cache per user.

@@ -15,7 +15,10 @@ const services: Readonly<Record<string, { readonly package: string; readonly pro
   'redis-cli': { package: 'redis-tools', probe: 'command -v redis-cli' },
   nginx: { package: 'nginx', probe: 'command -v nginx' },
   caddy: { package: 'caddy', probe: 'command -v caddy' },
+  haproxy: { package: 'haproxy', probe: 'command -v haproxy' },
   prometheus: { package: 'prometheus', probe: 'command -v prometheus && command -v promtool' },
+  // Debian 12 has a version that cannot read the manifests.
+  kubectl: { package: 'kubernetes-client', probe: 'kubectl kustomize deploy/kubernetes/base' },
   slowhttptest: { package: 'slowhttptest', probe: 'command -v slowhttptest' },
   // Clients of test/clients. Debian's Python and Ruby, because others do not find its libraries.
   authlib: {
@@ -37,6 +40,15 @@ const services: Readonly<Record<string, { readonly package: string; readonly pro
   },
   webrick: { package: 'ruby-webrick', probe: '/usr/bin/ruby -e "require %q(webrick)"' },
   curl: { package: 'curl', probe: 'command -v curl' },
+  // Compilers and interpreters of the signers.
+  go: { package: 'golang-go', probe: 'command -v go' },
+  javac: { package: 'default-jdk-headless', probe: 'command -v javac && command -v java' },
+  php: { package: 'php-cli', probe: 'command -v php' },
+  cc: { package: 'gcc libc6-dev', probe: 'command -v cc' },
+  'arm-none-eabi-gcc': {
+    package: 'gcc-arm-none-eabi libnewlib-arm-none-eabi',
+    probe: 'command -v arm-none-eabi-gcc arm-none-eabi-size && ls /usr/include/newlib/string.h',
+  },
 };
 
 export function missingServices(names: readonly string[]): readonly string[] {
@@ -60,7 +72,7 @@ export function installMissingServices(names: readonly string[]): void {
   if (missing.length === 0) {
     return;
   }
-  const wanted = missing.map((name) => serviceOf(name).package);
+  const wanted = missing.flatMap((name) => serviceOf(name).package.split(' '));
   const mayInstall =
     process.getuid?.() === 0 && spawnSync('sh', ['-c', 'command -v apt-get']).status === 0;
   if (mayInstall && install(wanted) && missingServices(names).length === 0) {

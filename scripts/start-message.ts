@@ -5,6 +5,8 @@ export interface StartMessageInput {
   readonly heading?: string;
   readonly authorizationServerUrl: string;
   readonly gatewayUrl: string;
+  /** The gateway serves the API explorer. */
+  readonly explorer: boolean;
   /** The address of the device service, or a description. */
   readonly deviceService: string;
   /** The address of the demo application, or a description. Only with a demo. */
@@ -23,7 +25,7 @@ ${heading}
 
   Authorization server  ${input.authorizationServerUrl}
   Gateway               ${input.gatewayUrl}
-  Device service        ${input.deviceService}
+${input.explorer ? `  API explorer          ${input.gatewayUrl}/explorer\n` : ''}  Device service        ${input.deviceService}
 ${ofDemo === undefined ? '' : `  Demo application      ${ofDemo}\n`}`;
   const commands = demo === undefined ? '' : demoCommands(input, demo);
   return `${addresses}${commands}\n${input.closing}\n`;

@@ -71,6 +71,7 @@ function readSettings() {
   const port = (name: string, fallback: number) => Number(process.env[name] || fallback);
   const url = (name: string, portNumber: number) =>
     process.env[name] || `http://localhost:${portNumber}`;
+  const gatewayUrl = url('GATEWAY_URL', port('GATEWAY_PORT', 8844));
   const deviceServiceUrl = url('DEVICE_SERVICE_URL', port('DEVICE_SERVICE_PORT', 8850));
   return {
     embedded: !process.env.STORE_URL && !process.env.STORE_URL_FILE && !process.env.BOOTSTRAP_FILE,
@@ -79,11 +80,17 @@ function readSettings() {
       'AUTHORIZATION_SERVER_URL',
       port('AUTHORIZATION_SERVER_PORT', 9000),
     ),
-    gatewayUrl: url('GATEWAY_URL', port('GATEWAY_PORT', 8844)),
+    gatewayUrl,
+    explorer: process.env.EXPLORER ? process.env.EXPLORER === 'true' : isLoopback(gatewayUrl),
     deviceServiceUrl,
     deviceService: `${deviceServiceUrl} (behind the gateway)`,
     redirectUri: `http://localhost:${port('DEMO_APPLICATION_PORT', 9010)}/callback`,
   };
+}
+
+/** An invalid address is reported by the gateway. */
+function isLoopback(address: string): boolean {
+  return URL.canParse(address) && isLoopbackUrl(address);
 }
 
 /** Prints the message of the last start, also in a second terminal while Gatehouse runs. */
@@ -110,8 +117,7 @@ function prepareDemo(): Demo | undefined {
   if (
     !embedded ||
     findMisspelledVariables(process.env).problems.length > 0 ||
-    !URL.canParse(authorizationServerUrl) ||
-    !isLoopbackUrl(authorizationServerUrl)
+    !isLoopback(authorizationServerUrl)
   ) {
     return undefined;
   }

@@ -121,6 +121,16 @@ const words = {
   'authorization-server': [{ error: 'server_error' }, { error: 'temporarily_unavailable' }],
 } as const;
 
+test.each(['/_verify', '/_verify/api/device', '/_verify?scope=device:read'])(
+  'nginx of the containers lets no caller ask the gateway at %s',
+  async (path) => {
+    const seen = await serveAt('gateway', 'gateway', succeed);
+    const reply = await fetch(`http://127.0.0.1:${ports.gateway}${path}`);
+    expect([reply.status, seen.requests]).toEqual([404, 0]);
+    expect((await fetch(`http://127.0.0.1:${ports.gateway}/_verify2`)).status).toBe(200);
+  },
+);
+
 describe.each(apps)('nginx of the containers in front of %s', (app) => {
   test('forwards a reply with the longest head of a sign-in', async () => {
     const cookies = Array.from({ length: 3 }, (_, i) => `Set-Cookie: c${i}=${'x'.repeat(4000)}`);

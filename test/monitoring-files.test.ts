@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
 import { readAlerts } from './alert-rules.ts';
 import { firstName, readDocument, tableRows } from './documents.ts';
 import { root } from './source-tree.ts';
@@ -9,7 +10,7 @@ import { root } from './source-tree.ts';
 const reference = readDocument('docs/operations/reference.md');
 const exported = new Set(
   [
-    'Metrics of every app',
+    'Metrics of every server',
     'Metrics of the authorization server and the gateway',
     'Metrics of the authorization server',
     'Metrics of the gateway',
@@ -33,4 +34,19 @@ test('docs/operations/alerts.md has each alert with its severity, and no other',
   expect(rows.map((row) => [firstName(row), row.cells[1]])).toEqual(
     readAlerts().map(({ alert, severity }) => [alert, severity]),
   );
+});
+
+test('Grafana in containers sends no reports, checks no updates and installs no plugins', () => {
+  const { services } = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), {
+    maxAliasCount: -1,
+  });
+  expect(services.grafana.environment).toMatchObject({
+    GF_ANALYTICS_REPORTING_ENABLED: 'false',
+    GF_ANALYTICS_CHECK_FOR_UPDATES: 'false',
+    GF_ANALYTICS_CHECK_FOR_PLUGIN_UPDATES: 'false',
+    GF_NEWS_NEWS_FEED_ENABLED: 'false',
+    GF_PLUGINS_PLUGIN_ADMIN_ENABLED: 'false',
+    GF_PLUGINS_PREINSTALL_DISABLED: 'true',
+    GF_SNAPSHOTS_EXTERNAL_ENABLED: 'false',
+  });
 });

@@ -35,6 +35,7 @@ try {
     startMessage({
       authorizationServerUrl,
       gatewayUrl,
+      explorer: true,
       deviceService: 'private, behind the gateway',
       demo,
       closing:
@@ -50,7 +51,7 @@ async function register(demo: Demo): Promise<void> {
   const store = createStore(readFileSync('/secrets/store/store-url', 'utf8').trim());
   const masterKey = loadMasterKey('/secrets/store/master.key', false);
   try {
-    await applyBootstrap(demoDefinition(demo), openIdentity({ store, masterKey }));
+    await applyBootstrap(demoDefinition(demo, gatewayUrl), openIdentity({ store, masterKey }));
   } finally {
     await store.close();
   }

@@ -206,7 +206,7 @@ describe('the image', () => {
       const files = fs.readdirSync('/app', { recursive: true });
       const unwanted = /\\.test\\.ts$|-contract\\.ts$|(^|\\/)test\\/|^packages\\/testing|^(data|docs|bench|coverage|\\.git|\\.env)/;
       console.log(JSON.stringify({
-        sources: files.filter((f) => /^apps.*main.ts$/.test(f)).length,
+        sources: files.filter((f) => /^apps\\/[^/]+\\/src\\/main\\.ts$/.test(f)).length,
         development: ${JSON.stringify(development)}.filter((path) => fs.existsSync('/app/' + path)),
         unwanted: files.filter((f) => !f.startsWith('node_modules') && unwanted.test(f)),
       }));`;

@@ -68,6 +68,20 @@ describe('docker compose up', () => {
   }, 120_000);
 });
 
+test.each(['authorization-server', 'gateway'])(
+  'a second container of %s, which would need the same socket, is rejected',
+  async (service) => {
+    const other = await createTier();
+    try {
+      const scaled = other.compose('up', '--no-build', '--no-start', '--scale', `${service}=2`);
+      await expect(scaled).rejects.toThrow(`${other.project}-${service}-1`);
+    } finally {
+      await other.remove();
+    }
+  },
+  60_000,
+);
+
 describe('the demo', () => {
   let message: string;
 

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer as createConnectionServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -185,6 +185,17 @@ describe('the store', () => {
     );
   });
 
+  test('an old Redis whose clock is wrong', async () => {
+    const changed = await listenInFrontOf(redis.port, (reply) =>
+      reply
+        .replace(/redis_version:\d/, 'redis_version:6')
+        .replace(/server_time_usec:\d/, 'server_time_usec:2'),
+    );
+    const findings = await doctor(newStore(`redis://127.0.0.1:${changed}`));
+    await expectFinding('version_not_supported', findings, /^Redis is version 6\./);
+    await expectFinding('clock_differs', findings, /^The clock of Redis is \d+ s ahead of/);
+  });
+
   test('a store that is slow', async () => {
     const network = await startFaultProxy();
     cleanups.push(network.stop);
@@ -197,6 +208,22 @@ describe('the store', () => {
     );
   });
 });
+
+/** Passes bytes to the port, and changes the replies. Their length must stay. */
+async function listenInFrontOf(port: number, change: (reply: string) => string): Promise<number> {
+  const server = createConnectionServer((client) => {
+    const target = connect(port, '127.0.0.1');
+    client.on('data', (data) => target.write(data)).on('close', () => target.destroy());
+    target
+      .on('data', (data) => client.write(change(data.toString('latin1')), 'latin1'))
+      .on('close', () => client.destroy());
+    client.on('error', () => undefined);
+    target.on('error', () => undefined);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  cleanups.push(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
 
 function newClient(clientId: string) {
   return {
@@ -236,7 +263,14 @@ describe('clients and keys', () => {
     const now = () => Date.now() - 200 * DAY_MILLISECONDS;
     await loadSigningKeys('gateway', 'EdDSA', { store, sealer, now });
 
+    const { audit } = openStoreOf(environment);
+    await audit.write(
+      { event: 'token_issued', grant: 'password', clientId: 'weak' },
+      { actor: 'test' },
+    );
+
     const findings = await doctor(environment);
+    await expectFinding('client_unused', findings, /^These clients \(clear, md5, two-keys\)/);
     await expectFinding('client_uses_md5', findings, /\(md5\)/);
     await expectFinding('client_has_weak_grant', findings, /\(weak\)/);
     await expectFinding('redirect_uri_not_https', findings, /\(clear\)/);
@@ -283,6 +317,9 @@ describe('servers as clients see them', () => {
     await expectFinding('operations_public', findings, /metrics answers/);
     await expectFinding('issuer_differs', findings, /address http:\/\/localhost:/);
     await expectFinding('proxy_not_trusted', findings, /sees the address 127\.0\.0\.1/);
+    await expectFinding('explorer_public', findings, /serves the API explorer at \/explorer\.$/);
+    // Forward auth is off.
+    expect(findings.map(({ id }) => id)).not.toContain('verification_public');
   });
 
   test('a gateway that trusts every caller', async () => {
@@ -291,12 +328,11 @@ describe('servers as clients see them', () => {
       ...environment,
       ...bootstrapFile(),
       TRUSTED_PROXIES: '127.0.0.1',
+      FORWARD_AUTH: 'true',
     });
-    await expectFinding(
-      'forged_address_accepted',
-      doctor({ ...environment, ...gateway }),
-      /believes the X-Forwarded-For/,
-    );
+    const findings = await doctor({ ...environment, ...gateway });
+    await expectFinding('forged_address_accepted', findings, /believes the X-Forwarded-For/);
+    await expectFinding('verification_public', findings, / answers \/_verify with 400\.$/);
   });
 
   test('a gateway with another store, and the demo', async () => {
@@ -337,6 +373,23 @@ describe('servers as clients see them', () => {
     await expectFinding('app_not_ready', findings, /store is \?\[2J\?ERROR/);
   });
 
+  test('apps of another version, with an old database whose clock is wrong', async () => {
+    const documents: Readonly<Record<string, string>> = {
+      '/ready': '{"status":"ready"}',
+      '/metrics': 'gatehouse_build_info{app="device-service",version="0.0.1",node="24.0.0"} 1\n',
+      '/database': JSON.stringify({
+        engine: 'postgres',
+        version: '12.4 (Debian)',
+        time: Date.now() - 90_000,
+      }),
+    };
+    const app = await listen(({ url = '' }, response) => response.end(documents[url]));
+    const findings = await doctor({ ...newStore(), OPERATIONS_PORT: String(app.port) });
+    await expectFinding('versions_differ', findings, /is version 0\.0\.1, this command /);
+    await expectFinding('version_not_supported', findings, /^PostgreSQL is version 12\.4\.$/);
+    await expectFinding('clock_differs', findings, /^The clock of PostgreSQL is 90 s behind/);
+  });
+
   test('a server whose reply does not show the address that it sees', async () => {
     const proxy = await listen((_request, response) => response.writeHead(403).end());
     await expectFinding(
@@ -362,8 +415,29 @@ describe('servers as clients see them', () => {
     expect(JSON.stringify(findings)).not.toContain('secret');
   });
 
+  test.each([
+    ['blocks /_verify and every path below it', /^\/_verify/, []],
+    ['blocks only /_verify itself', /^\/_verify$/, ['/_verify/doctor with 400']],
+    ['blocks nothing', /^$/, ['/_verify with 400', '/_verify/doctor with 400']],
+  ] as const)('a public gateway behind a proxy that %s', async (_name, blocked, answers) => {
+    // The status of the gateway for requests without a credential, with forward auth.
+    const ofGateway = (url: string) => (url.startsWith('/_verify') ? 400 : 401);
+    const proxy = await listen(({ url = '' }, response) =>
+      response.writeHead(blocked.test(url) ? 404 : ofGateway(url)).end(),
+    );
+    const findings = await checkPublicServer({
+      name: 'gateway',
+      variable: 'GATEWAY_URL',
+      url: proxy.url,
+    });
+    expect(
+      findings.filter(({ id }) => id === 'verification_public').map(({ what }) => what),
+    ).toEqual(answers.map((answer) => `GATEWAY_URL ${proxy.url} answers ${answer}.`));
+  });
+
   test('--addresses needs no store, and --fail decides the exit code', async () => {
-    const gateway = await startGateway({ ...newStore(), ...bootstrapFile() });
+    const options = { ...bootstrapFile(), EXPLORER: 'false' };
+    const gateway = await startGateway({ ...newStore(), ...options });
     const environment = { ...offline, ...gateway, DATA_DIR: join(directory, 'none') };
     const run = (...options: string[]) =>
       runGatehouse(environment, ['doctor', '--addresses', ...options]);
@@ -390,7 +464,7 @@ describe('servers as clients see them', () => {
     );
     await expectFinding('certificate_expires_soon', findings, /expires in 1 days/);
     await expectFinding('hsts_missing', findings, /Strict-Transport-Security/);
-    await expectFinding('clock_differs', findings, /is (?:59|60|61) s behind this machine/);
+    await expectFinding('clock_differs', findings, /is (?:59|60|61) s behind the clock of this/);
     await expectFinding('redirect_keeps_token', findings, /redirects to https with the query/);
   });
 });

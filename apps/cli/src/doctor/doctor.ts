@@ -10,14 +10,15 @@ import { ConfigurationError, type Environment, isLoopbackUrl } from '@gatehouse/
 import { type Identity, resolveIdentitySettings } from '@gatehouse/identity';
 import { parseStoreUrl, StoreUnavailableError } from '@gatehouse/store';
 import { openIdentityStore } from '../open-identity-store.ts';
+import { checkApps } from './checks/check-apps.ts';
 import { checkClients } from './checks/check-clients.ts';
 import { checkConfiguration, checkDemo } from './checks/check-configuration.ts';
 import { checkFiles } from './checks/check-files.ts';
 import { checkForwarding } from './checks/check-forwarding.ts';
 import { checkPublicServer } from './checks/check-public-server.ts';
-import { checkReadiness } from './checks/check-readiness.ts';
 import { checkSigningKeys } from './checks/check-signing-keys.ts';
 import { checkStore, describeOutage } from './checks/check-store.ts';
+import { checkUnusedClients } from './checks/check-unused-clients.ts';
 import { type Finding, finding } from './finding.ts';
 import { severities } from './finding-catalogue.ts';
 import { type Installation, readInstallation } from './installation.ts';
@@ -55,7 +56,7 @@ async function examineMachine(
     ...checkConfiguration(installation),
     ...(await checkFiles(installation)),
     ...(await examineStore(installation, now)),
-    ...(await checkReadiness(installation)),
+    ...(await checkApps(installation)),
   ];
 }
 
@@ -100,6 +101,7 @@ async function examineRecords(
     checkDemo(installation, identity),
     checkSigningKeys(identity, policy, now),
     checkClients(identity, now),
+    checkUnusedClients(identity, now),
     ...publicServers.map((server) => checkForwarding(server, identity.requestLog)),
   ]);
   return groups.flat();

@@ -165,6 +165,16 @@ export const findingCatalogue = {
     why: 'Metrics tell attackers names of clients, load and failures.',
     fix: 'Publish only the ports of the servers, and forward no request to the operations ports.',
   },
+  verification_public: {
+    severity: 'error',
+    why: 'With FORWARD_AUTH, a caller with a valid credential can get an internal token for itself.',
+    fix: 'Let the proxy answer /_verify and every path below it with 404 (docs/operations/deploy.md#put-a-tls-proxy-in-front).',
+  },
+  explorer_public: {
+    severity: 'notice',
+    why: 'Every caller can open the API explorer. It shares the origin of your services, whose pages could read what users enter.',
+    fix: 'Remove EXPLORER=true from the gateway, unless developers need the explorer at this address.',
+  },
   forged_address_accepted: {
     severity: 'error',
     why: 'Any caller can choose its address, and evades rate limits and lists of allowed addresses.',
@@ -189,6 +199,21 @@ export const findingCatalogue = {
     severity: 'error',
     why: 'A load balancer sends the server no requests, and requests get 503.',
     fix: 'Correct the failing check. docs/operations/monitor.md#health-checks has an action for each.',
+  },
+  versions_differ: {
+    severity: 'warning',
+    why: 'Servers of different versions may run together only during an upgrade.',
+    fix: 'Complete the upgrade: docs/operations/upgrade.md.',
+  },
+  version_not_supported: {
+    severity: 'warning',
+    why: 'Gatehouse is not tested with this version, and it may lack functions that Gatehouse needs.',
+    fix: 'Upgrade Redis to 7.0 or later, or PostgreSQL to 15 or later.',
+  },
+  client_unused: {
+    severity: 'notice',
+    why: 'The secure key of an unused client can be stolen without anybody noticing.',
+    fix: 'Ask the owner of the client, then run gatehouse clients disable CLIENT. Rare requests may leave no entry.',
   },
   clock_differs: {
     severity: 'warning',

@@ -2,13 +2,13 @@ import { isLoopbackUrl } from '@gatehouse/configuration';
 import type { Client, Identity } from '@gatehouse/identity';
 import { type Finding, finding } from '../finding.ts';
 import type { FindingId } from '../finding-catalogue.ts';
+import { listed } from './listed-clients.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
 const OLD_KEY_DAYS = 365;
 /** A rotation that takes longer was probably forgotten. */
 const LONG_ROTATION_DAYS = 30;
 const WEAK_GRANTS = ['password', 'implicit'];
-const SHOWN_CLIENTS = 5;
 
 type Test = (client: Client) => boolean;
 
@@ -58,11 +58,4 @@ export async function checkClients(
 /** A native application may use http with a loopback address (RFC 8252 §7.3). */
 function isPlainHttp(uri: string): boolean {
   return uri.startsWith('http://') && !isLoopbackUrl(uri);
-}
-
-function listed(names: readonly string[]): string {
-  const more = names.length - SHOWN_CLIENTS;
-  const shown = names.slice(0, SHOWN_CLIENTS).join(', ');
-  const noun = names.length === 1 ? 'This client' : 'These clients';
-  return `${noun} (${shown}${more > 0 ? ` and ${more} more` : ''})`;
 }

@@ -1,12 +1,15 @@
 import { isLoopbackUrl, operationsPortOf } from '@gatehouse/configuration';
+import { printable } from '../../command-line/printable.ts';
 import { type Finding, finding } from '../finding.ts';
 import type { PublicServer } from '../installation.ts';
-import { printable } from '../printable.ts';
 import { describeProbeFailure, isProbeTimeout, type ProbeReply, probe } from '../probe.ts';
+import { checkClock } from './check-clock.ts';
+import { checkExplorer } from './check-explorer.ts';
+import { checkVerificationPath } from './check-verification-path.ts';
 
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
 const MINIMUM_CERTIFICATE_DAYS = 21;
-const MAXIMUM_CLOCK_DIFFERENCE_MILLISECONDS = 3000;
+const MAXIMUM_URL_CHARACTERS = 200;
 
 const documents = {
   'authorization server': '/.well-known/openid-configuration',
@@ -35,9 +38,12 @@ export async function checkPublicServer(
     ...checkDocument(server, reply),
     ...checkCertificate(server, reply),
     ...checkHeaders(server, reply),
-    ...checkClock(server, reply),
+    // The header has no fraction of a second.
+    ...checkClock(url, Date.parse(String(reply.headers.date)) + 500, reply.at),
     ...(await checkPlainHttp(server, plainHttpPort)),
     ...(await checkOperations(server)),
+    ...(await checkVerificationPath(server)),
+    ...(await checkExplorer(server)),
   ];
 }
 
@@ -79,20 +85,6 @@ function checkHeaders({ url }: PublicServer, { headers }: ProbeReply) {
       ? [finding('headers_removed', `Replies of ${url} have no X-Request-Id.`)]
       : []),
   ];
-}
-
-function checkClock({ url }: PublicServer, { headers, at }: ProbeReply) {
-  const theirs = Date.parse(String(headers.date));
-  // The header has no fraction of a second.
-  const difference = theirs + 500 - at;
-  return Math.abs(difference) > MAXIMUM_CLOCK_DIFFERENCE_MILLISECONDS
-    ? [
-        finding(
-          'clock_differs',
-          `The clock of ${url} is ${Math.round(Math.abs(difference) / 1000)} s ${difference < 0 ? 'behind' : 'ahead of'} this machine.`,
-        ),
-      ]
-    : [];
 }
 
 /** A redirect from http to https that keeps the query repeats a token that was sent by mistake. */
@@ -144,5 +136,5 @@ function parse(
 
 /** A query could contain a code or token. */
 function printableUrl(text: string): string {
-  return printable(text.replace(/[?#].*$/s, ''));
+  return printable(text.replace(/[?#].*$/s, '')).slice(0, MAXIMUM_URL_CHARACTERS);
 }

@@ -6,6 +6,8 @@ import {
   StoreUnavailableError,
 } from '@gatehouse/store';
 import { type Finding, finding } from '../finding.ts';
+import { checkClock } from './check-clock.ts';
+import { checkEngineVersion } from './check-versions.ts';
 
 const NEARLY_FULL_SHARE = 0.8;
 const PINGS = 15;
@@ -13,27 +15,40 @@ const SLOW_MILLISECONDS = 5;
 
 /** Settings, space and latency of an open store. */
 export async function checkStore(
-  store: Pick<Store, 'ping'>,
+  store: Pick<Store, 'ping' | 'about'>,
   engine: StoreLocation['engine'],
 ): Promise<readonly Finding[]> {
   const durations: number[] = [];
   let room: StoreRoom | undefined;
+  let servers: readonly Finding[] = [];
   try {
     for (let ping = 0; ping < PINGS; ping += 1) {
       const started = performance.now();
       room = await store.ping();
       durations.push(performance.now() - started);
     }
+    servers = engine === 'sqlite' ? [] : await checkServers(store);
   } catch (error) {
     return [describeOutage(error)];
   }
   const median = durations.toSorted((a, b) => a - b)[Math.floor(PINGS / 2)] ?? 0;
   return [
+    ...servers,
     ...(room === undefined ? [] : checkRoom(room, engine)),
     ...(median > SLOW_MILLISECONDS
       ? [finding('store_slow', `A write and a read take ${median.toFixed(1)} ms in the median.`)]
       : []),
   ];
+}
+
+async function checkServers(store: Pick<Store, 'about'>): Promise<readonly Finding[]> {
+  const startedAt = Date.now();
+  const servers = await store.about();
+  const at = (startedAt + Date.now()) / 2;
+  return servers.flatMap(({ version, time }) => [
+    ...checkEngineVersion('Redis', version),
+    ...checkClock('Redis', time, at),
+  ]);
 }
 
 function checkRoom({ usedBytes, maximumBytes }: StoreRoom, engine: string): readonly Finding[] {

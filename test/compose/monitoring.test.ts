@@ -1,0 +1,120 @@
+/**
+ * The profile `monitoring`. The published image of Prometheus is replaced by one with the Prometheus
+ * of this machine, because tests do not download images. Grafana is not tested.
+ */
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freePort, until } from '@gatehouse/testing';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { createTier, docker, serviceOf, type Tier } from './tier.ts';
+
+jest.setTimeout(180_000);
+
+const run = promisify(execFile);
+const PROMETHEUS_IMAGE = 'gatehouse-prometheus:test';
+
+let tier: Tier;
+let url: string;
+
+beforeAll(async () => {
+  await buildPrometheus();
+  const PROMETHEUS_PORT = String(await freePort());
+  url = `http://127.0.0.1:${PROMETHEUS_PORT}`;
+  tier = await createTier({
+    profiles: ['monitoring'],
+    environment: { PROMETHEUS_IMAGE, PROMETHEUS_PORT },
+  });
+  await tier.up();
+});
+afterAll(async () => {
+  await tier.remove();
+  await docker('rmi', '--force', PROMETHEUS_IMAGE);
+});
+
+async function buildPrometheus(): Promise<void> {
+  const context = mkdtempSync(join(tmpdir(), 'gatehouse-prometheus-'));
+  try {
+    for (const program of ['prometheus', 'promtool']) {
+      copyFileSync(join('/usr/bin', program), join(context, program));
+    }
+    const lines = [
+      'FROM debian:bookworm-slim',
+      'COPY prometheus promtool /bin/',
+      'RUN mkdir /prometheus && chown 65534:65534 /prometheus',
+      'ENTRYPOINT ["/bin/prometheus"]',
+    ];
+    writeFileSync(join(context, 'Dockerfile'), `${lines.join('\n')}\n`);
+    await run('docker', ['build', '--quiet', '--tag', PROMETHEUS_IMAGE, context]);
+  } finally {
+    rmSync(context, { recursive: true });
+  }
+}
+
+async function ask(path: string) {
+  const reply = (await (await fetch(`${url}/api/v1/${path}`)).json()) as {
+    // biome-ignore lint/suspicious/noExplicitAny: the HTTP API of Prometheus
+    readonly data: any;
+  };
+  return reply.data;
+}
+
+describe('Prometheus in the profile monitoring', () => {
+  test('scrapes every app, and evaluates the alert rules', async () => {
+    await until(async () => {
+      const { activeTargets } = await ask('targets?state=active');
+      const targets = activeTargets.map(
+        ({ labels, health }: { labels: { job: string }; health: string }) =>
+          `${labels.job} ${health}`,
+      );
+      expect(targets.sort()).toEqual([
+        'gatehouse-authorization-server up',
+        'gatehouse-device-service up',
+        'gatehouse-gateway up',
+      ]);
+    }, 60);
+    const { groups } = await ask('rules');
+    expect(groups.length).toBeGreaterThan(2);
+    const { result } = await ask('query?query=gatehouse_workers');
+    expect(result).toHaveLength(3);
+  });
+
+  test('alone has a network that leads out, and no app is in it', async () => {
+    const networks = new Map(
+      (await tier.containers()).map((each) => [
+        serviceOf(each),
+        Object.keys(each.NetworkSettings.Networks).map((name) =>
+          name.replace(`${tier.project}_`, ''),
+        ),
+      ]),
+    );
+    expect(networks.get('prometheus')?.sort()).toEqual(['monitoring', 'operations', 'service']);
+    const others = [...networks].filter(([, names]) => names.includes('monitoring'));
+    expect(others.map(([service]) => service)).toEqual(['prometheus']);
+    const isInternal = async (name: string) =>
+      (
+        await docker('network', 'inspect', '--format', '{{.Internal}}', `${tier.project}_${name}`)
+      ).trim();
+    expect(await isInternal('monitoring')).toBe('false');
+    expect(await isInternal('operations')).toBe('true');
+  });
+
+  test('runs without privileges, and cannot reach the store or the database', async () => {
+    const prometheus = (await tier.containers()).find((each) => serviceOf(each) === 'prometheus');
+    expect(prometheus?.Config.User).toBe('65534:65534');
+    expect(prometheus?.HostConfig).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'] });
+    for (const address of ['redis/6379', 'postgres/5432']) {
+      const attempt = tier.compose(
+        'exec',
+        '-T',
+        'prometheus',
+        'bash',
+        '-c',
+        `</dev/tcp/${address}`,
+      );
+      await expect(attempt).rejects.toThrow();
+    }
+  });
+});
