@@ -60,7 +60,7 @@ const signals: readonly (readonly [string, string, Readonly<Record<string, strin
       [`gatehouse_requests_total{outcome="success",${gateway}}`]: '0+100x60',
       [`gatehouse_requests_total{outcome="failed",${gateway}}`]: '0+5x60',
       // The circuit of another gateway does not explain the failures of this job.
-      [`gatehouse_upstream_circuit_open{upstream="partner",job="other"}`]: '0x60',
+      'gatehouse_upstream_circuit_open{upstream="partner",job="other"}': '0x60',
     },
   ],
   [

@@ -1,5 +1,5 @@
 // requires: curl openssl
-/** Runs every command of docs/applications.md in order, as an application developer pastes them. */
+/** Runs every command of docs/applications.md, as an application developer pastes them. */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,6 @@ const directory = mkdtempSync(join(tmpdir(), 'gatehouse-applications-'));
 const variables = join(directory, 'variables');
 const alice = { username: 'alice', password: 'a person’s password' };
 const secureKey = 'dashboardKey0123456789ab';
-const partnerKey = 'partnerKey0123456789abcd';
 const scopes = ['openid', 'profile', 'device:read'];
 const codeGrants = ['authorization_code', 'refresh_token'];
 
@@ -54,8 +53,10 @@ beforeAll(async () => {
           applicationType: 'native',
           public: true,
         }),
+        client('importer', ['client_credentials'], { secureKey }),
+        client('inventory', [], { secureKey, resourceServer: true }),
         client('sensor', ['urn:ietf:params:oauth:grant-type:device_code'], { public: true }),
-        client('partner', ['password'], { secureKey: partnerKey }),
+        client('partner', ['password'], { secureKey }),
         client('old', ['implicit'], {
           redirectUris: ['https://old.example/callback'],
           public: true,
@@ -65,6 +66,7 @@ beforeAll(async () => {
     },
   });
   writeFileSync(variables, '');
+  writeFileSync(join(directory, 'key.txt'), `${secureKey}\n`);
 });
 afterAll(async () => {
   await system.stop();
@@ -77,15 +79,21 @@ function block(heading: string): string {
     .replaceAll('http://localhost:8844', system.gatewayUrl);
 }
 
+const names = new Set<string>();
+
 /** Runs a block of the guide after the earlier blocks. */
 function run(name: string, given: Readonly<Record<string, string>> = {}): string {
   const assignments = Object.entries(given).map(([key, value]) => `export ${key}='${value}'\n`);
   appendFileSync(variables, assignments.join(''));
+  names.add(name);
   return runShell(`set -eua\n. "$1"\n${block(`sh ${name}`)}\nexport -p > "$1"`);
 }
 
 function runShell(script: string): string {
-  return execFileSync('bash', ['--norc', '-c', script, 'guide', variables], { encoding: 'utf8' });
+  return execFileSync('bash', ['--norc', '-c', script, 'guide', variables], {
+    encoding: 'utf8',
+    cwd: directory,
+  });
 }
 
 const answer = (name: string, given?: Readonly<Record<string, string>>) =>
@@ -94,8 +102,10 @@ const answer = (name: string, given?: Readonly<Record<string, string>>) =>
 const variable = (name: string) => runShell(`. "$1"; printf %s "$${name}"`);
 
 /** Opens an address of the guide in a browser, signs in, and returns the last URL. */
-function signIn(name: string, replace: (url: string) => string = (url) => url): Promise<URL> {
-  return authorizeAsUser(replace(block(`text ${name}`).trim()), alice);
+function signIn(name: string): Promise<URL> {
+  const url = block(`text ${name}`).trim();
+  const asPasted = url.includes('$') ? url.replace('$CHALLENGE', variable('CHALLENGE')) : url;
+  return authorizeAsUser(asPasted, alice);
 }
 
 describe('docs/applications.md', () => {
@@ -106,11 +116,12 @@ describe('docs/applications.md', () => {
   });
 
   test('signs a user in at a web application', async () => {
+    run('verifier');
     const back = await signIn('web');
     expect(back.searchParams.get('state')).toBe('8f1c');
     expect(back.searchParams.get('iss')).toBe(system.authorizationServerUrl);
     const code = back.searchParams.get('code') ?? '';
-    tokens = answer('redeem', { SECURE_KEY: secureKey, CODE: code });
+    tokens = answer('redeem', { CODE: code });
     expect(Object.keys(tokens).sort()).toEqual([
       'access_token',
       'expires_in',
@@ -161,15 +172,26 @@ describe('docs/applications.md', () => {
 
   test('signs a user in with PKCE', async () => {
     run('verifier');
-    const back = await signIn('public', (url) => url.replace('$CHALLENGE', variable('CHALLENGE')));
+    const back = await signIn('public');
     const reply = answer('redeem-public', { CODE: back.searchParams.get('code') ?? '' });
     expect(reply).toMatchObject({ token_type: 'Bearer', refresh_token: expect.any(String) });
+    const refreshed = answer('refresh-public', { REFRESH_TOKEN: reply.refresh_token ?? '' });
+    expect(refreshed).toMatchObject({ token_type: 'Bearer', refresh_token: expect.any(String) });
   });
 
-  test('gets a token for a machine', () => {
+  test('gets a token for a machine, calls the gateway with it, and introspects it', () => {
+    // The section of machines sets all the variables that it needs.
+    writeFileSync(variables, '');
     const reply = answer('machine');
     expect(reply).toMatchObject({ token_type: 'Bearer', scope: 'device:read', expires_in: 7200 });
     expect(reply).not.toHaveProperty('refresh_token');
+    const listed = answer('machine-call', { ACCESS_TOKEN: reply.access_token ?? '' });
+    expect(listed).toMatchObject({ status: 200, result: [] });
+    expect(answer('introspect')).toMatchObject({
+      active: true,
+      client_id: 'importer',
+      org: 'acme',
+    });
   });
 
   test('signs a device in', async () => {
@@ -185,8 +207,9 @@ describe('docs/applications.md', () => {
   });
 
   test('uses the implicit flow and the password grant', async () => {
-    const given = { PARTNER_KEY: partnerKey, PASSWORD: alice.password };
-    expect(answer('password', given)).toMatchObject({ token_type: 'Bearer' });
+    expect(answer('password', { PASSWORD: alice.password })).toMatchObject({
+      token_type: 'Bearer',
+    });
     const { hash } = await signIn('implicit');
     const fragment = new URLSearchParams(hash.slice(1));
     expect([fragment.get('state'), fragment.get('expires_in')]).toEqual(['91b3', '600']);
@@ -194,6 +217,11 @@ describe('docs/applications.md', () => {
       token_type: 'Bearer',
       refresh_token: expect.any(String),
     });
+  });
+
+  test('has no command that this test does not run', () => {
+    const written = [...guide.text.matchAll(/^```sh ?(.*)$/gm)].map(([, name]) => name);
+    expect(written.sort()).toEqual([...names].sort());
   });
 
   test('states the lifetime of each token', () => {

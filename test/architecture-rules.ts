@@ -69,6 +69,11 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       'One folder talks to the upstreams, so that no request bypasses the header and retry policy',
     ],
     [
+      '@opentelemetry',
+      ['packages/http-server/src/tracing/open-telemetry-tracer.ts'],
+      'All other code uses Tracer, so that tracing that is off loads and costs nothing',
+    ],
+    [
       'ioredis',
       ['packages/store/src/redis/'],
       'Redis is one engine of the Store port; all other code uses Store',

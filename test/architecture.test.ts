@@ -109,6 +109,10 @@ const offenders: Readonly<Record<string, readonly [path: string, text: string]>>
     'apps/gateway/src/pipeline/a.ts',
     "import {\n  request,\n} from 'undici';\n",
   ],
+  'keeps @opentelemetry where it belongs': [
+    'apps/gateway/src/app.ts',
+    "import { trace } from '@opentelemetry/api';\n",
+  ],
   'keeps ioredis where it belongs': [
     'packages/identity/src/a.ts',
     "import type { Redis } from 'ioredis';\n",
@@ -232,8 +236,10 @@ function manifestProblems(workspace: string, manifest: Manifest): readonly strin
   );
   const all = externalImports(filesOf(workspace));
   const problems: string[] = [];
-  // Production installs omit packages/testing and must omit its libraries.
-  const named = workspace === 'packages/testing' ? devDependencies : dependencies;
+  // Production installs omit packages/testing and must omit its libraries. The build of a published
+  // package includes what it imports.
+  const isBuilt = manifest.private !== true;
+  const named = workspace === 'packages/testing' || isBuilt ? devDependencies : dependencies;
   for (const [name, place] of product) {
     if (named[name] === undefined) {
       problems.push(`${place} imports ${name}, which ${workspace}/package.json does not name`);

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { root } from './source-tree.ts';
 
 const source = readFileSync(
-  join(root, 'apps/authorization-server/test/conformance.test.ts'),
+  join(root, 'apps/authorization-server/test/conformance.slow.test.ts'),
   'utf8',
 );
 const document = readFileSync(join(root, 'docs/conformance.md'), 'utf8');

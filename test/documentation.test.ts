@@ -75,6 +75,15 @@ describe.each(documents.map((document) => [document.path, document] as const))(
   },
 );
 
+test('README.md states figures of the benchmark results.', () => {
+  const [, figures = ''] =
+    /\*\*How fast is it\?\*\*([\s\S]*?)\n\n(?!-)/.exec(readDocument('README.md').text) ?? [];
+  const numbers = (text: string) => text.match(/(?<![\w.,])\d[\d,.]*\d(?![\w,])/g) ?? [];
+  const measured = new Set(numbers(readDocument('bench/RESULTS.md').text));
+  expect(numbers(figures).length).toBeGreaterThan(5);
+  expect(numbers(figures).filter((figure) => !measured.has(figure))).toEqual([]);
+});
+
 describe('docs/architecture.md', () => {
   const rows = tableRows(architecture, 'Routes');
   const isDeviceRoute = (method: string, path: string) =>
@@ -100,15 +109,13 @@ describe('docs/architecture.md', () => {
   test('lists every operation of the device API with its first route and the number of others', () => {
     const expected = operations.map(({ name, scope }) => {
       const [first, ...others] = deviceApiRoutes.filter((each) => each.operation.name === name);
-      const more = others.length === 0 ? '' : `, and ${others.length} more`;
-      return [
-        `\`${first?.method} ${first?.path}\`${more}`,
-        `gateway → device service, \`${name}\`, scope \`${scope}\``,
-      ];
+      const routesWord = others.length === 1 ? 'route' : 'routes';
+      const more = others.length === 0 ? '' : `, and ${others.length} equivalent ${routesWord}`;
+      return [`\`${first?.method} ${first?.path}\`${more}`, `\`${name}\`, scope \`${scope}\``];
     });
     const listed = rows
-      .map(({ cells: [route = '', place = ''] }) => [route, place])
-      .filter(([, place]) => place?.startsWith('gateway → device service'));
+      .filter(({ cells: [, server] }) => server === 'gateway → device service')
+      .map(({ cells: [route = '', , purpose = ''] }) => [route, purpose]);
     expect(listed.sort()).toEqual(expected.sort());
   });
 
@@ -116,14 +123,29 @@ describe('docs/architecture.md', () => {
     expect([...foldersOfLayout()].sort()).toEqual([...foldersOfSource()].sort());
   });
 
-  test('has every folder inside the source of a package on the line of the package', () => {
-    const lines = section(architecture, 'Layout').split('\n');
+  test('names every folder inside the source of a package at the package', () => {
+    // The text of a package can continue on further lines, which are indented more.
+    const lines = section(architecture, 'Layout')
+      .replaceAll(/\n {4,}/g, ' ')
+      .split('\n');
     const missing = globSync('packages/*/src/*/', { cwd: root }).filter((path) => {
       const [, name, , folder] = path.split('/');
       const line = lines.find((each) => each.startsWith(`  ${name}/ `)) ?? '';
       return !line.includes(`${folder}/`);
     });
     expect(missing).toEqual([]);
+  });
+});
+
+describe('docs/security.md', () => {
+  test('names a test for each promise', () => {
+    const promises = readDocument('docs/security.md').text.split('\n### ').slice(1);
+    const untested = promises
+      .map((promise) => promise.split('\n## ', 1)[0] ?? '')
+      .filter((promise) => !/^- \*\*Test:\*\* `[^`]+\.test\.ts`/m.test(promise))
+      .map((promise) => promise.split('\n', 1)[0]);
+    expect(promises.length).toBeGreaterThan(30);
+    expect(untested).toEqual([]);
   });
 });
 

@@ -15,7 +15,7 @@ export interface TableRow {
 }
 
 export function readDocuments(): readonly Document[] {
-  return globSync(['*.md', 'docs/**/*.md', 'bench/*/*.md'], { cwd: root })
+  return globSync(['*.md', 'docs/**/*.md', 'bench/*/*.md', 'examples/*.md'], { cwd: root })
     .map((path) => path.replaceAll('\\', '/'))
     .sort()
     .map(readDocument);
@@ -92,17 +92,20 @@ export function headingAnchors({ text }: Document): ReadonlySet<string> {
 
 /** Paths from the root, in backticks. */
 export function namedPaths({ text }: Document): readonly string[] {
-  return [...text.matchAll(/`((?:apps|packages|scripts|test|docs)\/[^`\s*{}]*)`/g)].map(
+  return [...text.matchAll(/`((?:apps|packages|scripts|test|docs|examples)\/[^`\s*{}]*)`/g)].map(
     ([, path = '']) => path,
   );
 }
 
-/** `GET /path`, and the URLs in examples, without query and fragment. */
+/**
+ * `GET /path`, and the URLs in examples, without query and fragment. Ports that start with 3 belong
+ * to applications.
+ */
 export function namedRoutes({ text }: Document): readonly string[] {
   const written = [...text.matchAll(/\b(GET|POST|PUT|PATCH|DELETE)\s+(\/[^\s`|)?,]*)/g)].map(
     ([, method, path]) => `${method} ${path}`,
   );
-  const addressed = [...text.matchAll(/http:\/\/localhost:\d+(\/[^\s"'`?|)#]*)/g)].map(
+  const addressed = [...text.matchAll(/http:\/\/localhost:(?!3)\d+(\/[^\s"'`?|)#]*)/g)].map(
     ([, path]) => `* ${path}`,
   );
   return [...written, ...addressed];

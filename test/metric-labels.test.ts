@@ -26,7 +26,7 @@ const inBackticks = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, name
 function listedValues(): readonly string[] {
   const rows = tableRows(readDocument('docs/operations/reference.md'), 'Label values');
   return rows.flatMap(({ cells: [label, metrics, where = '', values] }) => {
-    const named = where === 'every app' ? apps : inBackticks(where);
+    const named = where === 'every server' ? apps : inBackticks(where);
     return named.flatMap((app) =>
       inBackticks(metrics).flatMap((metric) =>
         inBackticks(values).map((value) => `${app} ${metric} ${inBackticks(label)}=${value}`),

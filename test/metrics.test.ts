@@ -32,16 +32,16 @@ const bootstrap = {
 const guide = readDocument('docs/operations/reference.md');
 const headings = {
   'authorization-server': [
-    'Metrics of every app',
+    'Metrics of every server',
     'Metrics of the authorization server and the gateway',
     'Metrics of the authorization server',
   ],
   gateway: [
-    'Metrics of every app',
+    'Metrics of every server',
     'Metrics of the authorization server and the gateway',
     'Metrics of the gateway',
   ],
-  'device-service': ['Metrics of every app', 'Metrics of the device service'],
+  'device-service': ['Metrics of every server', 'Metrics of the device service'],
 } as const;
 type AppName = keyof typeof headings;
 const apps = Object.keys(headings) as readonly AppName[];

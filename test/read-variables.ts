@@ -51,8 +51,15 @@ export function variablesOfScripts(): ReadonlySet<string> {
   return new Set(names);
 }
 
-/** The variables that the compose file reads from the shell or `.env`. */
+const variablesOfOthers: ReadonlySet<string> = new Set([
+  'COMPOSE_PROJECT_NAME',
+  'SUDO_USER',
+  'USER',
+]);
+
+/** The variables of Gatehouse that the compose file reads from the shell or `.env`. */
 export function variablesOfContainers(): ReadonlySet<string> {
   const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8');
-  return new Set([...text.matchAll(/\$\{([A-Z][A-Z0-9_]*)/g)].map(([, name = '']) => name));
+  const names = [...text.matchAll(/\$\{([A-Z][A-Z0-9_]*)/g)].map(([, name = '']) => name);
+  return new Set(names.filter((name) => !variablesOfOthers.has(name)));
 }

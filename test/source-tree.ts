@@ -27,6 +27,7 @@ export interface SourceFile {
 
 export interface Manifest {
   readonly name: string;
+  readonly private?: boolean;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
 }

@@ -12,21 +12,10 @@ import {
   until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { oneClient } from './one-client.ts';
 
 const secureKey = 'workersKey0123456789abcdef';
-const bootstrap = {
-  organizations: [{ id: 'org-1', name: 'One' }],
-  clients: [
-    {
-      clientId: 'one',
-      name: 'One',
-      orgId: 'org-1',
-      secureKey,
-      grantTypes: ['client_credentials'],
-      scopes: ['device:read', 'device:write'],
-    },
-  ],
-};
+const bootstrap = oneClient(secureKey, { scopes: ['device:read', 'device:write'] });
 /** The promise of docs/operations/secure.md. */
 const REVOKED_WITHIN_MILLISECONDS = 1000;
 

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accessTokenKey, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
-import { freePort } from '@gatehouse/testing';
+import { freePort, makeCertificate } from '@gatehouse/testing';
 import { startNginx } from '../machinery/nginx.ts';
 import { median } from '../machinery/percentile.ts';
 import { CORE_LOAD, CORE_MEASURED, start, startNode, stopAll } from '../machinery/processes.ts';
@@ -23,7 +23,6 @@ import { residentMebibytes } from '../machinery/processor-time.ts';
 import { type BenchRequest, writeRequests } from '../machinery/request-file.ts';
 import { type Measured, measure } from '../machinery/wrk.ts';
 import { startApache } from './apache.ts';
-import { makeCertificate } from './certificate.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
 const seconds = Number(process.argv[3] ?? 5);
@@ -42,6 +41,7 @@ interface Subject {
 }
 
 const LIST = '/api/device?pageSize=20&pageIndex=0';
+const QUESTION = '/_verify?scope=device:read';
 /** The upstream answers with 200 bytes, except here. */
 const LARGE = '/api/v1/device/large/_detail';
 const LARGE_BYTES = 30_000;
@@ -76,7 +76,7 @@ function signatures(signedText: string): BenchRequest['headers'][] {
   });
 }
 
-async function startGateway(upstreamPort: number, redisPort: number): Promise<Subject[]> {
+async function startGateway(upstreamPort: number, redisPort: number) {
   const masterKey = randomBytes(32);
   const port = await freePort();
   const bootstrap = {
@@ -99,6 +99,8 @@ async function startGateway(upstreamPort: number, redisPort: number): Promise<Su
         MASTER_KEY_FILE: file('master.key', masterKey.toString('hex')),
         BOOTSTRAP_FILE: file('bootstrap.json', JSON.stringify(bootstrap)),
         DEVICE_SERVICE_URL: `http://127.0.0.1:${upstreamPort}`,
+        FORWARD_AUTH: 'true',
+        TRUSTED_PROXIES: '127.0.0.1',
       },
     },
   );
@@ -119,19 +121,23 @@ async function startGateway(upstreamPort: number, redisPort: number): Promise<Su
     pids: [gateway.pid ?? 0],
   });
   const [token = ''] = tokens;
-  return [
+  const question = { 'X-Original-Method': 'GET', 'X-Original-URI': LIST };
+  const subjects = [
     subject(requestFile('bearer', LIST, [bearer(token)])),
     subject(requestFile('bearer-large', LARGE, [bearer(token)])),
     subject(requestFile('bearers', LIST, tokens.map(bearer))),
     subject(requestFile('signed', LIST, signatures('pageIndex=0&pageSize=20'))),
     subject(requestFile('signed-large', LARGE, signatures(''))),
+    subject(requestFile('verify', QUESTION, [{ ...bearer(token), ...question }])),
   ];
+  return { subjects, port, token, pid: gateway.pid };
 }
 
 async function prepare(): Promise<Map<string, Subject>> {
-  const ports = await Promise.all(Array.from({ length: 9 }, freePort));
+  const ports = await Promise.all(Array.from({ length: 11 }, freePort));
   const [upstream = 0, redis = 0, plain = 0, asking = 0, ...more] = ports;
-  const [node = 0, undici = 0, verifier = 0, apache = 0, introspection = 0] = more;
+  const [node = 0, undici = 0, verifier = 0, apache = 0, introspection = 0, ...asked] = more;
+  const [verifying = 0, caching = 0] = asked;
   const reply = JSON.stringify({
     status: 200,
     code: 'success',
@@ -157,19 +163,24 @@ async function prepare(): Promise<Map<string, Subject>> {
     join(directory, 'plain'),
     `${behind} server { listen 127.0.0.1:${plain}; location / { ${proxy} } }`,
   );
-  const askingNginx = startNginx(
-    CORE_MEASURED,
-    join(directory, 'asking'),
-    `${behind} upstream verifier { server 127.0.0.1:${verifier}; keepalive 256; }
-     server { listen 127.0.0.1:${asking};
+  const startAsking = (name: string, port: number, verifierPort: number, ask: string) =>
+    startNginx(
+      CORE_MEASURED,
+      join(directory, name),
+      `${behind} upstream verifier { server 127.0.0.1:${verifierPort}; keepalive 256; }
+     proxy_cache_path ${join(directory, name)}/cache keys_zone=verifications:10m use_temp_path=off;
+     server { listen 127.0.0.1:${port};
        location / { auth_request /verify; ${proxy} }
-       location = /verify { internal; proxy_pass http://verifier; proxy_http_version 1.1;
+       location = /verify { internal; ${ask} proxy_http_version 1.1;
          proxy_set_header Connection ""; proxy_pass_request_body off; proxy_set_header Content-Length ""; } }`,
-  );
+    );
+  const askingNginx = startAsking('asking', asking, verifier, 'proxy_pass http://verifier;');
+  const { certificateFile, keyFile } = makeCertificate(directory, ['127.0.0.1']);
   const verifierNode = await startNode(CORE_MEASURED, join(here, 'token-verifier.ts'), [
     String(verifier),
     String(introspection),
-    makeCertificate(join(directory, 'verifier.pem')),
+    certificateFile,
+    keyFile,
     known,
   ]);
   const apacheProxy = startApache(CORE_MEASURED, join(directory, 'apache'), {
@@ -182,10 +193,20 @@ async function prepare(): Promise<Map<string, Subject>> {
     String(undici),
     String(upstream),
   ]);
-  const [oneToken, oneTokenLarge, tokens, signed, signedLarge] = await startGateway(
-    upstream,
-    redis,
+  const gateway = await startGateway(upstream, redis);
+  const [oneToken, oneTokenLarge, tokens, signed, signedLarge, direct] = gateway.subjects;
+  const question =
+    `proxy_pass http://verifier${QUESTION}; proxy_set_header X-Original-Method $request_method; ` +
+    'proxy_set_header X-Original-URI $request_uri; proxy_set_header X-Forwarded-For $remote_addr;';
+  const verifyingNginx = startAsking('verifying', verifying, gateway.port, question);
+  const cachingNginx = startAsking(
+    'caching',
+    caching,
+    gateway.port,
+    `${question} proxy_cache verifications; proxy_ignore_headers Cache-Control; proxy_cache_valid 200 1s;
+       proxy_cache_key "$request_method $request_uri $remote_addr $http_authorization";`,
   );
+  const gatewayRequest = requestFile('gateway', LIST, [bearer(gateway.token)]);
   const knownRequest = requestFile('known', LIST, [bearer(known)]);
   const knownLarge = requestFile('known-large', LARGE, [bearer(known)]);
   const peer = (port: number, requests: string, ...pids: (number | undefined)[]): Subject => ({
@@ -199,6 +220,9 @@ async function prepare(): Promise<Map<string, Subject>> {
     ['node-http', peer(node, knownRequest, nodeHttp.pid)],
     ['undici-dispatch', peer(undici, knownRequest, undiciProxy.pid)],
     ['nginx-auth-request', peer(asking, knownRequest, askingNginx.pid, verifierNode.pid)],
+    ['verify', direct],
+    ['nginx-verify', peer(verifying, gatewayRequest, verifyingNginx.pid, gateway.pid)],
+    ['nginx-verify-cached', peer(caching, gatewayRequest, cachingNginx.pid, gateway.pid)],
     [
       'apache-openidc',
       apacheProxy && peer(apache, knownRequest, apacheProxy.pid, verifierNode.pid),

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 
-const [port, tlsPort, pemFile = '', token = ''] = process.argv.slice(2);
+const [port, tlsPort, certificateFile = '', keyFile = '', token = ''] = process.argv.slice(2);
 const known = new Set([token]);
 
 const server = createServer((request, response) => {
@@ -15,8 +15,8 @@ const server = createServer((request, response) => {
   response.writeHead(known.has(given) ? 204 : 401).end();
 });
 
-const pem = readFileSync(pemFile);
-const introspection = createTlsServer({ key: pem, cert: pem }, (request, response) => {
+const tls = { cert: readFileSync(certificateFile), key: readFileSync(keyFile) };
+const introspection = createTlsServer(tls, (request, response) => {
   let form = '';
   request.setEncoding('utf8').on('data', (text: string) => {
     form += text;

@@ -13,7 +13,10 @@ import {
   startConstellation,
   storeEngines,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+
+// Password hashing has a low priority, so it takes long on a busy machine.
+jest.setTimeout(120_000);
 
 const user = { username: 'attacked', password: 'a password that nobody guesses' };
 const application = { clientId: 'application', redirectUri: 'https://attacked.example/callback' };

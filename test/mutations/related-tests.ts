@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { TestReach } from './reached-code.ts';
 
 /** Slower files run last. */
@@ -18,8 +19,8 @@ export interface MutatedCode {
 }
 
 /**
- * The test files that execute the block, in the order in which they run: those that killed most
- * mutants of this file, those with a similar name, the fast ones. The sum of their times stays
+ * The test files that execute the block: first those in the same folder, then those that are fast,
+ * execute many blocks of this file and killed many mutants of it. The sum of their times stays
  * within the budget, unless one file exceeds it.
  */
 export function relatedTests(
@@ -28,11 +29,11 @@ export function relatedTests(
   killers: ReadonlyMap<string, number>,
   budgetMilliseconds: number,
 ): readonly RelatedTest[] {
-  const rank = ({ file, milliseconds }: TestReach) => [
+  const isOfFile = (name: string) => name === path || name.startsWith(`${path}#`);
+  const rank = ({ file, milliseconds, blocks: reached }: TestReach) => [
     Number(milliseconds > SLOW_MILLISECONDS),
-    -(killers.get(file) ?? 0),
-    -similarity(path, file),
-    milliseconds,
+    Number(dirname(file) !== dirname(path)),
+    milliseconds / reached.filter(isOfFile).length / (1 + (killers.get(file) ?? 0)),
   ];
   // If the source file has changed since the measurement, only the tests that load it are known.
   const isOutdated = (reached: readonly string[]) =>
@@ -48,21 +49,6 @@ export function relatedTests(
     sum += fits ? milliseconds : 0;
     return fits;
   });
-}
-
-/** The number of words that both names contain. */
-function similarity(path: string, test: string): number {
-  const others = wordsOf(test);
-  return wordsOf(path).filter((word) => others.includes(word)).length;
-}
-
-/** Of the file and its folder, without the plural. */
-function wordsOf(path: string): readonly string[] {
-  const names = path
-    .replace(/(\.slow)?(\.test)?\.ts$/, '')
-    .split('/')
-    .slice(-2);
-  return names.flatMap((name) => name.split('-')).map((word) => word.replace(/s$/, ''));
 }
 
 function compare(one: readonly number[], other: readonly number[]): number {

@@ -14,14 +14,17 @@ export interface TestRun {
   readonly outcome: Outcome;
   /** The first line of the failure, or the end of the output if there is no failed test. */
   readonly message: string;
+  /** The full title of the failed test. Undefined if no single test failed. */
+  readonly test?: string;
   readonly milliseconds: number;
 }
 
-/** Runs a test file until its first failure or the time limit. */
+/** Runs a test file, or the named test only, until its first failure or the time limit. */
 export async function runTests(
   directory: string,
   file: string,
   deadlineMilliseconds: number,
+  test?: string,
 ): Promise<TestRun> {
   const startedAt = performance.now();
   const child = spawn(
@@ -36,6 +39,7 @@ export async function runTests(
       join(directory, 'test/mutations/stop-at-failure.mjs'),
       '--runTestsByPath',
       file,
+      ...(test === undefined ? [] : ['--testNamePattern', exactly(test)]),
     ],
     {
       cwd: directory,
@@ -63,17 +67,24 @@ export async function runTests(
   if (code === 0) {
     return { outcome: 'passed', message: '', milliseconds };
   }
-  const { isAssertion, message } = firstFailure(output) ?? {
+  const { isAssertion, ...failure } = firstFailure(output) ?? {
     isAssertion: false,
     message: milliseconds < deadlineMilliseconds ? output.slice(-500) : 'the time limit',
   };
-  return { outcome: isAssertion ? 'failed' : 'broken', message, milliseconds };
+  return { outcome: isAssertion ? 'failed' : 'broken', ...failure, milliseconds };
+}
+
+function exactly(text: string): string {
+  return `^${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`;
 }
 
 /** If all processes of the group have ended, it needs no signal. */
 function endGroup(pid: number | undefined): void {
+  if (pid === undefined) {
+    return;
+  }
   try {
-    process.kill(-(pid ?? 0), 'SIGKILL');
+    process.kill(-pid, 'SIGKILL');
   } catch {
     return;
   }
@@ -84,5 +95,5 @@ function firstFailure(output: string) {
   const line = /^FIRST FAILURE (.*)\n/m.exec(output)?.[1];
   return line === undefined
     ? undefined
-    : (JSON.parse(line) as { readonly isAssertion: boolean; readonly message: string });
+    : (JSON.parse(line) as { readonly isAssertion: boolean } & Pick<TestRun, 'message' | 'test'>);
 }

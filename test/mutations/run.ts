@@ -22,9 +22,9 @@ import { type MutatedCode, type RelatedTest, relatedTests } from './related-test
 import { runTests } from './run-tests.ts';
 import { createScratchTree } from './scratch-tree.ts';
 
-/** Detects a mutant that creates an endless loop. */
-const MINIMUM_DEADLINE_MILLISECONDS = 30_000;
+/** In milliseconds, and relative to the time without the mutant. Detects an endless loop. */
 const DEADLINE_FACTOR = 4;
+const MINIMUM_DEADLINE = 10_000;
 
 interface Candidate {
   readonly path: string;
@@ -102,37 +102,42 @@ async function mutateFolder(folder: string): Promise<string> {
   return `${folder}: ${killed} of ${results.length} killed (${percentage} %)`;
 }
 
-async function tryMutant(
-  { path, source, mutant, code, key }: Candidate,
-  reached: readonly TestReach[],
-): Promise<Result> {
+async function tryMutant(candidate: Candidate, reached: readonly TestReach[]): Promise<Result> {
+  const { path, source, mutant, code, key } = candidate;
   const result = { key, path, change: describe(path, source, mutant) };
   const budget = 1000 * Number(values['budget-seconds']);
-  scratch.write(path, applyMutant(source, mutant));
   for (const test of relatedTests(code, reached, killersOf(path), budget)) {
-    const message = await findFailure(test);
+    const message = await findFailure(candidate, test);
     if (message !== undefined) {
-      scratch.write(path, source);
       return { ...result, killedBy: test.file, message };
     }
   }
-  scratch.write(path, source);
   return result;
 }
 
-/** On a busy machine, tests break without a reason. Therefore, only assertions count at once. */
-async function findFailure({ file, milliseconds }: RelatedTest): Promise<string | undefined> {
-  const deadline = Math.max(MINIMUM_DEADLINE_MILLISECONDS, DEADLINE_FACTOR * milliseconds);
-  for (const mayBeLoad of [true, false]) {
-    const { outcome, message } = await runTests(scratch.directory, file, deadline);
-    if (outcome === 'passed') {
-      return undefined;
-    }
-    if (outcome === 'failed' || !mayBeLoad) {
-      return message;
-    }
+/**
+ * On a busy machine, tests fail without a reason. Therefore, a failure counts only if the same test
+ * fails again. If it is not an assertion, the test must also pass without the mutant, and the time
+ * that this takes sets the time limit of the second run.
+ */
+async function findFailure(
+  { path, source, mutant }: Candidate,
+  { file, milliseconds }: RelatedTest,
+): Promise<string | undefined> {
+  const run = async (isMutated: boolean, expectedMilliseconds: number, test?: string) => {
+    const deadline = Math.max(MINIMUM_DEADLINE, DEADLINE_FACTOR * expectedMilliseconds);
+    scratch.write(path, isMutated ? applyMutant(source, mutant) : source);
+    const result = await runTests(scratch.directory, file, deadline, test);
+    scratch.write(path, source);
+    return result;
+  };
+  const { outcome, test } = await run(true, milliseconds);
+  const control = outcome === 'broken' ? await run(false, 2 * milliseconds, test) : undefined;
+  if (outcome === 'passed' || (control !== undefined && control.outcome !== 'passed')) {
+    return undefined;
   }
-  return undefined;
+  const again = await run(true, control?.milliseconds ?? milliseconds, test);
+  return again.outcome === 'passed' ? undefined : again.message;
 }
 
 /** How many mutants of the file each test file has killed. */

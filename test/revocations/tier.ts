@@ -51,6 +51,8 @@ export async function startTier(engine: StoreEngineName, parties: number) {
     environment: {
       MASTER_KEY_FILE,
       LOG_LEVEL: 'warn',
+      FORWARD_AUTH: 'true',
+      TRUSTED_PROXIES: '127.0.0.1',
       CLIENT_RATE_LIMIT: unlimited,
       ADDRESS_RATE_LIMIT: unlimited,
       CLIENT_REQUESTS_PER_MINUTE: '100000',

@@ -3,6 +3,7 @@
  * has the endpoints for clients. A path in neither file never reaches the provider.
  */
 import type { RequestListener } from 'node:http';
+import { type Tracer, traced } from '@gatehouse/http-server';
 import type { Identity, MasterKey, SigningKeyPolicy } from '@gatehouse/identity';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
@@ -63,6 +64,8 @@ export interface AppDependencies {
   readonly signingKeyPolicy?: SigningKeyPolicy;
   /** Called for each request that a limit rejects, for metrics. */
   readonly onThrottled?: (limit: ThrottledLimit) => void;
+  /** Undefined while tracing is off. */
+  readonly tracer?: Tracer | undefined;
   /** Of the signing keys. Epoch milliseconds. */
   readonly now?: () => number;
 }
@@ -91,7 +94,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   });
   const app = createExactRouting(dependencies.trustedProxies ?? []);
   app.use(fixOrigin(issuer), noSniff);
-  const serve = serveWith(provider);
+  const serve = serveWith(provider, dependencies.tracer);
   addClientEndpoints(app, serve, { ...services, provider, limits });
   app.use(createPageHeaders({ strict: dependencies.securityProfile === 'strict' }));
   addPages(app, serve, {
@@ -160,8 +163,8 @@ function addPages(
   app.use(handlePageError);
 }
 
-function serveWith(provider: Provider): RequestHandler {
-  const callback = provider.callback();
+function serveWith(provider: Provider, tracer: Tracer | undefined): RequestHandler {
+  const callback = traced(tracer, ['oidc-provider', 'internal'], provider.callback());
   return (request, response) => callback(request, response);
 }
 

@@ -16,9 +16,12 @@ import {
   port,
   readOrCreateSecretFile,
   readValidVariables,
+  resolveTracing,
   secretFilesOf,
   socketPath,
+  tracingVariables,
 } from '@gatehouse/configuration';
+import type { TracingSettings } from '@gatehouse/http-server';
 import {
   type BootstrapDefinition,
   bootstrapDefinition,
@@ -42,6 +45,7 @@ const requestsPerMinute = z
 const variables = z
   .object({
     ...commonVariables,
+    ...tracingVariables,
     ...identityVariables,
     AUTHORIZATION_SERVER_SOCKET: socketPath.optional(),
     AUTHORIZATION_SERVER_PORT: port.default(9000),
@@ -76,6 +80,8 @@ export interface Configuration {
   readonly maximumConnections: number;
   /** Processes that serve requests. */
   readonly workers: number;
+  /** Undefined: no tracing. */
+  readonly tracing: TracingSettings | undefined;
   /** The public address; every URL the server produces starts with it. */
   readonly issuer: string;
   readonly identity: IdentitySettings;
@@ -143,6 +149,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     shutdownDelayMilliseconds: read.SHUTDOWN_DELAY_SECONDS * 1000,
     maximumConnections: read.MAXIMUM_CONNECTIONS,
     workers: read.WORKERS,
+    tracing: resolveTracing(read),
     issuer,
     identity,
     cookieKeys,

@@ -1,11 +1,13 @@
 import { describeStartFailure } from '@gatehouse/configuration';
 import {
+  collectMasterKey,
   createAddressMatcher,
   createMetricsRegistry,
   createRequestRecorder,
   deferListener,
   type Logger,
   observeRequests,
+  openTracer,
   runApp,
   type ServedApp,
   storeSignals,
@@ -13,10 +15,12 @@ import {
 import {
   connectIdentity,
   isStoreUnavailable,
+  masterKeyId,
   prepareStore,
   sharePasswordHashing,
 } from '@gatehouse/identity';
 import { createApp } from './app.ts';
+import { thisServer } from './audit/request-origin.ts';
 import { type Configuration, loadConfiguration } from './config.ts';
 import { addressGroupOf } from './http/address-group-of.ts';
 import { rejectDoubtfulRequests } from './http/reject-doubtful-requests.ts';
@@ -34,10 +38,12 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
   const { masterKey, securityProfile, signingKeyPolicy } = configuration.identity;
   const { bootstrap, issuer: publicUrl } = configuration;
   sharePasswordHashing(configuration.workers);
+  const tracer = await openTracer('authorization-server', configuration.tracing, logger);
   const registry = createMetricsRegistry();
+  collectMasterKey(registry, () => masterKeyId(masterKey.keys()[0]));
   const metrics = createAuthorizationServerMetrics(registry);
   const { identity, checkStore, close } = await connectIdentity(configuration.identity, {
-    signals: (store) => storeSignals(registry, logger, store),
+    signals: (store) => storeSignals(registry, logger, store, tracer),
     logger,
     onAuditEvent: metrics.audited,
     onRequestLog: metrics.requestLog,
@@ -45,7 +51,7 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
   // The app needs a signing key from the store. While the store is unavailable, the listener
   // returns 503.
   const application = await deferListener(async () => {
-    await prepareStore(identity, { bootstrap, publicUrl });
+    await prepareStore(identity, { bootstrap, publicUrl }, thisServer);
     return createApp({
       ...configuration,
       identity,
@@ -53,6 +59,7 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
       securityProfile,
       signingKeyPolicy,
       onThrottled: metrics.throttled,
+      tracer,
     });
   }, isStoreUnavailable);
   const recorder = createRequestRecorder({
@@ -67,11 +74,15 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
         recorder.observe(line, request);
       },
       isTrustedProxy: createAddressMatcher(configuration.trustedProxies),
+      tracer,
     }),
     metrics: registry,
     listen: { recordMalformed: recorder.recordMalformed },
     checks: { store: checkStore, application: application.ready },
     stopStarting: application.close,
-    release: close,
+    async release() {
+      await close();
+      await tracer?.close();
+    },
   };
 }

@@ -102,10 +102,10 @@ function extensionsOf(dependencies: OpenProviderDependencies): ProviderExtension
 
 function registerGrants(
   provider: Provider,
-  { identity, securityProfile, signIn }: OpenProviderDependencies,
+  { securityProfile, signIn }: OpenProviderDependencies,
 ): void {
   registerClientCredentials(provider, securityProfile);
-  registerMachineRefresh(provider, identity);
+  registerMachineRefresh(provider);
   if (securityProfile === 'compatible') {
     registerPassword(provider, signIn);
   }

@@ -5,7 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger, observeRequests } from '@gatehouse/http-server';
-import { applyBootstrap, bootstrapDefinition, openIdentity } from '@gatehouse/identity';
+import {
+  applyBootstrap,
+  bootstrapDefinition,
+  type Identity,
+  openIdentity,
+} from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import { type StoreEngineName, startStoreEngine } from '@gatehouse/testing';
 import { createApp } from '../src/app.ts';
@@ -14,6 +19,7 @@ import { grantsBootstrap } from './grants-fixtures.ts';
 /** An authorization server in this process. A test can advance its clock, but not its timers. */
 export interface ClockedServer {
   readonly issuer: string;
+  readonly identity: Identity;
   advanceSeconds(seconds: number): void;
   stop(): Promise<void>;
 }
@@ -53,6 +59,7 @@ export async function startClockedServer(engine: StoreEngineName): Promise<Clock
   server.on('request', observeRequests(app, logger));
   return {
     issuer,
+    identity,
     advanceSeconds: (seconds) => {
       offsetMilliseconds += seconds * 1000;
     },

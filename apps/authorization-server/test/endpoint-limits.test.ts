@@ -58,6 +58,8 @@ describe('the limit of requests from one address', () => {
     const rejected = await requestFrom(address, server.issuer + path);
     expect(rejected.status).toBe(429);
     expect(await rejected.json()).toMatchObject({ error: 'too_many_requests' });
+    expect(rejected.headers.get('ratelimit')).toMatch(/;r=0;t=\d+$/);
+    expect(rejected.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
   });
 
   test.each(pages)('protects the page %s', async (page) => {

@@ -1,12 +1,14 @@
 // requires: redis-server
 
 import { createHash, randomBytes } from 'node:crypto';
-import { openIdentity } from '@gatehouse/identity';
+import { setImmediate } from 'node:timers/promises';
+import { grantMembersKey, openIdentity, userGrantsKey, userSessionsKey } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import { describe, expect, test } from '@jest/globals';
 import { OidcAdapter } from '../src/provider/adapters/oidc-adapter.ts';
 import { recordKey } from '../src/provider/adapters/record-key.ts';
 import { createRedemptions } from '../src/provider/adapters/redemptions.ts';
+import type { SingleUse } from '../src/provider/adapters/single-use.ts';
 import { endedSessionKey } from '../src/provider/policy/sessions.ts';
 import { openSuiteStores } from './suite-stores.ts';
 
@@ -16,14 +18,18 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
   const credentialHash = (value: string) => createHash('sha256').update(value).digest('base64url');
   const masterKey = randomBytes(32);
   const damaged: string[] = [];
-  const adapterOf = (model: string, over: Store = store) =>
+  const adapterOf = (
+    model: string,
+    over: Store = store,
+    singleUse: SingleUse = createRedemptions(over),
+  ) =>
     new OidcAdapter(model, {
       store: over,
       credentialHash,
       sealer: openIdentity({ store, masterKey }).sealer,
-      singleUse: createRedemptions(over),
+      singleUse,
       findLiveHolder: async () => ({ client: undefined, user: undefined }),
-      onDamagedRecord: (kind) => damaged.push(kind),
+      onDamagedRecord: (kind, key) => damaged.push(`${kind} ${key}`),
     });
 
   /** The store, with an event right before one of its operations. */
@@ -58,6 +64,63 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
       }
     },
   );
+
+  test.each(['AuthorizationCode', 'RefreshToken', 'DeviceCode', 'PushedAuthorizationRequest'])(
+    'can be consumed once, and are found as consumed after that: %s',
+    async (model) => {
+      const used = new Set<string>();
+      const adapter = adapterOf(model, store, {
+        isRedeemed: async ({ id }) => used.has(id),
+        claim: async ({ id }) => !used.has(id) && used.add(id).has(id),
+      });
+      const id = randomBytes(8).toString('hex');
+      await adapter.upsert(id, { kind: model, clientId: 'web' }, 60);
+      expect(await adapter.find(id)).not.toHaveProperty('consumed');
+      await adapter.consume(id);
+      expect(await adapter.find(id)).toMatchObject({ consumed: true });
+      await expect(adapter.consume(id)).rejects.toThrow(/invalid_(grant|request_uri)/);
+    },
+  );
+
+  test.each(['AccessToken', 'DeviceCode', 'Grant', 'Session'])(
+    'are completely written or deleted when an operation returns: %s',
+    async (model) => {
+      let pending = 0;
+      const counting = new Proxy(store, {
+        get(target, property) {
+          const member = Reflect.get(target, property, target) as (...all: unknown[]) => unknown;
+          return async (...parameters: unknown[]) => {
+            pending += 1;
+            await setImmediate();
+            const result = await member.apply(target, parameters);
+            pending -= 1;
+            return result;
+          };
+        },
+      });
+      const id = randomBytes(8).toString('hex');
+      const names = { grantId: id, accountId: id, uid: id, userCode: id };
+      const adapter = adapterOf(model, counting);
+      await adapter.upsert(id, { ...names, kind: model, loginTs: 1 }, 60);
+      expect(pending).toBe(0);
+      await adapter.destroy(id);
+      expect(pending).toBe(0);
+    },
+  );
+
+  test('are in the indexes of their grant and user until they expire', async () => {
+    const [id, grantId, accountId] = Array.from({ length: 3 }, () =>
+      randomBytes(8).toString('hex'),
+    );
+    const keyOf = (model: string) => recordKey(model, id ?? '', credentialHash);
+    const payload = { grantId, accountId, uid: id, loginTs: 1 };
+    for (const model of ['AccessToken', 'Grant', 'Session']) {
+      await adapterOf(model).upsert(id ?? '', { ...payload, kind: model }, 60);
+    }
+    expect(await store.members(grantMembersKey(grantId ?? ''))).toContain(keyOf('AccessToken'));
+    expect(await store.members(userGrantsKey(accountId ?? ''))).toEqual([id]);
+    expect(await store.members(userSessionsKey(accountId ?? ''))).toEqual([keyOf('Session')]);
+  });
 
   test('CR-04 do not keep a token after the end of its grant', async () => {
     const adapter = adapterOf('AccessToken');
@@ -96,7 +159,7 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
       }
       await store.set(keyOf(mine), (await store.get(keyOf(theirs))) ?? '', 60);
       expect(await adapter.find(mine)).toBeUndefined();
-      expect(damaged.splice(0)).toEqual([model]);
+      expect(damaged.splice(0)).toEqual([`${model} ${keyOf(mine)}`]);
       expect(await adapter.find(theirs)).toMatchObject({ uid: `uid-${theirs}` });
     },
   );
@@ -113,7 +176,7 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
       const keyOf = (name: string) => `oidc:${model}:${kind}:${credentialHash(name)}`;
       await store.set(keyOf('mine'), (await store.get(keyOf('theirs'))) ?? '', 60);
       expect(await adapter[find]('mine')).toBeUndefined();
-      expect(damaged.splice(0)).toEqual([model]);
+      expect(damaged.splice(0)).toEqual([`${model} ${keyOf('mine')}`]);
       expect(await adapter[find]('theirs')).toMatchObject({ jti: `${model}-of-theirs` });
     }
   });

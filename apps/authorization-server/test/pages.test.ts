@@ -328,6 +328,15 @@ describe('the addresses', () => {
     }
   });
 
+  test.each(['/_verify', '/_verify/api/device'])(
+    'do not include %s, to which an Ingress sends questions of callers for the gateway',
+    async (path) => {
+      const headers = { Authorization: 'Bearer x', 'X-Original-Method': 'GET' };
+      const reply = await fetch(issuer + path, { headers, redirect: 'manual' });
+      expect([reply.status, reply.headers.has('authorization')]).toEqual([404, false]);
+    },
+  );
+
   test('LG-19 reject too many cookies with an error page, and continue to work', async () => {
     const { port } = new URL(issuer);
     const many = Array.from({ length: 200 }, (_, i) => `c${i}=${'x'.repeat(8)}`).join('; ');

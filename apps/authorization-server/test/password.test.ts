@@ -92,6 +92,8 @@ describe.each(systems)('the password grant on $engine', ({ system }) => {
     for (const password of [`${alice.password} `, `${alice.password}\0`, alice.password.slice(1)]) {
       expect(outcome(await signIn({ ...alice, password }))).toEqual([400, 'invalid_grant']);
     }
+    const longest = await signIn({ ...alice, password: 'x'.repeat(1024) });
+    expect(outcome(longest)).toEqual([400, 'invalid_grant']);
     const long = await signIn({ ...alice, password: 'x'.repeat(1025) });
     expect(outcome(long)).toEqual([400, 'invalid_request']);
     const huge = await signIn({ ...alice, password: 'x'.repeat(1024 * 1024) });

@@ -53,6 +53,25 @@ describe.each(systems)('redirect URIs of stored clients on $engine', ({ system }
     return { isPage: reply.status === 400, body: await reply.text() };
   }
 
+  test('A client whose address after sign-out is no longer accepted is rejected.', async () => {
+    const { secureKey: _key, ...client } = {
+      ...clientSchema.parse({
+        clientId: 'signs-out',
+        name: 'Signs out',
+        orgId: 'org-1',
+        secureKey: randomBytes(32).toString('hex'),
+        redirectUris: ['https://app.example/callback'],
+        grantTypes: ['authorization_code'],
+      }),
+      postLogoutRedirectUris: ['com.example.app:/signed-out'],
+    };
+    await identity.clients.save(client, randomBytes(32).toString('hex'));
+    const [redirectUri = ''] = client.redirectUris;
+    const { isPage, body } = await requestWith('signs-out', redirectUri, 'authorization_code');
+    expect(isPage).toBe(true);
+    expect(body).toContain('a registered redirect URI');
+  });
+
   test.each(cases)(
     'IM-04 RU-17 the schema rejects %s of a %s application with %s exactly if the server does, with the same reason',
     async (uri, applicationType, grantType) => {

@@ -15,7 +15,7 @@ const systems = await startOnEachEngine({
   environment: { TRUSTED_PROXIES: '127.0.0.0/8, ::1' },
 });
 
-/** RFC 8628 §5.1. device-sign-in.test.ts tests the limit of one address. */
+/** RFC 8628 §5.1. device-sign-in.slow.test.ts tests the limit of one address. */
 describe.each(systems)('guesses of user codes over $engine', ({ system }) => {
   const issuer = system.authorizationServerUrl;
   const store = createStore(system.storeUrl);

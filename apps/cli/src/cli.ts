@@ -10,11 +10,9 @@
  * `doctor` examines the whole installation (doctor/). `sign` and `verify` are for developers, and
  * do not open the store (signing/).
  */
-import { readFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { ConfigurationError, type Environment } from '@gatehouse/configuration';
-import { type AuditEvent, type Identity, RejectedChangeError } from '@gatehouse/identity';
+import { RejectedChangeError } from '@gatehouse/identity';
 import { StoreUnavailableError } from '@gatehouse/store';
 import {
   type Command,
@@ -26,10 +24,15 @@ import {
 import { describeCommand, describeCommands } from './command-line/help.ts';
 import { parseCommand } from './command-line/parse-command.ts';
 import { createByteReader } from './command-line/read-bytes.ts';
+import { release } from './command-line/release.ts';
 import { createTerminal } from './command-line/terminal.ts';
 import { auditCommands } from './commands/audit.ts';
+import { auditExportCommands } from './commands/audit-export.ts';
+import { backupCommands } from './commands/backup.ts';
+import { bootstrapCommands } from './commands/bootstrap.ts';
 import { clientCommands } from './commands/clients.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { masterKeyCommands } from './commands/master-key.ts';
 import { organizationCommands } from './commands/organizations.ts';
 import { requestCommands } from './commands/requests.ts';
 import { revokeCommands } from './commands/revoke.ts';
@@ -38,18 +41,19 @@ import { signCommand } from './commands/sign.ts';
 import { userCommands } from './commands/users.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { openIdentityStore } from './open-identity-store.ts';
-
-const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  readonly version: string;
-};
+import { recordChange } from './record-change.ts';
 
 export const commands: readonly Command[] = [
+  ...bootstrapCommands,
   ...organizationCommands,
   ...clientCommands,
   ...secureKeyCommands,
   ...userCommands,
   ...revokeCommands,
+  ...masterKeyCommands,
+  ...backupCommands,
   ...auditCommands,
+  ...auditExportCommands,
   ...requestCommands,
   doctorCommand,
   signCommand,
@@ -68,7 +72,7 @@ export async function runCli(args: readonly string[], streams: CliStreams): Prom
   const { output, errors } = streams;
   const asJson = args.includes('--json');
   if (args.length === 1 && args[0] === '--version') {
-    output.write(`gatehouse ${manifest.version}\n`);
+    output.write(`gatehouse ${release}\n`);
     return 0;
   }
   try {
@@ -82,8 +86,10 @@ export async function runCli(args: readonly string[], streams: CliStreams): Prom
     const result = await runCommand(call.command, call.input, streams, (warning) =>
       errors.write(asJson ? `${JSON.stringify({ warning })}\n` : `Warning: ${warning}\n`),
     );
-    output.write(`${asJson ? JSON.stringify(result.json) : result.text}\n`);
-    return result.isFailure === true ? 1 : 0;
+    if (result !== undefined) {
+      output.write(`${asJson ? JSON.stringify(result.json) : result.text}\n`);
+    }
+    return result?.isFailure === true ? 1 : 0;
   } catch (error) {
     const { code, lines } = describeFailure(error);
     const [message = '', ...problems] = lines;
@@ -99,48 +105,28 @@ async function runCommand(
   input: CommandInput,
   streams: CliStreams,
   warn: (warning: string) => void,
-): Promise<CommandResult> {
+): Promise<CommandResult | undefined> {
   const context: OfflineContext = {
     environment: streams.environment,
     terminal: createTerminal(streams),
     now: Date.now,
     readBytes: createByteReader(streams),
+    warn,
   };
   if ('runOffline' in command) {
     return command.runOffline(input, context);
   }
-  const { identity, warnings, close } = await openIdentityStore(streams.environment);
+  const { identity, settings, warnings, close } = await openIdentityStore(streams.environment);
   warnings.forEach(warn);
   try {
     return await command.run(input, {
       ...context,
       identity,
-      audit: (event) => recordChange(event, identity),
+      settings,
+      audit: (event) => recordChange(event, identity, streams.environment),
     });
   } finally {
     await close();
-  }
-}
-
-/** A change without an audit entry is an error, because the operator has to know about it. */
-async function recordChange(event: AuditEvent, { audit }: Identity): Promise<void> {
-  try {
-    await audit.write(event, { actor: 'cli', operator: operatorName() });
-  } catch (cause) {
-    throw new Error('The change was made, but the audit trail could not record it.', {
-      cause,
-    });
-  }
-}
-
-/**
- * The name of the account that runs the command. Undefined in a container that has no name for it.
- */
-function operatorName(): string | undefined {
-  try {
-    return userInfo().username;
-  } catch {
-    return undefined;
   }
 }
 

@@ -10,6 +10,7 @@ import {
 import {
   assertMasterKeyFits,
   type Identity,
+  type IdentitySettings,
   identitySecretFiles,
   identityVariables,
   openIdentity,
@@ -22,6 +23,7 @@ const variables = z.object({ DATA_DIR: commonVariables.DATA_DIR, ...identityVari
 
 export interface OpenIdentityStore {
   readonly identity: Identity;
+  readonly settings: IdentitySettings;
   readonly warnings: readonly string[];
   close(): Promise<void>;
 }
@@ -55,7 +57,7 @@ export async function openIdentityStore(
   try {
     const identity = openIdentity({ store, ...settings });
     await assertMasterKeyFits(identity);
-    return { identity, warnings, close: () => store.close() };
+    return { identity, settings, warnings, close: () => store.close() };
   } catch (error) {
     await store.close();
     throw error;

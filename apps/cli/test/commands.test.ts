@@ -57,6 +57,41 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
     });
   });
 
+  describe('bootstrap apply', () => {
+    const definition = (name: string) => ({
+      organizations: [{ id: 'booted', name }],
+      clients: [{ clientId: 'booted-client', secureKeyFile: 'booted.key', name, orgId: 'booted' }],
+    });
+    const apply = async (content: unknown) => {
+      writeFileSync(join(directory, 'bootstrap.json'), JSON.stringify(content));
+      writeFileSync(join(directory, 'booted.key'), 'Qx7Zw2Kp9TfR4mVs', { mode: 0o600 });
+      return gatehouse(`bootstrap apply ${join(directory, 'bootstrap.json')} --json`);
+    };
+
+    test('adds what the file contains, changes it later, and records each run', async () => {
+      expect(await apply(definition('First'))).toMatchObject({
+        code: 0,
+        json: { applied: { organizations: 1, clients: 1, users: 0 } },
+      });
+      expect(await apply(definition('Second'))).toMatchObject({ code: 0 });
+      const { json } = await gatehouse('clients show booted-client --json');
+      expect(json.client).toMatchObject({ name: 'Second', keys: [expect.anything()] });
+      const { json: trail } = await gatehouse('audit list --event bootstrap_applied --json');
+      expect(trail.entries).toHaveLength(2);
+      expect(trail.entries[0]).toMatchObject({ organizations: 1, clients: 1, users: 0 });
+    });
+
+    test('changes nothing if the file is invalid, and prints no secret', async () => {
+      const invalid = { ...definition('Third'), users: [{ username: 'u', password: 'marker' }] };
+      const { code, errors } = await apply(invalid);
+      expect(code).toBe(1);
+      expect(errors).toContain('BOOTSTRAP_FILE users.0');
+      expect(errors).not.toMatch(/marker|Qx7Zw2Kp9TfR4mVs/);
+      const { json } = await gatehouse('clients show booted-client --json');
+      expect(json.client).toMatchObject({ name: 'Second' });
+    });
+  });
+
   describe('clients', () => {
     test('get a secure key that works and that only the first command prints', async () => {
       const added = await gatehouse('clients add app-1 --org org-1 --scope device:read --json');
@@ -393,6 +428,13 @@ describe.each(storeEngines)('gatehouse on %s', (engineName) => {
       expect(tail.output.split('\n')[0]).toContain('change=added');
     });
 
+    test('names the operator that GATEHOUSE_OPERATOR names', async () => {
+      const named = { ...environment, GATEHOUSE_OPERATOR: 'alice\u001b[2J' };
+      await runGatehouse(named, ['organizations', 'add', 'named']);
+      const { json } = await gatehouse('audit list --event organization_added --limit 1 --json');
+      expect(json.entries).toMatchObject([{ organizationId: 'named', operator: 'alice[2J' }]);
+    });
+
     test('is a table, filtered by severity, event and time', async () => {
       const { output } = await gatehouse('audit list --severity notice --event user_changed');
       const [heading = '', first = ''] = output.split('\n');
@@ -523,7 +565,10 @@ describe('calling gatehouse', () => {
 
   test('prints its version', async () => {
     const { code, output } = await runGatehouse(nowhere, ['--version']);
-    expect([code, output]).toEqual([0, expect.stringMatching(/^gatehouse \d+\.\d+\.\d+\n$/)]);
+    expect([code, output]).toEqual([
+      0,
+      expect.stringMatching(/^gatehouse \d+\.\d+\.\d+(-rc\.\d+)?\n$/),
+    ]);
   });
 
   test.each([

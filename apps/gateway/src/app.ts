@@ -3,9 +3,11 @@
  * access token) and forwards the request to the upstream of its route.
  *
  *   routes/ ─▶ pipeline/ ─▶ authentication/ ─▶ rate-limits/ ─▶ forwarding/ ─▶ upstream/ ─▶ sealing/
- *                                                       └▶ x-access-tokens/
- *   All stages use http/. Next to the stages: audit/, metrics/, cross-origin/ (CORS) and
- *   public-documents/ (RFC 9728). config.ts and main.ts turn the gateway into a process.
+ *                                                       ├▶ x-access-tokens/
+ *                                                       └▶ forward-auth/ (another proxy forwards)
+ *   All stages use http/. Next to the stages: audit/, metrics/, tracing/, cross-origin/ (CORS),
+ *   public-documents/ (RFC 9728, OpenAPI) and explorer/ (a page for developers). config.ts and main.ts
+ *   turn the gateway into a process.
  *
  * This file is the composition root. Deliberately not here: issuing OAuth credentials
  * (authorization server) and the ownership of devices (device service).
@@ -15,6 +17,7 @@ import {
   createAddressMatcher,
   type Logger,
   type RequestRecorder,
+  type Tracer,
   type UpgradeListener,
 } from '@gatehouse/http-server';
 import {
@@ -30,11 +33,12 @@ import {
 import type { RateLimit } from '@gatehouse/store';
 import { thisGateway } from './audit/request-origin.ts';
 import { createSignatureAudit } from './audit/signature-audit.ts';
-import type { Signer } from './authentication/authenticator.ts';
 import { createAuthenticators } from './authentication/create-authenticators.ts';
 import { HELD_BODIES, type HeldBodiesLimits } from './authentication/held-bodies.ts';
 import { shareInFlight } from './authentication/share-in-flight.ts';
 import { createCrossOrigin } from './cross-origin/cross-origin.ts';
+import { createExplorer } from './explorer/explorer.ts';
+import { createForwardAuth } from './forward-auth/forward-auth.ts';
 import { createForwarder } from './forwarding/forward.ts';
 import { createUpgradeForwarder } from './forwarding/forward-upgrade.ts';
 import { createInternalTokenIssuer } from './forwarding/internal-token.ts';
@@ -45,12 +49,14 @@ import { watchRevocations } from './metrics/watch-revocations.ts';
 import { createRequestHandler } from './pipeline/handle-request.ts';
 import { createUpgradeHandler, type UpgradeDependencies } from './pipeline/handle-upgrade.ts';
 import type { LocalOperation } from './pipeline/local-operation.ts';
-import { createProtectedResource } from './public-documents/protected-resource.ts';
+import { openPublicDocuments } from './public-documents/open-public-documents.ts';
 import { createRequestLimits } from './rate-limits/request-limits.ts';
 import { issueAccessTokenOperation } from './routes/device-routes.ts';
 import type { RoutedUpstream, Routing } from './routes/route-file.ts';
 import { createRouteTable } from './routes/route-table.ts';
+import { claimReplies } from './sealing/claim-replies.ts';
 import { createReplySealer, SIGNED_REPLY_LIMIT_BYTES } from './sealing/seal-reply.ts';
+import { traceStages } from './tracing/trace-stages.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 import { createXAccessTokenOperation } from './x-access-tokens/issue-x-access-token.ts';
 
@@ -58,12 +64,18 @@ export interface GatewayDependencies {
   readonly identity: Identity;
   readonly logger: Logger;
   readonly metrics: GatewayMetrics;
+  /** Undefined while tracing is off. */
+  readonly tracer?: Tracer | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly publicUrl: string;
   readonly authorizationServerUrl: string;
   readonly routing: Routing;
   readonly trustedProxies: readonly string[];
+  /** Answers other proxies at `/_verify`. */
+  readonly forwardAuth?: boolean;
+  /** Serves the API explorer at `/explorer`. */
+  readonly explorer?: boolean;
   readonly signatureToleranceMilliseconds: number;
   readonly clientRateLimit: RateLimit;
   readonly addressRateLimit: RateLimit;
@@ -95,7 +107,7 @@ const UPSTREAM_MAXIMUM_REQUESTS = 1024;
 const ACCESS_TOKEN_DEFAULT_SECONDS = 7200;
 
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { identity, now, metrics, publicUrl, routing } = dependencies;
+  const { identity, now, metrics, publicUrl, routing, tracer } = dependencies;
   const signingKeys = openSigningKeys(dependencies);
   const upstreams = openUpstreams(dependencies);
   metrics.watchUpstreams(upstreams);
@@ -109,7 +121,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     }),
     publicUrl,
   };
-  const pipeline: UpgradeDependencies = {
+  const isTrustedProxy = createAddressMatcher(dependencies.trustedProxies);
+  const stages: UpgradeDependencies = {
     routes: createRouteTable(routing.routes),
     authenticators: createAuthenticators({
       ...dependencies,
@@ -129,25 +142,27 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     }),
     forward: createForwarder(forwarding),
     forwardUpgrade: createUpgradeForwarder(forwarding),
+    forwardAuth:
+      dependencies.forwardAuth === true
+        ? createForwardAuth({ ...forwarding, isTrustedProxy })
+        : undefined,
     localOperations: createLocalOperations(dependencies, tokens.xAccessTokens),
-    protectedResource: createProtectedResource({
-      ...dependencies,
-      acceptQueryToken: !dependencies.strict,
-    }),
+    ...openDocuments(dependencies),
     crossOrigin: createCrossOrigin({
       registeredOrigins: createRegisteredOrigins(identity.clients, now),
       clients: identity.clients,
     }),
     auditFailure: createSignatureAudit(identity),
-    isTrustedProxy: createAddressMatcher(dependencies.trustedProxies),
+    isTrustedProxy,
     now,
     sealReply: createReplySealer({
       now,
       limitBytes: SIGNED_REPLY_LIMIT_BYTES,
-      claim: claimReplies(dependencies),
+      claim: claimReplies({ ...dependencies, ...identity }),
     }),
   };
-  const { observe, recordMalformed } = observeTraffic(dependencies, pipeline.isTrustedProxy);
+  const pipeline = traceStages(stages, tracer);
+  const { observe, recordMalformed } = observeTraffic(dependencies, isTrustedProxy);
   return {
     listener: observe(createRequestHandler(pipeline)),
     upgrades: createUpgradeHandler(pipeline, observe),
@@ -172,6 +187,15 @@ function openTokens({ identity, now, metrics }: GatewayDependencies) {
     xAccessTokens: createXAccessTokens({ ...identity, now }),
     stopCanary: watchRevocations(canary, metrics.revocations),
   };
+}
+
+/** What the gateway serves without a credential. */
+function openDocuments({ explorer, identity, ...settings }: GatewayDependencies) {
+  const { routes } = settings.routing;
+  const { openApi, ...documents } = openPublicDocuments({ ...settings, routes });
+  const { clients } = identity;
+  const page = explorer === true ? createExplorer({ ...settings, clients, openApi }) : undefined;
+  return { ...documents, explorer: page };
 }
 
 /** The operations that the gateway implements itself, by name. */
@@ -217,23 +241,4 @@ function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, U
       maximumRequests: dependencies.upstreamMaximumRequests ?? UPSTREAM_MAXIMUM_REQUESTS,
     });
   return new Map([...routing.upstreams].map(([name, upstream]) => [name, open(name, upstream)]));
-}
-
-/**
- * Prevents reflection (CWE-301): the gateway marks its own signatures as used, so that it accepts
- * no reply as a request. The result of the claim does not matter: equal replies of one millisecond
- * share a signature.
- */
-function claimReplies(dependencies: GatewayDependencies) {
-  const { identity, signatureToleranceMilliseconds } = dependencies;
-  return async (signature: string, timestamp: number, { clientId }: Signer) => {
-    await identity.replayGuard.bind({
-      clientId,
-      signature,
-      method: 'reply',
-      target: '',
-      repeatable: false,
-      liveUntil: timestamp + signatureToleranceMilliseconds,
-    });
-  };
 }

@@ -12,8 +12,11 @@ import {
   operationsPortRule,
   port,
   readValidVariables,
+  resolveTracing,
   socketPath,
+  tracingVariables,
 } from '@gatehouse/configuration';
+import type { TracingSettings } from '@gatehouse/http-server';
 import {
   type BootstrapDefinition,
   bootstrapDefinition,
@@ -46,6 +49,7 @@ const rateLimit = z
 const variables = z
   .object({
     ...commonVariables,
+    ...tracingVariables,
     ...identityVariables,
     GATEWAY_SOCKET: socketPath.optional(),
     GATEWAY_PORT: port.default(8844),
@@ -59,6 +63,8 @@ const variables = z
     ADDRESS_RATE_LIMIT: rateLimit.default({ requests: 3000, windowSeconds: 60 }),
     ACCESS_TOKEN_MAXIMUM_SECONDS: seconds(1, 365 * 24 * 3600).default(24 * 3600),
     TRUSTED_PROXIES: addressList.default([]),
+    FORWARD_AUTH: z.enum(['true', 'false'], 'must be true or false').default('false'),
+    EXPLORER: z.enum(['true', 'false'], 'must be true or false').optional(),
     SIGNATURE_TOLERANCE_SECONDS: seconds(1, 3600).default(300),
   })
   .refine(...operationsPortRule('GATEWAY_PORT'));
@@ -88,6 +94,12 @@ export interface GatewayConfiguration {
   /** Processes that serve requests. */
   readonly workers: number;
   readonly trustedProxies: readonly string[];
+  /** Answers verifications of trusted proxies at `/_verify`. */
+  readonly forwardAuth: boolean;
+  /** Serves the API explorer at `/explorer`. */
+  readonly explorer: boolean;
+  /** Undefined: no tracing. */
+  readonly tracing: TracingSettings | undefined;
   readonly signatureToleranceMilliseconds: number;
   readonly identity: IdentitySettings;
   /** The initial content of the store. */
@@ -112,11 +124,22 @@ export function loadConfiguration(environment: Environment): GatewayConfiguratio
   const routing = problems.attempt(() => loadRouting(read.ROUTES_FILE, read.DEVICE_SERVICE_URL));
   const identity = problems.attempt(() => resolveIdentitySettings(read));
   const bootstrap = problems.attempt(() =>
-    bootstrapDefinition({ bootstrapFile: read.BOOTSTRAP_FILE, dataDirectory, embedded, publicUrl }),
+    bootstrapDefinition({
+      bootstrapFile: read.BOOTSTRAP_FILE,
+      dataDirectory,
+      embedded,
+      publicUrl,
+      gatewayUrl: publicUrl,
+    }),
   );
   const subject = { publicUrl, dataDirectory, masterKey: identity?.masterKey, trustedProxies };
   problems.add(productionProblems({ ...subject, bootstrap }));
   problems.add(debuggingProblems(publicUrl, environment));
+  const forwardAuth = read.FORWARD_AUTH === 'true';
+  if (forwardAuth && trustedProxies.length === 0) {
+    const message = 'needs TRUSTED_PROXIES: only these addresses may ask for verifications';
+    problems.add([{ name: 'FORWARD_AUTH', message }]);
+  }
   problems.throwIfAny();
   if (identity === undefined || routing === undefined) {
     throw new Error('A step of the configuration failed without a problem.');
@@ -138,6 +161,9 @@ export function loadConfiguration(environment: Environment): GatewayConfiguratio
     maximumConnections: read.MAXIMUM_CONNECTIONS,
     workers: read.WORKERS,
     trustedProxies,
+    forwardAuth,
+    explorer: read.EXPLORER === undefined ? isLoopbackUrl(publicUrl) : read.EXPLORER === 'true',
+    tracing: resolveTracing(read),
     signatureToleranceMilliseconds: read.SIGNATURE_TOLERANCE_SECONDS * 1000,
     identity,
     bootstrap,

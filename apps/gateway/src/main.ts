@@ -1,14 +1,22 @@
 import { describeStartFailure } from '@gatehouse/configuration';
 import {
+  collectMasterKey,
   createMetricsRegistry,
   type Logger,
+  openTracer,
   retryStart,
   runApp,
   type ServedApp,
   storeSignals,
 } from '@gatehouse/http-server';
-import { connectIdentity, isStoreUnavailable, prepareStore } from '@gatehouse/identity';
+import {
+  connectIdentity,
+  isStoreUnavailable,
+  masterKeyId,
+  prepareStore,
+} from '@gatehouse/identity';
 import { createGateway } from './app.ts';
+import { thisGateway } from './audit/request-origin.ts';
 import { type GatewayConfiguration, loadConfiguration } from './config.ts';
 import { createGatewayMetrics } from './metrics/gateway-metrics.ts';
 
@@ -21,18 +29,20 @@ await runApp({
 });
 
 async function start(configuration: GatewayConfiguration, logger: Logger): Promise<ServedApp> {
-  const { securityProfile, signingKeyPolicy } = configuration.identity;
+  const { masterKey, securityProfile, signingKeyPolicy } = configuration.identity;
+  const tracer = await openTracer('gateway', configuration.tracing, logger);
   const registry = createMetricsRegistry();
+  collectMasterKey(registry, () => masterKeyId(masterKey.keys()[0]));
   const metrics = createGatewayMetrics(registry, configuration.routing);
   const { identity, checkStore, close } = await connectIdentity(configuration.identity, {
-    signals: (store) => storeSignals(registry, logger, store),
+    signals: (store) => storeSignals(registry, logger, store, tracer),
     logger,
     onAuditEvent: metrics.audited,
     onRequestLog: metrics.requestLog,
   });
   // While the store is unavailable, the gateway listens, returns 503 and repeats this step.
   const preparation = await retryStart(
-    () => prepareStore(identity, configuration),
+    () => prepareStore(identity, configuration, thisGateway),
     isStoreUnavailable,
   );
   const gateway = createGateway({
@@ -40,6 +50,7 @@ async function start(configuration: GatewayConfiguration, logger: Logger): Promi
     identity,
     logger,
     metrics,
+    tracer,
     now: Date.now,
     strict: securityProfile === 'strict',
     signingKeyPolicy,
@@ -59,6 +70,7 @@ async function start(configuration: GatewayConfiguration, logger: Logger): Promi
     async release() {
       await gateway.close();
       await close();
+      await tracer?.close();
     },
   };
 }

@@ -38,6 +38,7 @@ test('the gateway forwards nothing for a caller that left before its internal to
     startedAt: 0,
     completing: undefined,
     dependent: undefined,
+    trace: undefined,
   };
   const principal = {
     clientId: 'c',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { bootGateway, publicUrl } from './booted-gateway.ts';
+import { aliasesOfSubject, forgedHeaders } from './forged-headers.ts';
 import { send } from './http-client.ts';
 import { bootSuiteGateway } from './suite-gateway.ts';
 
@@ -59,33 +60,27 @@ describe('a request to the service', () => {
     expect(claims).toMatchObject({ sub: 'demo', scope: 'device:read device:write' });
   });
 
-  test.each([
-    ['GW-19', 'X-Forwarded-For', '192.0.2.1'],
-    ['GW-19', 'X-Forwarded-Proto', 'https'],
-    ['GW-19', 'X-Forwarded-Host', 'evil.example'],
-    ['GW-19', 'X-Forwarded-Port', '1'],
-    ['GW-19', 'X-Forwarded-Prefix', '/evil'],
-    ['GW-19', 'Forwarded', 'for=192.0.2.1'],
-    ['GW-19', 'X-Real-IP', '192.0.2.1'],
-    ['GW-20', 'X-User-Id', 'admin'],
-    ['GW-20', 'X-Auth-Subject', 'admin'],
-    ['GW-20', 'X-Consumer-Username', 'admin'],
-    ['GW-20', 'X_User_Id', 'admin'],
-    ['GW-20', 'x_forwarded_for', '192.0.2.1'],
-    ['GW-21', 'X-Original-URL', '/admin'],
-    ['GW-21', 'X-Rewrite-URL', '/admin'],
-    ['GW-21', 'X-Forwarded-Uri', '/admin'],
-    ['GW-21', 'X-HTTP-Method-Override', 'DELETE'],
-    ['CG-17', 'Cookie', 'session=admin'],
-  ])('%s does not contain the header %s', async (_id, name, value) => {
-    await send(booted.port, '/api/device', bearer({ [name]: value }));
+  test.each([...forgedHeaders, ['CG-17', 'Cookie', 'session=admin']])(
+    '%s does not contain the header %s',
+    async (_id, name, value) => {
+      await send(booted.port, '/api/device', bearer({ [name]: value }));
 
-    const seen = booted.upstream.last();
-    expect(seen.headers[name.toLowerCase()]).not.toBe(value);
-    expect(JSON.stringify(seen.rawHeaders)).not.toContain(`"${value}"`);
-    expect(seen.headers['x-forwarded-for']).toBe('127.0.0.1');
-    expect(seen.headers['x-forwarded-proto']).toBe('http');
-    expect(seen.headers['x-forwarded-host']).toBe('gateway.example:8844');
+      const seen = booted.upstream.last();
+      expect(seen.headers[name.toLowerCase()]).not.toBe(value);
+      expect(JSON.stringify(seen.rawHeaders)).not.toContain(`"${value}"`);
+      expect(seen.headers['x-forwarded-for']).toBe('127.0.0.1');
+      expect(seen.headers['x-forwarded-proto']).toBe('http');
+      expect(seen.headers['x-forwarded-host']).toBe('gateway.example:8844');
+    },
+  );
+
+  test('GW-20 contains no header whose name is an alias of X-Auth-Subject', async () => {
+    await send(
+      booted.port,
+      '/api/device',
+      bearer(Object.fromEntries(aliasesOfSubject.map((name) => [name, 'admin']))),
+    );
+    expect(booted.upstream.last().rawHeaders).not.toContain('admin');
   });
 
   test('GW-19 contains the address that a trusted proxy reports, and none to the left of it', async () => {

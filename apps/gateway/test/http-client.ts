@@ -1,5 +1,6 @@
 import { type IncomingHttpHeaders, request as sendRequest } from 'node:http';
 import { connect } from 'node:net';
+import { assertErrorFitsDocument } from './assert-error-fits-document.ts';
 
 export interface Received {
   readonly status: number;
@@ -14,14 +15,17 @@ export interface Sent {
   /** A flat list of names and values sends headers twice, as an object cannot. */
   readonly headers?: Record<string, string> | readonly string[];
   readonly body?: string | Buffer | readonly Buffer[];
+  /** The local address of the connection. */
+  readonly from?: string | undefined;
 }
 
 /** Sends one request on a separate connection, with exactly these headers. */
 export function send(port: number, path: string, options: Sent = {}): Promise<Received> {
-  const { method = 'GET', headers = {}, body } = options;
+  const { method = 'GET', headers = {}, body, from } = options;
+  const at = { host: '127.0.0.1', port, path, localAddress: from };
   return new Promise((resolve, reject) => {
     const outgoing = sendRequest(
-      { host: '127.0.0.1', port, path, method, agent: false, headers: withHost(headers, port) },
+      { ...at, method, agent: false, headers: withHost(headers, port) },
       (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -29,7 +33,13 @@ export function send(port: number, path: string, options: Sent = {}): Promise<Re
         response.on('end', () => {
           const bytes = Buffer.concat(chunks);
           const { statusCode: status = 0, headers: received } = response;
-          resolve({ status, headers: received, body: bytes, json: parse(bytes) });
+          const json = parse(bytes);
+          try {
+            assertErrorFitsDocument({ method, target: path, status, body: json });
+            resolve({ status, headers: received, body: bytes, json });
+          } catch (error) {
+            reject(error);
+          }
         });
       },
     );

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { bootGateway } from './booted-gateway.ts';
 import { send } from './http-client.ts';
@@ -22,52 +21,6 @@ function call(signing: SigningV2 = {}, headers: Record<string, string> = {}) {
     ...(body === undefined ? {} : { body }),
   });
 }
-
-describe('the known-answer vectors of version 2', () => {
-  const file = '../../../packages/request-signature/vectors/signature-v2-vectors.json';
-  const vectors: readonly (Required<Omit<SigningV2, 'body'>> & {
-    readonly name: string;
-    readonly status?: number;
-    readonly body: string;
-    readonly signature: string;
-  })[] = JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8'));
-
-  test.each(vectors.filter(({ status }) => status === undefined))(
-    'SG-19 are accepted: $name',
-    async (vector) => {
-      const later = calls.now;
-      calls.now = Number(vector.timestamp);
-      const { clientId } = vector;
-      await calls.booted.savePublishedClient(
-        { clientId, signatureAlgorithm: 'HMAC-SHA-256' },
-        vector.secureKey,
-      );
-      const body = Buffer.from(vector.body, 'base64');
-      const { query } = vector;
-      const reply = await send(
-        calls.booted.port,
-        query === '' ? vector.path : `${vector.path}?${query}`,
-        {
-          method: vector.method,
-          headers: {
-            'X-Client-Id': clientId,
-            'X-Timestamp': vector.timestamp,
-            'X-Nonce': vector.nonce,
-            'X-Sign-V2': vector.signature,
-            ...(vector.contentType === '' ? {} : { 'Content-Type': vector.contentType }),
-            ...(body.length === 0 ? {} : { 'Content-Length': String(body.length) }),
-          },
-          ...(body.length === 0 ? {} : { body }),
-        },
-      );
-      expect(reply.status).toBe(200);
-      const seen = calls.booted.upstream.last();
-      expect(seen.body.equals(body)).toBe(true);
-      expect(seen.url?.split('?')[1] ?? '').toBe(query);
-      calls.now = later;
-    },
-  );
-});
 
 describe('the headers of version 2', () => {
   test('SG-19 cannot be combined with those of version 1', async () => {

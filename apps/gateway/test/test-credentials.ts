@@ -31,7 +31,7 @@ export interface TestCredentials {
   /** Creates or changes a client, by default the client demo. */
   saveClient(change: Partial<NewClient>, secureKey?: string): Promise<void>;
   /** Writes a client directly to the store, because published vectors have short keys. */
-  savePublishedClient(change: Partial<NewClient>, secureKey: string): Promise<void>;
+  savePublishedClient(change: Partial<NewClient>, ...secureKeys: readonly string[]): Promise<void>;
   /** Stores a token as the authorization server does. */
   issueToken(change?: Record<string, unknown>): Promise<string>;
   /** Adds a secret that must not appear in the log. */
@@ -54,10 +54,12 @@ export function createTestCredentials(dependencies: {
     async saveClient(change, key) {
       await identity.clients.save({ ...demoClient, ...change }, key);
     },
-    async savePublishedClient(change, key) {
+    async savePublishedClient(change, ...secureKeys) {
       const client = { ...demoClient, ...change };
       const recordKey = `client:${client.clientId}`;
-      const sealedSecureKeys = [identity.sealer.seal(key, `${recordKey}:secureKey`)];
+      const sealedSecureKeys = secureKeys.map((key) =>
+        identity.sealer.seal(key, `${recordKey}:secureKey`),
+      );
       await identity.store.set(recordKey, JSON.stringify({ ...client, sealedSecureKeys }));
     },
     async issueToken(change = {}) {

@@ -21,6 +21,11 @@ export const errorCatalogue = {
     message: 'X-Timestamp must be the current time in epoch milliseconds. Check the clock.',
   },
   invalid_signature: { status: 401, message: 'The client is unknown or the signature is wrong.' },
+  signed_body_not_verifiable: {
+    status: 401,
+    message:
+      'A proxy asked about this request without its body, which the signature may cover. Send an access token.',
+  },
   replayed_request: { status: 401, message: 'This signature or nonce was already used.' },
   access_denied: { status: 403, message: 'The credential does not allow this operation.' },
   not_found: { status: 404, message: 'The resource does not exist.' },

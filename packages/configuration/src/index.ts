@@ -27,6 +27,7 @@ export { operationsPortOf, operationsPortRule } from './environment/operations-p
 export { createProblemCollector, type ProblemCollector } from './environment/problem-collector.ts';
 export { readValidVariables } from './environment/read-valid-variables.ts';
 export { readableIssue } from './environment/readable-issue.ts';
+export { resolveTracing, tracingVariables } from './environment/tracing-variables.ts';
 export type { SecretFile } from './secret-files/exposed-file.ts';
 export {
   type FileAccess,

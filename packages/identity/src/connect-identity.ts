@@ -32,12 +32,15 @@ export async function connectIdentity(
       readonly engine: string;
       readonly operations: readonly string[];
     }) => StoreOptions;
-    readonly logger: { error(details: object, message: string): void };
+    readonly logger: Record<'error' | 'warn', (details: object, message: string) => void>;
     readonly onAuditEvent: (event: AuditEvent) => void;
     readonly onRequestLog: (result: RequestLogResult, entries: number) => void;
   },
 ): Promise<ConnectedIdentity> {
   const { signals, logger, onAuditEvent, onRequestLog } = reports;
+  settings.masterKey.onUnusable?.((problem) =>
+    logger.warn({ problem }, 'changed master key file not used'),
+  );
   const { engine } = parseStoreUrl(settings.storeUrl);
   const store = createStore(settings.storeUrl, signals({ engine, operations: storeOperations }));
   const identity = openIdentity({
@@ -48,7 +51,8 @@ export async function connectIdentity(
       logger.error({ err, audit: entries }, 'audit entries not stored'),
     onAuditEvent,
     onRequestLog,
-    onDamagedRecord: (record, advice) => logger.error({ record, advice }, 'damaged record'),
+    onDamagedRecord: (record, key, advice) =>
+      logger.error({ record, key, advice }, 'damaged record'),
   });
   // Connect before the process listens, because a load balancer sends requests immediately (CF-02).
   await store.ping().catch(() => undefined);

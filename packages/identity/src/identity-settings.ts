@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { ConfigurationError } from '@gatehouse/configuration';
 import { z } from 'zod';
 import { DEFAULT_AUDIT_RETENTION_DAYS } from './audit/trail-log.ts';
-import { loadMasterKey, type MasterKey } from './secrets/master-key.ts';
+import type { MasterKeys } from './secrets/master-key.ts';
+import { loadMasterKey } from './secrets/master-key-file.ts';
 import { defaultSigningKeyPolicy, type SigningKeyPolicy } from './signing-keys/signing-keys.ts';
 
 /** The variables of every process that opens the identity store. */
@@ -31,7 +32,8 @@ export interface IdentitySettings {
   readonly storeUrl: string;
   /** STORE_URL is not set: SQLite files in the data directory, and generated keys. */
   readonly embedded: boolean;
-  readonly masterKey: MasterKey;
+  readonly masterKey: MasterKeys;
+  readonly masterKeyFile: string;
   readonly bootstrapFile: string | undefined;
   readonly securityProfile: 'compatible' | 'strict';
   readonly signingKeyPolicy: SigningKeyPolicy;
@@ -61,6 +63,7 @@ export function resolveIdentitySettings(variables: {
     storeUrl: STORE_URL ?? `sqlite:${join(DATA_DIR, 'gatehouse.sqlite')}`,
     embedded,
     masterKey: loadMasterKey(masterKeyFile, MASTER_KEY_FILE === undefined),
+    masterKeyFile,
     bootstrapFile: variables.BOOTSTRAP_FILE,
     securityProfile: variables.SECURITY_PROFILE,
     auditRetentionDays: variables.AUDIT_RETENTION_DAYS,

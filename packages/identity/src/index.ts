@@ -6,11 +6,14 @@ export {
   type AuditSeverity,
   auditEvents,
   auditSeverities,
+  clientChangeNames,
   lastTimeOf,
   type SignInMethod,
+  userChangeNames,
 } from './audit/audit-event.ts';
 export type { AuditTrail, RecordedOrigin } from './audit/audit-trail.ts';
 export type { AuditFilter } from './audit/search-trails.ts';
+export { MAXIMUM_AUDIT_ENTRIES } from './audit/trail-log.ts';
 export { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
 export {
   type BootstrapDefinition,
@@ -26,9 +29,11 @@ export {
 export {
   type Demo,
   demoDefinition,
+  explorerClientId,
   readDemoIfPresent,
   readOrCreateDemo,
 } from './bootstrap/demo.ts';
+export { loadBootstrap } from './bootstrap/load-bootstrap.ts';
 export { redirectUriProblem } from './bootstrap/redirect-uri-rule.ts';
 export type { Client, SignatureAlgorithm } from './clients/client.ts';
 export type { RemovalOptions, RotatedKey, SecureKeyDescription } from './clients/client-keys.ts';
@@ -48,7 +53,13 @@ export {
   identityVariables,
   resolveIdentitySettings,
 } from './identity-settings.ts';
-export { assertMasterKeyFits } from './master-key-check.ts';
+export { assertMasterKeyFits } from './master-key/master-key-check.ts';
+export {
+  createMasterKeyRotation,
+  type MasterKeyRotation,
+  type MasterKeyUse,
+} from './master-key/rotate-master-key.ts';
+export { LONGEST_UNLISTED_SECONDS } from './master-key/sealed-records.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export type { Organization, OrganizationRegistry } from './organizations/organizations.ts';
 export { isStoreUnavailable, prepareStore } from './prepare-store.ts';
@@ -73,7 +84,7 @@ export {
   createRevocationCanary,
   type RevocationCanary,
 } from './revocation-canary.ts';
-export type { CredentialHash } from './secrets/credential-hash.ts';
+export { type CredentialHash, credentialId } from './secrets/credential-hash.ts';
 export {
   accessTokenKey,
   accessTokenKinds,
@@ -85,7 +96,14 @@ export {
   userGrantsKey,
   userSessionsKey,
 } from './secrets/credential-keys.ts';
-export { deriveKey, loadMasterKey, type MasterKey } from './secrets/master-key.ts';
+export {
+  deriveKeys,
+  lastingKey,
+  type MasterKey,
+  type MasterKeys,
+  masterKeyId,
+} from './secrets/master-key.ts';
+export { loadMasterKey } from './secrets/master-key-file.ts';
 export { createSealer, type Sealer } from './secrets/seal.ts';
 export { generateId, generateSecureKey } from './secrets/secure-key.ts';
 export type { UserGrant, UserSession, UserSessions } from './sessions/user-sessions.ts';

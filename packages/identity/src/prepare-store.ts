@@ -1,8 +1,9 @@
 import { ConfigurationError, isLoopbackUrl } from '@gatehouse/configuration';
 import { StoreUnavailableError } from '@gatehouse/store';
+import type { AuditOrigin } from './audit/audit-event.ts';
 import { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
 import type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
-import { assertMasterKeyFits } from './master-key-check.ts';
+import { assertMasterKeyFits } from './master-key/master-key-check.ts';
 import type { Identity } from './open-identity.ts';
 import { demoProblems } from './production-problems.ts';
 
@@ -19,10 +20,11 @@ export async function prepareStore(
     bootstrap,
     publicUrl,
   }: { readonly bootstrap: BootstrapDefinition | undefined; readonly publicUrl: string },
+  origin: AuditOrigin,
 ): Promise<void> {
   await assertMasterKeyFits(identity);
   if (bootstrap !== undefined) {
-    await applyBootstrap(bootstrap, identity);
+    await applyBootstrap(bootstrap, identity, (change) => identity.audit.write(change, origin));
   }
   const problems = isLoopbackUrl(publicUrl) ? [] : await demoProblems(identity);
   if (problems.length > 0) {

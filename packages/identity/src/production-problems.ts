@@ -3,12 +3,13 @@ import type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
 import { demoOrganizationId, readDemoIfPresent } from './bootstrap/demo.ts';
 import type { Identity } from './open-identity.ts';
 import { looksMadeUp } from './secrets/made-up-secret.ts';
+import type { MasterKeys } from './secrets/master-key.ts';
 
 export interface ProductionSubject {
   readonly publicUrl: string;
   readonly dataDirectory: string;
   /** Undefined if the key cannot be read, which is reported separately. */
-  readonly masterKey: Buffer | undefined;
+  readonly masterKey: MasterKeys | undefined;
   readonly cookieKeys?: readonly string[] | undefined;
   readonly trustedProxies: readonly string[];
   readonly bootstrap: BootstrapDefinition | undefined;
@@ -20,7 +21,7 @@ export function productionProblems(subject: ProductionSubject): readonly Configu
     return [];
   }
   const problems: ConfigurationProblem[] = [];
-  if (subject.masterKey !== undefined && looksMadeUp(subject.masterKey.toString('hex'))) {
+  if (subject.masterKey?.keys().some((key) => looksMadeUp(key.toString('hex'))) === true) {
     problems.push({ name: 'MASTER_KEY_FILE', message: 'contains a key that is not random' });
   }
   if (subject.cookieKeys?.some(looksMadeUp) === true) {

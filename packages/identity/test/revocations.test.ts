@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import {
   createXAccessTokens,
+  credentialId,
   credentialKey,
   grantKey,
   grantMembersKey,
@@ -114,6 +115,8 @@ describeOnBothEngines('revocation by operators', ({ openIdentity, openStore }) =
       kind: 'RefreshToken',
       clientId,
       userId,
+      tokenIds: [credentialId(server.credentialHash(refresh))],
+      grantId,
     });
     expect(await isAlive(access)).toBe(false);
     expect(await server.store.get(grantKey(grantId))).toBeUndefined();

@@ -150,12 +150,14 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
   test('a process loads new keys within a minute, and uses its last keys while the store is unavailable', async () => {
     const identity = openIdentity();
     let isAway = false;
+    let operations = 0;
     const store: Store = new Proxy(identity.store, {
       get(target, name) {
         const member: unknown = Reflect.get(target, name, target);
         return typeof member !== 'function'
           ? member
           : async (...parameters: unknown[]) => {
+              operations += 1;
               if (isAway) {
                 throw new StoreUnavailableError(String(name), undefined);
               }
@@ -173,6 +175,10 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     await expect(kept.current()).rejects.toThrow(StoreUnavailableError);
     isAway = false;
     const { kid } = await kept.current();
+    const loading = operations;
+    now += MINUTE - 1;
+    expect((await kept.current()).kid).toBe(kid);
+    expect(operations).toBe(loading);
     isAway = true;
     now += 90 * DAY;
     expect((await kept.current()).kid).toBe(kid);

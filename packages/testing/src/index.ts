@@ -10,8 +10,28 @@ export { type MetricFamily, parseMetrics } from './apps/prometheus-text.ts';
 export { type Certificate, makeCertificate } from './network/certificate.ts';
 export { type FaultProxy, startFaultProxy } from './network/fault-proxy.ts';
 export { freePort } from './network/free-port.ts';
+export {
+  type Attack,
+  type HostileProxy,
+  type ProxiedReply,
+  startHostileProxy,
+} from './network/hostile-proxy.ts';
 export { type Backend, type LoadBalancer, startLoadBalancer } from './network/load-balancer.ts';
 export { createLocalTlsFetch, type LocalTlsOptions, openLocalTls } from './network/local-tls.ts';
+export {
+  buildSigner,
+  type ReferenceSigner,
+  type SignerJob,
+  type SignerLanguage,
+  sanitizedC,
+  signerLanguages,
+} from './signers/reference-signer.ts';
+export {
+  type RefusedRequestVector,
+  type ReplyVector,
+  type RequestVector,
+  signatureVectors,
+} from './signers/signature-vectors.ts';
 export { type ClusterTopology, startClusterTopology } from './stores/cluster-topology.ts';
 export {
   type PostgresServer,

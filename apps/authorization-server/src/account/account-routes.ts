@@ -64,10 +64,10 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
     pages.form(async (request, response, signedIn) => {
       const { userId } = signedIn.user;
       const clientId = formField(request, 'client');
-      const held = (await applications.list(userId)).some((each) => each.clientId === clientId);
-      await applications.revoke(userId, clientId);
-      if (held) {
-        identity.audit.record({ event: 'grant_revoked', userId, clientId }, requestOrigin(request));
+      const grantIds = await applications.revoke(userId, clientId);
+      if (grantIds.length > 0) {
+        const event = { event: 'grant_revoked', userId, clientId, grantIds } as const;
+        identity.audit.record(event, requestOrigin(request));
       }
       response.redirect(303, '/account?done=revoked');
     }),

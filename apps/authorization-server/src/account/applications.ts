@@ -18,9 +18,13 @@ export interface GrantedApplication {
 
 export interface GrantedApplications {
   list(userId: string): Promise<readonly GrantedApplication[]>;
-  /** Ends every grant of the client for this user, with all tokens and codes under them. */
-  revoke(userId: string, clientId: string): Promise<void>;
-  revokeAll(userId: string): Promise<void>;
+  /**
+   * Ends every grant of the client for this user, with all tokens and codes under them.
+   *
+   * @returns the ids of the grants
+   */
+  revoke(userId: string, clientId: string): Promise<readonly string[]>;
+  revokeAll(userId: string): Promise<readonly string[]>;
 }
 
 export function createGrantedApplications(
@@ -43,9 +47,13 @@ export function createGrantedApplications(
     return found.filter((grant) => grant !== undefined);
   }
 
-  async function revokeWhere(userId: string, matches: (grant: Grant) => boolean): Promise<void> {
-    const grants = await grantsOf(userId);
-    await Promise.all(grants.filter(matches).map((grant) => grant.destroy()));
+  async function revokeWhere(
+    userId: string,
+    matches: (grant: Grant) => boolean,
+  ): Promise<readonly string[]> {
+    const grants = (await grantsOf(userId)).filter(matches);
+    await Promise.all(grants.map((grant) => grant.destroy()));
+    return grants.map(({ jti }) => jti);
   }
 
   return {

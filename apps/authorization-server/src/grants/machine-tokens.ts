@@ -5,7 +5,6 @@
  * this file handles the refresh. Single use, rotation, derivation and lifetime come from the
  * library's models and the adapter, as for every other refresh token.
  */
-import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { type Client, errors, type KoaContextWithOIDC, type RefreshToken } from 'oidc-provider';
 import { isPlatformRequest } from '../http/platform-requests.ts';
@@ -22,7 +21,7 @@ export async function issueMachineTokens(
   const grant = new provider.Grant({ clientId: client.clientId });
   grant.addOIDCScope(scope);
   const grantId = await grant.save();
-  const refreshToken = newRefreshToken(provider, { client, grantId, scope, rotations: 0 });
+  const refreshToken = newRefreshToken(provider, { client, grantId, scope });
   await respond(provider, context, { client, refreshToken, scope });
 }
 
@@ -30,19 +29,17 @@ export async function issueMachineTokens(
  * At the platform endpoint, this redeems the refresh tokens of machines, and the library redeems
  * all others.
  */
-export function registerMachineRefresh(provider: Provider, identity: Identity): void {
+export function registerMachineRefresh(provider: Provider): void {
   wrapRefreshTokenGrant(provider, async (context, handler) => {
     if (!isPlatformRequest(context.req)) {
       // The library rejects a machine's refresh token at /token, because it has no account.
       return handler(context);
     }
     const value = context.oidc.params?.refresh_token;
-    const token =
-      typeof value === 'string'
-        ? await provider.RefreshToken.find(value, { ignoreExpiration: true })
-        : undefined;
+    // Finds no expired or revoked token. The library rejects those.
+    const token = typeof value === 'string' ? await provider.RefreshToken.find(value) : undefined;
     return token !== undefined && token.accountId === undefined
-      ? refresh(provider, context, token, identity)
+      ? refresh(provider, context, token)
       : handler(context);
   });
 }
@@ -52,18 +49,13 @@ async function refresh(
   provider: Provider,
   context: KoaContextWithOIDC,
   token: RefreshToken & { readonly consumed?: unknown },
-  { clients }: Identity,
 ): Promise<void> {
   const client = authenticatedClient(context);
   if (token.clientId !== client.clientId) {
     throw new errors.InvalidGrant('client mismatch');
   }
-  const revokedUntil = (await clients.find(client.clientId))?.notBefore ?? Infinity;
-  if (token.isExpired || token.iat <= revokedUntil) {
-    throw new errors.InvalidGrant('refresh token is expired');
-  }
   const grant = await provider.Grant.find(token.grantId ?? '');
-  if (grant === undefined || grant.clientId !== client.clientId) {
+  if (grant === undefined) {
     throw new errors.InvalidGrant('grant not found');
   }
   const scope = narrow(token, context.oidc.params?.scope);
@@ -77,7 +69,6 @@ async function refresh(
     client,
     grantId: token.grantId ?? '',
     scope: token.scope ?? '',
-    rotations: (token.rotations ?? 0) + 1,
     iiat: token.iiat,
   });
   await respond(provider, context, { client, refreshToken, scope });
@@ -100,7 +91,6 @@ interface MachineRefreshToken {
   readonly client: Client;
   readonly grantId: string;
   readonly scope: string;
-  readonly rotations: number;
   /** When the first token of the family was issued. The lifetime of the family counts from it. */
   readonly iiat?: number | undefined;
 }
@@ -119,7 +109,6 @@ async function respond(
   given: { readonly client: Client; readonly refreshToken: RefreshToken; readonly scope: string },
 ): Promise<void> {
   const { client, refreshToken, scope } = given;
-  context.oidc.entity('RefreshToken', refreshToken);
   const refreshTokenValue = await refreshToken.save();
   const accessToken = new provider.AccessToken({
     client,

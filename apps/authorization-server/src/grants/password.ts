@@ -73,7 +73,6 @@ async function issueTokens(
   const grant: Grant = new provider.Grant({ accountId, clientId: client.clientId });
   grant.addOIDCScope(scope);
   const grantId = await grant.save();
-  context.oidc.entity('Grant', grant);
 
   const origin = { accountId, client, grantId, gty: 'password', scope };
   const accessToken = new provider.AccessToken(origin);
@@ -85,18 +84,13 @@ async function issueTokens(
     scope,
   };
 
-  const authTime = Math.floor(Date.now() / 1000);
   if (client.grantTypeAllowed('refresh_token')) {
-    const refreshToken = new provider.RefreshToken({ ...origin, authTime, rotations: 0 });
-    context.oidc.entity('RefreshToken', refreshToken);
+    const refreshToken = new provider.RefreshToken(origin);
     body.refresh_token = await refreshToken.save();
   }
   if (scope.split(' ').includes('openid')) {
     // As with a code, the ID token identifies the user, and /userinfo returns the profile.
-    const idToken = new provider.IdToken(
-      { sub: accountId, auth_time: authTime },
-      { ctx: context, client },
-    );
+    const idToken = new provider.IdToken({ sub: accountId }, { ctx: context, client });
     Object.assign(idToken, { scope: 'openid' });
     body.id_token = await idToken.issue({ use: 'idtoken' });
   }

@@ -1,5 +1,5 @@
 import type { Environment } from '@gatehouse/configuration';
-import type { AuditEvent, Identity } from '@gatehouse/identity';
+import type { AuditEvent, Identity, IdentitySettings } from '@gatehouse/identity';
 import type { Terminal } from './terminal.ts';
 
 /** The option `--name`. */
@@ -30,16 +30,22 @@ export interface OfflineContext {
    * @throws UsageError if it cannot be read, or is larger than 16 MiB
    */
   readBytes(path: string): Promise<Buffer>;
+  /** Prints a warning while the command runs. */
+  warn(message: string): void;
 }
 
 /** What the commands of operators get. */
 export interface CommandContext extends OfflineContext {
   readonly identity: Identity;
+  readonly settings: IdentitySettings;
   /** Records a change. If recording fails, the command fails. */
   audit(event: AuditEvent): Promise<void>;
 }
 
-/** The command prints one of the two to standard output. Secrets appear only here. */
+/**
+ * The command prints one of the two to standard output. Secrets appear only here. A command that
+ * has printed its output returns undefined.
+ */
 export interface CommandResult {
   /** For scripts, which rely on its shape. */
   readonly json: unknown;
@@ -63,13 +69,13 @@ interface CommandDescription {
 /** A command for operators. */
 export interface StoreCommand extends CommandDescription {
   /** @throws UsageError, RejectedChangeError, StoreUnavailableError */
-  run(input: CommandInput, context: CommandContext): Promise<CommandResult>;
+  run(input: CommandInput, context: CommandContext): Promise<CommandResult | undefined>;
 }
 
 /** A command that works without a store and a server. */
 export interface OfflineCommand extends CommandDescription {
   /** @throws UsageError */
-  runOffline(input: CommandInput, context: OfflineContext): Promise<CommandResult>;
+  runOffline(input: CommandInput, context: OfflineContext): Promise<CommandResult | undefined>;
 }
 
 export type Command = StoreCommand | OfflineCommand;

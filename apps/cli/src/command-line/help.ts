@@ -12,7 +12,7 @@ export function describeCommands(commands: readonly Command[]): string {
     'Commands that disable or revoke ask for confirmation. Scripts add --yes. Without it, and without a',
     'terminal, these commands change nothing and exit with 1.',
     '--version prints the version.',
-    'sign and verify are for developers. They need neither the store nor a server.',
+    'sign, verify and audit verify need neither the store nor a server.',
     'The other commands find the store as the servers do: with DATA_DIR, or with STORE_URL and',
     'MASTER_KEY_FILE.',
     'Enter passwords, tokens and keys at the prompt or on standard input, never as arguments.',

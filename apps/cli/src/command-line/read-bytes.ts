@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Environment } from '@gatehouse/configuration';
+import { callerPath } from './caller-path.ts';
 import { type OfflineContext, UsageError } from './command.ts';
+import { fileError } from './file-error.ts';
 
 const MAXIMUM_BYTES = 16 * 1024 * 1024;
 
@@ -13,10 +14,9 @@ export function createByteReader({
   readonly environment: Environment;
   readonly input: Readable;
 }): OfflineContext['readBytes'] {
-  // npm runs a script in the folder of the project, and names the folder of the caller here.
-  const folder = environment.INIT_CWD ?? '.';
   return async (path) => {
-    const bytes = path === '-' ? await readAll(input) : await readWhole(resolve(folder, path));
+    const bytes =
+      path === '-' ? await readAll(input) : await readWhole(callerPath(path, environment));
     if (bytes.length > MAXIMUM_BYTES) {
       throw tooLarge();
     }
@@ -28,9 +28,7 @@ async function readWhole(path: string): Promise<Buffer> {
   try {
     return await readFile(path);
   } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
-    throw new UsageError(`The file ${path} ${reason}.`);
+    throw fileError(path, error);
   }
 }
 

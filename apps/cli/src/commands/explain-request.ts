@@ -1,5 +1,6 @@
 import { type FailureReason, failureReasons, isFailureReason } from '@gatehouse/failure-reasons';
 import type { RequestEntry } from '@gatehouse/identity';
+import { printable } from '../command-line/printable.ts';
 import { formatTable } from '../command-line/table.ts';
 import type { NamedEntry } from './audit-names.ts';
 import { auditCells, auditHeading } from './audit-table.ts';
@@ -102,9 +103,4 @@ function nextSteps({ clientId, reason, app, at, requestId }: RequestEntry): read
       ? 'Errors: docs/errors.md'
       : `Documentation: docs/failure-reasons.md#${reason}`,
   ];
-}
-
-/** An entry that a damaged or foreign process wrote must not control the terminal. */
-export function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?');
 }

@@ -2,9 +2,10 @@ import { failureReasons, isFailureReason } from '@gatehouse/failure-reasons';
 import type { RequestEntry } from '@gatehouse/identity';
 import { closestName } from '../command-line/closest-name.ts';
 import { type Command, text, UsageError } from '../command-line/command.ts';
+import { printable } from '../command-line/printable.ts';
 import { formatTable } from '../command-line/table.ts';
 import { withNames } from './audit-names.ts';
-import { describeRequest, explainedRequest, printable, shownClient } from './explain-request.ts';
+import { describeRequest, explainedRequest, shownClient } from './explain-request.ts';
 import { readTime } from './read-time.ts';
 import { relatedAuditEntries } from './related-audit-entries.ts';
 

@@ -108,7 +108,7 @@ function readValues(
     ...(parseTimestamp(timestamp) === undefined
       ? ['--timestamp: enter the epoch time in milliseconds, 13 digits']
       : []),
-    ...(isNonce(nonce) ? [] : ['--nonce: enter 16 to 64 of A-Z, a-z, 0-9, _ and -']),
+    ...(isNonce(nonce) ? [] : ['--nonce: enter 16 to 64 characters from A-Z, a-z, 0-9, _ and -']),
   ];
   if (problems.length > 0) {
     throw new UsageError('Invalid input:', problems);

@@ -70,7 +70,7 @@ function readVersion2({ method, target, signature, captured }: SignedCapture): S
   const { clientId, timestamp, nonce = '', sign } = signature;
   if (!isNonce(nonce)) {
     throw new ApiError('illegal_argument', {
-      message: 'X-Nonce: must be 16 to 64 of A-Z, a-z, 0-9, _ and -',
+      message: 'X-Nonce: must be 16 to 64 characters from A-Z, a-z, 0-9, _ and -',
       reason: 'nonce_malformed',
     });
   }

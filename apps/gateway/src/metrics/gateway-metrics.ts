@@ -17,6 +17,7 @@ import {
   type RequestObserver,
 } from '@gatehouse/http-server';
 import { type AuditEvent, canaryKinds, requestLogResults } from '@gatehouse/identity';
+import { forwardAuthOperation } from '../forward-auth/required-scope.ts';
 import { credentialKinds } from '../routes/route.ts';
 import type { Routing } from '../routes/route-file.ts';
 import type { Upstream } from '../upstream/upstream.ts';
@@ -41,7 +42,14 @@ const VERIFICATION_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.01, 0.05, 0.5] as
 const REVOCATION_BUCKETS_SECONDS = [0.005, 0.025, 0.05, 0.1, 0.25, 1] as const;
 const UPSTREAM_BUCKETS_SECONDS = [0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5, 15] as const;
 /** Operations that are not in the route table. */
-const ownOperations = ['preflight', 'protected-resource'] as const;
+const ownOperations = [
+  forwardAuthOperation,
+  'preflight',
+  'protected-resource',
+  'openapi',
+  'explorer',
+  'time',
+] as const;
 
 export function createGatewayMetrics(
   registry: MetricsRegistry,

@@ -7,6 +7,7 @@ import {
   observeRequests,
   type RequestObserver,
   type RequestRecorder,
+  type Tracer,
 } from '@gatehouse/http-server';
 import type { Identity } from '@gatehouse/identity';
 import { clientAddress } from '../http/client-address.ts';
@@ -16,16 +17,17 @@ export interface ObservedTraffic extends Pick<RequestRecorder, 'recordMalformed'
   readonly observe: (listener: RequestListener) => RequestListener;
 }
 
-/** Gives each request its id, log line, metrics and entry in the request log. */
+/** Gives each request its id, log line, metrics, trace and entry in the request log. */
 export function observeTraffic(
   dependencies: {
     readonly identity: Pick<Identity, 'requestLog'>;
     readonly logger: Logger;
     readonly metrics: Pick<GatewayMetrics, 'requested'>;
+    readonly tracer?: Tracer | undefined;
   },
   isTrustedProxy: AddressMatcher,
 ): ObservedTraffic {
-  const { identity, logger, metrics } = dependencies;
+  const { identity, logger, metrics, tracer } = dependencies;
   const recorder = createRequestRecorder({
     app: 'gateway',
     addressGroupOf: (message) => addressGroup(clientAddress(message, isTrustedProxy)),
@@ -35,7 +37,7 @@ export function observeTraffic(
     metrics.requested(line, message);
     recorder.observe(line, message);
   };
-  const observing = { leavesHeaderToListener: true, observer, isTrustedProxy };
+  const observing = { leavesHeaderToListener: true, observer, isTrustedProxy, tracer };
   return {
     observe: (listener) => observeRequests(listener, logger, observing),
     recordMalformed: recorder.recordMalformed,

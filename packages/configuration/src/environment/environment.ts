@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { isAddressOrRange } from './address-range.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import { findMisspelledVariables } from './misspelled-variables.ts';
+import { isServiceLink } from './service-link.ts';
 
 /** The process environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,7 +44,7 @@ export function parseVariables<Schema extends z.ZodObject>(
     const value = secretVariables.includes(name)
       ? readSecret(name, environment, problems)
       : environment[name];
-    if (value !== undefined && value !== '') {
+    if (value !== undefined && value !== '' && !isServiceLink(name, environment)) {
       values[name] = value;
     }
   }

@@ -1,7 +1,10 @@
 import { ConfigurationError, type ConfigurationProblem } from '@gatehouse/configuration';
+import type { AuditEvent } from '../audit/audit-event.ts';
+import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import type { OrganizationRegistry } from '../organizations/organizations.ts';
-import type { UserRegistry } from '../users/user.ts';
+import type { User, UserRegistry } from '../users/user.ts';
+import { clientChanges, userChanges } from './bootstrap-changes.ts';
 import type { BootstrapDefinition } from './bootstrap-schema.ts';
 
 /** The registries that a bootstrap definition changes. */
@@ -16,21 +19,38 @@ export interface Registries {
  * becomes the second active key of its client. A third key replaces the oldest and revokes its
  * tokens, unless `keepTokens` is set. Idempotent, also if several processes start together.
  *
+ * @param onChange records added and removed keys, new states and new passwords of existing records.
+ *   A restore of an earlier backup repeats them
  * @throws ConfigurationError if a client or user names an organization that does not exist
  */
 export async function applyBootstrap(
   definition: BootstrapDefinition,
   registries: Registries,
+  onChange?: (change: AuditEvent) => Promise<void>,
 ): Promise<void> {
   await assertOrganizationsExist(definition, registries);
   for (const organization of definition.organizations) {
     await registries.organizations.save(organization);
   }
   for (const { secureKey, keepTokens, ...client } of definition.clients) {
-    await registries.clients.save(client, secureKey, { keepTokens });
+    let before: Client | undefined;
+    const onReplace = (existing: Client) => {
+      before = existing;
+    };
+    const { clients } = registries;
+    const after = await clients.save(client, secureKey, { keepTokens, onReplace });
+    for (const change of before ? clientChanges(before, after, clients.describeKeys) : []) {
+      await onChange?.(change);
+    }
   }
   for (const user of definition.users) {
-    await registries.users.ensure(user);
+    let before: User | undefined;
+    const after = await registries.users.ensure(user, (existing) => {
+      before = existing;
+    });
+    for (const change of before ? userChanges(before, after) : []) {
+      await onChange?.(change);
+    }
   }
 }
 

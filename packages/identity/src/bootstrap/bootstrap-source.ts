@@ -20,6 +20,8 @@ export interface BootstrapSettings {
   readonly embedded: boolean;
   /** The public address of the app. */
   readonly publicUrl: string;
+  /** Adds the client of the API explorer at this gateway to the demo. */
+  readonly gatewayUrl?: string;
 }
 
 /**
@@ -29,7 +31,7 @@ export interface BootstrapSettings {
  * @throws ConfigurationError if the file is invalid, or a public address would serve the demo
  */
 export function bootstrapDefinition(settings: BootstrapSettings): BootstrapDefinition | undefined {
-  const { bootstrapFile, dataDirectory, embedded, publicUrl } = settings;
+  const { bootstrapFile, dataDirectory, embedded, publicUrl, gatewayUrl } = settings;
   const isProduction = !isLoopbackUrl(publicUrl);
   if (isProduction && embedded && existsSync(demoFile(dataDirectory))) {
     const message = 'contains the demo client and user, which a public address must not serve';
@@ -38,5 +40,7 @@ export function bootstrapDefinition(settings: BootstrapSettings): BootstrapDefin
   if (bootstrapFile !== undefined) {
     return loadBootstrap(bootstrapFile);
   }
-  return embedded && !isProduction ? demoDefinition(readOrCreateDemo(dataDirectory)) : undefined;
+  return embedded && !isProduction
+    ? demoDefinition(readOrCreateDemo(dataDirectory), gatewayUrl)
+    : undefined;
 }

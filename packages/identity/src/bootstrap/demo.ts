@@ -78,8 +78,15 @@ export function readDemoIfPresent(dataDirectory: string): Demo | undefined {
   return existsSync(path) ? parseRecord(storedDemo, readFileSync(path, 'utf8')) : undefined;
 }
 
-/** A definition with one organization, one application and one user. */
-export function demoDefinition(demo: Demo): BootstrapDefinition {
+/** The client with which the API explorer of the gateway signs users in. It is public. */
+export const explorerClientId = 'explorer';
+
+/**
+ * A definition with one organization, one application and one user.
+ *
+ * @param gatewayUrl adds the client of the API explorer at this gateway
+ */
+export function demoDefinition(demo: Demo, gatewayUrl?: string): BootstrapDefinition {
   return bootstrapSchema.parse({
     organizations: [{ id: demoOrganizationId, name: 'Demo organization' }],
     clients: [
@@ -92,6 +99,7 @@ export function demoDefinition(demo: Demo): BootstrapDefinition {
         redirectUris: [demo.redirectUri],
         scopes: [...deviceScopes, ...identityScopes],
       },
+      ...(gatewayUrl === undefined ? [] : [explorerClient(gatewayUrl)]),
     ],
     users: [
       {
@@ -105,4 +113,17 @@ export function demoDefinition(demo: Demo): BootstrapDefinition {
       },
     ],
   });
+}
+
+function explorerClient(gatewayUrl: string) {
+  return {
+    clientId: explorerClientId,
+    name: 'API explorer',
+    orgId: demoOrganizationId,
+    public: true,
+    grantTypes: ['authorization_code'],
+    redirectUris: [`${gatewayUrl}/explorer`],
+    corsOrigins: [new URL(gatewayUrl).origin],
+    scopes: [...deviceScopes],
+  };
 }

@@ -65,6 +65,13 @@ describe('a bootstrap file', () => {
     });
   });
 
+  test('names the member that makes a public client invalid', () => {
+    expect(problemsOf(withClient({ public: true }))).toEqual([
+      expect.stringContaining('clients.0.public: a public client must not have a secureKey'),
+      expect.stringContaining('clients.0.grantTypes: a public client cannot use'),
+    ]);
+  });
+
   test('SG-19 can limit a client to signature version 2', () => {
     const modern = withClient({ signatureAlgorithm: 'HMAC-SHA-256' });
     expect(load(modern).clients[0]).toMatchObject({ signatureAlgorithm: 'HMAC-SHA-256' });

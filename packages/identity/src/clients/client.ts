@@ -75,6 +75,9 @@ const storedClient: z.ZodType<Client> = z.object({
   removedKeys: z.array(z.object({ sealed: z.string(), removedAt: z.number() })).default([]),
 });
 
+/** The key of a client's record in the store. */
+export const clientKey = (clientId: string): string => `client:${clientId}`;
+
 /** Returns undefined if the record is damaged. */
 export function parseClient(text: string): Client | undefined {
   return parseRecord(storedClient, text);

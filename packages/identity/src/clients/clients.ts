@@ -7,7 +7,7 @@ import { withRecordLock } from '../records/record-lock.ts';
 import { RejectedChangeError } from '../records/rejected-change-error.ts';
 import type { CredentialHash } from '../secrets/credential-hash.ts';
 import type { Sealer } from '../secrets/seal.ts';
-import { type Client, parseClient } from './client.ts';
+import { type Client, clientKey, parseClient } from './client.ts';
 import {
   type ClientKeys,
   createClientKeys,
@@ -24,6 +24,11 @@ export interface NewClient extends Omit<Client, keyof KeyMembers | 'enabled' | '
   readonly enabled?: boolean | undefined;
   /** Epoch seconds. Never decreases, because that would undo a revocation. */
   readonly notBefore?: number | undefined;
+}
+
+export interface SaveOptions extends RemovalOptions {
+  /** Gets the record that the change replaces, under its lock. */
+  readonly onReplace?: ((existing: Client) => void) | undefined;
 }
 
 export interface ClientRegistry {
@@ -53,7 +58,7 @@ export interface ClientRegistry {
    * @throws TypeError if the secure key violates the policy
    *   (credential-policy/secure-key-policy.ts)
    */
-  save(client: NewClient, secureKey?: string, options?: RemovalOptions): Promise<Client>;
+  save(client: NewClient, secureKey?: string, options?: SaveOptions): Promise<Client>;
   /**
    * Replaces the settings of an existing client under its lock, as `save` does.
    *
@@ -85,7 +90,6 @@ export interface ClientRegistry {
 }
 
 const INDEX_KEY = 'clients';
-export const clientKey = (clientId: string): string => `client:${clientId}`;
 
 export function createClientRegistry(dependencies: {
   readonly store: Store;
@@ -155,6 +159,9 @@ export function createClientRegistry(dependencies: {
     async save(client, secureKey, options = {}) {
       assertSecureKey(secureKey);
       return write(client.clientId, (existing) => {
+        if (existing !== undefined) {
+          options.onReplace?.(existing);
+        }
         const saved = withKeys(client, existing);
         return secureKey === undefined || client.public
           ? saved

@@ -1,6 +1,6 @@
 import type { OnDamagedRecord } from '../records/damaged-record.ts';
 import type { Sealer } from '../secrets/seal.ts';
-import type { Client } from './client.ts';
+import { type Client, clientKey } from './client.ts';
 
 /** Lists in the same order. Keys that cannot be decrypted are omitted. */
 export interface OpenedKeys {
@@ -8,9 +8,6 @@ export interface OpenedKeys {
   readonly secureKeys: readonly string[];
   readonly ids: readonly string[];
 }
-
-const damagedKeyAdvice =
-  'Find the client: gatehouse clients list shows fewer keys than it had. Generate a new key with gatehouse clients rotate-key.';
 
 /** Decrypts the keys of a record once. An unchanged record is the same object. */
 export function createKeyOpener(
@@ -27,7 +24,11 @@ export function createKeyOpener(
         try {
           return [{ sealed, secureKey: sealer.open(sealed, context) }];
         } catch {
-          onDamagedRecord?.('secure key', damagedKeyAdvice);
+          onDamagedRecord?.(
+            'secure key',
+            clientKey(client.clientId),
+            `Generate a new key: gatehouse clients rotate-key ${client.clientId}`,
+          );
           return [];
         }
       });
@@ -39,4 +40,5 @@ export function createKeyOpener(
   };
 }
 
-export const secureKeyContext = (client: Client) => `client:${client.clientId}:secureKey`;
+export const secureKeyContext = ({ clientId }: Pick<Client, 'clientId'>): string =>
+  `client:${clientId}:secureKey`;

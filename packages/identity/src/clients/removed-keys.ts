@@ -5,6 +5,9 @@ const DAY = 24 * 60 * 60;
 const MAXIMUM_REMOVED_KEYS = 2;
 const RETENTION_SECONDS: number = 30 * DAY;
 
+export const removedKeyContext = ({ clientId }: Pick<Client, 'clientId'>): string =>
+  `client:${clientId}:removedSecureKey`;
+
 /** The keys that a client lost in the last 30 days: encrypted, newest first, at most two. */
 export interface RemovedKeys {
   /** Decrypts the keys. A damaged key is omitted: only an explanation is lost. */
@@ -22,14 +25,13 @@ export function createRemovedKeys({
   readonly now: () => number;
 }): RemovedKeys {
   const opened = new WeakMap<RemovedKey, string | undefined>();
-  const contextOf = ({ clientId }: Client) => `client:${clientId}:removedSecureKey`;
   const isKept = ({ removedAt }: RemovedKey) => now() / 1000 < removedAt + RETENTION_SECONDS;
 
   function open(client: Client, key: RemovedKey): string | undefined {
     if (!opened.has(key)) {
       opened.set(
         key,
-        attempt(() => sealer.open(key.sealed, contextOf(client))),
+        attempt(() => sealer.open(key.sealed, removedKeyContext(client))),
       );
     }
     return opened.get(key);
@@ -44,7 +46,7 @@ export function createRemovedKeys({
     add(client, secureKeys) {
       const removedAt = Math.floor(now() / 1000);
       const added = secureKeys.map((key) => ({
-        sealed: sealer.seal(key, contextOf(client)),
+        sealed: sealer.seal(key, removedKeyContext(client)),
         removedAt,
       }));
       const kept = client.removedKeys.filter(isKept);

@@ -25,8 +25,9 @@ export function createOrganizationRegistry(
 ): OrganizationRegistry {
   const keyOf = (id: string) => `organization:${id}`;
   async function find(id: string): Promise<Organization | undefined> {
-    const text = await store.get(keyOf(id));
-    return readRecord(text, parseOrganization, { kind: 'organization', onDamagedRecord });
+    const key = keyOf(id);
+    const text = await store.get(key);
+    return readRecord(text, parseOrganization, { kind: 'organization', key, onDamagedRecord });
   }
   return {
     find,

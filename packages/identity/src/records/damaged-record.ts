@@ -3,9 +3,10 @@
  * decrypted. Readers treat the record as absent. Must not throw.
  *
  * @param kind the kind of record, such as a client or user. Never its contents
+ * @param key the key in the store: an id, or the HMAC of a credential. It contains no secret
  * @param advice what an operator should do, if it depends on the kind
  */
-export type OnDamagedRecord = (kind: string, advice?: string) => void;
+export type OnDamagedRecord = (kind: string, key: string, advice?: string) => void;
 
 const REPORT_AGAIN_MILLISECONDS = 60_000;
 
@@ -17,11 +18,11 @@ export function limitReports(
   now: () => number,
 ): OnDamagedRecord {
   const reportedAt = new Map<string, number>();
-  return (kind, advice) => {
+  return (kind, key, advice) => {
     const age = now() - (reportedAt.get(kind) ?? Number.NEGATIVE_INFINITY);
     if (age < 0 || age >= REPORT_AGAIN_MILLISECONDS) {
       reportedAt.set(kind, now());
-      report?.(kind, advice);
+      report?.(kind, key, advice);
     }
   };
 }
@@ -30,14 +31,22 @@ export function limitReports(
 export function readRecord<Value>(
   text: string | undefined,
   parse: (text: string) => Value | undefined,
-  { kind, onDamagedRecord }: { readonly kind: string; readonly onDamagedRecord?: OnDamagedRecord },
+  {
+    kind,
+    key,
+    onDamagedRecord,
+  }: {
+    readonly kind: string;
+    readonly key: string;
+    readonly onDamagedRecord?: OnDamagedRecord | undefined;
+  },
 ): Value | undefined {
   if (text === undefined) {
     return undefined;
   }
   const value = parse(text);
   if (value === undefined) {
-    onDamagedRecord?.(kind);
+    onDamagedRecord?.(kind, key);
   }
   return value;
 }

@@ -48,7 +48,7 @@ export function createRecordCache<Value>(
     const known = entries.get(key);
     const value = parseChanged(text, known, parse);
     if (text !== undefined && value === undefined && known?.text !== text) {
-      damage?.onDamagedRecord?.(damage.kind);
+      damage?.onDamagedRecord?.(damage.kind, key);
     }
     // The copy must not hide a write that happened in the meantime.
     if (forgotten === forgottenBefore && key.length <= MAXIMUM_KEY_LENGTH) {

@@ -149,7 +149,7 @@ function openRing(
     return text === undefined ? { keys: [] } : JSON.parse(sealer.open(text, storeKey));
   } catch (cause) {
     const damage = new DamagedSigningKeysError(storeKey, cause);
-    onDamagedRecord?.('signing key', damage.reason);
+    onDamagedRecord?.('signing key', storeKey, damage.reason);
     throw damage;
   }
 }

@@ -51,7 +51,6 @@ export function createAccessTokenVerifier(dependencies: {
   readonly now: () => number;
 }): AccessTokenVerifier {
   const { store, credentialHash, findLiveHolder, onDamagedRecord, now } = dependencies;
-  const record = { kind: 'access token', ...(onDamagedRecord && { onDamagedRecord }) };
   const tombstones = createRecordCache(store, (text) => text, now);
   // The grant of a token never changes. If it is known, both reads share one round trip.
   const knownGrants = new LRUCache<string, string>({ max: MAXIMUM_KNOWN_GRANTS });
@@ -67,7 +66,11 @@ export function createAccessTokenVerifier(dependencies: {
     const key = accessTokenKey(credentialHash(token));
     const knownGrant = knownGrants.get(key);
     let tombstone = knownGrant === undefined ? undefined : readTombstone(knownGrant);
-    const stored = readRecord(await store.get(key), parseStoredToken, record);
+    const stored = readRecord(await store.get(key), parseStoredToken, {
+      kind: 'access token',
+      key,
+      onDamagedRecord,
+    });
     if (stored === undefined || stored.exp * 1000 <= now()) {
       knownGrants.delete(key);
       return undefined;

@@ -70,7 +70,6 @@ export function createXAccessTokens(dependencies: {
   readonly maximumLiveTokens?: number;
 }): XAccessTokens {
   const { store, credentialHash, findLiveHolder, onDamagedRecord, now } = dependencies;
-  const record = { kind: 'X-Access-Token', ...(onDamagedRecord && { onDamagedRecord }) };
   const maximumLiveTokens = dependencies.maximumLiveTokens ?? DEFAULT_MAXIMUM_LIVE_TOKENS;
 
   async function revokeSurplus(indexKey: string, newest: string): Promise<void> {
@@ -81,8 +80,12 @@ export function createXAccessTokens(dependencies: {
   }
 
   async function find(token: string): Promise<FoundXAccessToken | undefined> {
-    const text = await store.get(xAccessTokenKey(credentialHash(token)));
-    const stored = readRecord(text, parseXAccessToken, record);
+    const key = xAccessTokenKey(credentialHash(token));
+    const stored = readRecord(await store.get(key), parseXAccessToken, {
+      kind: 'X-Access-Token',
+      key,
+      onDamagedRecord,
+    });
     if (stored === undefined || stored.expiresAt <= now()) {
       return undefined;
     }

@@ -64,8 +64,12 @@ export interface UserRegistry {
   ): Promise<User | undefined>;
   /** Takes as long as `verify` without hashing, for a sign-in that the throttle rejects. */
   reject(username: string): Promise<void>;
-  /** Creates the user, or updates name, organization, state and a changed bootstrap password. */
-  ensure(user: BootstrapUser): Promise<User>;
+  /**
+   * Creates the user, or updates name, organization, state and a changed bootstrap password.
+   *
+   * @param onReplace gets the record that the change replaces, under its lock
+   */
+  ensure(user: BootstrapUser, onReplace?: (existing: User) => void): Promise<User>;
   list(): Promise<readonly User[]>;
   /**
    * Changes an existing user under its lock. The not-before never decreases.

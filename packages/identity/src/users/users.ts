@@ -67,11 +67,14 @@ export function createUserRegistry(dependencies: {
       await findByUsername(username);
       await pauseLikeVerifying();
     },
-    async ensure(wanted) {
+    async ensure(wanted, onReplace) {
       const userId = await store.claim(usernameKeyOf(wanted.username), generateId());
       const key = keyOf(userId);
       return withRecordLock(store, key, async (assertHeld) => {
         const existing = await readForUpdate(store, key, parseUser);
+        if (existing !== undefined) {
+          onReplace?.(existing);
+        }
         const user: User = {
           userId,
           username: wanted.username,

@@ -24,13 +24,15 @@ export interface AppProcess {
  * Starts an app and waits until it listens. Its environment contains the given variables and those
  * that every process inherits.
  *
+ * @param source the root of the source tree, by default of this one
  * @throws Error with the output of the process if it ends before it listens
  */
 export async function startApp(
   app: AppName,
   environment: Readonly<Record<string, string>>,
+  source: string = root,
 ): Promise<AppProcess> {
-  const child = spawn(process.execPath, [join(root, 'apps', app, 'src', 'main.ts')], {
+  const child = spawn(process.execPath, [join(source, 'apps', app, 'src', 'main.ts')], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...processEnvironment, ...environment },
   });

@@ -38,7 +38,10 @@ export interface RedisServer {
 
 const START_DEADLINE_MILLISECONDS = 10_000;
 
-/** Requires `redis-server` on the PATH. Keeps data in memory only, unless the arguments differ. */
+/** The server to test, such as `valkey-server`. */
+const program = process.env.REDIS_SERVER ?? 'redis-server';
+
+/** Requires the program on the PATH. Keeps data in memory only, unless the arguments differ. */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-redis-'));
   const port = await freePort();
@@ -50,7 +53,7 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   let child: ChildProcess | undefined;
 
   async function launch(): Promise<void> {
-    const launched = spawn('redis-server', startArguments, { stdio: 'ignore' });
+    const launched = spawn(program, startArguments, { stdio: 'ignore' });
     child = launched;
     const killOnExit = () => launched.kill('SIGKILL');
     process.once('exit', killOnExit);

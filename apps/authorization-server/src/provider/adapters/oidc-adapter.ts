@@ -44,7 +44,7 @@ export interface AdapterDependencies {
 }
 
 /** Their payloads hold session ids, user codes or parameters that work like credentials. */
-const sealedModels = new Set([
+export const sealedModels: ReadonlySet<string> = new Set([
   'Session',
   'Interaction',
   'DeviceCode',
@@ -203,7 +203,7 @@ export class OidcAdapter implements Adapter {
   }
 
   #decode(key: string, text: string, id: string): AdapterPayload | undefined {
-    return this.#undamaged(() => {
+    return this.#undamaged(key, () => {
       const opened = sealedModels.has(this.#model) ? this.#sealer.open(text, key) : text;
       return { ...asPayload(JSON.parse(opened)), jti: id };
     });
@@ -213,11 +213,11 @@ export class OidcAdapter implements Adapter {
    * An unreadable record is treated as not found, like an expired one. The client or user starts
    * again.
    */
-  #undamaged<Value>(read: () => Value): Value | undefined {
+  #undamaged<Value>(key: string, read: () => Value): Value | undefined {
     try {
       return read();
     } catch {
-      this.#onDamagedRecord?.(this.#model);
+      this.#onDamagedRecord?.(this.#model, key);
       return undefined;
     }
   }
@@ -232,7 +232,7 @@ export class OidcAdapter implements Adapter {
     const key = this.#pointerKey(kind, name);
     const sealed = await this.#store.get(key);
     const id =
-      sealed === undefined ? undefined : this.#undamaged(() => this.#sealer.open(sealed, key));
+      sealed === undefined ? undefined : this.#undamaged(key, () => this.#sealer.open(sealed, key));
     return id === undefined ? undefined : this.find(id);
   }
 

@@ -1,5 +1,10 @@
 import { observedRequest } from '@gatehouse/http-server';
-import type { AuditEvent, Identity } from '@gatehouse/identity';
+import {
+  type AuditEvent,
+  type CredentialHash,
+  credentialId,
+  type Identity,
+} from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import type {
   AccessToken,
@@ -19,7 +24,8 @@ import { presentedClientId } from './presented-client-id.ts';
  * Records the provider's events in the audit trail, each once and with ids only.
  * audit/sign-in-audit.ts records sign-ins.
  */
-export function auditProviderEvents(provider: Provider, { audit, clients }: Identity): void {
+export function auditProviderEvents(provider: Provider, identity: Identity): void {
+  const { audit, clients, credentialHash } = identity;
   const record = (context: KoaContextWithOIDC, event: AuditEvent) =>
     audit.record(event, requestOrigin(context.req));
 
@@ -50,10 +56,12 @@ export function auditProviderEvents(provider: Provider, { audit, clients }: Iden
   provider.on('grant.error', (context, error) => {
     const [, label] = /^(.+) already (?:consumed|used)$/.exec(error.error_detail ?? '') ?? [];
     if (label !== undefined) {
+      const presented = presentedCredentialOf(context.req);
       record(context, {
         event: label === 'refresh token' ? 'refresh_token_replayed' : 'code_replayed',
         clientId: context.oidc.client?.clientId,
-        userId: presentedCredentialOf(context.req)?.userId,
+        userId: presented?.userId,
+        grantId: presented?.grantId,
       });
     }
     if (error.error_detail === TOO_MANY_CODE_ATTEMPTS) {
@@ -77,19 +85,21 @@ export function auditProviderEvents(provider: Provider, { audit, clients }: Iden
   provider.on('pushed_authorization_request.error', auditClient);
   provider.on('device_authorization.error', auditClient);
 
-  auditRevocations(provider, record);
+  auditRevocations(provider, record, credentialHash);
 }
 
 function auditRevocations(
   provider: Provider,
   record: (context: KoaContextWithOIDC, event: AuditEvent) => void,
+  credentialHash: CredentialHash,
 ): void {
   const auditToken = (token: AccessToken | RefreshToken | ClientCredentials) => {
     const context = currentContext();
     if (context?.oidc?.route === 'revocation') {
-      const { kind, clientId } = token;
-      const userId = 'accountId' in token ? token.accountId : undefined;
-      record(context, { event: 'token_revoked', kind, clientId, userId });
+      const { kind, clientId, jti } = token;
+      const { accountId: userId, grantId } = 'accountId' in token ? token : {};
+      const tokenIds = [credentialId(credentialHash(jti))];
+      record(context, { event: 'token_revoked', kind, clientId, userId, tokenIds, grantId });
     }
   };
   provider.on('access_token.destroyed', auditToken);

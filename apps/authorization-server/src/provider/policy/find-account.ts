@@ -3,26 +3,13 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { claimsOfUser } from './claims-of-user.ts';
 
 /**
- * The credential that the library validates: a code or token has both members, a session has
- * neither.
+ * The library's `findAccount`: the user if enabled. The library calls it for the user of a session,
+ * a code or a token. The adapter does not find those that were revoked.
  */
-interface Credential {
-  readonly iat?: number;
-  readonly clientId?: string | undefined;
-}
-
-/**
- * The library's `findAccount`: the user if enabled, and if neither user nor client was revoked
- * after the credential was issued. The library calls it at every redemption, so that a refresh
- * token ends with its user and client.
- */
-export function createFindAccount({ users, clients }: Identity) {
-  return async (_context: KoaContextWithOIDC, userId: string, credential?: Credential) => {
+export function createFindAccount({ users }: Identity) {
+  return async (_context: KoaContextWithOIDC, userId: string) => {
     const user = await users.find(userId);
-    const clientId = credential?.clientId;
-    const client = clientId === undefined ? undefined : await clients.find(clientId);
-    const revokedUntil = Math.max(user?.notBefore ?? 0, client?.notBefore ?? 0);
-    if (!user?.enabled || (credential?.iat ?? Infinity) <= revokedUntil) {
+    if (!user?.enabled) {
       return undefined;
     }
     return {

@@ -6,6 +6,7 @@ import { currentContext } from '../patches/current-context.ts';
 export interface PresentedCredential {
   readonly clientId: string | undefined;
   readonly userId: string | undefined;
+  readonly grantId: string | undefined;
   /** The redirect URI of the authorization request. Only codes have one. */
   readonly redirectUri: string | undefined;
   /**
@@ -28,11 +29,11 @@ export const presentedCredentialOf = (request: IncomingMessage) => credentials.g
  */
 export function rememberCredential(
   model: string,
-  { clientId, accountId, redirectUri }: AdapterPayload,
+  { clientId, accountId: userId, grantId, redirectUri }: AdapterPayload,
   isRevoked: boolean,
 ): void {
   const context = currentContext();
   if (context !== undefined && models.has(model)) {
-    credentials.set(context.req, { clientId, userId: accountId, redirectUri, isRevoked });
+    credentials.set(context.req, { clientId, userId, grantId, redirectUri, isRevoked });
   }
 }

@@ -9,7 +9,12 @@ import { ConfigurationError } from '@gatehouse/configuration';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bootstrapSchema } from '../src/bootstrap/bootstrap-schema.ts';
-import { applyBootstrap, type BootstrapDefinition, generateSecureKey } from '../src/index.ts';
+import {
+  applyBootstrap,
+  type BootstrapDefinition,
+  generateSecureKey,
+  prepareStore,
+} from '../src/index.ts';
 import { describeOnBothEngines } from './on-both-engines.ts';
 
 const run = promisify(execFile);
@@ -90,6 +95,51 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
       expect(saved).not.toHaveProperty('keepTokens');
     },
   );
+
+  test('a server records replaced keys, new passwords and disabled records of its bootstrap file', async () => {
+    const content = newContent();
+    const identity = openIdentity();
+    const [client] = content.clients as [(typeof content.clients)[0]];
+    const [user] = content.users as [(typeof content.users)[0]];
+    const { clientId } = client;
+    const keys = [client.secureKey, generateSecureKey(), generateSecureKey()];
+    const start = (clientMembers: object, userMembers: object = {}) => {
+      const bootstrap = define({
+        ...content,
+        clients: [{ ...client, ...clientMembers }],
+        users: [{ ...user, ...userMembers }],
+      });
+      const publicUrl = 'http://localhost';
+      return prepareStore(identity, { bootstrap, publicUrl }, { actor: 'gateway' });
+    };
+    for (const secureKey of keys) {
+      await start({ secureKey });
+    }
+    await start(
+      { secureKey: keys[2], enabled: false },
+      { password: 'a later one', enabled: false },
+    );
+    await start(
+      { secureKey: keys[2], enabled: false },
+      { password: 'a later one', enabled: false },
+    );
+    const userId = (await identity.users.findByUsername(user.username))?.userId ?? never();
+    const entries = await identity.audit.read({ limit: 100 });
+    const found = entries
+      .toReversed()
+      .filter((entry) => entry.clientId === clientId || entry.userId === userId);
+    const [first, second, third] = keys.map((key) => identity.clients.secureKeyId(key));
+    const ofClient = { event: 'client_changed', clientId, actor: 'gateway' };
+    const ofUser = { event: 'user_changed', userId, actor: 'gateway' };
+    expect(found).toMatchObject([
+      { ...ofClient, change: 'key_added', keyId: second },
+      { ...ofClient, change: 'key_added', keyId: third },
+      { ...ofClient, change: 'key_removed', keyId: first },
+      { ...ofClient, change: 'disabled' },
+      { ...ofUser, change: 'password_changed' },
+      { ...ofUser, change: 'disabled' },
+    ]);
+  });
 
   test('does not change other records, nor a record that an operator disabled', async () => {
     const [earlier, later] = [newContent(), newContent()];

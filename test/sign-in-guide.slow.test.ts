@@ -1,9 +1,9 @@
 /**
- * Registers the clients as docs/sign-in-to-applications.md describes. Then sends the requests of
- * each application and reads the claims that it uses.
+ * Registers the clients as docs/sign-in-to-applications.md and docs/guides/grafana.md describe. Then
+ * sends the requests of each application and reads the claims that it uses.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { authorizeAsUser, basic, type Constellation, startConstellation } from '@gatehouse/testing';
@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { codeBlock, readDocument } from './documents.ts';
 import { runCommands } from './operators-commands.ts';
+import { root } from './source-tree.ts';
 
 const guide = readDocument('docs/sign-in-to-applications.md');
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-sign-in-guide-'));
@@ -111,8 +112,12 @@ afterAll(async () => {
 
 describe('docs/sign-in-to-applications.md', () => {
   test('signs a user in to Grafana', async () => {
-    const secret = runBlock('grafana-client');
-    const ini = settings('ini grafana');
+    const secret = registerGrafana();
+    const ini = readFileSync(join(root, 'examples/grafana/grafana.ini'), 'utf8').replaceAll(
+      'http://localhost:9000',
+      issuer,
+    );
+    expect(ini).not.toContain('client_secret =');
     const setting = (name: string) => findValue(ini, new RegExp(`^${name} = (.+)$`, 'm'));
     const redirect_uri = `${setting('root_url')}login/generic_oauth`;
     const client_id = setting('client_id');
@@ -206,6 +211,16 @@ describe('docs/sign-in-to-applications.md', () => {
     expect(Object.keys(claims)).toEqual(expect.arrayContaining(mapped));
   });
 });
+
+/** Runs the commands of the guide, and returns the secure key in the file that they write. */
+function registerGrafana(): string {
+  const keyFile = join(directory, 'secure-key.txt');
+  const commands = codeBlock(readDocument('docs/guides/grafana.md'), 'sh register')
+    .replaceAll('examples/grafana/secure-key.txt', keyFile)
+    .replaceAll('--org demo', '--org acme');
+  runCommands(commands, environment);
+  return readFileSync(keyFile, 'utf8').trim();
+}
 
 function rotateKey(clientId: string): string {
   const command = `npm run -s gatehouse -- clients rotate-key ${clientId}`;

@@ -94,6 +94,29 @@ describe.each(storeEngines)('expiry on %s', (engine) => {
     expect(outcome(next)).toEqual([400, 'invalid_grant']);
   });
 
+  test('rejects the refresh token of a machine whose client was revoked since', async () => {
+    const grant = { grant_type: 'client_credentials' };
+    const issue = async () => (await requestPlatformToken(issuer, grant, machine)).body;
+    const refreshMachine = async (token: string) =>
+      outcome(await requestPlatformToken(issuer, refreshing(token), machine));
+    const revoked = await issue();
+    await server.identity.revocations.client(other.clientId);
+    expect(await refreshMachine(revoked.refresh_token)).toEqual([400, 'invalid_grant']);
+    server.advanceSeconds(2);
+    expect(await refreshMachine((await issue()).refresh_token)).toEqual([200, undefined]);
+  });
+
+  test('rejects the refresh token of a machine 30 days after the first one', async () => {
+    const grant = { grant_type: 'client_credentials' };
+    const { body } = await requestPlatformToken(issuer, grant, machine);
+    server.advanceSeconds(29 * DAY);
+    const next = await requestPlatformToken(issuer, refreshing(body.refresh_token), machine);
+    expect(next.status).toBe(200);
+    server.advanceSeconds(DAY + 1);
+    const late = await requestPlatformToken(issuer, refreshing(next.body.refresh_token), machine);
+    expect(outcome(late)).toEqual([400, 'invalid_grant']);
+  });
+
   test('ends a family 30 days after it started, however often it was refreshed', async () => {
     let { refresh_token: token } = await signInAsAlice(issuer);
     for (let day = 0; day < 29; day += 1) {

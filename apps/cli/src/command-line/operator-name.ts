@@ -1,0 +1,22 @@
+import { userInfo } from 'node:os';
+import type { Environment } from '@gatehouse/configuration';
+
+const MAXIMUM_CHARACTERS = 64;
+
+/**
+ * The name of the operator for the audit trail: `GATEHOUSE_OPERATOR`, or the account of the
+ * operating system. In a container, every operator has the same account. Nothing verifies the name.
+ */
+export function operatorName(environment: Environment): string | undefined {
+  const given = environment.GATEHOUSE_OPERATOR?.replace(/[^\x20-\x7e]/g, '');
+  return given === undefined || given === '' ? accountName() : given.slice(0, MAXIMUM_CHARACTERS);
+}
+
+/** Undefined in a container that has no name for the account. */
+function accountName(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
+}
