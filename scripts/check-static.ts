@@ -4,6 +4,12 @@ import { spawn } from 'node:child_process';
 const checks: readonly (readonly [name: string, script: string, ...args: string[]])[] = [
   ['format and lint', 'node_modules/@biomejs/biome/bin/biome', 'check', '.'],
   ['types', 'node_modules/typescript/bin/tsc', '--noEmit'],
+  [
+    'types of the explorer',
+    'node_modules/typescript/bin/tsc',
+    '--project',
+    'apps/gateway/src/explorer/page',
+  ],
   ['spelling', 'node_modules/cspell/bin.mjs', 'lint', '--no-progress', '--no-summary'],
   ['writing', 'scripts/check-writing.ts'],
   ['commit subjects', 'scripts/check-commit-subjects.ts'],

@@ -11,7 +11,10 @@ import { quotations } from './writing/quotations.ts';
 import { sourceTextPlugin } from './writing/source-text-plugin.ts';
 import { terms } from './writing/terms.ts';
 
-const everything = ['*.{md,ts}', '{apps,bench,docs,packages,scripts,test}/**/*.{md,mjs,ts}'];
+const everything = [
+  '*.{md,ts}',
+  '{apps,bench,docs,examples,packages,scripts,test}/**/*.{md,mjs,ts}',
+];
 
 const linter = createLinter({
   descriptor: new TextlintKernelDescriptor({

@@ -14,7 +14,7 @@ if (!succeeds('docker', 'info') || !succeeds('docker', 'compose', 'version')) {
   );
   process.exit(1);
 }
-installMissingServices(['chromium', 'curl', 'openssl']);
+installMissingServices(['chromium', 'curl', 'kubectl', 'openssl', 'prometheus']);
 const build = spawnSync('docker', ['compose', 'build', '--quiet', 'secrets'], {
   stdio: 'inherit',
   env: { ...process.env, GATEHOUSE_IMAGE },

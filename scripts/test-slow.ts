@@ -18,9 +18,16 @@ const services = [
   'chromium',
   'nginx',
   'caddy',
+  'haproxy',
   'prometheus',
+  'kubectl',
   'curl',
   'openssl',
+  'cc',
+  'go',
+  'javac',
+  'php',
+  'arm-none-eabi-gcc',
 ];
 installMissingServices(services);
 const passed = runSuite({ folder: '', suffix: '.slow.test.ts' }, args, {
