@@ -32,7 +32,7 @@ beforeAll(async () => {
         },
       ],
     },
-    ['--appendonly', 'yes', '--appendfsync', 'always'],
+    ['--appendonly', 'yes'],
   );
   const reply = await askForToken();
   token = ((await reply.json()) as { access_token: string }).access_token;

@@ -11,11 +11,12 @@ const rounds = Number(process.argv[2] ?? 3);
 const CLAIMS = 8000;
 const concurrencyLevels = [1, 16, 256];
 
-const alone = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
+const file = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
+const alone = await startRedisServer({ arguments: file });
 const master = await startRedisServer({
-  arguments: ['--appendonly', 'yes', '--repl-diskless-sync-delay', '0'],
+  arguments: [...file, '--repl-diskless-sync-delay', '0'],
 });
-const replicaArguments = ['--replicaof', '127.0.0.1', String(master.port), '--appendonly', 'yes'];
+const replicaArguments = ['--replicaof', '127.0.0.1', String(master.port), ...file];
 const replicas = [
   await startRedisServer({ arguments: [...replicaArguments] }),
   await startRedisServer({ arguments: [...replicaArguments] }),

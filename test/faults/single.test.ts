@@ -8,11 +8,7 @@ let redis: RedisServer;
 let tier: Tier;
 
 beforeAll(async () => {
-  // `always`, because with `everysec`, a Redis that is killed while its disk is busy loses
-  // unwritten data.
-  redis = await startRedisServer({
-    arguments: ['--appendonly', 'yes', '--appendfsync', 'always'],
-  });
+  redis = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
   tier = await startTier(redis.url);
 }, 120_000);
 

@@ -20,10 +20,7 @@ let store: Store;
 let states: StoreState[];
 
 beforeEach(async () => {
-  // With `everysec`, a killed Redis loses the writes that waited for an fsync on a busy disk.
-  redis = await startRedisServer({
-    arguments: ['--appendonly', 'yes', '--appendfsync', 'always'],
-  });
+  redis = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
   states = [];
   // A further reason of the same outage is reported with the same state.
   const onStateChange = (state: StoreState) => states.at(-1) === state || states.push(state);
