@@ -49,7 +49,7 @@ function run(...parameters: string[]): boolean {
  */
 function suitesToSkip(): { file: string; needs: string[] }[] {
   const suites = globSync('{apps,packages,scripts,test}/**/*.test.ts', {
-    exclude: (path) => path.includes('node_modules'),
+    exclude: (path) => always.some((pattern) => new RegExp(pattern).test(`/${path}`)),
   }).map((file) => {
     const [firstLine = ''] = readFileSync(file, 'utf8').split('\n', 1);
     return { file, needs: /^\/\/ requires: (.+)$/.exec(firstLine)?.[1]?.split(' ') ?? [] };

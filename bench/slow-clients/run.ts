@@ -9,7 +9,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Constellation, startConstellation } from '@gatehouse/testing';
+import { type Constellation, endWithThisProcess, startConstellation } from '@gatehouse/testing';
 import { type Latency, measureGoodRequests } from './good-requests.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
@@ -133,14 +133,12 @@ function startSlowClients(parameters: readonly string[]) {
     { stdio: 'ignore' },
   );
   const ended = once(child, 'close');
-  const killOnExit = () => child.kill('SIGKILL');
-  process.once('exit', killOnExit);
+  endWithThisProcess(child);
   return {
     async end() {
       if (child.exitCode !== null) {
         throw new Error(`slowhttptest ended early with ${child.exitCode}.`);
       }
-      process.off('exit', killOnExit);
       child.kill('SIGKILL');
       await ended;
     },

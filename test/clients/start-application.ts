@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { processEnvironment, until } from '@gatehouse/testing';
+import { endWithThisProcess, processEnvironment, until } from '@gatehouse/testing';
 
 export interface Application {
   /** The output of the program so far. */
@@ -33,12 +33,10 @@ export async function startApplication(
     });
   }
   const ended = once(child, 'close');
-  const killOnExit = () => child.kill('SIGTERM');
-  process.once('exit', killOnExit);
+  endWithThisProcess(child, () => child.kill('SIGTERM'));
   const stop = async () => {
     child.kill('SIGTERM');
     await ended;
-    process.removeListener('exit', killOnExit);
   };
   try {
     await until(() => {

@@ -5,6 +5,7 @@ export {
   type Member,
   startConstellation,
 } from './apps/constellation.ts';
+export { endWithThisProcess } from './apps/end-with-this-process.ts';
 export { processEnvironment } from './apps/process-environment.ts';
 export { type MetricFamily, parseMetrics } from './apps/prometheus-text.ts';
 export { type Certificate, makeCertificate } from './network/certificate.ts';

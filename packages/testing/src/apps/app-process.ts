@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { endWithThisProcess } from './end-with-this-process.ts';
 import { processEnvironment } from './process-environment.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..', '..');
@@ -44,9 +45,7 @@ export async function startApp(
     output += chunk.toString('utf8');
   });
   const closed = once(child, 'close');
-  const killOnExit = () => child.kill('SIGKILL');
-  process.once('exit', killOnExit);
-  child.once('close', () => process.removeListener('exit', killOnExit));
+  endWithThisProcess(child);
   await Promise.race([
     once(child, 'message'),
     closed.then(() => {

@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endWithThisProcess } from '../apps/end-with-this-process.ts';
 import { freePort } from '../network/free-port.ts';
 import {
   findPostgresPrograms,
@@ -77,13 +78,8 @@ export async function startPostgresServer(
   async function launch(): Promise<void> {
     const launched = spawnServer(programs, { data, port, smallDiskPath, options });
     child = launched;
-    process.once('exit', killAll);
-    launched.once('close', () => process.removeListener('exit', killAll));
+    endWithThisProcess(launched, () => signal('SIGKILL'));
     await Promise.race([answers(port), failure(launched)]);
-  }
-
-  function killAll(): void {
-    signal('SIGKILL');
   }
 
   /** Each server process is a separate process group, so each one gets the signal. */

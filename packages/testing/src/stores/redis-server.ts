@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endWithThisProcess } from '../apps/end-with-this-process.ts';
 
 export interface RedisServerOptions {
   /** Required password of clients, included in `url`. */
@@ -58,9 +59,7 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   async function launch(): Promise<void> {
     const launched = spawn(program, startArguments, { stdio: 'ignore' });
     child = launched;
-    const killOnExit = () => launched.kill('SIGKILL');
-    process.once('exit', killOnExit);
-    launched.once('close', () => process.removeListener('exit', killOnExit));
+    endWithThisProcess(launched);
     await Promise.race([answers(command), failure(launched)]);
   }
 

@@ -1,0 +1,19 @@
+import type { ChildProcess } from 'node:child_process';
+
+const running = new Map<ChildProcess, () => void>();
+
+// One listener for all processes. Node warns of a memory leak if there are more than ten.
+process.once('exit', () => {
+  for (const end of running.values()) {
+    end();
+  }
+});
+
+/** Ends a program that still runs when this process exits, by default with SIGKILL. */
+export function endWithThisProcess(
+  child: ChildProcess,
+  end: () => void = () => child.kill('SIGKILL'),
+): void {
+  running.set(child, end);
+  child.once('close', () => running.delete(child));
+}
