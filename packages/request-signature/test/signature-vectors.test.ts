@@ -1,13 +1,10 @@
-import { createHash, createHmac } from 'node:crypto';
 import { type RequestVector, signatureVectors } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import {
   AmbiguousTextError,
   canonicalText,
-  type Digest,
   findLinesKey,
   findSigningKey,
-  type Hmac,
   isNonce,
   parseParameters,
   parseTimestamp,
@@ -16,15 +13,7 @@ import {
   signedPart,
   signLines,
 } from '../src/index.ts';
-
-const digest: Digest = (algorithm, parts) => {
-  const hash = createHash(algorithm === 'MD5' ? 'md5' : 'sha256');
-  for (const part of parts) {
-    hash.update(part);
-  }
-  return hash.digest('hex');
-};
-const hmac: Hmac = (secureKey, text) => createHmac('sha256', secureKey).update(text).digest('hex');
+import { digest, hmac } from './digests.ts';
 
 const signable = [...signatureVectors.requests, ...signatureVectors.refusedRequests].filter(
   ({ signature }) => signature !== null,

@@ -1,0 +1,13 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { Digest, Hmac } from '../src/index.ts';
+
+export const digest: Digest = (algorithm, parts) => {
+  const hash = createHash(algorithm === 'MD5' ? 'md5' : 'sha256');
+  for (const part of parts) {
+    hash.update(part);
+  }
+  return hash.digest('hex');
+};
+
+export const hmac: Hmac = (secureKey, text) =>
+  createHmac('sha256', secureKey).update(text).digest('hex');
