@@ -416,20 +416,6 @@ describe.each(storeEngines)('the audit of the authorization server on %s', (engi
     expect(await recorded(1)).toMatchObject([{ address: request.address }]);
   });
 
-  test('PK-09 records a client that sends the same PKCE challenge for every user, once', async () => {
-    const visitor = createPageVisitor();
-    const constant = {
-      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-      code_challenge_method: 'S256',
-    };
-    for (let use = 0; use < 12; use += 1) {
-      await authorizeAsUser(authorizationUrl(issuer, constant), alice, visitor);
-    }
-    await recorded(2);
-    const reused = await identity.audit.read({ event: 'pkce_challenge_reused', since, limit: 10 });
-    expect(reused).toMatchObject([{ clientId: web.clientId, outcome: 'failure' }]);
-  });
-
   test('SL-09 records the creation of a signing key once, although two servers start at the same time', async () => {
     const made = await identity.audit.read({ event: 'signing_key_made', limit: 10 });
     expect(made).toMatchObject([

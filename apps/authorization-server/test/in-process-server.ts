@@ -15,6 +15,7 @@ import { createStore, type Store } from '@gatehouse/store';
 import { freePort } from '@gatehouse/testing';
 import { type AppDependencies, createApp } from '../src/app.ts';
 import type { SecurityProfile } from '../src/provider/policy/grant-types.ts';
+import { type Around, wrappedStore } from './wrapped-store.ts';
 
 /**
  * An authorization server in the process of the test, which can set its clock and close its store.
@@ -41,10 +42,13 @@ export async function startInProcess(
       AppDependencies,
       'clientRequestsPerMinute' | 'pageRequestsPerMinute' | 'trustedProxies'
     >;
+    /** Delays the operations of the store, or replaces them by errors. */
+    readonly aroundStore?: Around;
   } = {},
 ): Promise<InProcessServer> {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-in-process-'));
-  const store = createStore(`sqlite:${join(directory, 'store.sqlite')}`);
+  const opened = createStore(`sqlite:${join(directory, 'store.sqlite')}`);
+  const store = options.aroundStore ? wrappedStore(opened, options.aroundStore) : opened;
   const masterKey = randomBytes(32);
   const identity = openIdentity({ store, masterKey });
   const port = await freePort();

@@ -1,7 +1,7 @@
 // requires: redis-server
 
 import { createHash, randomBytes } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { grantMembersKey, openIdentity, userGrantsKey, userSessionsKey } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import { describe, expect, test } from '@jest/globals';
@@ -11,6 +11,7 @@ import { createRedemptions } from '../src/provider/adapters/redemptions.ts';
 import type { SingleUse } from '../src/provider/adapters/single-use.ts';
 import { endedSessionKey } from '../src/provider/policy/sessions.ts';
 import { openSuiteStores } from './suite-stores.ts';
+import { wrappedStore } from './wrapped-store.ts';
 
 const stores = await openSuiteStores();
 
@@ -35,17 +36,12 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
   /** The store, with an event right before one of its operations. */
   const interrupted = (operation: keyof Store, interrupt: () => Promise<void>): Store => {
     let isDone = false;
-    return new Proxy(store, {
-      get(target, property) {
-        const member = Reflect.get(target, property, target) as (...all: unknown[]) => unknown;
-        return async (...parameters: unknown[]) => {
-          if (property === operation && !isDone) {
-            isDone = true;
-            await interrupt();
-          }
-          return member.apply(target, parameters);
-        };
-      },
+    return wrappedStore(store, async (run, current) => {
+      if (current === operation && !isDone) {
+        isDone = true;
+        await interrupt();
+      }
+      return run();
     });
   };
 
@@ -86,17 +82,13 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
     'are completely written or deleted when an operation returns: %s',
     async (model) => {
       let pending = 0;
-      const counting = new Proxy(store, {
-        get(target, property) {
-          const member = Reflect.get(target, property, target) as (...all: unknown[]) => unknown;
-          return async (...parameters: unknown[]) => {
-            pending += 1;
-            await setImmediate();
-            const result = await member.apply(target, parameters);
-            pending -= 1;
-            return result;
-          };
-        },
+      const counting = wrappedStore(store, async (run, operation) => {
+        pending += 1;
+        // A read that is faster than a write must not hide that nothing awaits the write.
+        await (operation === 'get' ? undefined : sleep(30));
+        const result = await run();
+        pending -= 1;
+        return result;
       });
       const id = randomBytes(8).toString('hex');
       const names = { grantId: id, accountId: id, uid: id, userCode: id };

@@ -115,6 +115,18 @@ describe('the limit of an address', () => {
     expect(replies[7]?.headers).toMatchObject({ 'retry-after': expect.any(String) });
   });
 
+  test('counts the preflights that are answered', async () => {
+    const gateway = await boot({ addressRateLimit: { requests: 5, windowSeconds: 60 } });
+    const origin = 'https://app.example';
+    await gateway.saveClient({ clientId: 'browser-app', corsOrigins: [origin] });
+    const replies: Received[] = [];
+    for (let count = 0; count < 8; count += 1) {
+      const headers = { Origin: origin, 'Access-Control-Request-Method': 'GET' };
+      replies.push(await send(gateway.port, '/api/device', { method: 'OPTIONS', headers }));
+    }
+    expect(statuses(replies)).toEqual({ 204: 5, 429: 3 });
+  });
+
   test('stops bad credentials without a store read, at ten times the limit', async () => {
     const gateway = await boot({ addressRateLimit: { requests: 2, windowSeconds: 60 } });
     let reads = 0;

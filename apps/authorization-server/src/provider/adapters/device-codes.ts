@@ -38,7 +38,7 @@ export function completeDeviceCodes(
         await claimStage(id, stage);
         return stored.upsert(id, payload, expiresIn);
       }
-      await chargeStoredRequest(store, 'device', payload.params ?? {});
+      await chargeStoredRequest(store, 'device', payload.params);
       return stored.upsert(id, payload, expiresIn);
     },
     async find(id) {

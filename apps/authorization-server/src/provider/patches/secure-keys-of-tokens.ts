@@ -17,12 +17,9 @@ interface SavedToken extends TokenOfSecureKey {
 
 const modelNames = ['AccessToken', 'ClientCredentials', 'RefreshToken'] as const;
 
-const provenKeys = new WeakMap<IncomingMessage, string>();
+const provenKeys = new WeakMap<IncomingMessage, string | undefined>();
 
-/** Whether the client of this request proved that it holds one of its secure keys. */
-export const hasProvenSecret = (request: IncomingMessage) => provenKeys.has(request);
-
-/** The id of the secure key that the client of a request proved. */
+/** The id of the secure key that the client of a request proved. Undefined if it proved none. */
 export const provenKeyOf = (request: IncomingMessage) => provenKeys.get(request);
 
 /**
@@ -49,7 +46,7 @@ export const secureKeysOfTokens: Patch = {
     provider.Client.prototype.compareClientSecret = async function compareClientSecret(actual) {
       const context = currentContext();
       const keyId = clients.identifySecret(await clients.find(this.clientId), actual);
-      if (keyId !== undefined && context !== undefined) {
+      if (context !== undefined) {
         provenKeys.set(context.req, keyId);
       }
       return keyId !== undefined;

@@ -1,7 +1,7 @@
 import { type FailureReasonName, signInReasons } from '@gatehouse/failure-reasons';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { describeReason } from '../../http/describe-reason.ts';
-import { hasProvenSecret } from '../patches/secure-keys-of-tokens.ts';
+import { provenKeyOf } from '../patches/secure-keys-of-tokens.ts';
 
 /**
  * The library has one description for all causes of `invalid_grant`, and one for all redirect URIs.
@@ -21,7 +21,7 @@ const isSecret = (reason: FailureReasonName) => Object.hasOwn(signInReasons, rea
 export function explainToClient(context: KoaContextWithOIDC, reason: FailureReasonName): void {
   const { body } = context;
   if (
-    hasProvenSecret(context.req) &&
+    provenKeyOf(context.req) !== undefined &&
     !isSecret(reason) &&
     typeof body === 'object' &&
     body !== null &&
