@@ -8,6 +8,7 @@
  *   CHILD_OPTIONS='--cpu-prof --cpu-prof-dir=/tmp/profile' KEEP_LOG=/tmp/gateway.log \
  *     node bench/gateway/run.ts …
  */
+import type { ChildProcess } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,7 +38,8 @@ const CONNECTIONS = 64;
 interface Subject {
   readonly url: string;
   readonly requestFile: string;
-  readonly pids: readonly number[];
+  /** Its processes, by name. */
+  readonly pids: Measured['cpuMicroseconds'];
 }
 
 const LIST = '/api/device?pageSize=20&pageIndex=0';
@@ -118,7 +120,7 @@ async function startGateway(upstreamPort: number, redisPort: number) {
   const subject = (requests: string): Subject => ({
     url: `http://127.0.0.1:${port}`,
     requestFile: requests,
-    pids: [gateway.pid ?? 0],
+    pids: { gateway: gateway.pid ?? 0 },
   });
   const [token = ''] = tokens;
   const question = { 'X-Original-Method': 'GET', 'X-Original-URI': LIST };
@@ -130,7 +132,7 @@ async function startGateway(upstreamPort: number, redisPort: number) {
     subject(requestFile('signed-large', LARGE, signatures(''))),
     subject(requestFile('verify', QUESTION, [{ ...bearer(token), ...question }])),
   ];
-  return { subjects, port, token, pid: gateway.pid };
+  return { subjects, port, token, process: gateway };
 }
 
 async function prepare(): Promise<Map<string, Subject>> {
@@ -169,6 +171,10 @@ async function prepare(): Promise<Map<string, Subject>> {
       join(directory, name),
       `${behind} upstream verifier { server 127.0.0.1:${verifierPort}; keepalive 256; }
      proxy_cache_path ${join(directory, name)}/cache keys_zone=verifications:10m use_temp_path=off;
+     map $msec $moment {
+       "~^(?<tenth>[0-9]+[.][0-9])[0-4]" "\${tenth}0";
+       "~^(?<tenth>[0-9]+[.][0-9])[5-9]" "\${tenth}5";
+     }
      server { listen 127.0.0.1:${port};
        location / { auth_request /verify; ${proxy} }
        location = /verify { internal; ${ask} proxy_http_version 1.1;
@@ -203,30 +209,32 @@ async function prepare(): Promise<Map<string, Subject>> {
     'caching',
     caching,
     gateway.port,
-    `${question} proxy_cache verifications; proxy_ignore_headers Cache-Control; proxy_cache_valid 200 1s;
-       proxy_cache_key "$request_method $request_uri $remote_addr $http_authorization";`,
+    `${question} proxy_cache verifications; proxy_ignore_headers Cache-Control; proxy_cache_valid 200 1s; proxy_cache_lock on; proxy_cache_lock_timeout 0s;
+       proxy_cache_key "$moment $request_method $request_uri $remote_addr $http_authorization";`,
   );
   const gatewayRequest = requestFile('gateway', LIST, [bearer(gateway.token)]);
   const knownRequest = requestFile('known', LIST, [bearer(known)]);
   const knownLarge = requestFile('known-large', LARGE, [bearer(known)]);
-  const peer = (port: number, requests: string, ...pids: (number | undefined)[]): Subject => ({
+  const peer = (
+    port: number,
+    requests: string,
+    proxy: ChildProcess,
+    verifier?: ChildProcess,
+  ): Subject => ({
     url: `http://127.0.0.1:${port}`,
     requestFile: requests,
-    pids: pids.map((pid) => pid ?? 0),
+    pids: { proxy: proxy.pid ?? 0, ...(verifier && { verifier: verifier.pid ?? 0 }) },
   });
   const subjects: [string, Subject | undefined][] = [
-    ['nginx', peer(plain, knownRequest, plainNginx.pid)],
-    ['nginx-30kB', peer(plain, knownLarge, plainNginx.pid)],
-    ['node-http', peer(node, knownRequest, nodeHttp.pid)],
-    ['undici-dispatch', peer(undici, knownRequest, undiciProxy.pid)],
-    ['nginx-auth-request', peer(asking, knownRequest, askingNginx.pid, verifierNode.pid)],
+    ['nginx', peer(plain, knownRequest, plainNginx)],
+    ['nginx-30kB', peer(plain, knownLarge, plainNginx)],
+    ['node-http', peer(node, knownRequest, nodeHttp)],
+    ['undici-dispatch', peer(undici, knownRequest, undiciProxy)],
+    ['nginx-auth-request', peer(asking, knownRequest, askingNginx, verifierNode)],
     ['verify', direct],
-    ['nginx-verify', peer(verifying, gatewayRequest, verifyingNginx.pid, gateway.pid)],
-    ['nginx-verify-cached', peer(caching, gatewayRequest, cachingNginx.pid, gateway.pid)],
-    [
-      'apache-openidc',
-      apacheProxy && peer(apache, knownRequest, apacheProxy.pid, verifierNode.pid),
-    ],
+    ['nginx-verify', peer(verifying, gatewayRequest, verifyingNginx, gateway.process)],
+    ['nginx-verify-cached', peer(caching, gatewayRequest, cachingNginx, gateway.process)],
+    ['apache-openidc', apacheProxy && peer(apache, knownRequest, apacheProxy, verifierNode)],
     ['gateway-bearer', oneToken],
     ['gateway-bearer-30kB', oneTokenLarge],
     ['gateway-bearer-10000-tokens', tokens],
@@ -248,7 +256,7 @@ function measureSubject(
   return measure({
     url,
     requestFile,
-    pids: { subject: pids },
+    pids: Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, [pid]])),
     connections: CONNECTIONS,
     seconds: duration,
     core: CORE_LOAD,
@@ -264,13 +272,29 @@ function soak(subjects: ReadonlyMap<string, Subject>, duration: number): void {
     for (let second = -10; second < duration; second += 10) {
       count += measureSubject(subject, 10, 1).requests;
       console.log(
-        `${second + 10} s: ${Math.round(residentMebibytes(subject.pids[0] ?? 0))} ${count}`,
+        `${second + 10} s: ${Math.round(residentMebibytes(subject.pids.gateway ?? subject.pids.proxy ?? 0))} ${count}`,
       );
     }
   }
 }
 
-const cpuOf = ({ cpuMicroseconds }: Measured) => cpuMicroseconds.subject ?? 0;
+const cpuOf = ({ cpuMicroseconds }: Measured) =>
+  Object.values(cpuMicroseconds).reduce((sum, each) => sum + each, 0);
+
+/** Prints the processor time of each process, for subjects with several. */
+function printParts(results: ReadonlyMap<string, readonly Measured[]>): void {
+  for (const [name, all] of results) {
+    const [first] = all;
+    const parts = Object.keys(first?.cpuMicroseconds ?? {});
+    if (parts.length > 1) {
+      const texts = parts.map((part) => {
+        const times = all.map(({ cpuMicroseconds }) => cpuMicroseconds[part] ?? 0);
+        return `${part} ${median(times).toFixed(1)} (minimum ${Math.min(...times).toFixed(1)})`;
+      });
+      console.log(`${name}: CPU µs per request: ${texts.join(', ')}`);
+    }
+  }
+}
 
 try {
   const subjects = await prepare();
@@ -312,6 +336,7 @@ try {
       `| ${[name, rate.toFixed(0), cpu.toFixed(1), least.toFixed(1), p99.toFixed(1), refused, ...ratios].join(' | ')} |`,
     );
   }
+  printParts(results);
 } finally {
   await stopAll();
   rmSync(directory, { recursive: true, force: true });

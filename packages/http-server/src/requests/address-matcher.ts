@@ -1,5 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
+/** The check of a list takes about 1 µs, and most requests have a known address. */
+const KNOWN_ADDRESSES = 1000;
+
 /** Returns whether an address is in a list of addresses and CIDR ranges. */
 export type AddressMatcher = (address: string) => boolean;
 
@@ -18,9 +21,24 @@ export function createAddressMatcher(entries: readonly string[]): AddressMatcher
       list.addSubnet(address, Number(prefix), family);
     }
   }
-  return (address) => {
+  return remember((address) => {
     const family = isIP(address);
     return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
+  });
+}
+
+function remember(matches: AddressMatcher): AddressMatcher {
+  const known = new Map<string, boolean>();
+  return (address) => {
+    let isMatch = known.get(address);
+    if (isMatch === undefined) {
+      isMatch = matches(address);
+      if (known.size >= KNOWN_ADDRESSES) {
+        known.clear();
+      }
+      known.set(address, isMatch);
+    }
+    return isMatch;
   };
 }
 
