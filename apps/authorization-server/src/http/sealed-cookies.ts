@@ -30,15 +30,15 @@ const MAXIMUM_CHUNKS = 3;
 interface CookieExchange {
   readonly request: Request;
   readonly response: Response;
-  /** The records that this request wrote or cleared, by cookie name and id. */
-  readonly written: Map<string, { readonly record: string | undefined; readonly chunks: number }>;
+  /** The records that this request read, wrote or cleared, by cookie name and id. */
+  readonly known: Map<string, { readonly record: string | undefined; readonly chunks: number }>;
 }
 
 const exchanges = new AsyncLocalStorage<CookieExchange>();
 
 /** Makes the cookies of this request available to everything it calls, including the provider. */
 export const withSealedCookies: RequestHandler = (request, response, next) => {
-  exchanges.run({ request, response, written: new Map() }, next);
+  exchanges.run({ request, response, known: new Map() }, next);
 };
 
 export function createSealedCookies(settings: {
@@ -66,12 +66,12 @@ export function createSealedCookies(settings: {
   }
 
   function clearChunks(
-    { request, response, written }: CookieExchange,
+    { request, response, known }: CookieExchange,
     id: string,
     from: number,
   ): void {
     const held = readChunks(request, chunkName).length;
-    const count = Math.max(held, written.get(contextOf(id))?.chunks ?? 0);
+    const count = Math.max(held, known.get(contextOf(id))?.chunks ?? 0);
     for (let index = from; index < count; index += 1) {
       response.clearCookie(chunkName(index), { path: pathOf(id) });
     }
@@ -83,12 +83,14 @@ export function createSealedCookies(settings: {
       if (exchange === undefined) {
         return undefined;
       }
-      const own = exchange.written.get(contextOf(id));
-      if (own !== undefined) {
-        return own.record;
+      const known = exchange.known.get(contextOf(id));
+      if (known !== undefined) {
+        return known.record;
       }
       const chunks = readChunks(exchange.request, chunkName);
-      return chunks.length === 0 ? undefined : open(chunks.join(''), id);
+      const record = chunks.length === 0 ? undefined : open(chunks.join(''), id);
+      exchange.known.set(contextOf(id), { record, chunks: chunks.length });
+      return record;
     },
     write(id, record, secondsToLive) {
       const exchange = exchanges.getStore();
@@ -111,13 +113,13 @@ export function createSealedCookies(settings: {
         });
       }
       clearChunks(exchange, id, count);
-      exchange.written.set(contextOf(id), { record, chunks: count });
+      exchange.known.set(contextOf(id), { record, chunks: count });
     },
     clear(id) {
       const exchange = exchanges.getStore();
       if (exchange !== undefined) {
         clearChunks(exchange, id, 0);
-        exchange.written.set(contextOf(id), { record: undefined, chunks: 0 });
+        exchange.known.set(contextOf(id), { record: undefined, chunks: 0 });
       }
     },
   };

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import { deriveKeys, type MasterKey } from '@gatehouse/identity';
 
 export interface CsrfTokens {
@@ -14,7 +14,8 @@ export interface CsrfTokens {
 
 export function createCsrfTokens(masterKey: MasterKey): CsrfTokens {
   const { keys, refresh } = deriveKeys(masterKey, 'csrf');
-  const compute = (key: Buffer, owner: string) => createHmac('sha256', key).update(owner).digest();
+  const compute = (key: Buffer, owner: string) =>
+    createHmac('sha256', createSecretKey(key)).update(owner).digest();
   const verifyWithAnyKey = (owner: string, given: Buffer) =>
     keys().some((key) => {
       const expected = compute(key, owner);

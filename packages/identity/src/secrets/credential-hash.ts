@@ -11,7 +11,6 @@ export type CredentialHash = (value: string) => string;
 export const credentialId = (hashedValue: string): string => hashedValue.slice(0, 16);
 
 export function createCredentialHash(masterKey: MasterKey): CredentialHash {
-  // Importing a Buffer for every token would cost seven times as much as the hash.
   const pepper = createSecretKey(lastingKey(masterKey, 'credential-pepper'));
   return (value) => createHmac('sha256', pepper).update(value).digest('base64url');
 }

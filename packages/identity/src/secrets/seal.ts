@@ -1,4 +1,10 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
 import { deriveKey, type MasterKey, toMasterKeys } from './master-key.ts';
 
 /** Encrypts secure keys, signing keys and payloads with secrets for the store. */
@@ -17,9 +23,9 @@ const VERSION = 'v1';
 /** Encrypts with the first master key, and decrypts with each of them. */
 export function createSealer(masterKey: MasterKey): Sealer {
   const { keys, refresh } = toMasterKeys(masterKey);
-  const derived = new WeakMap<Buffer, Buffer>();
+  const derived = new WeakMap<Buffer, KeyObject>();
   const sealKey = (key: Buffer) => {
-    const found = derived.get(key) ?? deriveKey(key, 'seal');
+    const found = derived.get(key) ?? createSecretKey(deriveKey(key, 'seal'));
     derived.set(key, found);
     return found;
   };
@@ -61,7 +67,7 @@ export function createSealer(masterKey: MasterKey): Sealer {
   };
 }
 
-function decrypt(bytes: Buffer, context: string, key: Buffer): string | undefined {
+function decrypt(bytes: Buffer, context: string, key: KeyObject): string | undefined {
   const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   })

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey } from 'node:crypto';
 import { lastingKey, type MasterKey } from '@gatehouse/identity';
 import { currentContext } from './current-context.ts';
 import { methodJoint, type Patch } from './patch.ts';
@@ -7,7 +7,7 @@ import { methodJoint, type Patch } from './patch.ts';
 export type RefreshSuccessor = (refreshToken: string) => string;
 
 export function createRefreshSuccessor(masterKey: MasterKey): RefreshSuccessor {
-  const key = lastingKey(masterKey, 'refresh-successor');
+  const key = createSecretKey(lastingKey(masterKey, 'refresh-successor'));
   return (refreshToken) => createHmac('sha256', key).update(refreshToken).digest('base64url');
 }
 

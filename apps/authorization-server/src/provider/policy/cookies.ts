@@ -2,6 +2,7 @@ import type { MasterKey } from '@gatehouse/identity';
 import type { Configuration } from 'oidc-provider';
 import { providerRoutes } from '../../http/provider-routes.ts';
 import { createSealedCookies, type SealedCookies } from '../../http/sealed-cookies.ts';
+import { createCookieSignatures } from './cookie-signatures.ts';
 
 export type CookieOptions = ReturnType<typeof cookieOptions>;
 
@@ -25,7 +26,7 @@ export function cookieSettings(settings: {
       }
     : { session: 'session', interaction: 'interaction', resume: 'resume' };
   return {
-    keys: [...cookieKeys],
+    keys: createCookieSignatures(cookieKeys),
     names,
     long: options,
     short: options,
