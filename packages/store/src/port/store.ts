@@ -59,8 +59,8 @@ export interface Store {
   members(key: string): Promise<readonly string[]>;
 
   /**
-   * Appends an entry to a log that keeps the newest `capacity` entries. A log contains an entry
-   * once: appending an equal entry moves it.
+   * Appends an entry to a log that keeps the newest `capacity` entries. An engine may keep up to 1 %
+   * more. A log contains an entry once: appending an equal entry moves it.
    */
   append(key: string, entry: string, capacity: number, options?: AppendOptions): Promise<void>;
 

@@ -18,6 +18,7 @@ import {
 import { runWhenUnlocked } from './run-when-unlocked.ts';
 import { createSharedCommit } from './shared-commit.ts';
 import { inTransaction, openSqliteDatabase } from './sqlite-database.ts';
+import { createLogTrim } from './sqlite-log-trim.ts';
 import { sqliteOutageReason } from './sqlite-outage-reason.ts';
 import { createReserve, reserveReason } from './sqlite-reserve.ts';
 import { readSqliteRoom } from './sqlite-room.ts';
@@ -48,6 +49,7 @@ class SqliteStore implements Store {
   readonly #now: () => number;
   readonly #isReserveReached: () => boolean;
   readonly #shareCommit: ReturnType<typeof createSharedCommit>;
+  readonly #trimLog: ReturnType<typeof createLogTrim>;
   readonly #stopSweeping: () => void;
 
   constructor(path: string, database: DatabaseSync, dependencies: SqliteStoreDependencies) {
@@ -55,6 +57,7 @@ class SqliteStore implements Store {
     this.#database = database;
     this.#statements = prepareStatements(database);
     this.#now = dependencies.now;
+    this.#trimLog = createLogTrim(this.#statements, dependencies.now);
     this.#isReserveReached = createReserve(path);
     this.#shareCommit = createSharedCommit(database, (work) => runWhenUnlocked('claim', work));
     this.#stopSweeping = startSweeping(database, this.#statements, dependencies.now);
@@ -165,14 +168,14 @@ class SqliteStore implements Store {
     { replaces, maximumAgeSeconds, revokes = false }: AppendOptions = {},
   ): Promise<void> {
     assertPositiveInteger('A capacity', capacity);
-    const age = maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
+    const log = { key, capacity, maximumAge: ageMilliseconds(maximumAgeSeconds) };
     this.#assertRoom('append', { revokes });
     await this.#write('append', () => {
       if (replaces !== undefined) {
         this.#statements.removeEntry.run(key, replaces);
       }
       this.#statements.append.run(key, entry, this.#now());
-      this.#trimLog(key, capacity, age);
+      this.#trimLog(log, 1);
     });
   }
 
@@ -183,13 +186,13 @@ class SqliteStore implements Store {
     { maximumAgeSeconds }: Pick<AppendOptions, 'maximumAgeSeconds'> = {},
   ): Promise<void> {
     assertPositiveInteger('A capacity', capacity);
-    const age = maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
+    const log = { key, capacity, maximumAge: ageMilliseconds(maximumAgeSeconds) };
     this.#assertRoom('appendAll');
     await this.#write('appendAll', () => {
       for (const entry of entries) {
         this.#statements.append.run(key, entry, this.#now());
       }
-      this.#trimLog(key, capacity, age);
+      this.#trimLog(log, entries.length);
     });
   }
 
@@ -217,13 +220,6 @@ class SqliteStore implements Store {
     }
   }
 
-  #trimLog(key: string, capacity: number, age: number): void {
-    this.#statements.trim.run({ key, capacity });
-    if (age > 0) {
-      this.#statements.trimByAge.run(key, this.#now() - age);
-    }
-  }
-
   #expiry(lifetime: number | undefined): number {
     return lifetime === undefined ? NEVER_EXPIRES : this.#now() + lifetime;
   }
@@ -238,6 +234,10 @@ class SqliteStore implements Store {
   #write(operation: string, work: () => void): Promise<void> {
     return runWhenUnlocked(operation, () => inTransaction(this.#database, work));
   }
+}
+
+function ageMilliseconds(seconds: number | undefined): number {
+  return seconds === undefined ? 0 : lifetimeMilliseconds(seconds);
 }
 
 function counterOf(row: Record<string, unknown> | undefined): Counter {

@@ -52,6 +52,30 @@ describe('the SQLite file', () => {
     }
   });
 
+  test('keeps at most 1 % more entries of a log than its capacity', async () => {
+    const url = `sqlite:${freshPath()}`;
+    const [store, other] = [createStore(url), createStore(url)];
+    const capacity = 1280;
+    const append = async (from: number, count: number) => {
+      const entries = Array.from({ length: count }, (_, i) => `entry-${from + i}`);
+      await store.appendAll('log', entries, capacity);
+    };
+    try {
+      await append(0, capacity);
+      for (let count = 0; count < 30; count += 1) {
+        await append(capacity + count, 1);
+        const kept = await store.read('log', 2 * capacity);
+        expect(kept[0]).toBe(`entry-${capacity + count}`);
+        expect(kept.length).toBeGreaterThanOrEqual(capacity);
+        expect(kept.length).toBeLessThanOrEqual(capacity * 1.01);
+      }
+      await other.append('log', 'the first one of its process', capacity);
+      expect(await other.read('log', 2 * capacity)).toHaveLength(capacity);
+    } finally {
+      await Promise.all([store.close(), other.close()]);
+    }
+  });
+
   test('throws StoreUnavailableError immediately if it cannot be opened', () => {
     expect(() => createStore('sqlite:/dev/null/store.db')).toThrow(StoreUnavailableError);
   });
