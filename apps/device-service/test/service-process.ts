@@ -2,6 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { processEnvironment } from '@gatehouse/testing';
 
 /** `src/main.ts` in a separate process, on free ports. */
 export interface ServiceProcess {
@@ -74,7 +75,10 @@ function spawnMain(
   { smallDisk, checkout = ROOT }: ServiceProcessOptions = {},
 ): ChildProcess {
   const main = join(checkout, 'apps/device-service/src/main.ts');
-  const options: SpawnOptions = { env: environment, stdio: ['ignore', 'pipe', 'pipe'] };
+  const options: SpawnOptions = {
+    env: { ...processEnvironment, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  };
   if (smallDisk === undefined) {
     return spawn(process.execPath, [main], options);
   }

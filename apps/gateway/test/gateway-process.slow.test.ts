@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { processEnvironment } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { send } from './http-client.ts';
 
@@ -26,7 +27,7 @@ afterEach(() => {
 
 function start(environment: Record<string, string>) {
   const child = spawn(process.execPath, [main], {
-    env: { DATA_DIR: directory, ...environment },
+    env: { ...processEnvironment, DATA_DIR: directory, ...environment },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   children.push(child);
