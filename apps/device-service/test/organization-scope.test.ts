@@ -151,6 +151,29 @@ describe.each(databaseEngines)('a database of one organization on %s', (name) =>
     expect(own).toEqual([{ name: 'Our b' }]);
   });
 
+  test('inserts selected rows only from its rows and only as its rows', async () => {
+    const idsOf = async (scoped: typeof ours) =>
+      (await scoped.selectFrom('products').select('id').execute()).map(({ id }) => id).sort();
+    const [own, their] = [await idsOf(ours), await idsOf(theirs)];
+
+    const copied = await ours
+      .insertInto('products')
+      .columns(['id', 'name', 'device_type', 'protocol', 'transport', 'metadata', 'create_time'])
+      .expression((query) =>
+        query
+          .selectFrom('products')
+          .select(sql<string>`'copy of ' || id`.as('id'))
+          .select(['name', 'device_type', 'protocol', 'transport', 'metadata', 'create_time']),
+      )
+      .returning('id')
+      .execute();
+
+    const copies = own.map((id) => `copy of ${id}`);
+    expect(copied.map(({ id }) => id).sort()).toEqual(copies);
+    expect(await idsOf(ours)).toEqual([...own, ...copies].sort());
+    expect(await idsOf(theirs)).toEqual(their);
+  });
+
   test('rejects statements that it cannot scope', async () => {
     const refusal = /cannot be scoped to an organization/;
 
@@ -160,9 +183,10 @@ describe.each(databaseEngines)('a database of one organization on %s', (name) =>
       ours
         .insertInto('products')
         .columns(['id', 'name'])
-        .expression((query) => query.selectFrom('products').select(['id', 'name']))
+        .expression(sql`select id, name from products`)
         .execute(),
     ).rejects.toThrow(refusal);
+    await expect(ours.insertInto('products').defaultValues().execute()).rejects.toThrow(refusal);
     await expect(
       ours.updateTable('products').from('devices').set({ name: 'x' }).execute(),
     ).rejects.toThrow(refusal);

@@ -4,6 +4,7 @@ import {
   BinaryOperationNode,
   ColumnNode,
   type DeleteQueryNode,
+  IdentifierNode,
   type InsertQueryNode,
   type JoinNode,
   type KyselyPlugin,
@@ -14,7 +15,8 @@ import {
   PrimitiveValueListNode,
   type QueryId,
   ReferenceNode,
-  type SelectQueryNode,
+  SelectionNode,
+  SelectQueryNode,
   TableNode,
   type UpdateQueryNode,
   ValueListNode,
@@ -109,16 +111,29 @@ class ScopeTransformer extends OperationNodeTransformer {
 
   override transformInsertQuery(node: InsertQueryNode, queryId?: QueryId): InsertQueryNode {
     const query = super.transformInsertQuery(node, queryId);
-    if (query.columns === undefined || query.values === undefined || !ValuesNode.is(query.values)) {
-      throw new Error('An insert without plain values cannot be scoped to an organization.');
+    if (query.columns === undefined || query.values === undefined) {
+      throw new Error('An insert without values cannot be scoped to an organization.');
     }
-    const values = query.values.values.map((row) =>
+    const columns = [...query.columns, ColumnNode.create(ORGANIZATION_COLUMN)];
+    return { ...query, columns, values: this.#withOrganization(query.values) };
+  }
+
+  /** Adds the value of the column to each row. A selection is already limited to its rows. */
+  #withOrganization(source: OperationNode): OperationNode {
+    const organization = ValueNode.create(this.#organizationId);
+    if (SelectQueryNode.is(source)) {
+      const named = AliasNode.create(organization, IdentifierNode.create(ORGANIZATION_COLUMN));
+      return SelectQueryNode.cloneWithSelections(source, [SelectionNode.create(named)]);
+    }
+    if (!ValuesNode.is(source)) {
+      throw new Error(`An insert from a ${source.kind} cannot be scoped to an organization.`);
+    }
+    const values = source.values.map((row) =>
       PrimitiveValueListNode.is(row)
         ? PrimitiveValueListNode.create([...row.values, this.#organizationId])
-        : ValueListNode.create([...row.values, ValueNode.create(this.#organizationId)]),
+        : ValueListNode.create([...row.values, organization]),
     );
-    const columns = [...query.columns, ColumnNode.create(ORGANIZATION_COLUMN)];
-    return { ...query, columns, values: ValuesNode.create(values) };
+    return ValuesNode.create(values);
   }
 
   /** In the ON clause, because a condition in WHERE would turn a left join into an inner join. */

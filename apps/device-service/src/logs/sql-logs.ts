@@ -9,8 +9,8 @@ import { type Ordering, orderings } from '../query-grammar/orderings.ts';
 import type { Query, Sort } from '../query-grammar/query.ts';
 import { COUNT_LIMIT, type Page, readPage } from '../query-grammar/read-page.ts';
 import type { DatabaseEngine, DeviceLogTable } from '../tables/tables.ts';
-import { insertRecords, type LogSource } from './insert-records.ts';
-import type { LogRecord, Logs } from './log-record.ts';
+import { insertRecord, insertRecords, type LogSource } from './insert-records.ts';
+import type { LogRecord, Logs, NewLogRecord } from './log-record.ts';
 import type { logQueryColumns } from './log-subject.ts';
 import { type Transition, transitionsOf } from './state-transitions.ts';
 
@@ -39,11 +39,10 @@ export function createSqlLogs(database: OrganizationDatabase, engine: DatabaseEn
     append(deviceId, records, now) {
       const transitions = transitionsOf(records, now);
       const appendTo = async (current: OrganizationDatabase) => {
-        const device = await findSource(current, deviceId);
-        if (device === undefined) {
+        const stored = await insertInto(current, deviceId, records, now);
+        if (stored === undefined) {
           return undefined;
         }
-        const stored = await insertRecords(current, device, records, now);
         for (const transition of transitions) {
           await applyTransition(current, deviceId, transition);
         }
@@ -69,6 +68,21 @@ async function findSource(
 ): Promise<LogSource | undefined> {
   const [source] = await sourceRow(database, { id });
   return source;
+}
+
+async function insertInto(
+  database: OrganizationDatabase,
+  deviceId: string,
+  records: readonly NewLogRecord[],
+  now: number,
+): Promise<readonly LogRecord[] | undefined> {
+  const [only] = records;
+  if (only !== undefined && records.length === 1) {
+    const stored = await insertRecord(database, deviceId, only, now);
+    return stored && [stored];
+  }
+  const device = await findSource(database, deviceId);
+  return device && insertRecords(database, device, records, now);
 }
 
 async function readLogPage(
