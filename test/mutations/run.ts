@@ -8,6 +8,8 @@
  *
  * Without a folder it runs all of them. The results file remembers each mutant by its block, so
  * that an interrupted run continues. `--again` retries the survivors, after tests were added.
+ * `--list` only prints the mutants. `--mutant KEY --tests PATTERN` runs one mutant against the test
+ * files whose path matches.
  */
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
@@ -55,6 +57,9 @@ const { values, positionals } = parseArgs({
     data: { type: 'string', default: 'data/mutations' },
     again: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    mutant: { type: 'string', multiple: true },
+    tests: { type: 'string' },
   },
 });
 const resultsFile = join(root, values.data, 'results.jsonl');
@@ -70,12 +75,21 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => process.exit(1));
 }
 mkdirSync(dirname(resultsFile), { recursive: true });
-const reach = await measureReach(folders, scratch, {
-  resultsFile: join(root, values.data, 'reach.json'),
-  quick: values.quick,
-  print,
-});
 const known = readResults();
+if (values.list) {
+  for (const { key, path, source, mutant } of folders.flatMap(({ folder }) => sampleOf(folder))) {
+    print(`${key} ${describe(path, source, mutant)}`);
+  }
+  process.exit();
+}
+const namedTests = values.tests === undefined ? undefined : listNamedTests(values.tests);
+const reach = namedTests
+  ? []
+  : await measureReach(folders, scratch, {
+      resultsFile: join(root, values.data, 'reach.json'),
+      quick: values.quick,
+      print,
+    });
 const summaries = [];
 for (const { folder } of folders) {
   summaries.push(await mutateFolder(folder));
@@ -89,7 +103,8 @@ async function mutateFolder(folder: string): Promise<string> {
     const earlier = known.get(candidate.key);
     const isKnown = earlier !== undefined && (earlier.killedBy !== undefined || !values.again);
     const result = isKnown ? earlier : await tryMutant(candidate, reach);
-    if (!isKnown) {
+    // A survivor of the named tests may be killed by others.
+    if (!isKnown && (result.killedBy !== undefined || namedTests === undefined)) {
       known.set(result.key, result);
       appendFileSync(resultsFile, `${JSON.stringify(result)}\n`);
     }
@@ -106,7 +121,7 @@ async function tryMutant(candidate: Candidate, reached: readonly TestReach[]): P
   const { path, source, mutant, code, key } = candidate;
   const result = { key, path, change: describe(path, source, mutant) };
   const budget = 1000 * Number(values['budget-seconds']);
-  for (const test of relatedTests(code, reached, killersOf(path), budget)) {
+  for (const test of namedTests ?? relatedTests(code, reached, killersOf(path), budget)) {
     const message = await findFailure(candidate, test);
     if (message !== undefined) {
       return { ...result, killedBy: test.file, message };
@@ -157,8 +172,20 @@ function sampleOf(folder: string): readonly Candidate[] {
     .map((path) => path.replaceAll('\\', '/'))
     .filter((path) => isSelected(path) && isMutated(path))
     .flatMap(candidatesOf)
+    .filter(({ key }) => values.mutant?.includes(key) ?? true)
     .sort((one, other) => (one.key < other.key ? -1 : 1))
     .slice(0, Number(values.sample));
+}
+
+/** Their times are not known, so each gets the time limit of a slow one. */
+function listNamedTests(pattern: string): readonly RelatedTest[] {
+  const files = globSync('{apps,packages,test}/**/*.test.ts', { cwd: scratch.directory }).filter(
+    (path) => !path.includes('node_modules') && new RegExp(pattern).test(path),
+  );
+  if (files.length === 0) {
+    throw new Error(`No test file matches ${pattern}.`);
+  }
+  return files.map((file) => ({ file, milliseconds: 30_000 }));
 }
 
 function candidatesOf(path: string): readonly Candidate[] {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { root } from '../source-tree.ts';
 
-/** A copy of the tracked files, so that a mutant never changes the working tree. */
+/** A copy of the files that git does not ignore, so that a mutant never changes the working tree. */
 export interface ScratchTree {
   readonly directory: string;
   read(path: string): string;
@@ -35,6 +35,7 @@ export function createScratchTree(): ScratchTree {
 }
 
 function listFiles(): readonly string[] {
-  const { stdout } = spawnSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' });
+  const options = ['-z', '--cached', '--others', '--exclude-standard'];
+  const { stdout } = spawnSync('git', ['ls-files', ...options], { cwd: root, encoding: 'utf8' });
   return stdout.split('\0').filter(Boolean);
 }
