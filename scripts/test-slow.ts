@@ -1,8 +1,12 @@
 /**
  * `npm run test:slow -- [FILE] [Jest options]`: the tests that take minutes, such as statistics of
  * timing, random input and repeated kills.
+ *
+ * The whole suite runs two files at a time. Then it runs one after the other the files with a line
+ * such as `// runs alone: it compares times`.
  */
 import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
 import { memoryFolder } from './memory-folder.ts';
 import { runSuite } from './run-suite.ts';
 import { installMissingServices } from './services.ts';
@@ -30,13 +34,22 @@ const services = [
   'arm-none-eabi-gcc',
 ];
 installMissingServices(services);
-const passed = runSuite({ folder: '', suffix: '.slow.test.ts' }, args, {
-  ...memoryFolder(),
-  SLOW_TESTS: '1',
-});
+const suite = { folder: '', suffix: '.slow.test.ts' };
+const environment = { ...memoryFolder(), SLOW_TESTS: '1' };
+const passed = args.length > 0 ? runSuite(suite, args, environment) : runAll();
 // Fails if requests take more than twice as long while 500 slow clients are connected.
 const resistsSlowClients =
   args.length > 0 ||
   spawnSync(process.execPath, ['bench/slow-clients/run.ts', '3', '4'], { stdio: 'inherit' })
     .status === 0;
 process.exitCode = passed && resistsSlowClients ? 0 : 1;
+
+function runAll(): boolean {
+  const files = globSync('{apps,packages,test}/**/*.slow.test.ts', {
+    exclude: (path) => path.includes('node_modules'),
+  });
+  const runsAlone = (file: string) => /^\/\/ runs alone: ./m.test(readFileSync(file, 'utf8'));
+  const others = files.filter((file) => !runsAlone(file));
+  const passedTogether = runSuite(suite, others, environment, 2);
+  return runSuite(suite, files.filter(runsAlone), environment) && passedTogether;
+}

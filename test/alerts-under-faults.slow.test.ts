@@ -1,4 +1,5 @@
 // requires: redis-server postgresql prometheus
+// runs alone: it has deadlines of seconds under load
 /** A real Prometheus watches real apps: each fault causes its alert, and no other. */
 import { createHash } from 'node:crypto';
 import {

@@ -1,4 +1,5 @@
 // requires: redis-server postgresql
+// runs alone: it has deadlines of seconds under load
 /** `/ready` names missing dependencies with every engine, and the metrics agree. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

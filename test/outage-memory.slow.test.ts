@@ -1,4 +1,5 @@
 // requires: redis-server
+// runs alone: it measures memory
 /**
  * An outage of the store for a minute leaks no memory. The heap is limited as
  * docs/operations/deploy.md recommends. Without a limit, V8 collects garbage so late that it would

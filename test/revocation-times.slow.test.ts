@@ -1,4 +1,5 @@
 // requires: redis-server
+// runs alone: it compares times
 /** Measures how long gateways accept a credential after each kind of revocation. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { storeEngines } from '@gatehouse/testing';

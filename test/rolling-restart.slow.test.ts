@@ -1,4 +1,5 @@
 // requires: redis-server
+// runs alone: it has deadlines of seconds under load
 /** Simulates an upgrade under load: every process is restarted once, and no user notices. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {

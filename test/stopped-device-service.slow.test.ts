@@ -1,3 +1,4 @@
+// runs alone: it has deadlines of seconds under load
 import {
   basic,
   type Constellation,

@@ -1,4 +1,5 @@
 // requires: redis-server postgresql
+// runs alone: it has deadlines of seconds under load
 /**
  * Starts the previous release, fills its store and database, and replaces one process after the
  * other with this release, while users continue.

@@ -1,4 +1,5 @@
 // requires: redis-server postgresql
+// runs alone: it has deadlines of seconds under load
 /**
  * Checks the tables of docs/operations/troubleshoot.md against processes, and stops each part in
  * turn.

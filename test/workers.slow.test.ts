@@ -1,4 +1,5 @@
 // requires: redis-server
+// runs alone: it has deadlines of seconds under load
 /** The whole system with two workers for each app, on both store engines. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
 // requires: redis-server
+// runs alone: it compares times
 
 import { startConstellation } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

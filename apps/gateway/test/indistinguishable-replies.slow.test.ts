@@ -1,3 +1,4 @@
+// runs alone: it compares times
 /**
  * 100,000 wrong signatures with wrong keys: the replies to unknown, disabled and known clients are
  * equal byte for byte, and take the same time.

@@ -1,4 +1,5 @@
 // requires: redis-server
+// runs alone: it compares times
 
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

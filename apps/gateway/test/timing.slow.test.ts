@@ -1,3 +1,4 @@
+// runs alone: it compares times
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { nodeDigest } from '@gatehouse/request-reading';

@@ -1,3 +1,4 @@
+// runs alone: it measures memory
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from '@jest/globals';

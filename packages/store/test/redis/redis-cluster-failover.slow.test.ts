@@ -1,4 +1,5 @@
 // requires: redis-server
+// runs alone: it has deadlines of seconds under load
 import { type ClusterTopology, startClusterTopology, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createStore, type Store } from '../../src/index.ts';

@@ -1,4 +1,5 @@
 // requires: redis-server
+// runs alone: it has deadlines of seconds under load
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
