@@ -5,6 +5,8 @@ import { type SqliteStatements, SWEEP_ROWS } from './sqlite-statements.ts';
 
 const PAUSE_MILLISECONDS = 1000;
 const PAUSE_WHEN_BEHIND_MILLISECONDS = 20;
+/** The store is idle after this many sweeps without an expired row: about a minute. */
+const IDLE_SWEEPS = 60;
 
 /**
  * Removes expired rows in small steps, more often while there is a backlog, and then shrinks the
@@ -19,25 +21,32 @@ export function startSweeping(
 ): () => void {
   const freePages = createFreePages(database);
   let next = setTimeout(sweep, PAUSE_MILLISECONDS).unref();
+  let emptySweeps = 0;
 
   function sweep(): void {
-    const behind = sweepOnce(database, statements, now()) || freePages.release();
+    const removed = sweepOnce(database, statements, now());
+    emptySweeps = removed?.every((rows) => rows === 0) ? emptySweeps + 1 : 0;
+    const behind =
+      removed?.some((rows) => rows === SWEEP_ROWS) || freePages.release(emptySweeps >= IDLE_SWEEPS);
     next = setTimeout(sweep, behind ? PAUSE_WHEN_BEHIND_MILLISECONDS : PAUSE_MILLISECONDS).unref();
   }
 
   return () => clearTimeout(next);
 }
 
-/** @returns whether there may be more to remove */
-function sweepOnce(database: DatabaseSync, statements: SqliteStatements, now: number): boolean {
+/** @returns the number of removed rows of each kind, undefined if the sweep failed */
+function sweepOnce(
+  database: DatabaseSync,
+  statements: SqliteStatements,
+  now: number,
+): readonly number[] | undefined {
   try {
-    const removed = inTransaction(database, () =>
+    return inTransaction(database, () =>
       statements.sweep.map((statement) => Number(statement.run(now).changes)),
     );
-    return removed.some((rows) => rows === SWEEP_ROWS);
   } catch {
     // The file is locked or unavailable. Operations of the store report that, and the sweep
     // retries.
-    return false;
+    return undefined;
   }
 }
