@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 
 const TASKS = '/proc/self/task';
 const POOL_THREAD = 'libuv-worker';
-const LOWERED = 10;
+/** A larger value is a lower priority. */
+const STEP = 10;
 
 /**
  * Gives the threads that hash passwords a lower priority, so that a flood of sign-ins uses every
@@ -12,13 +13,15 @@ const LOWERED = 10;
  */
 export function yieldToMainThread(): void {
   try {
+    // The process itself may have been started with a lower priority.
+    const lowered = Math.min(getPriority() + STEP, constants.priority.PRIORITY_LOW);
     for (const thread of readdirSync(TASKS)) {
       if (nameOf(thread) === POOL_THREAD) {
-        setPriority(Number(thread), LOWERED);
+        setPriority(Number(thread), lowered);
       }
     }
   } catch {
-    // Not Linux, or the process already has a lower priority.
+    // Not Linux.
   }
 }
 
