@@ -6,31 +6,20 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startSystem } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  bootstrapOfPrograms,
+  clientPrograms,
+  secureKey,
+  settingsOfPrograms,
+} from './client-programs.ts';
 import { type PackedPackage, packPackage } from './packed-package.ts';
 
 const MAXIMUM_BYTES = 12 * 1024;
-const secureKey = 'clientKey0123456789abcdefgh';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../..');
 
-const client = (clientId: string, signatureAlgorithm: string) => ({
-  ...{ clientId, secureKey, name: clientId, orgId: 'demo', signatureAlgorithm },
-  grantTypes: ['client_credentials'],
-  scopes: ['device:read', 'device:write', 'device:log', 'device:report'],
-});
-const system = await startSystem({
-  engine: 'sqlite',
-  bootstrap: {
-    organizations: [{ id: 'demo', name: 'Demo' }],
-    clients: [client('demo', 'SHA-256'), client('md5', 'MD5')],
-  },
-});
-const settings = {
-  gateway: system.gatewayUrl,
-  tokenEndpoint: `${system.authorizationServerUrl}/token`,
-  clientId: 'demo',
-  secureKey,
-};
+const system = await startSystem({ engine: 'sqlite', bootstrap: bootstrapOfPrograms() });
+const settings = settingsOfPrograms(system);
 
 let packed: PackedPackage;
 beforeAll(async () => {
@@ -61,38 +50,8 @@ describe('the packed client', () => {
     expect(packed.bytes).toBeLessThanOrEqual(MAXIMUM_BYTES);
   });
 
-  test('signs with version 2', async () => {
-    expect(await runProgram('signed-version-2.mjs')).toEqual({ list: [], missing: 404 });
-  });
-
-  test.each([
-    ['SHA-256', 'demo'],
-    ['MD5', 'md5'],
-  ])('signs with version 1 and %s', async (digest, clientId) => {
-    const printed = await runProgram('signed-version-1.mjs', { clientId, digest });
-    expect(printed).toEqual({ list: [], count: expect.any(Number) });
-  });
-
-  test('gets an access token, and reports an OAuth error', async () => {
-    const expected = { lists: [[], []], isError: true, code: 'invalid_client' };
-    expect(await runProgram('token.mjs')).toEqual(expected);
-  });
-
-  test('gets an X-Access-Token', async () => {
-    expect(await runProgram('access-token.mjs')).toEqual({ list: [] });
-  });
-
-  test('iterates over pages of devices, and reports logs in batches', async () => {
-    expect(await runProgram('devices.mjs')).toEqual({
-      created: 5,
-      pages: [['p-1', 'p-2'], ['p-3', 'p-4'], ['p-5']],
-      reported: 1500,
-      batches: [1000, 500],
-      tag: 'north',
-      offline: 5,
-      failed: 0,
-      code: 'not_found',
-    });
+  test.each(clientPrograms)('$title', async ({ file, changes, printed }) => {
+    expect(await runProgram(file, changes)).toEqual(printed);
   });
 
   const dayOff = (sign: string) => `const { now } = Date; Date.now = () => now() ${sign} 864e5;`;
