@@ -94,7 +94,7 @@ describe('docs/getting-started.md, pasted in order', () => {
   test('creates a device with a signed POST', () => {
     expect(replies[3]).toMatchObject({
       status: 200,
-      result: { id: 'pump-1', productName: 'Pump' },
+      result: { id: 'meter-1', productName: 'Meter' },
     });
   });
 
