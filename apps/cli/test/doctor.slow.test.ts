@@ -1,8 +1,9 @@
-// requires: redis-server openssl
+// requires: redis-server postgresql openssl
 /** Provokes every finding of `gatehouse doctor` with real stores and servers. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, createServer as createConnectionServer } from 'node:net';
@@ -20,9 +21,11 @@ import {
   type RedisServer,
   startApp,
   startFaultProxy,
+  startPostgresServer,
   startRedisServer,
 } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { checkDisk } from '../src/doctor/checks/check-files.ts';
 import { checkPublicServer } from '../src/doctor/checks/check-public-server.ts';
 import type { Finding } from '../src/doctor/finding.ts';
 import { type FindingId, findingCatalogue } from '../src/doctor/finding-catalogue.ts';
@@ -105,6 +108,12 @@ async function listen(listener: RequestListener, certificate?: { key: Buffer; ce
   return { port, url: `${certificate === undefined ? 'http' : 'https'}://0.0.0.0:${port}` };
 }
 
+function bootstrapFile() {
+  const BOOTSTRAP_FILE = join(directory, 'bootstrap.json');
+  writeFileSync(BOOTSTRAP_FILE, '{}', { mode: 0o600 });
+  return { BOOTSTRAP_FILE };
+}
+
 describe('the environment', () => {
   test('a store that works has no finding, except servers that are stopped', async () => {
     const environment = newStore();
@@ -155,6 +164,66 @@ describe('the environment', () => {
     );
     const { stdout } = await reply.catch((error) => error);
     await expectFinding('disk_nearly_full', JSON.parse(stdout).findings, /has 3\d MiB/);
+  });
+});
+
+test('a folder for data on a network file system', async () => {
+  const disk = await statfs(directory);
+  const NFS = 0x6969;
+  const findings = await checkDisk(directory, async () => ({ ...disk, type: NFS }));
+  await expectFinding('data_on_network_disk', findings, /^DATA_DIR is on a network file/);
+  expect((await checkDisk(directory)).map(({ id }) => id)).not.toContain('data_on_network_disk');
+});
+
+describe('the database', () => {
+  async function examineDatabase(settings: Readonly<Record<string, string>>) {
+    const postgres = await startPostgresServer({ settings });
+    cleanups.push(postgres.stop);
+    const DEVICE_SERVICE_PORT = String(await freePort());
+    const app = await startApp('device-service', {
+      ...bootstrapFile(),
+      DATABASE_URL: postgres.url,
+      DEVICE_SERVICE_PORT,
+    });
+    cleanups.push(app.stop);
+    return doctor({ ...newStore(), DEVICE_SERVICE_PORT });
+  }
+
+  test('PostgreSQL with its default settings has no finding', async () => {
+    const findings = await examineDatabase({});
+    expect(findings.filter(({ id }) => id.startsWith('database_'))).toEqual([]);
+  });
+
+  test('PostgreSQL that can lose writes and be damaged, and has few connections', async () => {
+    const findings = await examineDatabase({
+      fsync: 'off',
+      full_page_writes: 'off',
+      synchronous_commit: 'off',
+      max_connections: '12',
+    });
+    await expectFinding('database_can_be_damaged', findings, /with fsync = off\.$/);
+    await expectFinding('database_can_be_damaged', findings, /with full_page_writes = off\.$/);
+    await expectFinding('database_may_lose_writes', findings, /with synchronous_commit = off\.$/);
+    await expectFinding('database_connections_short', findings, /^PostgreSQL has \d of 9 /);
+    const { fix = '' } = findings.find(({ id }) => id === 'database_connections_short') ?? {};
+    expect(fix).toMatch(/^Raise max_connections of PostgreSQL by at least \d+, and restart it\.$/);
+  });
+
+  test('PostgreSQL over a network without TLS', async () => {
+    const state = { fsync: 'on', fullPageWrites: 'on', synchronousCommit: 'on' };
+    const connections = { limit: 97, open: 20, pool: 10 };
+    const documents: Readonly<Record<string, string>> = {
+      '/ready': '{"status":"ready"}',
+      '/database': JSON.stringify({
+        engine: 'postgres',
+        version: '17.2',
+        time: Date.now(),
+        postgres: { ...state, connection: 'unencrypted', connections },
+      }),
+    };
+    const app = await listen(({ url = '' }, response) => response.end(documents[url]));
+    const findings = await doctor({ ...newStore(), OPERATIONS_PORT: String(app.port) });
+    await expectFinding('database_not_encrypted', findings, /without TLS\.$/);
   });
 });
 
@@ -303,12 +372,6 @@ describe('servers as clients see them', () => {
     };
     return { GATEWAY_PORT, GATEWAY_URL: `http://0.0.0.0:${GATEWAY_PORT}` };
   }
-  const bootstrapFile = () => {
-    const BOOTSTRAP_FILE = join(directory, 'bootstrap.json');
-    writeFileSync(BOOTSTRAP_FILE, '{}', { mode: 0o600 });
-    return { BOOTSTRAP_FILE };
-  };
-
   test('a gateway without TLS, whose operations port is public, behind an unknown proxy', async () => {
     const environment = newStore();
     const gateway = await startGateway({ ...environment, ...bootstrapFile() });

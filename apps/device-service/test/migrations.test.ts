@@ -50,6 +50,16 @@ describe.each(databaseEngines)('migrations on %s', (name) => {
       const about = await database.about();
       expect(about).toMatchObject({ engine: name, version: expect.stringMatching(/^\d+\.\d+/) });
       expect(Math.abs(about.time - Date.now())).toBeLessThan(60_000);
+      if (name === 'postgres') {
+        expect(about.postgres).toEqual({
+          fsync: 'on',
+          fullPageWrites: 'on',
+          synchronousCommit: 'on',
+          connection: 'local',
+          connections: { limit: 97, open: expect.any(Number), pool: 10 },
+        });
+        expect(about.postgres?.connections.open).toBeGreaterThan(0);
+      }
     } finally {
       await database.close();
     }

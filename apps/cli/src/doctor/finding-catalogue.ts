@@ -40,6 +40,11 @@ export const findingCatalogue = {
     why: 'Another user of the machine can read a secret, or change it.',
     fix: 'Remove the access of group and others: chmod go= FILE.',
   },
+  data_on_network_disk: {
+    severity: 'error',
+    why: 'SQLite needs locks and shared memory that network file systems do not provide. The store can be damaged.',
+    fix: 'Move DATA_DIR to a disk of this machine, or use Redis: STORE_URL.',
+  },
   disk_nearly_full: {
     severity: 'warning',
     why: 'On a full disk, all writes fail, and the servers answer 503.',
@@ -79,6 +84,26 @@ export const findingCatalogue = {
     severity: 'warning',
     why: 'Each request waits at least once for the store.',
     fix: 'Run the store in the same network as the servers, and check its load.',
+  },
+  database_can_be_damaged: {
+    severity: 'error',
+    why: 'After a power failure, the database can be damaged, and not start.',
+    fix: 'Turn the setting on.',
+  },
+  database_may_lose_writes: {
+    severity: 'warning',
+    why: 'After a crash of PostgreSQL, changes can be missing that the device service has confirmed.',
+    fix: 'Turn the setting on.',
+  },
+  database_not_encrypted: {
+    severity: 'warning',
+    why: 'Others in the network can read and change devices and their logs.',
+    fix: 'Enable ssl in PostgreSQL, and add ?sslmode=verify-full to DATABASE_URL.',
+  },
+  database_connections_short: {
+    severity: 'warning',
+    why: 'A device service without a connection answers 503. An upgrade needs the connections of two.',
+    fix: 'Raise max_connections of PostgreSQL, and restart it.',
   },
   signing_key_not_rotated: {
     severity: 'warning',

@@ -2,7 +2,8 @@
  * Owns the database connection: opening, migrating and watching it.
  *
  *   database-url ─▶ open-database ─▶ open-sqlite (node-sqlite-dialect ─▶ sqlite-group-driver)
- *                                │   open-postgres (postgres-pool ─▶ postgres-connection, one of postgres-servers)
+ *                                │   open-postgres (postgres-pool ─▶ postgres-connection, one of postgres-servers;
+ *                                │                  postgres-state: settings, for doctor)
  *                                ├▶ watch-writes: whether the database accepts writes
  *                                └▶ migrate-database ─▶ migrations/, under a lock
  *   organization-scope: limits every query to the rows of one organization
@@ -15,6 +16,7 @@ import type { NewDatabaseCallback } from './migrate-database.ts';
 import type { DatabaseObserver } from './observe-queries.ts';
 import { openPostgres } from './open-postgres.ts';
 import { openSqlite } from './open-sqlite.ts';
+import type { PostgresState } from './postgres-state.ts';
 
 export interface OpenDatabase {
   readonly engine: DatabaseEngine;
@@ -33,6 +35,8 @@ export interface DatabaseServer {
   readonly version: string;
   /** Its clock, in epoch milliseconds. */
   readonly time: number;
+  /** Only of PostgreSQL. Embedded databases get their settings from this service. */
+  readonly postgres?: PostgresState;
 }
 
 export interface OpenOptions {

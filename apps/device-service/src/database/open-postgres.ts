@@ -4,8 +4,9 @@ import type { DeviceDatabase, Tables } from '../tables/tables.ts';
 import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 import { migrateDatabase, type NewDatabaseCallback } from './migrate-database.ts';
 import { observeQueries } from './observe-queries.ts';
-import type { DatabaseServer, OpenDatabase, OpenOptions } from './open-database.ts';
+import type { OpenDatabase, OpenOptions } from './open-database.ts';
 import { createPostgresPool } from './postgres-pool.ts';
+import { readPostgresState } from './postgres-state.ts';
 import { probeWrite, watchWrites } from './watch-writes.ts';
 
 /** Of all workers together. A worker has at least two, so that one slow query does not block it. */
@@ -26,9 +27,10 @@ export async function openPostgres(
   { observer, workers = 1 }: OpenOptions = {},
 ): Promise<OpenDatabase> {
   await migrateWhenUp(url, onNewDatabase);
+  const connections = Math.max(Math.ceil(CONNECTIONS / workers), LEAST_CONNECTIONS);
   const pool = createPostgresPool({
     url,
-    connections: Math.max(Math.ceil(CONNECTIONS / workers), LEAST_CONNECTIONS),
+    connections,
     statementTimeoutSeconds: STATEMENT_TIMEOUT_SECONDS,
     onConnect: observer?.answered,
   });
@@ -54,7 +56,7 @@ export async function openPostgres(
       ]);
       writes.assertWritable();
     },
-    about: () => readServer(tables),
+    about: () => readPostgresState(tables, connections * workers),
     close: async () => {
       await writes.close();
       await tables.destroy();
@@ -74,13 +76,6 @@ async function readOnlyError(
     : new DatabaseUnavailableError(new Error('The database is read-only.'), {
         refusesWrites: true,
       });
-}
-
-async function readServer(tables: DeviceDatabase): Promise<DatabaseServer> {
-  const { rows } = await sql<Pick<DatabaseServer, 'version' | 'time'>>`select
-    current_setting('server_version') as version,
-    (extract(epoch from clock_timestamp()) * 1000)::float8 as time`.execute(tables);
-  return { engine: 'postgres', version: rows[0]?.version ?? '', time: rows[0]?.time ?? 0 };
 }
 
 /** Uses a connection without timeouts: creating an index over a million rows takes a while. */

@@ -1,9 +1,9 @@
 import { printable } from '../../command-line/printable.ts';
 import { type Finding, finding } from '../finding.ts';
 import type { Installation } from '../installation.ts';
-import { isProbeTimeout, type ProbeReply, probe } from '../probe.ts';
-import { checkClock } from './check-clock.ts';
-import { checkEngineVersion, checkRelease } from './check-versions.ts';
+import { isProbeTimeout, probe } from '../probe.ts';
+import { checkDatabase } from './check-database.ts';
+import { checkRelease } from './check-versions.ts';
 
 const MAXIMUM_CHECKS = 10;
 const MAXIMUM_CHARACTERS = 200;
@@ -34,6 +34,7 @@ async function checkApp(name: string, port: number): Promise<readonly Finding[]>
         ? [finding('app_not_ready', `The ${name} is not ready${failingChecks(ready.text)}.`)]
         : []),
       ...checkRelease(name, metrics?.text ?? ''),
+      // Only the device service has one.
       ...(database?.status === 200 ? checkDatabase(database) : []),
     ];
   } catch (error) {
@@ -41,17 +42,6 @@ async function checkApp(name: string, port: number): Promise<readonly Finding[]>
       ? [finding('app_not_ready', `The ${name} does not answer on port ${port}.`)]
       : [];
   }
-}
-
-/** Only the device service has a database. The clock of an embedded one is that of this machine. */
-function checkDatabase({ text, at }: ProbeReply): readonly Finding[] {
-  const { engine, version, time } = parse(text);
-  return engine === 'postgres'
-    ? [
-        ...checkEngineVersion('PostgreSQL', String(version)),
-        ...checkClock('PostgreSQL', Number(time), at),
-      ]
-    : [];
 }
 
 /** Any program can listen on the port, so its text is not trusted. */
