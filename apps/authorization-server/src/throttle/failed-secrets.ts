@@ -57,10 +57,13 @@ export function createFailedSecrets(dependencies: {
 
   async function read(party: string) {
     const entry = copies.get(party);
-    const age = entry === undefined ? -1 : now() - entry.readAt;
-    return entry !== undefined && age >= 0 && age < COPY_MAXIMUM_AGE_MILLISECONDS
-      ? entry
-      : keepCopy(party, await store.counter(keyOf(party)));
+    if (entry !== undefined) {
+      const age = now() - entry.readAt;
+      if (age >= 0 && age < COPY_MAXIMUM_AGE_MILLISECONDS) {
+        return entry;
+      }
+    }
+    return keepCopy(party, await store.counter(keyOf(party)));
   }
 
   const isOver = ({ count, resetsAt }: Counter) => count >= attempts && resetsAt > now();

@@ -25,7 +25,7 @@ export function limitRequests(
   settings: {
     readonly name: LimitedEndpoints;
     readonly requestsPerMinute: number;
-    /** Writes the 429. `Retry-After` and the RateLimit headers are already set. */
+    /** Writes the 429 and notes the reason. `Retry-After` and the RateLimit headers are already set. */
     readonly reply: (request: Request, response: Response) => void;
   },
 ): RequestHandler {
@@ -42,9 +42,7 @@ export function limitRequests(
       return;
     }
     response.setHeader('Retry-After', retryAfter(verdict, now));
-    const { notes } = observedRequest(request);
-    notes.code = 'too_many_requests';
-    notes.reason = 'request_limit';
+    observedRequest(request).notes.code = 'too_many_requests';
     settings.reply(request, response);
   };
 }
