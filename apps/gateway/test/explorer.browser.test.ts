@@ -401,6 +401,23 @@ describe('the page', () => {
     await context.close();
   });
 
+  test('marks a field until its problem is solved', async () => {
+    const { context, page } = await openExplorer();
+    const field = page.locator('#secure-key');
+    const borderWidth = () =>
+      page.evaluate(`getComputedStyle(document.getElementById('secure-key')).borderTopWidth`);
+    await chooseKey(page, '');
+    await send(page);
+    expect([await field.getAttribute('aria-invalid'), await borderWidth()]).toEqual([
+      'true',
+      '2px',
+    ]);
+    await chooseKey(page);
+    expect(await send(page)).toBe('200 OK');
+    expect([await field.getAttribute('aria-invalid'), await borderWidth()]).toEqual([null, '1px']);
+    await context.close();
+  });
+
   test('works with the keyboard only', async () => {
     const { context, page, failures } = await openExplorer();
     const { keyboard } = page;

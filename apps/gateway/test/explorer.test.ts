@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -148,10 +148,16 @@ test('a request over the limit of the address loads nothing', async () => {
   }
 });
 
-test('the page has the colors of the pages of the authorization server', () => {
-  const colorsOf = (path: string) =>
-    readFileSync(join(import.meta.dirname, '../..', path), 'utf8').match(/:root \{[^}]*\}/g);
-  expect(colorsOf('gateway/src/explorer/page/explorer.css')).toEqual(
-    colorsOf('authorization-server/src/pages/assets/colors.css'),
-  );
+test('the stylesheet uses only the colors of all pages', async () => {
+  const booted = await bootGateway({ explorer: true });
+  try {
+    const text = (await send(booted.port, '/explorer/explorer.css')).body.toString();
+    const rules = text.replaceAll(/:root \{[^}]*\}/g, '');
+    expect(rules.match(/#[0-9a-f]{6}\b/gi) ?? []).toEqual([]);
+    for (const [, name] of rules.matchAll(/var\(--([\w-]+)\)/g)) {
+      expect(text).toContain(`--${name}:`);
+    }
+  } finally {
+    await booted.close();
+  }
 });

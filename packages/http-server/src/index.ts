@@ -16,6 +16,7 @@ export {
 } from './operations/operations.ts';
 export { type OperationsServer, serveOperations } from './operations/operations-server.ts';
 export { type StoreSignals, storeSignals } from './operations/store-signals.ts';
+export { readSharedStyles } from './page-styles/shared-styles.ts';
 export { type DeferredListener, deferListener } from './process/deferred-listener.ts';
 export { type RetriedStart, retryStart } from './process/retry-start.ts';
 export { type App, runApp } from './process/run-app.ts';

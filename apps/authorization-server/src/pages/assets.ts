@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { readSharedStyles } from '@gatehouse/http-server';
 import type { RequestHandler } from 'express';
 
 /** One stylesheet for all pages, so that browsers load it once. */
-export const stylesheet: string = ['colors', 'base', 'controls', 'content', 'short-windows']
-  .map((name) => readAsset(`${name}.css`))
-  .join('\n');
+export const stylesheet: string = [
+  readSharedStyles(),
+  ...['base', 'controls', 'content', 'short-windows'].map((name) => readAsset(`${name}.css`)),
+].join('\n');
 
 export const serveStylesheet: RequestHandler = serve(stylesheet, 'text/css; charset=utf-8');
 

@@ -11,6 +11,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { ApiError } from '@gatehouse/api-envelope';
+import { readSharedStyles } from '@gatehouse/http-server';
 import { sent } from '../http/header-names.ts';
 import { protectiveHeaders, type Reply } from '../http/reply.ts';
 import type { PublicDocument } from '../public-documents/public-documents.ts';
@@ -104,12 +105,13 @@ export function createExplorer(
 async function loadFiles(): Promise<ReadonlyMap<string, File>> {
   const readPage = (name: string) => readFile(new URL(`page/${name}`, import.meta.url), 'utf8');
   const modules = await loadBrowserModules();
+  const stylesheet = `${readSharedStyles()}\n${await readPage('explorer.css')}`;
   // Without these links, the browser would find the modules one after the other.
   const links = modules.map(({ path }) => `<link rel="modulepreload" href="explorer/${path}">`);
   const page = (await readPage('index.html')).replace('<!-- modules -->', links.join('\n'));
   return new Map([
     [PATH, textFile('text/html', page)],
-    [`${PATH}/explorer.css`, textFile('text/css', await readPage('explorer.css'))],
+    [`${PATH}/explorer.css`, textFile('text/css', stylesheet)],
     [`${PATH}/favicon.svg`, textFile('image/svg+xml', await readPage('favicon.svg'))],
     ...modules.map(
       ({ path, text }) => [`${PATH}/${path}`, textFile('text/javascript', text)] as const,

@@ -29,7 +29,7 @@ export function showSigned(signed: SignedRequest | undefined): void {
         {},
         element('td', { class: 'number' }, String(index + 1)),
         element('th', { scope: 'row' }, name),
-        element('td', { class: 'value' }, value === '' ? element('em', {}, 'empty') : value),
+        element('td', { class: 'value mono' }, value === '' ? element('em', {}, 'empty') : value),
       ),
     ),
   );

@@ -132,6 +132,9 @@ function showNothing(): AbortSignal {
   current = new AbortController();
   show('problem');
   show('request-problem');
+  for (const field of document.querySelectorAll('[aria-invalid]')) {
+    field.removeAttribute('aria-invalid');
+  }
   showSigned(undefined);
   hideReply();
   return current.signal;
@@ -144,9 +147,6 @@ function showProblem(error: unknown, place: 'problem' | 'request-problem' = 'req
   }
   const message = error instanceof Error ? error.message : String(error);
   show(place, element('p', { class: 'problem' }, message));
-  for (const field of document.querySelectorAll('[aria-invalid]')) {
-    field.removeAttribute('aria-invalid');
-  }
   if (error instanceof InputProblem) {
     const field = find(error.field, HTMLElement);
     field.closest('details')?.setAttribute('open', '');

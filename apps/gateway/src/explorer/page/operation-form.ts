@@ -94,7 +94,7 @@ function fieldOf({ name, place, description }: OperationParameter): readonly HTM
 }
 
 function bodyField(example: string): readonly HTMLElement[] {
-  const text = element('textarea', { id: 'body', rows: '9', spellcheck: 'false' });
+  const text = element('textarea', { id: 'body', class: 'mono', rows: '9', spellcheck: 'false' });
   text.value = example;
   return [
     element('label', { for: 'body' }, 'Body', element('span', { class: 'note' }, ' JSON')),
