@@ -4,7 +4,8 @@ import { connect as connectTls } from 'node:tls';
 /** Opens a connection. `onRead` must copy the bytes that it keeps: the buffer is reused. */
 export type OpenSocket = (onRead: (bytes: Buffer, length: number) => void) => Socket;
 
-const BUFFER_BYTES = 16 * 1024;
+/** Most replies arrive in one read. The system provides pages only for bytes that arrive. */
+const BUFFER_BYTES = 64 * 1024;
 
 /** Connections to one service, with TLS if its URL has the scheme https. */
 export function createSocketOpener({ protocol, hostname, port }: URL): OpenSocket {

@@ -103,6 +103,20 @@ describe('a reader of replies', () => {
     expect(readPieces([...bytes(text)].map((byte) => Buffer.from([byte])))).toEqual(whole);
   });
 
+  test('reads a head of any length up to 16 KiB, together with the body', () => {
+    const replyWith = (length: number) => {
+      const [start, end] = ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\nA: ', '\r\n\r\n'];
+      return `${start}${'a'.repeat(length - start.length - end.length)}${end}ok`;
+    };
+    for (const near of [1024, 2048, 8 * 1024, 16 * 1024 - 8]) {
+      for (let length = near - 8; length <= near + 8; length += 1) {
+        const text = replyWith(length);
+        expect(readText(text)).toMatchObject({ body: 'ok', ended: true, taken: text.length });
+      }
+    }
+    expect(readText(replyWith(16 * 1024 + 2))).toMatchObject({ refused: true, ended: false });
+  });
+
   test('reads to the end of the connection if the reply has no length', () => {
     const text = 'HTTP/1.1 200 OK\r\n\r\nas long as it is';
 

@@ -9,6 +9,8 @@ export interface ReplyListener {
 }
 
 const HEAD_LIMIT_BYTES = 16 * 1024;
+/** Most heads are shorter. Decoding more would decode the body, too. */
+const HEAD_STEP_BYTES = 1024;
 const LINE_LIMIT_BYTES = 1024;
 const MAXIMUM_INTERIM_REPLIES = 8;
 const LINE_FEED = 0x0a;
@@ -125,16 +127,16 @@ export class ReplyReader {
 
   #readHead(bytes: Buffer, position: number, length: number): number {
     const held = this.#held.length;
-    const text =
-      this.#held +
-      bytes.toString('latin1', position, Math.min(length, position + HEAD_LIMIT_BYTES - held + 1));
+    const step = Math.min(HEAD_STEP_BYTES, HEAD_LIMIT_BYTES - held + 1);
+    const decoded = Math.min(length, position + step);
+    const text = this.#held + bytes.toString('latin1', position, decoded);
     const end = text.indexOf('\r\n\r\n');
     if (end === -1) {
       if (text.length > HEAD_LIMIT_BYTES || BARE_LINE_FEED.test(text)) {
         throw new MalformedReplyError('The head of the reply has no end.');
       }
       this.#held = text;
-      return length;
+      return decoded;
     }
     this.#held = '';
     const head = parseReplyHead(text.slice(0, end), this.#method);
