@@ -117,6 +117,21 @@ export function authorizationUrl(
   return `${issuer}/authorize?${query}`;
 }
 
+/** Pushes a request of the client `web`, and resolves to its `request_uri` (RFC 9126). */
+export async function pushRequest(issuer: string, parameters: Record<string, string>) {
+  const reply = await fetch(`${issuer}/par`, {
+    method: 'POST',
+    headers: { authorization: basic(web.clientId, web.secureKey) },
+    body: new URLSearchParams({
+      response_type: 'code',
+      client_id: web.clientId,
+      redirect_uri: web.redirectUri,
+      ...parameters,
+    }),
+  });
+  return ((await reply.json()) as { request_uri: string }).request_uri;
+}
+
 export interface TokenReply {
   readonly status: number;
   readonly headers: Headers;

@@ -1,7 +1,15 @@
 // requires: redis-server
 import { authorizeAsUser } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
-import { alice, authorizationUrl, basic, browserApp, requestToken, web } from './fixtures.ts';
+import {
+  alice,
+  authorizationUrl,
+  basic,
+  browserApp,
+  pushRequest,
+  requestToken,
+  web,
+} from './fixtures.ts';
 import {
   full,
   outcome,
@@ -117,18 +125,8 @@ describe.each(systems)('scopes on $engine', ({ system }) => {
     });
 
     test('are granted to a pushed request, and without a second consent', async () => {
-      const reply = await fetch(`${issuer}/par`, {
-        method: 'POST',
-        headers: { authorization: basic(web.clientId, web.secureKey) },
-        body: new URLSearchParams({
-          response_type: 'code',
-          client_id: web.clientId,
-          redirect_uri: web.redirectUri,
-          scope: wanted,
-        }),
-      });
-      const { request_uri: requestUri } = (await reply.json()) as { request_uri: string };
-      const query = new URLSearchParams({ client_id: web.clientId, request_uri: requestUri });
+      const pushed = await pushRequest(issuer, { scope: wanted });
+      const query = new URLSearchParams({ client_id: web.clientId, request_uri: pushed });
       const landing = await authorizeAsUser(`${issuer}/authorize?${query}`, alice);
       const { body } = await requestToken(issuer, {
         grant_type: 'authorization_code',

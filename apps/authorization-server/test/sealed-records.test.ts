@@ -5,7 +5,7 @@ import { createPageVisitor } from '@gatehouse/testing';
 import { startOnEachEngine } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
 import { recordKey } from '../src/provider/adapters/record-key.ts';
-import { alice, authorizationUrl, basic, web } from './fixtures.ts';
+import { alice, authorizationUrl, pushRequest, web } from './fixtures.ts';
 import { startInProcess } from './in-process-server.ts';
 import { bob, bootstrap, openPage } from './page-fixtures.ts';
 
@@ -39,19 +39,7 @@ describe.each(systems)('records between two requests of a browser, on $engine', 
 
   test('SL-01 contain neither a readable pushed request nor its request_uri', async () => {
     const [state, nonce] = [marker(), marker()];
-    const reply = await fetch(`${issuer}/par`, {
-      method: 'POST',
-      headers: { authorization: basic(web.clientId, web.secureKey) },
-      body: new URLSearchParams({
-        response_type: 'code',
-        client_id: web.clientId,
-        redirect_uri: web.redirectUri,
-        scope: 'openid',
-        state,
-        nonce,
-      }),
-    });
-    const { request_uri: address } = (await reply.json()) as { request_uri: string };
+    const address = await pushRequest(issuer, { scope: 'openid', state, nonce });
     const id = address.split(':').at(-1) ?? '';
     // The library stores the request as an unsigned token, which is the base64url form of its JSON.
     const encoded = [state, nonce].flatMap((text) =>

@@ -42,8 +42,9 @@ export async function checkPublicServer(
     ...checkClock(url, Date.parse(String(reply.headers.date)) + 500, reply.at),
     ...(await checkPlainHttp(server, plainHttpPort)),
     ...(await checkOperations(server)),
-    ...(await checkVerificationPath(server)),
-    ...(await checkExplorer(server)),
+    ...(name === 'gateway' && !isLoopbackUrl(url)
+      ? [...(await checkVerificationPath(server)), ...(await checkExplorer(server))]
+      : []),
   ];
 }
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { isLoopbackUrl } from '@gatehouse/configuration';
 import { type Finding, finding } from '../finding.ts';
 import type { PublicServer } from '../installation.ts';
 import { probe } from '../probe.ts';
@@ -12,13 +11,9 @@ const paths = ['/_verify', '/_verify/doctor'];
  * proxy. While forward auth is off, the gateway answers `/_verify` like any unknown path.
  */
 export async function checkVerificationPath({
-  name,
   variable,
   url,
 }: PublicServer): Promise<readonly Finding[]> {
-  if (name !== 'gateway' || isLoopbackUrl(url)) {
-    return [];
-  }
   const ofUnknownPath = await statusOf(`${url}/${randomUUID()}`);
   const findings = await Promise.all(
     paths.map(async (path) => {
