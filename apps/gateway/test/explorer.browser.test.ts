@@ -340,6 +340,9 @@ describe('the page', () => {
     const code = await copiedCode(page, 'curl');
     expect(code).toContain("'http://localhost:1/tenant/api/device'");
     expect(code).not.toContain('/tenant/tenant');
+    const script = await copiedCode(page, 'javascript');
+    expect(script).toContain("gateway: 'http://localhost:1/tenant'");
+    expect(script).toContain("api('/api/device'");
     await context.close();
   });
 

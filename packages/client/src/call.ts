@@ -7,7 +7,10 @@ export type GatehouseFetch = (
 ) => Promise<Response>;
 
 export interface CallOptions {
-  /** The origin of the gateway. Requests to any other origin are rejected. */
+  /**
+   * The address of the gateway. Requests to any other origin or path are rejected. A proxy must
+   * remove the path, because the gateway verifies the request without it.
+   */
   readonly gateway: string | URL;
   /** The `fetch` that sends the requests. Default: the global one. */
   readonly fetch?: typeof fetch;
@@ -20,6 +23,8 @@ type Body = NonNullable<RequestInit['body']>;
 /** One request of the caller, which may be sent several times. */
 export interface Call {
   readonly url: URL;
+  /** The path that the gateway receives, without that of its address. */
+  readonly path: string;
   readonly method: string;
   readonly headers: Headers;
   readonly body: Body | undefined;
@@ -44,16 +49,19 @@ export async function readCall(
 }
 
 function toCall(gateway: URL, input: string | URL, init: RequestInit): Call {
-  const url = new URL(input, gateway);
-  if (url.origin !== gateway.origin) {
+  const prefix = gateway.pathname.replace(/\/$/, '');
+  const isPath = typeof input === 'string' && input.startsWith('/') && !input.startsWith('//');
+  const url = new URL(isPath ? prefix + input : input, gateway);
+  if (url.origin !== gateway.origin || !url.pathname.startsWith(`${prefix}/`)) {
     throw new GatehouseError(
       'wrong_origin',
-      `The client sends its credential only to ${gateway.origin}.`,
+      `The client sends its credential only to ${gateway.origin}${prefix}.`,
     );
   }
   const method = (init.method ?? 'GET').toUpperCase();
   return {
     url,
+    path: url.pathname.slice(prefix.length),
     method,
     headers: new Headers(init.headers),
     body: init.body ?? undefined,

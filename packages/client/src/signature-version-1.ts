@@ -74,11 +74,11 @@ export function createSignatureVersion1(
   };
 }
 
-function signedText({ url, method, contentType, body }: RequestToSign): string | Uint8Array {
+function signedText({ query, method, contentType, body }: RequestToSign): string | Uint8Array {
   try {
     switch (signedPart(method, contentType)) {
       case 'query':
-        return canonicalText(parseParameters(url.search.slice(1)));
+        return canonicalText(parseParameters(query));
       case 'form':
         return canonicalText(
           parseParameters(typeof body === 'string' ? body : new TextDecoder().decode(body)),

@@ -9,13 +9,13 @@ export function createSignatureVersion2(
 ): SignatureVersion {
   return {
     hasNonce: true,
-    async sign({ url, method, contentType, body, timestamp, nonce }) {
+    async sign({ path, query, method, contentType, body, timestamp, nonce }) {
       const hash = await digests.digest('SHA-256', [body]);
       const lines = requestLines(
         {
           method,
-          path: url.pathname,
-          query: url.search.slice(1),
+          path,
+          query,
           contentType,
           body,
           clientId,

@@ -1,6 +1,9 @@
 /** A request as it is signed and sent. */
 export interface RequestToSign {
-  readonly url: URL;
+  /** Percent-encoded as the gateway receives it. */
+  readonly path: string;
+  /** Without `?`. Empty if absent. */
+  readonly query: string;
   readonly method: string;
   /** Empty if absent. */
   readonly contentType: string;

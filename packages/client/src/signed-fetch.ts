@@ -36,8 +36,10 @@ export function createSignedFetch(options: SignedFetchOptions): GatehouseFetch {
   const clock = createServerClock();
 
   async function exchange(call: Call, body: SignedBody, nonce: string, signal: AbortSignal) {
-    const { url, method, headers } = call;
-    const signed = await version.sign({ url, method, ...body, nonce, timestamp: clock.now() });
+    const { url, path, method, headers } = call;
+    const query = url.search.slice(1);
+    const timestamp = clock.now();
+    const signed = await version.sign({ path, query, method, ...body, nonce, timestamp });
     for (const [name, value] of Object.entries(signed.headers)) {
       headers.set(name, value);
     }

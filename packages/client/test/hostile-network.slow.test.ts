@@ -212,6 +212,22 @@ test('credentials are sent to no other origin', async () => {
   expect(proxy.requests).toBe(0);
 });
 
+test.each([1, 2] as const)(
+  'signs the path without the one that a proxy removes, with version %i',
+  async (version) => {
+    const api = createSignedFetch({
+      ...credentials,
+      gateway: `${system.gatewayUrl}/tenant`,
+      version,
+      fetch: (address, init) => {
+        expect(String(address)).toMatch(/\/tenant\/api\/device\?pageSize=5$/);
+        return fetch(String(address).replace('/tenant', ''), init);
+      },
+    });
+    expect((await api('/api/device?pageSize=5')).status).toBe(200);
+  },
+);
+
 function forged(status: number, code: string, headers: Record<string, string> = {}): ProxiedReply {
   const envelope = { status, code, message: 'Forged.', timestamp: Date.now(), result: [] };
   const json = { 'content-type': 'application/json' };

@@ -14,7 +14,8 @@ function signatureVersionOf({ version, secureKey, digest: algorithm = 'SHA-256' 
 async function isVerified(vector: ReplyVector): Promise<boolean> {
   const { version, requestTimestamp, nonce = '', status, timestamp, signature, body } = vector;
   const signed = await signatureVersionOf(vector).sign({
-    url: new URL('http://localhost/api/device'),
+    path: '/api/device',
+    query: '',
     method: 'GET',
     contentType: '',
     body: '',
