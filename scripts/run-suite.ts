@@ -1,30 +1,37 @@
 import { spawnSync } from 'node:child_process';
 import { type Suite, selectFiles } from './select-files.ts';
 
+type Variables = Readonly<Record<string, string>>;
+
 /**
- * Runs the test files of a suite, by default one after the other, because they would compete for
- * the machine.
+ * Runs the test files of a suite one after the other, because they would compete for the machine.
  *
  * @param args file names, then options for Jest
- * @param atOnce how many files run at the same time
  * @returns whether all tests passed
  */
-export function runSuite(
-  suite: Suite,
-  args: readonly string[],
-  environment: Readonly<Record<string, string>>,
-  atOnce = 1,
-): boolean {
+export function runSuite(suite: Suite, args: readonly string[], environment: Variables): boolean {
   const { patterns, options } = selectFiles(suite, args);
+  const selection = patterns.map((pattern) => `--testPathPatterns=${pattern}`);
+  return runJest(['--runInBand', ...selection, ...options], environment);
+}
+
+/** Runs these test files, `atOnce` of them at the same time. Returns whether all tests passed. */
+export function runFiles(
+  files: readonly string[],
+  atOnce: number,
+  environment: Variables,
+): boolean {
+  return runJest([`--maxWorkers=${atOnce}`, '--runTestsByPath', ...files], environment);
+}
+
+function runJest(parameters: readonly string[], environment: Variables): boolean {
   const { status } = spawnSync(
     process.execPath,
     [
       '--experimental-vm-modules',
       '--disable-warning=ExperimentalWarning',
       'node_modules/jest/bin/jest.js',
-      atOnce === 1 ? '--runInBand' : `--maxWorkers=${atOnce}`,
-      ...patterns.map((pattern) => `--testPathPatterns=${pattern}`),
-      ...options,
+      ...parameters,
     ],
     { stdio: 'inherit', env: { ...process.env, ...environment } },
   );

@@ -8,7 +8,7 @@
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { memoryFolder } from './memory-folder.ts';
-import { runSuite } from './run-suite.ts';
+import { runFiles, runSuite } from './run-suite.ts';
 import { installMissingServices } from './services.ts';
 
 const args = process.argv.slice(2);
@@ -34,9 +34,9 @@ const services = [
   'arm-none-eabi-gcc',
 ];
 installMissingServices(services);
-const suite = { folder: '', suffix: '.slow.test.ts' };
 const environment = { ...memoryFolder(), SLOW_TESTS: '1' };
-const passed = args.length > 0 ? runSuite(suite, args, environment) : runAll();
+const passed =
+  args.length > 0 ? runSuite({ folder: '', suffix: '.slow.test.ts' }, args, environment) : runAll();
 // Fails if requests take more than twice as long while 500 slow clients are connected.
 const resistsSlowClients =
   args.length > 0 ||
@@ -50,6 +50,6 @@ function runAll(): boolean {
   });
   const runsAlone = (file: string) => /^\/\/ runs alone: ./m.test(readFileSync(file, 'utf8'));
   const others = files.filter((file) => !runsAlone(file));
-  const passedTogether = runSuite(suite, others, environment, 2);
-  return runSuite(suite, files.filter(runsAlone), environment) && passedTogether;
+  const passedTogether = runFiles(others, 2, environment);
+  return runFiles(files.filter(runsAlone), 1, environment) && passedTogether;
 }

@@ -283,6 +283,15 @@ describe.each([
       }
       await until(() => asked().length - cached >= 4);
     });
+
+    test('uses no answer for another server, which requires another scope', async () => {
+      const reader = bearer(await gateway.issueToken({ scope: 'device:read' }));
+      for (let repeated = 0; repeated < 100; repeated += 1) {
+        const reports = call({ ...reader, Host: 'reports.example' });
+        const writes = call({ ...reader, Host: 'writes.example' });
+        expect([(await reports).status, (await writes).status]).toEqual([200, 403]);
+      }
+    });
   }
 
   test.each(['/_verify', '/_verify/reports', '/_verify?scope=device:read'])(

@@ -16,13 +16,20 @@ export type StartProxy = (place: ProxyPlace) => Promise<RunningProxy>;
 
 export const startNginx: StartProxy = (place) => runNginx(place, readExample('nginx.conf', place));
 
-export const startCachingNginx: StartProxy = (place) =>
-  runNginx(place, readExample('nginx.conf', place).replaceAll('#cache ', ''));
+/** With a second server, writes.example, which shares the cache and requires another scope. */
+export const startCachingNginx: StartProxy = (place) => {
+  const example = readExample('nginx.conf', place).replaceAll('#cache ', '');
+  const second = example
+    .slice(example.indexOf('\nserver {'))
+    .replace('server_name reports.example;', 'server_name writes.example;')
+    .replace('scope=device:read&audience=reports', 'scope=device:write&audience=writes');
+  return runNginx(place, `${example}${second}`);
+};
 
 function runNginx(place: ProxyPlace, example: string): Promise<RunningProxy> {
   const { directory, port } = place;
   const adapted = example
-    .replace('listen 443 ssl http2;', `listen 127.0.0.1:${port};`)
+    .replaceAll('listen 443 ssl http2;', `listen 127.0.0.1:${port};`)
     .replaceAll(/ssl_certificate.*;/g, '')
     .replaceAll('/var/log/nginx/', `${directory}/`)
     .replaceAll('/run/nginx-verifications', `${directory}/verifications`);

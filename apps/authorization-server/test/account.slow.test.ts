@@ -1,4 +1,5 @@
 // requires: redis-server
+// runs alone: it has deadlines of seconds
 
 import { authorizeAsUser, createPageVisitor, type PageVisitor } from '@gatehouse/testing';
 import { startOnEachEngine } from '@gatehouse/testing/suite';

@@ -202,7 +202,7 @@ describe('the database', () => {
       max_connections: '12',
     });
     await expectFinding('database_can_be_damaged', findings, /with fsync = off\.$/);
-    await expectFinding('database_can_be_damaged', findings, /with full_page_writes = off\.$/);
+    await expectFinding('database_pages_not_protected', findings, /with full_page_writes = off\.$/);
     await expectFinding('database_may_lose_writes', findings, /with synchronous_commit = off\.$/);
     await expectFinding('database_connections_short', findings, /^PostgreSQL has \d of 9 /);
     const { fix = '' } = findings.find(({ id }) => id === 'database_connections_short') ?? {};

@@ -1,4 +1,5 @@
 // requires: redis-server
+// runs alone: it has deadlines of seconds under load
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
 // requires: postgresql
+// runs alone: it has deadlines of seconds under load
 /**
  * The service keeps running while PostgreSQL restarts, fails over, stops answering or rejects
  * writes.

@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { processEnvironment } from '@gatehouse/testing';
+import { freePort, processEnvironment } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { send } from './http-client.ts';
 
@@ -39,15 +38,6 @@ function start(environment: Record<string, string>) {
     output += data;
   });
   return { child, output: () => output, exited: once(child, 'exit') };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 describe('the gateway process', () => {

@@ -1,4 +1,5 @@
 // requires: redis-server
+// runs alone: it has deadlines of seconds
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';

@@ -25,7 +25,7 @@ export function limitRequests(
   settings: {
     readonly name: LimitedEndpoints;
     readonly requestsPerMinute: number;
-    /** Writes the 429 and notes the reason. `Retry-After` and the RateLimit headers are already set. */
+    /** Writes the 429 and notes the reason. `Retry-After` and the RateLimit headers are set. */
     readonly reply: (request: Request, response: Response) => void;
   },
 ): RequestHandler {

@@ -1,5 +1,5 @@
 import type { Finding } from './finding.ts';
-import { severities } from './finding-catalogue.ts';
+import { severities } from './severity.ts';
 
 /** The findings for people. */
 export function describeFindings(findings: readonly Finding[]): string {

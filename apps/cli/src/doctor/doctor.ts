@@ -20,8 +20,8 @@ import { checkSigningKeys } from './checks/check-signing-keys.ts';
 import { checkStore, describeOutage } from './checks/check-store.ts';
 import { checkUnusedClients } from './checks/check-unused-clients.ts';
 import { type Finding, finding } from './finding.ts';
-import { severities } from './finding-catalogue.ts';
 import { type Installation, readInstallation } from './installation.ts';
+import { severities } from './severity.ts';
 
 /**
  * @param onlyAddresses examines the public addresses only, on a machine without the store

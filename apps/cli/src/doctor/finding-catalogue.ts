@@ -1,17 +1,5 @@
-export const severities = ['error', 'warning', 'notice'] as const;
-
-/**
- * - `error`: requests fail, data can be lost, or an attacker gains something. Act now.
- * - `warning`: this will fail, or is weaker than it needs to be. Plan a change.
- * - `notice`: worth knowing, or not checked.
- */
-export type Severity = (typeof severities)[number];
-
-interface FindingEntry {
-  readonly severity: Severity;
-  readonly why: string;
-  readonly fix: string;
-}
+import { databaseFindings } from './database-findings.ts';
+import type { FindingEntry } from './severity.ts';
 
 /** Every kind of finding. docs/operations/doctor.md lists them, which a test compares. */
 export const findingCatalogue = {
@@ -43,7 +31,7 @@ export const findingCatalogue = {
   data_on_network_disk: {
     severity: 'error',
     why: 'SQLite needs locks and shared memory that network file systems do not provide. The store can be damaged.',
-    fix: 'Move DATA_DIR to a disk of this machine, or use Redis: STORE_URL.',
+    fix: 'Move DATA_DIR to a disk of this machine, or use Redis (STORE_URL) and PostgreSQL (DATABASE_URL).',
   },
   disk_nearly_full: {
     severity: 'warning',
@@ -85,26 +73,7 @@ export const findingCatalogue = {
     why: 'Each request waits at least once for the store.',
     fix: 'Run the store in the same network as the servers, and check its load.',
   },
-  database_can_be_damaged: {
-    severity: 'error',
-    why: 'After a power failure, the database can be damaged, and not start.',
-    fix: 'Turn the setting on.',
-  },
-  database_may_lose_writes: {
-    severity: 'warning',
-    why: 'After a crash of PostgreSQL, changes can be missing that the device service has confirmed.',
-    fix: 'Turn the setting on.',
-  },
-  database_not_encrypted: {
-    severity: 'warning',
-    why: 'Others in the network can read and change devices and their logs.',
-    fix: 'Enable ssl in PostgreSQL, and add ?sslmode=verify-full to DATABASE_URL.',
-  },
-  database_connections_short: {
-    severity: 'warning',
-    why: 'A device service without a connection answers 503. An upgrade needs the connections of two.',
-    fix: 'Raise max_connections of PostgreSQL, and restart it.',
-  },
+  ...databaseFindings,
   signing_key_not_rotated: {
     severity: 'warning',
     why: 'A key that signs for a long time gives an attacker more time to find it. Rotation needs a running server.',

@@ -1,4 +1,5 @@
-import { type FindingId, findingCatalogue, type Severity } from './finding-catalogue.ts';
+import { type FindingId, findingCatalogue } from './finding-catalogue.ts';
+import type { Severity } from './severity.ts';
 
 /** One problem of an installation, with the exact fix. Never contains a secret. */
 export interface Finding {

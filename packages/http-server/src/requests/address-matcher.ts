@@ -36,7 +36,8 @@ function remember(matches: AddressMatcher): AddressMatcher {
       if (known.size >= KNOWN_ADDRESSES) {
         known.clear();
       }
-      known.set(address, isMatch);
+      // A copy, because the address may be a part of a long header, which it would keep in memory.
+      known.set(Buffer.from(address, 'latin1').toString('latin1'), isMatch);
     }
     return isMatch;
   };

@@ -60,7 +60,7 @@ export interface Store {
 
   /**
    * Appends an entry to a log that keeps the newest `capacity` entries. An engine may keep up to 1 %
-   * more. A log contains an entry once: appending an equal entry moves it.
+   * more for each process that appends. A log contains an entry once: appending an equal entry moves it.
    */
   append(key: string, entry: string, capacity: number, options?: AppendOptions): Promise<void>;
 

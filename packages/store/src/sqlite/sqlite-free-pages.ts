@@ -29,7 +29,6 @@ export function createFreePages(database: DatabaseSync): FreePages {
       return false;
     }
     database.exec(`PRAGMA incremental_vacuum(${RELEASED_PAGES})`);
-    isLogLarge = true;
     return free > kept + RELEASED_PAGES;
   }
 
@@ -38,10 +37,11 @@ export function createFreePages(database: DatabaseSync): FreePages {
       if (mode !== INCREMENTAL) {
         return false;
       }
+      isLogLarge ||= !isIdle;
       try {
         const hasMore = releasePages(isIdle ? KEPT_PAGES_WHEN_IDLE : KEPT_PAGES);
         if (isIdle && !hasMore && isLogLarge) {
-          // 1: another process uses the log.
+          // busy is 1 while another process uses the log.
           isLogLarge = truncateLog.get()?.busy !== 0;
         }
         return hasMore;

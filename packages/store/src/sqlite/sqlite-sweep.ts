@@ -5,7 +5,7 @@ import { type SqliteStatements, SWEEP_ROWS } from './sqlite-statements.ts';
 
 const PAUSE_MILLISECONDS = 1000;
 const PAUSE_WHEN_BEHIND_MILLISECONDS = 20;
-/** The store is idle after this many sweeps without an expired row: about a minute. */
+/** The store counts as idle after this many sweeps that removed nothing: about a minute. */
 const IDLE_SWEEPS = 60;
 
 /**

@@ -1,3 +1,4 @@
+// runs alone: it has deadlines of seconds
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';

@@ -52,7 +52,7 @@ describe('the SQLite file', () => {
     }
   });
 
-  test('keeps at most 1 % more entries of a log than its capacity', async () => {
+  test('keeps at most 1 % more entries of a log than its capacity, if one process appends', async () => {
     const url = `sqlite:${freshPath()}`;
     const [store, other] = [createStore(url), createStore(url)];
     const capacity = 1280;

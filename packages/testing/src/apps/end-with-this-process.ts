@@ -9,7 +9,10 @@ process.once('exit', () => {
   }
 });
 
-/** Ends a program that still runs when this process exits, by default with SIGKILL. */
+/**
+ * Ends a program that still runs when this process exits, by default with SIGKILL. Jest does not
+ * tell its tests about the exit, so a test must stop what it starts.
+ */
 export function endWithThisProcess(
   child: ChildProcess,
   end: () => void = () => child.kill('SIGKILL'),

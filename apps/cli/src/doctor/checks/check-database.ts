@@ -65,14 +65,13 @@ function checkDurability({
   fullPageWrites,
   synchronousCommit,
 }: PostgresState): readonly Finding[] {
-  const damaging = [
-    { name: 'fsync', value: fsync },
-    { name: 'full_page_writes', value: fullPageWrites },
-  ].filter(({ value }) => value === 'off');
   return [
-    ...damaging.map(({ name }) =>
-      finding('database_can_be_damaged', `PostgreSQL runs with ${name} = off.`, turnOn(name)),
-    ),
+    ...(fsync === 'off'
+      ? [finding('database_can_be_damaged', 'PostgreSQL runs with fsync = off.', turnOn('fsync'))]
+      : []),
+    ...(fullPageWrites === 'off'
+      ? [finding('database_pages_not_protected', 'PostgreSQL runs with full_page_writes = off.')]
+      : []),
     ...(synchronousCommit === 'off'
       ? [
           finding(
