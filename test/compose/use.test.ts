@@ -168,6 +168,15 @@ describe('every way to authenticate at the gateway', () => {
   });
 });
 
+test('the explorer has every file that its page names', async () => {
+  const page = await (await fetch(`${tier.gatewayUrl}/explorer`)).text();
+  const files = [...page.matchAll(/(?:href|src)="(explorer\/[^"]+)"/g)].map(([, file]) => file);
+  expect(files.length).toBeGreaterThan(20);
+  for (const file of files) {
+    expect([file, (await fetch(`${tier.gatewayUrl}/${file}`)).status]).toEqual([file, 200]);
+  }
+});
+
 describe('one request id', () => {
   async function appsThatLogged(requestId: string): Promise<readonly string[]> {
     const log = await tier.compose('logs', '--no-color', '--no-log-prefix');
