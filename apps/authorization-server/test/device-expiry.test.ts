@@ -49,6 +49,7 @@ describe('a device code that no user has entered yet', () => {
   test('can be polled at the interval of the reply, and not faster', async () => {
     const { issuer } = server;
     const device = await startDevice(issuer);
+    expect(device.interval).toBe(5);
     const start = Date.now();
     const answers = [];
     for (const seconds of [0, 3, device.interval]) {
