@@ -341,8 +341,8 @@ describe('the page', () => {
     expect(code).toContain("'http://localhost:1/tenant/api/device'");
     expect(code).not.toContain('/tenant/tenant');
     const script = await copiedCode(page, 'javascript');
-    expect(script).toContain("gateway: 'http://localhost:1/tenant'");
-    expect(script).toContain("api('/api/device'");
+    expect(script).toContain('gateway: "http://localhost:1/tenant"');
+    expect(script).toContain('api("/api/device"');
     await context.close();
   });
 
