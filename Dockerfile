@@ -43,7 +43,9 @@ LABEL org.opencontainers.image.title="Gatehouse" \
 USER 1000:1000
 # The compile cache saves half the time of a start and a quarter of the memory. It is filled here,
 # because the file system is read-only later, and by this user, because Node keeps one cache per user.
-RUN ["/usr/local/bin/node", "scripts/container/fill-compile-cache.mjs"]
+# With a fixed seed, one thread and no concurrent work, V8 writes almost the same bytes in every build
+# (docs/releases.md). The programs that use the cache have random seeds.
+RUN ["/usr/bin/env", "UV_THREADPOOL_SIZE=1", "/usr/local/bin/node", "--predictable", "--random-seed=1", "scripts/container/fill-compile-cache.mjs"]
 # Without a shell or npm in between, signals reach the app. SIGUSR1 must not open a debugger.
 # A small semi-space saves memory that these apps do not need (bench/compose).
 ENTRYPOINT ["/usr/local/bin/node", "--disable-sigusr1", "--max-semi-space-size=4"]
