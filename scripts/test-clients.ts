@@ -11,7 +11,17 @@ import { installMissingServices } from './services.ts';
 
 const folder = 'test/clients';
 
-installMissingServices(['chromium', 'cc', 'omniauth', 'webrick', 'apache2', 'mod-auth-openidc']);
+installMissingServices([
+  'chromium',
+  'cc',
+  'python3',
+  'authlib',
+  'requests-oauthlib',
+  'omniauth',
+  'webrick',
+  'apache2',
+  'mod-auth-openidc',
+]);
 const suite = { folder, suffix: '.test.ts' };
 process.exitCode =
   installLibraries() &&
