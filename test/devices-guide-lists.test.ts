@@ -117,8 +117,8 @@ describe('docs/devices.md, the members', () => {
     ['Queries', `first ${MAXIMUM_OFFSET} records`],
     ['Tags', `has at most ${MAXIMUM_TAGS} tags`],
     ['Logs', `up to ${MAXIMUM_RECORDS}.`],
-    ['Logs', `More than ${MAXIMUM_RECORD_AGE_MILLISECONDS / 86_400_000} days ago`],
-    ['Logs', `or ${MAXIMUM_RECORD_LEAD_MILLISECONDS / 60_000} minutes ahead`],
+    ['Logs', `more than ${MAXIMUM_RECORD_AGE_MILLISECONDS / 86_400_000} days in the past`],
+    ['Logs', `more than ${MAXIMUM_RECORD_LEAD_MILLISECONDS / 60_000} minutes in the future`],
     ['Logs', `deleted ${readConfiguration({}).logRetentionDays} days after`],
   ])('%s: “%s”', (heading, words) => {
     expect(textOf(heading).replace(/\s+/g, ' ')).toContain(words);
@@ -163,8 +163,9 @@ describe('docs/devices.md, the query grammar', () => {
   });
 
   test('names the values of state and of deviceType', () => {
-    const [, listed = ''] = /Fixed values are ([\s\S]*?), and the/.exec(textOf('Columns')) ?? [];
-    expect(inCode(listed)).toEqual([...deviceStates, 'state', ...deviceTypes, 'deviceType']);
+    const [, listed = ''] =
+      /The fixed values of ([\s\S]*?) Those of `type`/.exec(textOf('Columns')) ?? [];
+    expect(inCode(listed)).toEqual(['state', ...deviceStates, 'deviceType', ...deviceTypes]);
   });
 
   test('names every type of log record', () => {
