@@ -1,14 +1,13 @@
 /** A reply must not arrive before the store has what the reply reports. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { grantTombstoneKey } from '@gatehouse/identity';
-import { createPageVisitor } from '@gatehouse/testing';
+import { type Around, createPageVisitor } from '@gatehouse/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { endedSessionKey } from '../src/provider/policy/sessions.ts';
 import { alice, basic, requestToken, web } from './fixtures.ts';
 import { grantsBootstrap, outcome, refreshing, requestPlatformToken } from './grants-fixtures.ts';
 import { type InProcessServer, startInProcess } from './in-process-server.ts';
 import { openPage, tokensFor } from './page-fixtures.ts';
-import type { Around } from './wrapped-store.ts';
 
 /** Longer than a reply takes to arrive. */
 const DELAY_MILLISECONDS = 300;

@@ -12,10 +12,9 @@ import {
   openIdentity,
 } from '@gatehouse/identity';
 import { createStore, type Store } from '@gatehouse/store';
-import { freePort } from '@gatehouse/testing';
+import { type Around, freePort, wrappedStore } from '@gatehouse/testing';
 import { type AppDependencies, createApp } from '../src/app.ts';
 import type { SecurityProfile } from '../src/provider/policy/grant-types.ts';
-import { type Around, wrappedStore } from './wrapped-store.ts';
 
 /**
  * An authorization server in the process of the test, which can set its clock and close its store.

@@ -1,3 +1,4 @@
+import { wrappedStore } from '@gatehouse/testing';
 // requires: redis-server
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -11,7 +12,6 @@ import { createRedemptions } from '../src/provider/adapters/redemptions.ts';
 import type { SingleUse } from '../src/provider/adapters/single-use.ts';
 import { endedSessionKey } from '../src/provider/policy/sessions.ts';
 import { openSuiteStores } from './suite-stores.ts';
-import { wrappedStore } from './wrapped-store.ts';
 
 const stores = await openSuiteStores();
 

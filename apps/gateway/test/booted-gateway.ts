@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createLogger, createMetricsRegistry, serve } from '@gatehouse/http-server';
 import { generateSecureKey, type Identity, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
+import { type Around, wrappedStore } from '@gatehouse/testing';
 import { createGateway, type Gateway, type GatewayDependencies } from '../src/app.ts';
 import { createGatewayMetrics } from '../src/metrics/gateway-metrics.ts';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
@@ -54,6 +55,8 @@ export interface BootedGateway extends TestCredentials {
 
 export interface BootOptions extends Partial<Omit<GatewayDependencies, 'identity' | 'logger'>> {
   readonly storeUrl?: string;
+  /** Wraps the store, to fail or record its operations. */
+  readonly around?: Around;
   readonly maximumConnections?: number;
   /** Allows two gateways to share a store. */
   readonly masterKey?: Buffer;
@@ -66,7 +69,7 @@ export interface BootOptions extends Partial<Omit<GatewayDependencies, 'identity
 export async function bootGateway(options: BootOptions = {}): Promise<BootedGateway> {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-'));
   const upstream = await startRecordingUpstream();
-  const { storeUrl = `sqlite:${join(directory, 'store.sqlite')}`, ...rest } = options;
+  const { storeUrl = `sqlite:${join(directory, 'store.sqlite')}`, around, ...rest } = options;
   const {
     routes: _routes,
     deviceServiceUrl: _url,
@@ -75,7 +78,8 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
     ...overrides
   } = rest;
   const now = options.now ?? Date.now;
-  const store = createStore(storeUrl);
+  const opened = createStore(storeUrl);
+  const store = around === undefined ? opened : wrappedStore(opened, around);
   const identity = openIdentity({ store, masterKey, now });
   const lines: string[] = [];
   const logger = createLogger({

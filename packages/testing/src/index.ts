@@ -53,6 +53,7 @@ export {
   storeEngines,
 } from './stores/store-engine.ts';
 export { listStoredKeys, type StoredKey } from './stores/stored-keys.ts';
+export { type Around, wrappedStore } from './stores/wrapped-store.ts';
 export { until } from './until.ts';
 export { basic } from './users/basic.ts';
 export {

@@ -35,6 +35,11 @@ export interface RequestState {
   hasCredential: boolean;
   /** Set after verification. */
   verified: VerifiedRequest | undefined;
+  /**
+   * Whether the store did not answer. Nothing else then waits for it, because each wait would delay
+   * the 503 by another deadline.
+   */
+  storeFailed: boolean;
   readonly appliedLimits: AppliedLimit[];
 }
 
@@ -50,6 +55,7 @@ export function createRequestState(
     clientAddress: address,
     hasCredential: false,
     verified: undefined,
+    storeFailed: false,
     appliedLimits: [],
   };
 }

@@ -12,7 +12,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type AddressMatcher, observedRequest } from '@gatehouse/http-server';
 import { parseRequestTarget, type RequestTarget } from '@gatehouse/request-reading';
-import { StoreUnavailableError } from '@gatehouse/store';
+import { StoreFullError, StoreUnavailableError } from '@gatehouse/store';
 import type { AuditFailure } from '../audit/signature-audit.ts';
 import type { CrossOrigin } from '../cross-origin/cross-origin.ts';
 import type { Explorer } from '../explorer/explorer.ts';
@@ -23,7 +23,7 @@ import { failureReply, type Reply } from '../http/reply.ts';
 import type { PublicDocuments } from '../public-documents/public-documents.ts';
 import { addLimitHeaders } from '../rate-limits/limit-headers.ts';
 import type { RouteMatch } from '../routes/route-table.ts';
-import type { SealReply } from '../sealing/seal-reply.ts';
+import { isClaimed, type SealReply } from '../sealing/seal-reply.ts';
 import {
   type AdmissionDependencies,
   admit,
@@ -77,23 +77,30 @@ async function handle(
   response: ServerResponse,
   dependencies: PipelineDependencies,
 ): Promise<void> {
-  let reply: Reply;
-  try {
-    reply = await answer(state, response, dependencies);
-  } catch (thrown) {
-    reply = await refuse(thrown, state, response, dependencies);
-  }
+  const reply = await answer(state, response, dependencies).catch((thrown: unknown) =>
+    refuse(thrown, state, response, dependencies),
+  );
+  await complete(await seal(reply, state, response, dependencies), state, response, dependencies);
+}
+
+async function seal(
+  reply: Reply,
+  state: RequestState,
+  response: ServerResponse,
+  dependencies: PipelineDependencies,
+): Promise<Reply> {
   const signer = state.verified?.signer;
-  if (signer !== undefined) {
-    reply = await dependencies.sealReply(reply, signer).catch(async (thrown: unknown) => {
-      const refusal = await refuse(thrown, state, response, dependencies);
-      // Without the store, a second claim would only delay the unsigned 503.
-      return thrown instanceof StoreUnavailableError
-        ? refusal
-        : dependencies.sealReply(refusal, signer).catch(() => refusal);
-    });
+  if (signer === undefined || (state.storeFailed && isClaimed(signer))) {
+    return reply;
   }
-  await complete(reply, state, response, dependencies);
+  try {
+    return await dependencies.sealReply(reply, signer);
+  } catch (thrown) {
+    const refusal = await refuse(thrown, state, response, dependencies);
+    return state.storeFailed
+      ? refusal
+      : dependencies.sealReply(refusal, signer).catch(() => refusal);
+  }
 }
 
 /** Replies to a proxy. The reply is not sealed, because no client receives it. */
@@ -117,7 +124,7 @@ async function handleVerification(
 /** Adds the headers of every reply, and writes it. */
 async function complete(
   reply: Reply,
-  { message, verified, appliedLimits }: RequestState,
+  { message, verified, appliedLimits, storeFailed }: RequestState,
   response: ServerResponse,
   dependencies: PipelineDependencies,
 ): Promise<void> {
@@ -127,7 +134,11 @@ async function complete(
   const { origin } = message.headers;
   if (origin !== undefined) {
     const clientId = verified?.principal.clientId;
-    headers.push(...(await dependencies.crossOrigin.replyHeaders(origin, clientId)));
+    headers.push(
+      ...(storeFailed
+        ? [sent.vary, 'Origin']
+        : await dependencies.crossOrigin.replyHeaders(origin, clientId)),
+    );
   }
   writeReply(reply, message, response);
 }
@@ -224,7 +235,12 @@ async function refuse(
   response: ServerResponse,
   { limits, metadataUrl, auditFailure, now }: PipelineDependencies,
 ): Promise<Reply> {
-  const error = await countFailure(toFailure(thrown), state, limits).catch(toFailure);
+  const asFailure = (error: unknown) => {
+    state.storeFailed ||=
+      error instanceof StoreUnavailableError && !(error instanceof StoreFullError);
+    return toFailure(error);
+  };
+  const error = await countFailure(asFailure(thrown), state, limits).catch(asFailure);
   noteFailure(error, state.notes, response.destroyed);
   auditFailure(error, state);
   const reply = failureReply(withChallenge(error, metadataUrl), now());

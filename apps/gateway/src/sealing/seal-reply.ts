@@ -10,6 +10,11 @@ const NO_BYTES = Buffer.alloc(0);
 
 export type SealReply = (reply: Reply, signer: Signer) => Promise<Reply>;
 
+/** Whether the signature of a reply is marked as used. A signature of version 2 need not be. */
+export function isClaimed({ header }: Signer): boolean {
+  return header === sent.signature1;
+}
+
 /**
  * Signs the exact bytes of the reply to a verified signed request. An unverified caller must not
  * get a digest that contains the secure key (CWE-301).
@@ -35,7 +40,7 @@ export function createReplySealer(dependencies: {
     if (signature === undefined) {
       return { ...reply, body };
     }
-    if (signer.header === sent.signature1) {
+    if (isClaimed(signer)) {
       await claim(signature, signedAt, signer);
     }
     return {
