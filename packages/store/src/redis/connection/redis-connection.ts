@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { EngineSignals } from '../../observation/store-watch.ts';
-import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
+import { REDIS_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
 import { StoreFullError, StoreUnavailableError } from '../../port/store.ts';
 import type { RedisLocation } from '../../port/store-url.ts';
 import { closeSilentConnections } from './close-silent-connections.ts';
@@ -62,7 +62,7 @@ export class RedisConnection {
     command: (client: RedisClient) => Promise<Reply>,
   ): Promise<Reply> {
     try {
-      return await withinDeadline(OPERATION_DEADLINE_MILLISECONDS, (isExpired) =>
+      return await withinDeadline(REDIS_DEADLINE_MILLISECONDS, (isExpired) =>
         this.#isReady() ? this.#sendNow(command) : this.#sendOnceConnected(command, isExpired),
       );
     } catch (error) {
@@ -82,7 +82,7 @@ export class RedisConnection {
     this.#connected.reject(new Error('The store is closed.'));
     if (wasAvailable) {
       // QUIT waits for the replies in flight. A server that is already down is not an error.
-      const quit = withinDeadline(OPERATION_DEADLINE_MILLISECONDS, () => this.#client.quit());
+      const quit = withinDeadline(REDIS_DEADLINE_MILLISECONDS, () => this.#client.quit());
       await quit.catch(() => undefined);
     }
     this.#stopClosing();
