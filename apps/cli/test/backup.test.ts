@@ -123,7 +123,7 @@ describe('gatehouse backup', () => {
   });
 
   test('warns if the devices are not part of the copy', async () => {
-    const devices = /DATABASE_URL is set: the devices are in PostgreSQL/;
+    const devices = /DATABASE_URL is set: devices are not part of this backup/;
     const environment = { DATA_DIR: data, DATABASE_URL: 'postgres://localhost/devices' };
     expect((await runGatehouse(environment, ['backup', backup])).errors).toMatch(devices);
     rmSync(backup, { recursive: true });

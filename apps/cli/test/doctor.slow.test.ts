@@ -2,13 +2,22 @@
 /** Provokes every finding of `gatehouse doctor` with real stores and servers. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, createServer as createConnectionServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
 import { generateSecureKey, loadSigningKeys, openIdentity } from '@gatehouse/identity';
@@ -25,10 +34,11 @@ import {
   startRedisServer,
 } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { checkDisk } from '../src/doctor/checks/check-files.ts';
+import { checkFiles } from '../src/doctor/checks/check-files.ts';
 import { checkPublicServer } from '../src/doctor/checks/check-public-server.ts';
 import type { Finding } from '../src/doctor/finding.ts';
 import { type FindingId, findingCatalogue } from '../src/doctor/finding-catalogue.ts';
+import { readInstallation } from '../src/doctor/installation.ts';
 import { runGatehouse } from './run-gatehouse.ts';
 
 const cli = join(import.meta.dirname, '../src/main.ts');
@@ -79,11 +89,13 @@ async function expectFinding(
   provoked.add(id);
 }
 
-/** A store with a master key, and the environment of its servers. */
-function newStore(url = `sqlite:${join(directory, 'gatehouse.sqlite')}`) {
+/** An empty store with a master key, and the environment of its servers. */
+function newStore(url?: string) {
   const MASTER_KEY_FILE = join(directory, 'master.key');
   writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
-  return { STORE_URL: url, MASTER_KEY_FILE, DATA_DIR: directory };
+  const file = join(directory, 'gatehouse.sqlite');
+  writeFileSync(file, '', { mode: 0o600 });
+  return { STORE_URL: url ?? `sqlite:${file}`, MASTER_KEY_FILE, DATA_DIR: directory };
 }
 
 function openStoreOf(
@@ -152,27 +164,107 @@ describe('the environment', () => {
     chmodSync(environment.MASTER_KEY_FILE, 0o644);
     await expectFinding('file_exposed', doctor(environment), /^MASTER_KEY_FILE/);
   });
-
-  test('a disk with little room', async () => {
-    const folder = join(directory, 'small');
-    mkdirSync(folder);
-    const script = 'mount -t tmpfs -o size=32m tmpfs "$DATA_DIR"; exec "$0" "$1" doctor --json';
-    const reply = promisify(execFile)(
-      '/usr/bin/unshare',
-      ['--mount', 'sh', '-ec', script, process.execPath, cli],
-      { env: { ...processEnvironment, ...offline, DATA_DIR: folder } },
-    );
-    const { stdout } = await reply.catch((error) => error);
-    await expectFinding('disk_nearly_full', JSON.parse(stdout).findings, /has 3\d MiB/);
-  });
 });
 
-test('a folder for data on a network file system', async () => {
-  const disk = await statfs(directory);
-  const NFS = 0x6969;
-  const findings = await checkDisk(directory, async () => ({ ...disk, type: NFS }));
-  await expectFinding('data_on_network_disk', findings, /^DATA_DIR is on a network file/);
-  expect((await checkDisk(directory)).map(({ id }) => id)).not.toContain('data_on_network_disk');
+describe('SQLite files', () => {
+  /** Databases in two folders, neither of which is `DATA_DIR`. */
+  function elsewhere() {
+    const folders = ['stores', 'databases'].map((name) => join(directory, name));
+    for (const folder of folders) {
+      mkdirSync(folder);
+    }
+    const [store = '', database = ''] = folders.map((folder) => join(folder, 'file.sqlite'));
+    const { MASTER_KEY_FILE } = newStore();
+    return {
+      store,
+      database,
+      environment: {
+        MASTER_KEY_FILE,
+        DATA_DIR: join(directory, 'unused'),
+        STORE_URL: `sqlite:${store}`,
+        DATABASE_URL: `sqlite:${database}`,
+      },
+    };
+  }
+
+  async function findingsOnSmallDisk(
+    environment: Readonly<Record<string, string>>,
+    folder: string,
+  ) {
+    const script = 'mount -t tmpfs -o size=32m tmpfs "$2"; exec "$0" "$1" doctor --json';
+    const parameters = ['--mount', 'sh', '-ec', script, process.execPath, cli, folder];
+    const reply = promisify(execFile)('/usr/bin/unshare', parameters, {
+      env: { ...processEnvironment, ...offline, ...environment },
+    });
+    const { stdout } = await reply.catch((error) => error);
+    return JSON.parse(stdout).findings as readonly Finding[];
+  }
+
+  test('on a disk with little room', async () => {
+    const { store, database, environment } = elsewhere();
+    for (const [folder, variable, used] of [
+      [dirname(store), 'STORE_URL', environment],
+      [dirname(database), 'DATABASE_URL', environment],
+      [directory, 'DATA_DIR', { DATA_DIR: directory }],
+    ] as const) {
+      const findings = await findingsOnSmallDisk(used, folder);
+      const what = new RegExp(`^The disk of ${folder} \\(${variable}\\) has 3\\d MiB`);
+      await expectFinding('disk_nearly_full', findings, what);
+    }
+  });
+
+  test('on a network file system, also behind a symbolic link', async () => {
+    const { store, environment } = elsewhere();
+    writeFileSync(store, '');
+    symlinkSync(store, join(directory, 'link.sqlite'));
+    const disk = await statfs(directory);
+    const NFS = 0x6969;
+    const onNetwork = (folder: string) => async (path: string) =>
+      path === folder ? { ...disk, type: NFS } : disk;
+    const linked = { ...environment, STORE_URL: `sqlite:${join(directory, 'link.sqlite')}` };
+    for (const used of [environment, linked]) {
+      const findings = await checkFiles(readInstallation(used), onNetwork(dirname(store)));
+      await expectFinding('data_on_network_disk', findings, /^\S+stores \(STORE_URL\) is on a net/);
+    }
+    const embedded = readInstallation({ DATA_DIR: directory });
+    const findings = await checkFiles(embedded, onNetwork(directory));
+    await expectFinding('data_on_network_disk', findings, /\(DATA_DIR\) is on a network file/);
+    const local = await checkFiles(readInstallation(environment), async () => disk);
+    expect(local.map(({ id }) => id)).not.toContain('data_on_network_disk');
+  });
+
+  test('that other users can read, with their write-ahead logs', async () => {
+    const { store, database, environment } = elsewhere();
+    openStoreOf(environment);
+    writeFileSync(`${database}-wal`, '');
+    chmodSync(store, 0o644);
+    chmodSync(`${database}-wal`, 0o666);
+    const findings = await doctor(environment);
+    const exposed = findings.filter(({ id }) => id === 'file_exposed').map(({ what }) => what);
+    expect(exposed).toEqual([
+      expect.stringMatching(/^STORE_URL: .* every user .*chmod 600 \S+stores\/file\.sqlite$/),
+      expect.stringMatching(
+        /^DATABASE_URL: .* read and change .*chmod 600 \S+databases\/file\.sqlite-wal$/,
+      ),
+    ]);
+  });
+
+  test('in DATA_DIR of a device service whose store is elsewhere', async () => {
+    const { DATABASE_URL: _, ...environment } = elsewhere().environment;
+    const DATA_DIR = join(directory, 'devices');
+    mkdirSync(DATA_DIR);
+    expect(await checkFiles(readInstallation({ ...environment, DATA_DIR }))).toEqual([]);
+    writeFileSync(join(DATA_DIR, 'devices.sqlite'), '', { mode: 0o644 });
+    chmodSync(DATA_DIR, 0o700);
+    const findings = await doctor({ ...environment, DATA_DIR });
+    await expectFinding('file_exposed', findings, /^DATA_DIR: .*devices\.sqlite \(mode 0644\)/);
+  });
+
+  test('that do not exist are not created', async () => {
+    const { store, environment } = elsewhere();
+    await expectFinding('store_missing', doctor(environment), /^STORE_URL names a file that does/);
+    expect(existsSync(store)).toBe(false);
+  });
 });
 
 describe('the database', () => {

@@ -54,8 +54,10 @@ const backup: Command = {
       now: now(),
     });
     const { createdAt, masterKeyIds, sha256 } = manifest;
-    if (environment.DATABASE_URL !== undefined) {
-      warn(`DATABASE_URL is set: the devices are in PostgreSQL. Save them with pg_dump. ${guide}`);
+    if (environment.DATABASE_URL || environment.DATABASE_URL_FILE) {
+      warn(
+        `DATABASE_URL is set: devices are not part of this backup. Save PostgreSQL with pg_dump. ${guide}`,
+      );
     } else if (sha256['devices.sqlite'] === undefined) {
       warn(`${dataDirectory} has no devices.sqlite. ${noDevices}`);
     }

@@ -6,6 +6,7 @@
  * A check reads, and changes nothing, except the modes of files that Gatehouse created. It runs
  * although others fail, so that one run shows everything.
  */
+import { existsSync } from 'node:fs';
 import { ConfigurationError, type Environment, isLoopbackUrl } from '@gatehouse/configuration';
 import { type Identity, resolveIdentitySettings } from '@gatehouse/identity';
 import { parseStoreUrl, StoreUnavailableError } from '@gatehouse/store';
@@ -19,6 +20,7 @@ import { checkPublicServer } from './checks/check-public-server.ts';
 import { checkSigningKeys } from './checks/check-signing-keys.ts';
 import { checkStore, describeOutage } from './checks/check-store.ts';
 import { checkUnusedClients } from './checks/check-unused-clients.ts';
+import { databaseFiles } from './database-files.ts';
 import { type Finding, finding } from './finding.ts';
 import { type Installation, readInstallation } from './installation.ts';
 import { severities } from './severity.ts';
@@ -64,6 +66,13 @@ async function examineStore(
   installation: Installation,
   now: () => number,
 ): Promise<readonly Finding[]> {
+  const store = databaseFiles(installation.variables).find(
+    ({ variable }) => variable === 'STORE_URL',
+  );
+  if (store !== undefined && !existsSync(store.path)) {
+    // Opening the store would create it.
+    return [finding('store_missing', 'STORE_URL names a file that does not exist.')];
+  }
   const warned: Finding[] = [];
   let opened: Awaited<ReturnType<typeof openIdentityStore>>;
   try {

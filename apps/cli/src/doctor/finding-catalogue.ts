@@ -31,12 +31,12 @@ export const findingCatalogue = {
   data_on_network_disk: {
     severity: 'error',
     why: 'SQLite needs locks and shared memory that network file systems do not provide. The store can be damaged.',
-    fix: 'Move DATA_DIR to a disk of this machine, or use Redis (STORE_URL) and PostgreSQL (DATABASE_URL).',
+    fix: 'Move the file to a disk of this machine, or use Redis (STORE_URL) and PostgreSQL (DATABASE_URL).',
   },
   disk_nearly_full: {
     severity: 'warning',
     why: 'On a full disk, all writes fail, and the servers answer 503.',
-    fix: 'Free space, or move DATA_DIR to a larger disk.',
+    fix: 'Free space, or move the files to a larger disk.',
   },
   store_missing: {
     severity: 'error',

@@ -22,7 +22,7 @@ const variables = z.object({
   DEVICE_SERVICE_PORT: port.default(8850),
   TRUSTED_PROXIES: addressList.optional(),
   COOKIE_KEYS_FILE: z.string().optional(),
-  DATABASE_URL_FILE: z.string().optional(),
+  DATABASE_URL: z.string().optional(),
 });
 
 export interface PublicServer {
@@ -37,8 +37,6 @@ export interface Installation {
   readonly environment: Environment;
   readonly variables: z.infer<typeof variables>;
   readonly dataDirectory: string;
-  /** Whether the servers keep their store in the data directory. */
-  readonly embedded: boolean;
   readonly servers: readonly PublicServer[];
   /** The operations ports of the apps on this machine. */
   readonly operationsPorts: Readonly<Record<string, number>>;
@@ -53,7 +51,6 @@ export function readInstallation(environment: Environment): Installation {
     environment,
     variables: read,
     dataDirectory: read.DATA_DIR,
-    embedded: read.STORE_URL === undefined,
     servers: [
       {
         name: 'authorization server',
