@@ -447,8 +447,7 @@ describe('the sign-in', () => {
       landing.searchParams.get('code') ?? '',
       ...visitor.cookies.values(),
     ];
-    const output = await system.output();
-    expect(output).toContain('"operation":"sign-in"');
+    const output = await system.outputWith('"operation":"sign-in"');
     for (const secret of secrets) {
       expect(secret.length).toBeGreaterThan(8);
       expect(output).not.toContain(secret);

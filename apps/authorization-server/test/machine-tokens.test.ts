@@ -141,8 +141,7 @@ describe.each(storeEngines)('the fast path of client_credentials on %s', (engine
 
   test('logs the client and the credential type, and no secret or token', async () => {
     const { token } = await ask({ body: secretInBody });
-    const output = await system.output();
-    expect(output).toMatch(
+    const output = await system.outputWith(
       /"status":200,[^\n]*"operation":"token","clientId":"web","credential":"body"/,
     );
     for (const secret of [String(token), web.secureKey]) {

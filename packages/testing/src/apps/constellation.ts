@@ -9,6 +9,7 @@ import {
   type StoreEngineName,
   startStoreEngine,
 } from '../stores/store-engine.ts';
+import { until } from '../until.ts';
 import { type AppName, type AppProcess, startApp } from './app-process.ts';
 import { assertReasons } from './assert-reasons.ts';
 
@@ -52,6 +53,8 @@ export interface Constellation {
   readonly members: readonly Member[];
   /** The output of all apps so far, including lines that a process still buffers. */
   output(): Promise<string>;
+  /** The output, once it contains this. */
+  outputWith(expected: string | RegExp): Promise<string>;
   /** All data of the store. */
   storedText(): Promise<string>;
   stop(): Promise<void>;
@@ -114,6 +117,11 @@ export async function startConstellation(options: ConstellationOptions): Promise
     await store.stop();
     await rm(directory, { recursive: true, force: true });
   };
+  const outputSoFar = () => everything.map((each) => each.output()).join('\n');
+  const output = async () => {
+    await sleep(LOG_COLLECTING_MILLISECONDS);
+    return outputSoFar();
+  };
   const failure = starts.find((start) => start.status === 'rejected');
   if (failure !== undefined) {
     await stop();
@@ -133,13 +141,18 @@ export async function startConstellation(options: ConstellationOptions): Promise
       return members.map((member) => member.process);
     },
     storedText: store.storedText,
-    async output() {
-      await sleep(LOG_COLLECTING_MILLISECONDS);
-      return everything.map((each) => each.output()).join('\n');
+    output,
+    async outputWith(expected) {
+      await until(() =>
+        typeof expected === 'string'
+          ? outputSoFar().includes(expected)
+          : expected.test(outputSoFar()),
+      );
+      return output();
     },
     async stop() {
       await stop();
-      assertReasons(everything.map((each) => each.output()).join('\n'));
+      assertReasons(outputSoFar());
     },
   };
 }
