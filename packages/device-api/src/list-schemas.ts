@@ -49,7 +49,9 @@ export const queryRequest = z.looseObject({
   firstPageIndex: optionalCount.describe('Number of the first page. Default: 0.'),
   pageIndex: optionalCount.describe('Number of the page. Default: the first one.'),
   pageSize: optionalCount.describe('Default: 25. More than 1000 means 1000.'),
-  total: optionalCount.describe('The total of an earlier page, which saves the count.'),
+  total: optionalCount.describe(
+    'The total of an earlier page. Gatehouse then does not count again.',
+  ),
   paging: z.boolean().nullish().describe('`false` returns everything, or 400 for more than 1000.'),
   where: optionalText.describe('The filter as a text: `state = online and name like %pump%`.'),
   orderBy: optionalText.describe('The order as a text: `state desc,name`.'),

@@ -37,7 +37,7 @@ export interface Query {
   readonly offset: number;
   /** False: all records in one reply. */
   readonly paging: boolean;
-  /** The total of an earlier page, which saves the count. */
+  /** The total of an earlier page, so that the records need not be counted again. */
   readonly knownTotal: number | undefined;
   readonly condition: Condition | undefined;
   readonly sorts: readonly Sort[];

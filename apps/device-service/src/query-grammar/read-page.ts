@@ -39,11 +39,15 @@ export async function readPage<Row>(query: Query, source: PageSource<Row>): Prom
   if (isLast) {
     return { rows, total: query.offset + rows.length, isExact: true };
   }
-  const count =
-    query.knownTotal === undefined
-      ? await source.count()
-      : { total: query.knownTotal, isExact: true };
+  const count = knownCount(query) ?? (await source.count());
   return { ...count, rows };
+}
+
+/** A known total that equals the limit may come from a count that stopped there. */
+function knownCount({ knownTotal }: Query): Count | undefined {
+  return knownTotal === undefined
+    ? undefined
+    : { total: knownTotal, isExact: knownTotal !== COUNT_LIMIT };
 }
 
 /** A page past the end is empty at any offset. */

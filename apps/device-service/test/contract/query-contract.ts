@@ -171,6 +171,14 @@ export function queryContract(appOf: () => BootedApp): void {
       expect(second.body.result.data[0]).not.toHaveProperty('name');
     });
 
+    test('does not report a known total as exact if its count may have stopped there', async () => {
+      const ask = async (total: number) =>
+        (await client.query({ pageSize: 2, total }, org)).body.result;
+
+      expect(await ask(10_000)).toMatchObject({ total: 10_000, totalIsExact: false });
+      expect(await ask(9_999)).not.toHaveProperty('totalIsExact');
+    });
+
     test.each(['includes', 'excludes'])(
       'takes %s without a name for all fields',
       async (fields) => {

@@ -6,7 +6,7 @@ const query: readonly Json[] = [
   integer('pageIndex', 'Number of the page. Default: the first one.', 0),
   integer('pageSize', 'Default: 25. More than 1000 means 1000.', 1),
   integer('firstPageIndex', 'Number of the first page. Default: 0.', 0),
-  integer('total', 'The total of an earlier page, which saves the count.', 0),
+  integer('total', 'The total of an earlier page. Gatehouse then does not count again.', 0),
   text(
     'where',
     'The filter: `state = online and name like %pump%`. `terms[0].column`, `terms[0].termType` and `terms[0].value` are also accepted.',
