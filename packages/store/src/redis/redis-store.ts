@@ -19,6 +19,9 @@ import { RedisConnection } from './connection/redis-connection.ts';
 import { readMemory } from './connection/redis-memory.ts';
 import { readServers } from './connection/redis-servers.ts';
 import { keyOfEveryShard } from './connection/redis-shards.ts';
+import { RedisClaims } from './redis-claims.ts';
+import { optionalText, texts, unexpectedReply } from './redis-replies.ts';
+import { expiryWords, sendSet } from './redis-set.ts';
 
 export interface RedisStoreDependencies {
   readonly signals: EngineSignals;
@@ -43,11 +46,13 @@ export function createRedisStore(
 class RedisStore implements Store {
   readonly #connection: RedisConnection;
   readonly #writes: ConfirmedWrites;
+  readonly #claims: RedisClaims;
   readonly #now: () => number;
 
   constructor(location: RedisLocation, { signals, warn, now }: RedisStoreDependencies) {
     this.#connection = new RedisConnection(location, signals, warn);
     this.#writes = new ConfirmedWrites(location, signals, warn);
+    this.#claims = new RedisClaims(this.#writes, location.engine === 'redis-cluster');
     this.#now = now;
   }
 
@@ -62,7 +67,7 @@ class RedisStore implements Store {
     options: WriteOptions = {},
   ): Promise<void> {
     const words = [value, ...expiryWords(ttlSeconds)] as const;
-    await this.#writes.send('set', key, (client) => write(client, key, words, options));
+    await this.#writes.send('set', key, (client) => sendSet(client, key, words, options));
   }
 
   async claim(
@@ -71,11 +76,8 @@ class RedisStore implements Store {
     ttlSeconds?: number,
     options: WriteOptions = {},
   ): Promise<string> {
-    const words = [owner, ...expiryWords(ttlSeconds), 'NX', 'GET'] as const;
-    const holder = await this.#writes.send('claim', key, async (client) =>
-      optionalText(await write(client, key, words, options)),
-    );
-    return holder ?? owner;
+    const claim = { key, owner, expiry: expiryWords(ttlSeconds) };
+    return (await this.#claims.add(claim, options)) ?? owner;
   }
 
   async replace(key: string, expected: string, value: string): Promise<boolean> {
@@ -179,6 +181,7 @@ class RedisStore implements Store {
   }
 
   async close(): Promise<void> {
+    this.#claims.flush();
     await Promise.all([this.#connection.close(), this.#writes.close()]);
   }
 
@@ -192,7 +195,7 @@ class RedisStore implements Store {
   #counterOf(reply: unknown): Counter {
     const [count, remaining] = Array.isArray(reply) ? reply.map(Number) : [];
     if (!(Number.isInteger(count) && Number.isInteger(remaining))) {
-      throw new Error('Redis sent an unexpected reply.');
+      throw unexpectedReply();
     }
     return { count: Number(count), resetsAt: this.#now() + Math.max(Number(remaining), 0) };
   }
@@ -204,42 +207,4 @@ async function writeAndRead(client: RedisClient, key: string): Promise<void> {
   if ((await client.get(key)) !== '') {
     throw new Error('Redis did not return the value that was written.');
   }
-}
-
-type SetWords = readonly [value: string, ...(string | number)[]];
-
-function expiryWords(ttlSeconds: number | undefined): readonly (string | number)[] {
-  return ttlSeconds === undefined ? [] : ['PX', lifetimeMilliseconds(ttlSeconds)];
-}
-
-/** Sends SET, for a revocation in a script that a full Redis accepts. */
-function write(
-  client: RedisClient,
-  key: string,
-  words: SetWords,
-  { revokes = false }: WriteOptions,
-): Promise<unknown> {
-  return revokes ? client.setAlways(key, ...words) : client.call('set', key, ...words);
-}
-
-/** Any other reply comes from a broken server or connection. It is an outage, never "not found". */
-function optionalText(reply: unknown): string | undefined {
-  if (reply === null) {
-    return undefined;
-  }
-  return text(reply);
-}
-
-function texts(reply: unknown): readonly string[] {
-  if (!Array.isArray(reply)) {
-    throw new Error('Redis sent an unexpected reply.');
-  }
-  return reply.map(text);
-}
-
-function text(reply: unknown): string {
-  if (typeof reply !== 'string') {
-    throw new Error('Redis sent an unexpected reply.');
-  }
-  return reply;
 }

@@ -87,6 +87,18 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
       expect(await store().get(key)).toBe('winner');
     });
 
+    test('concurrent claims of different keys do not affect each other', async () => {
+      const [taken, free, another] = ['t', 'f', 'a'].map(freshKey) as [string, string, string];
+      await store().claim(taken, 'former', 60);
+      const claims = [
+        store().claim(free, 'owner'),
+        store().claim(taken, 'owner', 60),
+        store().claim(another, 'owner', 60),
+        store().claim(free, 'loser', 60),
+      ];
+      expect(await Promise.all(claims)).toEqual(['owner', 'former', 'owner', 'owner']);
+    });
+
     test('a claim without a lifetime stays until it is deleted', async () => {
       const key = freshKey();
       expect(await store().claim(key, 'first')).toBe('first');

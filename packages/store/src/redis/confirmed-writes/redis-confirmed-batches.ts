@@ -62,7 +62,7 @@ export class ConfirmedBatches {
   }
 
   /** @throws UnconfirmedWriteError, or the error of the write itself */
-  async add<Reply>(write: (client: RedisServerClient) => Promise<Reply>): Promise<Reply> {
+  add<Reply>(write: (client: RedisServerClient) => Promise<Reply>): Promise<Reply> {
     if (!this.#isBusy && this.#isCurrent() && this.#required.count === 0) {
       return write(this.#client);
     }

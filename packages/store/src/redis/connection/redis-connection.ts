@@ -5,6 +5,7 @@ import { StoreFullError, StoreUnavailableError } from '../../port/store.ts';
 import type { RedisLocation } from '../../port/store-url.ts';
 import { closeSilentConnections } from './close-silent-connections.ts';
 import { withinDeadline } from './deadline.ts';
+import { atEndOfTurn } from './end-of-turn.ts';
 import { createRedisClient, type RedisClient, reconnectPauseMilliseconds } from './redis-client.ts';
 import { readMemory } from './redis-memory.ts';
 import { isFull, NO_REPLY, outageReason } from './redis-outage-reason.ts';
@@ -139,7 +140,7 @@ export class RedisConnection {
     if (this.#corkedStream !== stream) {
       this.#corkedStream = stream;
       stream.cork();
-      setImmediate(() => {
+      atEndOfTurn(() => {
         this.#corkedStream = undefined;
         stream.uncork();
       });

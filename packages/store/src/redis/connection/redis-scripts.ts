@@ -50,8 +50,8 @@ const appendAllToLog = `
 
 /**
  * The read-modify-write operations. Each is atomic and uses one key, so that it runs on a cluster.
- * ioredis sends a script by its digest, and sends the source if the server does not know the digest
- * (NOSCRIPT).
+ * The exception is `claimAll`. ioredis sends a script by its digest, and sends the source if the
+ * server does not know the digest (NOSCRIPT).
  */
 export const redisScripts = {
   /**
@@ -85,6 +85,20 @@ export const redisScripts = {
       end
       redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
       return 1`,
+  },
+  /** The claims of one event-loop turn (redis-claims.ts). Its keys may have several slots. */
+  claimAll: {
+    lua: `
+      local holders = {}
+      for i = 1, #KEYS do
+        local owner, lifetime = ARGV[2 * i - 1], ARGV[2 * i]
+        if lifetime == '' then
+          holders[i] = redis.call('SET', KEYS[i], owner, 'NX', 'GET')
+        else
+          holders[i] = redis.call('SET', KEYS[i], owner, 'NX', 'GET', 'PX', lifetime)
+        end
+      end
+      return holders`,
   },
   readCounter: {
     numberOfKeys: 1,
@@ -121,8 +135,14 @@ export const redisScripts = {
 
 /** The methods that ioredis creates, one for each script. Their replies are not validated. */
 export type RedisScriptCommands = {
-  readonly [name in keyof typeof redisScripts]: (
+  readonly [name in Exclude<keyof typeof redisScripts, 'claimAll'>]: (
     key: string,
     ...arguments_: (string | number)[]
+  ) => Promise<unknown>;
+} & {
+  readonly claimAll: (
+    numberOfKeys: number,
+    keys: readonly string[],
+    ownersAndLifetimes: readonly (string | number)[],
   ) => Promise<unknown>;
 };

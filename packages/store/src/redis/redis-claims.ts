@@ -1,0 +1,87 @@
+import type { WriteOptions } from '../port/store.ts';
+import type { ConfirmedWrites } from './confirmed-writes/redis-confirmed-writes.ts';
+import { atEndOfTurn } from './connection/end-of-turn.ts';
+import { optionalText, optionalTexts, unexpectedReply } from './redis-replies.ts';
+import { type ExpiryWords, sendSet } from './redis-set.ts';
+
+export interface Claim {
+  readonly key: string;
+  readonly owner: string;
+  readonly expiry: ExpiryWords;
+}
+
+/** For each claim the holder before it, or undefined if there was none. */
+type FormerHolders = readonly (string | undefined)[];
+
+interface Batch {
+  readonly claims: Claim[];
+  readonly holders: Promise<FormerHolders>;
+  readonly resolve: (holders: Promise<FormerHolders>) => void;
+}
+
+/**
+ * Sends the claims of one event-loop turn in one command. Each claim is still one atomic operation.
+ * If the command fails, all of its claims fail. A gateway claims the signatures of each signed
+ * request and its reply, and a command for each claim takes more of its processor time
+ * (bench/gateway).
+ */
+export class RedisClaims {
+  readonly #writes: ConfirmedWrites;
+  readonly #isCluster: boolean;
+  #batch: Batch | undefined;
+
+  /** @param isCluster a command cannot have keys of several slots, so each claim is a command */
+  constructor(writes: ConfirmedWrites, isCluster: boolean) {
+    this.#writes = writes;
+    this.#isCluster = isCluster;
+  }
+
+  /** Returns the holder before this claim, or undefined if this claim won. */
+  add(claim: Claim, options: WriteOptions): Promise<string | undefined> {
+    if (this.#isCluster || options.revokes === true) {
+      return this.#send(claim, options);
+    }
+    this.#batch ??= this.#startBatch();
+    const { claims, holders } = this.#batch;
+    const index = claims.push(claim) - 1;
+    return holders.then((all) => all[index]);
+  }
+
+  /** Sends the claims of this turn now. */
+  flush(): void {
+    if (this.#batch !== undefined) {
+      const { claims, resolve } = this.#batch;
+      this.#batch = undefined;
+      resolve(this.#sendAll(claims));
+    }
+  }
+
+  #startBatch(): Batch {
+    atEndOfTurn(() => this.flush());
+    const { promise, resolve } = Promise.withResolvers<FormerHolders>();
+    return { claims: [], holders: promise, resolve };
+  }
+
+  #send({ key, owner, expiry }: Claim, options: WriteOptions): Promise<string | undefined> {
+    const words = [owner, ...expiry, 'NX', 'GET'] as const;
+    return this.#writes.send('claim', key, async (client) =>
+      optionalText(await sendSet(client, key, words, options)),
+    );
+  }
+
+  async #sendAll(claims: readonly Claim[]): Promise<FormerHolders> {
+    const [first] = claims;
+    if (first === undefined || claims.length === 1) {
+      return first === undefined ? [] : [await this.#send(first, {})];
+    }
+    const keys = claims.map(({ key }) => key);
+    const words = claims.flatMap(({ owner, expiry }) => [owner, expiry[1] ?? '']);
+    return this.#writes.send('claim', first.key, async (client) => {
+      const holders = optionalTexts(await client.claimAll(keys.length, keys, words));
+      if (holders.length !== keys.length) {
+        throw unexpectedReply();
+      }
+      return holders;
+    });
+  }
+}
