@@ -57,9 +57,14 @@ export function createReplayGuard(dependencies: {
         Math.max(0, Math.ceil((use.liveUntil - usedAt) / 1000)) + MARGIN_SECONDS;
       const claim = (key: string, owner: string) => store.claim(key, owner, secondsToLive);
       const key = `replay:${digest(identityOf(use))}`;
-      const owner = use.repeatable ? ownerOf(use, usedAt) : randomOwner();
+      if (!use.repeatable) {
+        const owner = randomOwner();
+        return (await claim(key, owner)) === owner ? 'accepted' : 'replayed';
+      }
+      const binding = bindingOf(use.method, use.target);
+      const owner = ownerOf(binding, use, usedAt);
       const holder = await claim(key, owner);
-      if (holder === owner || isRepetition(use, holder)) {
+      if (holder === owner || holder.split('.', 1)[0] === binding) {
         return 'accepted';
       }
       if (!isShared(use, usedAt, holder)) {
@@ -77,21 +82,15 @@ function identityOf({ clientId, signature, nonce }: SignatureUse): string {
 }
 
 /** The binding of the first use. A binding that may be shared ends with `.group.usedAt`. */
-function ownerOf(use: SignatureUse, usedAt: number): string {
-  const binding = bindingOf(use.method, use.target);
+function ownerOf(binding: string, use: SignatureUse, usedAt: number): string {
   const group = sharedGroupOf(use);
   return group === undefined ? binding : `${binding}.${group}.${usedAt}`;
-}
-
-function isRepetition({ repeatable, method, target }: SignatureUse, holder: string): boolean {
-  return repeatable && holder.split('.', 1)[0] === bindingOf(method, target);
 }
 
 /** Whether a further target is in time, and is not the first target with another method. */
 function isShared(use: SignatureUse, usedAt: number, holder: string): boolean {
   const [binding, group, firstUsedAt] = holder.split('.');
   return (
-    use.repeatable &&
     group !== undefined &&
     group === sharedGroupOf(use) &&
     Math.abs(usedAt - Number(firstUsedAt)) <= SHARED_MILLISECONDS &&

@@ -56,6 +56,9 @@ export function encodeParameters(parameters: readonly Parameter[]): string {
 }
 
 function decode(text: string): string {
+  if (!text.includes('%') && !text.includes('+')) {
+    return text;
+  }
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {

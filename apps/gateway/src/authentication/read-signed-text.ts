@@ -10,10 +10,10 @@ import { readSignedBody } from './read-signed-body.ts';
  *
  * @throws AmbiguousTextError, ApiError `payload_too_large` or `service_unavailable`
  */
-export async function readSignedText(
+export function readSignedText(
   { message, method, credentials, bodyLimitBytes }: AuthenticationRequest,
   held: HeldBody,
-): Promise<SignedText> {
+): SignedText | Promise<SignedText> {
   assertAnnouncedSize(message, bodyLimitBytes);
   const part = coveredPart({
     method,
@@ -23,5 +23,5 @@ export async function readSignedText(
   });
   return part === 'query'
     ? signedQuery(credentials.query)
-    : signedBody(part, await readSignedBody(message, bodyLimitBytes, held));
+    : readSignedBody(message, bodyLimitBytes, held).then((bytes) => signedBody(part, bytes));
 }

@@ -65,7 +65,7 @@ export function createSignedRequestAuthenticator(
   ): Promise<VerifiedRequest> {
     const timestamp = readTimestamp(presented.timestamp, now(), toleranceMilliseconds);
     const scheme = schemes[presented.version];
-    const signed = await readUnambiguously(() => scheme.read(request, presented, held));
+    const signed = await scheme.read(request, presented, held);
     const malformed = malformedSignature(presented.version, presented.sign);
     if (malformed !== undefined) {
       throw explainMalformed(rejectedSignature(presented, request, signed), malformed);
@@ -81,7 +81,7 @@ export function createSignedRequestAuthenticator(
     if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
       throw explain(rejectedSignature(presented, request, signed), named, algorithm);
     }
-    await readUnambiguously(signed.assertNotReplyEnvelope);
+    signed.assertNotReplyEnvelope();
     // Precedes the replay guard: an attacker at another address must not use up the signature.
     assertAllowedAddress(client, request.clientAddress);
     const use = await replayGuard.bind({
@@ -95,10 +95,7 @@ export function createSignedRequestAuthenticator(
       liveUntil: timestamp + toleranceMilliseconds,
     });
     if (use === 'replayed') {
-      throw new ApiError('replayed_request', {
-        headers: bearerChallenge(),
-        clientId: client.clientId,
-      });
+      throw replayed(client.clientId);
     }
     return {
       kind: 'signature',
@@ -112,14 +109,21 @@ export function createSignedRequestAuthenticator(
     };
   }
 
+  async function verifyAndRelease(presented: PresentedSignature, request: AuthenticationRequest) {
+    const held = holdBody(request.clientAddress);
+    try {
+      return await verify(presented, request, held);
+    } catch (error) {
+      throw error instanceof AmbiguousTextError ? explainedAmbiguity(error) : error;
+    } finally {
+      held.release();
+    }
+  }
+
   return {
     authenticate(request) {
       const { signature } = request.credentials;
-      if (signature === undefined) {
-        return undefined;
-      }
-      const held = holdBody(request.clientAddress);
-      return verify(signature, request, held).finally(() => held.release());
+      return signature && verifyAndRelease(signature, request);
     },
   };
 }
@@ -150,6 +154,10 @@ function rejectedSignature(
   };
 }
 
+function replayed(clientId: string): ApiError {
+  return new ApiError('replayed_request', { headers: bearerChallenge(), clientId });
+}
+
 function readTimestamp(text: string, now: number, toleranceMilliseconds: number): number {
   const timestamp = parseTimestamp(text);
   if (timestamp === undefined || !isTimely(timestamp, now, toleranceMilliseconds)) {
@@ -167,14 +175,6 @@ function clockDifference(milliseconds: number): string {
   return `X-Timestamp is ${seconds} s ${milliseconds < 0 ? 'behind' : 'ahead of'} this server.`;
 }
 
-async function readUnambiguously<Result>(read: () => Promise<Result> | Result): Promise<Result> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof AmbiguousTextError) {
-      const { reason, message } = error;
-      throw explainedFailure('ambiguous_request', { causes: [reason], message });
-    }
-    throw error;
-  }
+function explainedAmbiguity({ reason, message }: AmbiguousTextError): ApiError {
+  return explainedFailure('ambiguous_request', { causes: [reason], message });
 }

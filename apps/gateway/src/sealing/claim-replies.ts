@@ -13,8 +13,8 @@ export function claimReplies({
   readonly replayGuard: ReplayGuard;
   readonly signatureToleranceMilliseconds: number;
 }) {
-  return async (signature: string, timestamp: number, { clientId }: Signer) => {
-    await replayGuard.bind({
+  return (signature: string, timestamp: number, { clientId }: Signer) =>
+    replayGuard.bind({
       clientId,
       signature,
       method: 'reply',
@@ -22,5 +22,4 @@ export function claimReplies({
       repeatable: false,
       liveUntil: timestamp + signatureToleranceMilliseconds,
     });
-  };
 }

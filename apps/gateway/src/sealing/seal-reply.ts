@@ -29,7 +29,7 @@ export function isClaimed({ header }: Signer): boolean {
 export function createReplySealer(dependencies: {
   readonly now: () => number;
   readonly limitBytes: number;
-  readonly claim: (signature: string, timestamp: number, signer: Signer) => Promise<void>;
+  readonly claim: (signature: string, timestamp: number, signer: Signer) => Promise<unknown>;
 }): SealReply {
   const { now, limitBytes, claim } = dependencies;
   return async (reply, signer) => {
@@ -43,14 +43,11 @@ export function createReplySealer(dependencies: {
     if (isClaimed(signer)) {
       await claim(signature, signedAt, signer);
     }
-    return {
-      ...reply,
-      headers: [...reply.headers, sent.timestamp, timestamp, signer.header, signature],
-      body,
-    };
+    reply.headers.push(sent.timestamp, timestamp, signer.header, signature);
+    return { ...reply, body };
   };
 }
 
-async function wholeBody(body: Buffer | StreamedBody, limitBytes: number): Promise<Buffer> {
+function wholeBody(body: Buffer | StreamedBody, limitBytes: number): Buffer | Promise<Buffer> {
   return Buffer.isBuffer(body) ? body : (body.arrived() ?? collectBody(body, limitBytes));
 }
