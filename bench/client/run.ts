@@ -1,133 +1,114 @@
 /** Compares the calls of the client library with bare `fetch` (README.md). */
-import { fork } from 'node:child_process';
-import { createHash, createHmac } from 'node:crypto';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { replyLines, requestLines } from '@gatehouse/request-signature/signing';
-import { createSignedFetch, createTokenFetch } from '../../packages/client/src/index.ts';
+import { createSubjects, type Subject, secureKey } from './subjects.ts';
 
-const [rounds = 9, seconds = 2] = process.argv.slice(2).map(Number);
+const [rounds = 60, seconds = 0.2] = process.argv.slice(2).map(Number);
 const CONCURRENCY = 16;
-/** In these rounds, Node compiles the code. */
-const WARM_UP_ROUNDS = 4;
-const secureKey = 'benchmarkKey0123456789abcdef';
-const server = fork(join(import.meta.dirname, 'server.ts'), [secureKey]);
-const [port] = await once(server, 'message');
-const gateway = `http://127.0.0.1:${port}`;
-const token = 'x'.repeat(43);
-const credentials = { gateway, clientId: 'bench' };
-
-const withToken = createTokenFetch({
-  ...credentials,
-  tokenEndpoint: `${gateway}/token`,
-  clientSecret: secureKey,
-  fetch: (input, init) =>
-    init?.method === 'POST'
-      ? Promise.resolve(Response.json({ access_token: token, expires_in: 7200 }))
-      : fetch(input, init),
-});
-const signed = createSignedFetch({ ...credentials, secureKey });
-const path = '/api/device?pageSize=10&pageIndex=0';
-const headers = { Authorization: `Bearer ${token}` };
-const subjects: Readonly<Record<string, () => Promise<Response>>> = {
-  'bare fetch': () => fetch(gateway + path, { headers }),
-  createTokenFetch: () => withToken(path),
-  createSignedFetch: () => signed(path),
-  'headers of a signature': () => fetch(gateway + path, { headers: signatureHeaders() }),
-  'and a second Response': () => callByHand(false),
-  'and four digests': () => callByHand(true),
-};
-
-function signatureHeaders() {
-  return {
-    'X-Client-Id': 'bench',
-    'X-Timestamp': String(Date.now()),
-    'X-Nonce': crypto.randomUUID(),
-    'X-Sign-V2': 'a'.repeat(64),
-  };
-}
-
-/** The least that a library must do to verify a reply before its caller sees it. */
-async function callByHand(isVerified: boolean): Promise<Response> {
-  const signature = signatureHeaders();
-  const nonce = signature['X-Nonce'];
-  if (isVerified) {
-    const timestamp = signature['X-Timestamp'];
-    const [pathname = '', query = ''] = path.split('?');
-    const request = { method: 'GET', path: pathname, query, contentType: '', body: '' };
-    signature['X-Sign-V2'] = hmac(
-      requestLines({ ...request, clientId: 'bench', timestamp, nonce }, sha256),
-    );
-  }
-  const reply = await fetch(gateway + path, { headers: signature });
-  const body = new Uint8Array(await reply.arrayBuffer());
-  const { status, statusText, headers } = reply;
-  if (isVerified) {
-    const timestamp = headers.get('x-timestamp') ?? '';
-    const expected = hmac(replyLines({ status, nonce, body, timestamp }, sha256));
-    if (expected !== headers.get('x-sign-v2')) {
-      throw new Error('The reply has a wrong signature.');
-    }
-  }
-  return new Response(body, { status, statusText, headers });
-}
-
-function sha256(_algorithm: string, [part = '']: readonly (string | Uint8Array)[]): string {
-  return createHash('sha256').update(part).digest('hex');
-}
-
-function hmac(lines: string): string {
-  return createHmac('sha256', secureKey).update(lines).digest('hex');
-}
+/** In these calls of each subject, Node compiles and optimizes the code. */
+const WARM_UP_CALLS = 4000;
 
 interface Measurement {
   readonly callsPerSecond: number;
+  /** The processor time of one call in this process. */
   readonly microseconds: number;
+  /** The part of the time in which the server used a processor. */
+  readonly serverShare: number;
 }
 
-async function measure(call: () => Promise<Response>): Promise<Measurement> {
-  const startedAt = performance.now();
-  const end = startedAt + seconds * 1000;
-  const processorStart = process.cpuUsage();
+const server = fork(join(import.meta.dirname, 'server.ts'), [secureKey]);
+const [port] = await once(server, 'message');
+const subjects = createSubjects(`http://127.0.0.1:${port}`);
+const bare = subjects[0]?.name ?? '';
+
+const measurements = new Map(subjects.map(({ name }) => [name, [] as Measurement[]]));
+for (const { call } of subjects) {
   let calls = 0;
-  const repeat = async () => {
-    while (performance.now() < end) {
-      await (await call()).json();
-      calls += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, repeat));
-  const { user, system } = process.cpuUsage(processorStart);
-  const elapsedSeconds = (performance.now() - startedAt) / 1000;
-  return { callsPerSecond: calls / elapsedSeconds, microseconds: (user + system) / calls };
+  await repeat(call, () => calls++ < WARM_UP_CALLS);
 }
-
-const measurements: Record<string, Measurement[]> = Object.fromEntries(
-  Object.keys(subjects).map((name) => [name, []]),
-);
-for (let round = -WARM_UP_ROUNDS; round < rounds; round += 1) {
-  for (const [name, call] of Object.entries(subjects)) {
-    const measurement = await measure(call);
-    if (round >= 0) {
-      measurements[name]?.push(measurement);
-    }
+for (let round = 0; round < rounds; round += 1) {
+  // Each round begins with another subject, so that no subject always follows the same one.
+  const first = round % subjects.length;
+  for (const subject of [...subjects.slice(first), ...subjects.slice(0, first)]) {
+    measurements.get(subject.name)?.push(await measure(subject));
   }
 }
 server.kill();
+printTable();
 
-const median = (values: readonly number[]) =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-const bare = measurements['bare fetch'] ?? [];
-for (const [name, own] of Object.entries(measurements)) {
-  const ratio = (key: keyof Measurement) =>
-    median(own.map((each, index) => each[key] / (bare[index]?.[key] ?? 0))).toFixed(2);
+async function measure({ call }: Subject): Promise<Measurement> {
+  const serverStart = await processorTimeOf(server);
+  const processorStart = process.cpuUsage();
+  const startedAt = performance.now();
+  const end = startedAt + seconds * 1000;
+  let calls = 0;
+  await repeat(call, () => {
+    const mayBegin = performance.now() < end;
+    calls += mayBegin ? 1 : 0;
+    return mayBegin;
+  });
+  const elapsed = (performance.now() - startedAt) / 1000;
+  const { user, system } = process.cpuUsage(processorStart);
+  const serverTime = (await processorTimeOf(server)) - serverStart;
+  return {
+    callsPerSecond: calls / elapsed,
+    microseconds: (user + system) / calls,
+    serverShare: serverTime / 1_000_000 / elapsed,
+  };
+}
+
+async function repeat(call: Subject['call'], mayBegin: () => boolean): Promise<void> {
+  const sequence = async () => {
+    while (mayBegin()) {
+      await (await call()).json();
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, sequence));
+}
+
+/** In microseconds. */
+async function processorTimeOf(child: ChildProcess): Promise<number> {
+  child.send('report');
+  const [{ user, system }] = await once(child, 'message');
+  return user + system;
+}
+
+function printTable(): void {
+  const columns = [
+    ['subject', 'calls/s', '÷ bare', '÷ same bytes'],
+    ['µs of processor time', '÷ bare', '÷ same bytes', 'processor time of the server'],
+  ].flat();
+  console.log(`| ${columns.join(' | ')} |\n|---|${'---|'.repeat(columns.length - 1)}`);
+  for (const { name, sameBytes } of subjects) {
+    const cells = (['callsPerSecond', 'microseconds'] as const).flatMap((key) => [
+      Math.round(median(valuesOf(name, key))),
+      ratio(name, bare, key),
+      ratio(name, sameBytes, key),
+    ]);
+    const share = Math.round(100 * median(valuesOf(name, 'serverShare')));
+    console.log(`| ${[name, ...cells, `${share} %`].join(' | ')} |`);
+  }
   console.log(
-    [
-      name,
-      `${Math.round(median(own.map((each) => each.callsPerSecond)))} calls/s`,
-      `ratio ${ratio('callsPerSecond')}`,
-      `${Math.round(median(own.map((each) => each.microseconds)))} µs of processor time`,
-      `ratio ${ratio('microseconds')}`,
-    ].join(' | '),
+    `load average ${loadavg()
+      .map((load) => load.toFixed(1))
+      .join(', ')}`,
   );
+}
+
+function valuesOf(name: string, key: keyof Measurement): readonly number[] {
+  return (measurements.get(name) ?? []).map((each) => each[key]);
+}
+
+/** The median of the ratios of the rounds. */
+function ratio(name: string, reference: string, key: keyof Measurement): string {
+  const references = valuesOf(reference, key);
+  return median(
+    valuesOf(name, key).map((value, index) => value / (references[index] ?? 0)),
+  ).toFixed(2);
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

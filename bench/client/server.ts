@@ -1,6 +1,9 @@
-/** Replies with a list of ten devices, and signs it if the request has a nonce. */
+/**
+ * Replies with a list of ten devices. Signs the reply to a request that has a signature, without
+ * verifying the request. Reports its processor time when it receives a message.
+ */
 import { createHash, createHmac } from 'node:crypto';
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { replyLines } from '@gatehouse/request-signature/signing';
 
@@ -13,16 +16,28 @@ const envelope = { status: 200, code: 'success', message: 'success', result: dev
 const body = Buffer.from(JSON.stringify({ ...envelope, timestamp: Date.now() }));
 const hash = createHash('sha256').update(body).digest('hex');
 
-const server = createServer((request, response) => {
-  response.setHeader('Content-Type', 'application/json');
-  response.setHeader('Content-Length', body.length);
-  const nonce = request.headers['x-nonce'];
+function signatureHeaders(request: IncomingHttpHeaders): Record<string, string> {
+  const { 'x-nonce': nonce, 'x-sign': version1 } = request;
+  const timestamp = String(Date.now());
   if (typeof nonce === 'string') {
-    const timestamp = String(Date.now());
     const lines = replyLines({ status: 200, nonce, body, timestamp }, () => hash);
-    response.setHeader('X-Timestamp', timestamp);
-    response.setHeader('X-Sign-V2', createHmac('sha256', secureKey).update(lines).digest('hex'));
+    const signature = createHmac('sha256', secureKey).update(lines).digest('hex');
+    return { 'X-Timestamp': timestamp, 'X-Sign-V2': signature };
   }
+  if (version1 !== undefined) {
+    const digest = createHash('sha256').update(body).update(timestamp).update(secureKey);
+    return { 'X-Timestamp': timestamp, 'X-Sign': digest.digest('hex') };
+  }
+  return {};
+}
+
+const server = createServer(({ headers }, response) => {
+  response.writeHead(200, {
+    'Content-Type': 'application/json',
+    'Content-Length': body.length,
+    ...signatureHeaders(headers),
+  });
   response.end(body);
 });
+process.on('message', () => process.send?.(process.cpuUsage()));
 server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));

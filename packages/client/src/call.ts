@@ -35,17 +35,20 @@ export interface Call {
 }
 
 /** Redirects are not followed, so that no credential reaches another origin (RFC 6750 §5.2). */
-export async function readCall(
+export function readCall(
   gateway: URL,
   input: string | URL | Request,
   init: RequestInit = {},
-): Promise<Call> {
-  if (input instanceof Request) {
-    const { url, method, headers, signal, body } = new Request(input, init);
-    const bytes = body === null ? undefined : await new Response(body).arrayBuffer();
-    return toCall(gateway, url, { method, headers, signal, body: bytes ?? null });
-  }
-  return toCall(gateway, input, init);
+): Call | Promise<Call> {
+  return input instanceof Request
+    ? readRequest(gateway, new Request(input, init))
+    : toCall(gateway, input, init);
+}
+
+async function readRequest(gateway: URL, request: Request): Promise<Call> {
+  const { url, method, headers, signal, body } = request;
+  const bytes = body === null ? null : await new Response(body).arrayBuffer();
+  return toCall(gateway, url, { method, headers, signal, body: bytes });
 }
 
 function toCall(gateway: URL, input: string | URL, init: RequestInit): Call {

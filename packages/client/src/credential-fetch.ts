@@ -17,6 +17,11 @@ export function createCredentialFetch(
     const { url, method, headers, body, isSafe } = call;
     const deadline = startDeadline(deadlineMilliseconds, call.init.signal);
     const isReplayable = !(body instanceof ReadableStream);
+    /** A token in the cache needs no wait. */
+    const currentToken = () => {
+      const token = tokens.get();
+      return typeof token === 'string' ? token : untilAborted(token, deadline.signal);
+    };
     const sendWith = (token: string) => {
       headers.set(header.name, header.prefix + token);
       return sendWithRetries(
@@ -25,14 +30,14 @@ export function createCredentialFetch(
       );
     };
     try {
-      const token = await untilAborted(tokens.get(), deadline.signal);
+      const token = await currentToken();
       const response = await sendWith(token);
       if (response.status !== 401 || !isReplayable || !(await isExpired(response))) {
         return response;
       }
       await response.body?.cancel();
       tokens.drop(token);
-      return await sendWith(await untilAborted(tokens.get(), deadline.signal));
+      return await sendWith(await currentToken());
     } finally {
       deadline.clear();
     }

@@ -3,11 +3,15 @@ import { GatehouseError } from './gatehouse-error.ts';
 
 type Parts = readonly (string | Uint8Array)[];
 
+/** Of SHA-256. */
+const BLOCK_BYTES = 64;
+const DIGEST_BYTES = 32;
+
 /** Results are lower-case hexadecimal digits. Text is encoded as UTF-8. */
 export interface Digests {
   digest(algorithm: SignatureAlgorithm, parts: Parts): string | Promise<string>;
-  /** HMAC-SHA-256. */
-  hmac(secureKey: string, text: string): string | Promise<string>;
+  /** HMAC-SHA-256 with this key. */
+  hmacWith(secureKey: string): (text: string) => string | Promise<string>;
 }
 
 interface NodeHash {
@@ -17,40 +21,52 @@ interface NodeHash {
 
 interface NodeCrypto {
   createHash(algorithm: string): NodeHash;
-  createHmac(algorithm: string, key: string): NodeHash;
+  hash(algorithm: string, data: string | Uint8Array): string;
+  hash(algorithm: string, data: Uint8Array, encoding: 'buffer'): Uint8Array;
 }
 
 /**
  * `node:crypto` in Node, Deno and Bun. It is synchronous, so it does not delay a call, and it has
- * MD5. Browsers, and Node before 20.16, have only WebCrypto.
+ * MD5. Browsers, Node before 20.16, and Deno before 2.2 have only WebCrypto.
  */
 export function platformDigests(): Digests {
   const { process } = globalThis as {
     process?: { getBuiltinModule?: (name: string) => unknown };
   };
-  const nodeCrypto = process?.getBuiltinModule?.('node:crypto') as NodeCrypto | undefined;
-  return nodeCrypto === undefined ? createWebDigests() : createNodeDigests(nodeCrypto);
+  const nodeCrypto = process?.getBuiltinModule?.('node:crypto') as Partial<NodeCrypto> | undefined;
+  const { hash, createHash } = nodeCrypto ?? {};
+  return hash && createHash ? createNodeDigests({ hash, createHash }) : createWebDigests();
 }
 
-function createNodeDigests({ createHash, createHmac }: NodeCrypto): Digests {
+/**
+ * `hash` creates no object that the garbage collector must free later. HMAC with two calls of it
+ * takes half the time of `createHmac` (bench/client).
+ */
+function createNodeDigests({ createHash, hash }: NodeCrypto): Digests {
   return {
     digest(algorithm, parts) {
-      const hash = createHash(algorithm === 'MD5' ? 'md5' : 'sha256');
-      for (const part of parts) {
-        hash.update(part);
-      }
-      return hash.digest('hex');
+      const name = algorithm === 'MD5' ? 'md5' : 'sha256';
+      const [first = ''] = parts;
+      return parts.length === 1
+        ? hash(name, first)
+        : parts.reduce((digest, part) => digest.update(part), createHash(name)).digest('hex');
     },
-    hmac: (secureKey, text) => createHmac('sha256', secureKey).update(text).digest('hex'),
+    /** RFC 2104 §2. */
+    hmacWith(secureKey) {
+      const key = utf8(secureKey);
+      const block = new Uint8Array(BLOCK_BYTES);
+      block.set(key.length > BLOCK_BYTES ? hash('sha256', key, 'buffer') : key);
+      const inner = block.map((byte) => byte ^ 0x36);
+      const outer = concatenate([block.map((byte) => byte ^ 0x5c), new Uint8Array(DIGEST_BYTES)]);
+      return (text) => {
+        outer.set(hash('sha256', concatenate([inner, text]), 'buffer'), BLOCK_BYTES);
+        return hash('sha256', outer);
+      };
+    },
   };
 }
 
 export function createWebDigests(): Digests {
-  const importKey = (secureKey: string) =>
-    crypto.subtle.importKey('raw', utf8(secureKey), { name: 'HMAC', hash: 'SHA-256' }, false, [
-      'sign',
-    ]);
-  const keys = new Map<string, ReturnType<typeof importKey>>();
   return {
     async digest(algorithm, parts) {
       if (algorithm === 'MD5') {
@@ -60,10 +76,16 @@ export function createWebDigests(): Digests {
       }
       return hex(await crypto.subtle.digest('SHA-256', concatenate(parts)));
     },
-    async hmac(secureKey, text) {
-      const key = keys.get(secureKey) ?? importKey(secureKey);
-      keys.set(secureKey, key);
-      return hex(await crypto.subtle.sign('HMAC', await key, utf8(text)));
+    hmacWith(secureKey) {
+      const importKey = () =>
+        crypto.subtle.importKey('raw', utf8(secureKey), { name: 'HMAC', hash: 'SHA-256' }, false, [
+          'sign',
+        ]);
+      let key: ReturnType<typeof importKey> | undefined;
+      return async (text) => {
+        key ??= importKey();
+        return hex(await crypto.subtle.sign('HMAC', await key, utf8(text)));
+      };
     },
   };
 }
@@ -79,8 +101,10 @@ function concatenate(parts: Parts): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
+const encoder = new TextEncoder();
+
 function utf8(text: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(text);
+  return encoder.encode(text);
 }
 
 function hex(buffer: ArrayBuffer): string {

@@ -2,15 +2,19 @@ import { findLinesKey, replyLines, requestLines } from '@gatehouse/request-signa
 import type { Digests } from './digests.ts';
 import type { SignatureVersion } from './signature-version.ts';
 
+/** SHA-256 of no bytes. */
+const EMPTY_HASH = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
 /** An HMAC over all parts of a request. The reply contains the nonce of its request. */
 export function createSignatureVersion2(
   { clientId, secureKey }: { readonly clientId: string; readonly secureKey: string },
   digests: Digests,
 ): SignatureVersion {
+  const hmac = digests.hmacWith(secureKey);
   return {
     hasNonce: true,
     async sign({ path, query, method, contentType, body, timestamp, nonce }) {
-      const hash = await digests.digest('SHA-256', [body]);
+      const hash = body === '' ? EMPTY_HASH : await digests.digest('SHA-256', [body]);
       const lines = requestLines(
         {
           method,
@@ -29,7 +33,7 @@ export function createSignatureVersion2(
           'X-Client-Id': clientId,
           'X-Timestamp': String(timestamp),
           'X-Nonce': nonce,
-          'X-Sign-V2': await digests.hmac(secureKey, lines),
+          'X-Sign-V2': await hmac(lines),
         },
         async isVerified({ response: { status, headers }, bytes }) {
           const signature = headers.get('x-sign-v2');
@@ -40,7 +44,7 @@ export function createSignatureVersion2(
           const replyHash = await digests.digest('SHA-256', [bytes]);
           const reply = { status, nonce, body: bytes, timestamp: repliedAt };
           const signed = replyLines(reply, () => replyHash);
-          const expected = await digests.hmac(secureKey, signed);
+          const expected = await hmac(signed);
           return findLinesKey(signed, signature, [secureKey], () => expected) !== undefined;
         },
       };

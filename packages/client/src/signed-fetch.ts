@@ -85,8 +85,8 @@ export function createSignedFetch(options: SignedFetchOptions): GatehouseFetch {
     const deadline = startDeadline(deadlineMilliseconds, call.init.signal);
     try {
       // Repeating a request with its nonce cannot take effect twice. A lost read needs a new nonce.
-      const callNonce = crypto.randomUUID();
-      const nonce = () => (call.isSafe ? crypto.randomUUID() : callNonce);
+      const callNonce = call.isSafe ? undefined : crypto.randomUUID();
+      const nonce = () => callNonce ?? crypto.randomUUID();
       let last: Exchange | undefined;
       const response = await sendWithRetries(
         async (signal) => {

@@ -5,7 +5,7 @@ export interface IssuedToken {
 
 /** Requests a token when it is needed, once for all waiting calls, and renews it early. */
 export interface TokenCache {
-  get(): Promise<string>;
+  get(): string | Promise<string>;
   /** Forgets a token that the gateway rejected, unless it was replaced already. */
   drop(value: string): void;
 }
@@ -29,7 +29,7 @@ export function createTokenCache(request: () => Promise<IssuedToken>): TokenCach
   }
 
   return {
-    async get() {
+    get() {
       const now = performance.now();
       if (current !== undefined && now < current.renewAt) {
         return current.value;
