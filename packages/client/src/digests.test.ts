@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { createWebDigests, platformDigests } from './digests.ts';
 
-const text = 'GATEHOUSE-V2\nGET\n/api/device\nname=Pümpe\n';
+const text = 'GATEHOUSE-V2\nGET\n/api/device\nname=ü\n';
 const bytes = new TextEncoder().encode(text);
 
 describe.each([
