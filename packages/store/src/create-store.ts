@@ -4,6 +4,7 @@
  *   createStore(url) ── store-url
  *     ├▶ sqlite: ─▶ sqlite-store ── sqlite-database (file, schema, busy retry)
  *     └▶ redis…  ─▶ redis-store ─┬─ redis-connection (waits, deadlines) ── redis-client
+ *                                ├─ redis-claims (the claims of one turn in one command)
  *                                └─ redis-confirmed-writes ── redis-confirmed-batches (WAIT)
  *   around either engine: observed-store (durations), store-watch (availability)
  *
