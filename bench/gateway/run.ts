@@ -296,6 +296,22 @@ function printParts(results: ReadonlyMap<string, readonly Measured[]>): void {
   }
 }
 
+/** Prints the ratios of the goal of forward auth (README.md): by the rate and by processor time. */
+function printGoal(results: ReadonlyMap<string, readonly Measured[]>): void {
+  const base = results.get('nginx-auth-request') ?? [];
+  for (const name of ['verify', 'nginx-verify', 'nginx-verify-cached']) {
+    const all = results.get(name) ?? [];
+    if (all.length > 0 && base.length > 0) {
+      const rate = (of: readonly Measured[]) => median(of.map((each) => each.requestsPerSecond));
+      const byRate = rate(all) / rate(base);
+      const byMedian = median(base.map(cpuOf)) / median(all.map(cpuOf));
+      const byMinimum = Math.min(...base.map(cpuOf)) / Math.min(...all.map(cpuOf));
+      const ratios = [byRate, byMedian, byMinimum].map((ratio) => ratio.toFixed(2));
+      console.log(`${name} ÷ nginx-auth-request: rate, CPU median, minimum: ${ratios.join(', ')}`);
+    }
+  }
+}
+
 try {
   const subjects = await prepare();
   if (process.env.SOAK_SECONDS !== undefined) {
@@ -336,6 +352,7 @@ try {
       `| ${[name, rate.toFixed(0), cpu.toFixed(1), least.toFixed(1), p99.toFixed(1), refused, ...ratios].join(' | ')} |`,
     );
   }
+  printGoal(results);
   printParts(results);
 } finally {
   await stopAll();

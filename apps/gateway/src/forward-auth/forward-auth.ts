@@ -21,6 +21,7 @@ import { type OriginalRequest, readOriginalRequest } from './original-request.ts
 import { requiredRoute } from './required-scope.ts';
 
 const PATH = '/_verify';
+const NO_BODY = Buffer.alloc(0);
 
 /** What a proxy asks. */
 export interface VerificationRequest {
@@ -34,7 +35,7 @@ export interface ForwardAuth {
   /** @throws ApiError if the peer is not a trusted proxy, or its request is ambiguous */
   read(message: IncomingMessage): VerificationRequest;
   /** The answer for an authorized caller. */
-  permit(principal: Principal, audience: string): Promise<Reply>;
+  permit(principal: Principal, audience: string): Reply | Promise<Reply>;
 }
 
 export function createForwardAuth(dependencies: {
@@ -60,27 +61,33 @@ export function createForwardAuth(dependencies: {
       const original = readOriginalRequest(message.rawHeaders);
       return { original, required: requiredRoute(ownQuery(message.url ?? '')) };
     },
-    async permit(principal, audience) {
-      const token = await issueInternalToken(principal, audience);
-      return {
-        // Not 204: Envoy accepts only 200.
-        status: 200,
-        headers: [
-          ...protectiveHeaders,
-          sent.authorization,
-          `Bearer ${token}`,
-          sent.authClientId,
-          principal.clientId,
-          sent.authSubject,
-          principal.subject,
-          sent.authOrganization,
-          principal.orgId,
-          sent.authScope,
-          [...principal.scopes].join(' '),
-        ],
-        body: Buffer.alloc(0),
-      };
+    permit(principal, audience) {
+      const token = issueInternalToken(principal, audience);
+      return typeof token === 'string'
+        ? permission(principal, token)
+        : token.then((issued) => permission(principal, issued));
     },
+  };
+}
+
+function permission({ clientId, subject, orgId, scopes }: Principal, token: string): Reply {
+  return {
+    // Not 204: Envoy accepts only 200.
+    status: 200,
+    headers: [
+      ...protectiveHeaders,
+      sent.authorization,
+      `Bearer ${token}`,
+      sent.authClientId,
+      clientId,
+      sent.authSubject,
+      subject,
+      sent.authOrganization,
+      orgId,
+      sent.authScope,
+      [...scopes].join(' '),
+    ],
+    body: NO_BODY,
   };
 }
 

@@ -12,9 +12,7 @@ export function clientAddress(request: IncomingMessage, isTrustedProxy: AddressM
   if (!isTrustedProxy(address)) {
     return address;
   }
-  const chain = [request.headers[received.forwardedFor] ?? []]
-    .flat()
-    .join(',')
+  const chain = String(request.headers[received.forwardedFor] ?? '')
     .split(',')
     .reverse();
   for (const entry of chain) {
