@@ -1,0 +1,113 @@
+/** The commands in documents exist: of operators, of Compose and of Kubernetes. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { parse, parseAllDocuments } from 'yaml';
+import { commands } from '../apps/cli/src/cli.ts';
+import { parseCommand } from '../apps/cli/src/command-line/parse-command.ts';
+import { type DocumentedCommand, documentedCommands } from './documented-commands.ts';
+import { root } from './source-tree.ts';
+
+const text = ({ path, words }: DocumentedCommand) => `${path}: ${words.join(' ')}`;
+
+/** The option has a value, which is not a service. */
+function withoutEntrypoint(words: readonly string[]): readonly string[] {
+  return words.filter(
+    (word, index) => word !== '--entrypoint' && words[index - 1] !== '--entrypoint',
+  );
+}
+
+describe('commands of operators', () => {
+  const start =
+    /(?:npm run (?:-s )?gatehouse -- |docker compose run (?:--?\S+ )*gatehouse |node apps\/cli\/src\/main\.ts |(?:^|\$\()gatehouse )/g;
+  const documented = [
+    ...documentedCommands(start),
+    ...['backup', 'restore', 'doctor'].flatMap((name) =>
+      documentedCommands(new RegExp(`npm run (?:-s )?${name}(?= |$)(?: --)?`, 'g')).map(
+        (command) => ({
+          ...command,
+          words: [name, ...command.words],
+        }),
+      ),
+    ),
+  ];
+
+  test('are found in the documents', () => {
+    expect(documented.length).toBeGreaterThan(40);
+  });
+
+  test('have names, arguments and options that the program accepts', () => {
+    // The shell function of a document passes its own arguments on.
+    const complete = documented.filter(({ words }) => words.length > 0 && !words.includes('$@'));
+    const problems = complete.flatMap((command) => {
+      const { words, isMention } = command;
+      try {
+        parseCommand(isMention && words.length === 1 ? [...words, '--help'] : words, commands);
+        return [];
+      } catch (error) {
+        const { message } = error as Error;
+        return isMention && / needs </.test(message) ? [] : [`${text(command)}: ${message}`];
+      }
+    });
+    expect(problems).toEqual([]);
+  });
+});
+
+describe('commands of Docker Compose', () => {
+  const { services } = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'));
+  const profiles = Object.values(services).flatMap(
+    (service) => (service as { profiles?: string[] }).profiles ?? [],
+  );
+  const documented = documentedCommands(/docker compose /g);
+
+  test('name services and profiles of docker-compose.yml', () => {
+    const wrong = documented.filter((command) => {
+      const words = [...command.words];
+      while (words[0] === '--profile') {
+        const [, profile = ''] = words.splice(0, 2);
+        if (profile !== '*' && !profiles.includes(profile)) {
+          return true;
+        }
+      }
+      const [verb = '', ...rest] = words;
+      const names = withoutEntrypoint(rest).filter(
+        (word) => !word.startsWith('-') && !word.startsWith('$'),
+      );
+      const named = ['up', 'restart', 'logs'].includes(verb)
+        ? names
+        : ['run', 'exec'].includes(verb)
+          ? names.slice(0, 1)
+          : [];
+      return named.some((name) => !(name in services));
+    });
+    expect(documented.length).toBeGreaterThan(40);
+    expect(wrong.map(text)).toEqual([]);
+  });
+});
+
+describe('commands of kubectl', () => {
+  const resources = new Set(
+    globSync('deploy/kubernetes/*/*.yaml', { cwd: root }).flatMap((path) =>
+      parseAllDocuments(readFileSync(join(root, path), 'utf8')).map((document) => {
+        const { kind, metadata } = document.toJS() as {
+          kind?: string;
+          metadata?: { name: string };
+        };
+        return `${kind?.toLowerCase()}/${metadata?.name}`;
+      }),
+    ),
+  );
+  const documented = documentedCommands(/kubectl /g);
+
+  test('name workloads of deploy/kubernetes', () => {
+    const wrong = documented.filter(({ words }) =>
+      words
+        .flatMap(
+          (word) => /^(?:--from=)?((?:deploy|deployment|cronjob)\/\S+)$/.exec(word)?.[1] ?? [],
+        )
+        .some((name) => !resources.has(name.replace('deploy/', 'deployment/'))),
+    );
+    expect(documented.length).toBeGreaterThan(15);
+    expect(wrong.map(text)).toEqual([]);
+  });
+});
