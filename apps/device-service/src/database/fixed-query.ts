@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Compilable, CompiledQuery, DialectAdapter } from 'kysely';
+import { directQueryOf } from './direct-queries.ts';
 import {
   type OrganizationDatabase,
   organizationOf,
@@ -73,6 +74,10 @@ export function fixedQuery<Values extends object, Row>(
         ? organization
         : values[parameter.name as string & keyof Values];
     });
-    return (await database.executeQuery<Row>({ ...query, parameters })).rows;
+    const bound = { ...query, parameters };
+    const runDirectly = directQueryOf(database);
+    return runDirectly === undefined
+      ? (await database.executeQuery<Row>(bound)).rows
+      : ((await runDirectly(bound)) as readonly Row[]);
   };
 }

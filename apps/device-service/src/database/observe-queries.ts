@@ -1,4 +1,4 @@
-import type { Logger } from 'kysely';
+import type { LogEvent } from 'kysely';
 import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 import type { WriteWatch } from './watch-writes.ts';
 
@@ -27,7 +27,7 @@ export interface DatabaseObserver {
 export function observeQueries(
   observer: DatabaseObserver | undefined,
   writes: Pick<WriteWatch, 'failed'>,
-): Logger {
+): (event: LogEvent) => void {
   return (event) => {
     const failed = event.level === 'error';
     if (failed) {

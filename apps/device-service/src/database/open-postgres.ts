@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { DeviceDatabase, Tables } from '../tables/tables.ts';
 import { DatabaseUnavailableError } from './database-unavailable-error.ts';
+import { allowDirectQueries } from './direct-queries.ts';
 import { migrateDatabase, type NewDatabaseCallback } from './migrate-database.ts';
 import { observeQueries } from './observe-queries.ts';
 import type { OpenDatabase, OpenOptions } from './open-database.ts';
@@ -38,10 +39,12 @@ export async function openPostgres(
     probe: () => probeWrite(tables, 'postgres'),
     onChange: (isWritable) => observer?.writable(isWritable),
   });
+  const log = observeQueries(observer, writes);
   const tables: DeviceDatabase = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool }),
-    log: observeQueries(observer, writes),
+    log,
   });
+  allowDirectQueries(tables, pool, log);
   return {
     engine: 'postgres',
     tables,
