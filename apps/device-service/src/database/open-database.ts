@@ -3,6 +3,8 @@
  *
  *   database-url ─▶ open-database ─▶ open-sqlite (node-sqlite-dialect ─▶ sqlite-group-driver)
  *                                │   open-postgres (postgres-pool ─▶ postgres-connection, one of postgres-servers;
+ *                                │                  postgres-statement: fixed queries, whose rows
+ *                                │                  postgres-diversion takes from pg, for postgres-rows;
  *                                │                  postgres-state: settings, for doctor)
  *                                ├▶ watch-writes: whether the database accepts writes
  *                                └▶ migrate-database ─▶ migrations/, under a lock

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { divertRows } from './postgres-diversion.ts';
 
 /** The server for new connections: the first one until it fails, then the next. */
 export interface ServerChoice {
@@ -38,6 +39,7 @@ export function connectionClass(choice: ServerChoice, onlyWritable: boolean): ty
       const url = choice.current();
       super({ ...config, connectionString: url });
       this.url = url;
+      divertRows(this.connection);
       // The pool listens only while the connection is idle. Otherwise the interrupted query reports
       // the error.
       this.on('error', () => undefined);

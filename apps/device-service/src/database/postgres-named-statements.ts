@@ -1,13 +1,14 @@
 import type pg from 'pg';
 import { fixedQueryName } from './fixed-query.ts';
 import { isNameRefused } from './postgres-errors.ts';
+import { PostgresStatement, type StatementResult } from './postgres-statement.ts';
 
 export interface NamedStatements {
   query(
     client: pg.PoolClient,
     text: string,
     parameters?: readonly unknown[],
-  ): Promise<pg.QueryResult>;
+  ): Promise<StatementResult | pg.QueryResult>;
 }
 
 const IDLE = 'I';
@@ -28,7 +29,7 @@ export function nameStatements(): NamedStatements {
       }
       const isInTransaction = client.getTransactionStatus() !== IDLE;
       try {
-        return await client.query({ name, text, values });
+        return await run(client, name, text, values);
       } catch (error) {
         if (!isNameRefused(error)) {
           throw error;
@@ -42,4 +43,19 @@ export function nameStatements(): NamedStatements {
       }
     },
   };
+}
+
+function run(
+  client: pg.PoolClient,
+  name: string,
+  text: string,
+  values: readonly unknown[],
+): Promise<StatementResult> {
+  return new Promise((resolve, reject) => {
+    client.query(
+      new PostgresStatement(name, text, values, (error, result) =>
+        result === undefined ? reject(error) : resolve(result),
+      ),
+    );
+  });
 }

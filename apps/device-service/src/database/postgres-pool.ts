@@ -1,12 +1,12 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
+import { typeParser } from './postgres-columns.ts';
 import { chooseServer, connectionClass, type ServerConnection } from './postgres-connection.ts';
 import { isConnectionLost, isReadOnly, translatePostgresError } from './postgres-errors.ts';
 import { nameStatements } from './postgres-named-statements.ts';
 import { readPostgresServers } from './postgres-servers.ts';
 
 const SECOND = 1000;
-const INT8 = 20;
 
 export interface PostgresPoolOptions {
   readonly url: string;
@@ -127,10 +127,3 @@ function openPool(options: PostgresPoolOptions, Client: typeof pg.Client): pg.Po
   pool.on('error', () => undefined);
   return pool;
 }
-
-/**
- * Times and counts are 64-bit columns and safe integers. Without this, `pg` returns them as
- * strings.
- */
-const typeParser = ((oid: number, format: 'text') =>
-  oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser;
