@@ -1,11 +1,14 @@
 /**
  * Measures what a request costs the device service, before and after: it sends the same requests
  * alternately to the service of an earlier commit and to the service of this checkout. Other load
- * affects both, so compare the ratios.
+ * affects both, so compare the ratios. With `floor` instead of a commit, it compares lists with
+ * `floor-server.ts`.
  *
  *   node bench/device-service/requests.ts [sqlite|postgres] [rounds=5] [commit=668dc1d] [seconds=2] [case]
+ *   node bench/device-service/requests.ts postgres 5 floor 2 list
  */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,8 +77,12 @@ const cases: readonly Case[] = [
 
 const directory = mkdtempSync(join(tmpdir(), 'device-bench-'));
 const gateway = await startGatewayDouble();
-const earlier = checkOutCommit(COMMIT, join(directory, 'earlier'));
-const sides = [await startSide('before', earlier.directory), await startSide('after', undefined)];
+const earlier = COMMIT === 'floor' ? undefined : checkOutCommit(COMMIT, join(directory, 'earlier'));
+const first = await startSide('before', earlier?.directory);
+const sides = [
+  earlier === undefined ? await replaceByFloor(first) : first,
+  await startSide('after', undefined),
+];
 
 async function startSide(name: string, checkout: string | undefined) {
   const engine = await startDatabaseEngine(ENGINE);
@@ -110,7 +117,24 @@ async function startSide(name: string, checkout: string | undefined) {
   return { name, engine, service };
 }
 
-type Side = (typeof sides)[number];
+/** The service has created the tables and the devices. */
+async function replaceByFloor(side: Side): Promise<Side> {
+  await side.service.end('SIGTERM');
+  const server = spawn(process.execPath, [join(import.meta.dirname, 'floor-server.ts')], {
+    env: { ...process.env, DATABASE_URL: side.engine.url },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [port] = await once(server.stdout, 'data');
+  const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
+    server.kill(signal);
+    await once(server, 'exit');
+    return null;
+  };
+  const url = `http://127.0.0.1:${Number(port)}`;
+  return { ...side, service: { ...side.service, pid: server.pid ?? 0, url, end } };
+}
+
+type Side = Awaited<ReturnType<typeof startSide>>;
 
 interface Sample {
   readonly requestsPerSecond: number;
@@ -171,5 +195,5 @@ for (const { engine, service } of sides) {
   await engine.stop();
 }
 await gateway.stop();
-earlier.remove();
+earlier?.remove();
 rmSync(directory, { recursive: true });
