@@ -1,4 +1,7 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { readDocuments } from './documents.ts';
+import { root } from './source-tree.ts';
 
 /** A command in a document, as words. */
 export interface DocumentedCommand {
@@ -12,21 +15,33 @@ export interface DocumentedCommand {
 const WORD = /(?:'[^']*'|"(?:\$\([^)]*\)|[^"])*"|\$\([^)]*\)|[^\s'"|<>;&)])+/y;
 
 /**
- * The commands that match a pattern, in all blocks of commands, and in text in backticks. A command
- * begins after the match and ends at an operator or comment of the shell.
+ * The commands that match a pattern, in all blocks of commands, in text in backticks, and in
+ * comments of the Compose file and the manifests. A command begins after the match and ends at an
+ * operator or comment of the shell.
  */
 export function documentedCommands(start: RegExp): readonly DocumentedCommand[] {
-  return readDocuments()
+  const documents = readDocuments()
     .filter(({ path }) => path !== 'CHANGELOG.md')
-    .flatMap(({ path, text }) =>
-      codeOf(text).flatMap(({ line, isMention }) =>
-        [...line.matchAll(start)].map((found) => ({
-          path,
-          isMention,
-          words: wordsAt(line, found.index + found[0].length).filter((word) => word !== '…'),
-        })),
-      ),
-    );
+    .map(({ path, text }) => ({ path, lines: codeOf(text) }));
+  return [...documents, ...commentedFiles()].flatMap(({ path, lines }) =>
+    lines.flatMap(({ line, isMention }) =>
+      [...line.matchAll(start)].map((found) => ({
+        path,
+        isMention,
+        words: wordsAt(line, found.index + found[0].length).filter((word) => word !== '…'),
+      })),
+    ),
+  );
+}
+
+/** In these comments, two spaces separate a command from its description. */
+function commentedFiles() {
+  return globSync(['docker-compose.yml', 'deploy/**/*.{yaml,yml}'], { cwd: root }).map((path) => ({
+    path,
+    lines: [...readFileSync(join(root, path), 'utf8').matchAll(/^ *# +(\S.*)$/gm)].map(
+      ([, comment = '']) => ({ line: comment.replace(/ {2}.*/, ''), isMention: true }),
+    ),
+  }));
 }
 
 function codeOf(text: string) {
