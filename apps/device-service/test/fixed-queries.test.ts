@@ -1,5 +1,9 @@
-// requires: postgresql
+// requires: postgresql openssl
+import { chownSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeCertificate, type PostgresServer, startPostgresServer } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type OpenDatabase, openDatabase } from '../src/database/open-database.ts';
@@ -113,6 +117,53 @@ describe.each(databaseEngines)('fixed queries on %s', (name) => {
       counted: 2,
       logged: ['ours'],
     });
+  });
+});
+
+describe('fixed queries on postgres with TLS', () => {
+  let postgres: PostgresServer;
+  let directory: string;
+
+  beforeAll(async () => {
+    postgres = await startPostgresServer();
+    directory = mkdtempSync(join(tmpdir(), 'postgres-tls-'));
+    const { certificateFile, keyFile } = makeCertificate(directory, ['127.0.0.1']);
+    const data = (await postgres.sql('show data_directory')).trim();
+    for (const path of [directory, certificateFile, keyFile]) {
+      chownSync(path, statSync(data).uid, statSync(data).gid);
+    }
+    await postgres.sql(
+      `alter system set ssl_cert_file = '${certificateFile}';
+      alter system set ssl_key_file = '${keyFile}';
+      alter system set ssl = on;
+      select pg_reload_conf();`,
+    );
+  });
+
+  afterAll(async () => {
+    await postgres?.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  test('read the rows of the decrypted connection', async () => {
+    const url = `${postgres.url}?sslmode=no-verify`;
+    const database = await openDatabase({ engine: 'postgres', url });
+    try {
+      expect(await useDevices(database, 'ours', 'd')).toEqual({
+        name: 'd in ours',
+        tagged: ['a=ours', 'b=ours'],
+        listed: ['d in ours'],
+        counted: 1,
+        logged: ['ours'],
+      });
+      const { rows } = await sql<{ encrypted: boolean }>`
+        select bool_and(ssl) as encrypted from pg_stat_ssl
+        join pg_stat_activity using (pid) where client_addr is not null
+      `.execute(database.tables);
+      expect(rows).toEqual([{ encrypted: true }]);
+    } finally {
+      await database.close();
+    }
   });
 });
 
