@@ -1,11 +1,5 @@
-/** The port guarantees 500 ms. The difference allows for late timers. */
-export const SQLITE_DEADLINE_MILLISECONDS = 450;
-
-/**
- * Shorter, because two operations of one request can wait, one after the other, while a node of a
- * cluster fails. Their request still gets its 503 within 700 ms (test/faults).
- */
-export const REDIS_DEADLINE_MILLISECONDS = 300;
+/** The deadline of an engine. The port guarantees 500 ms. The difference allows for late timers. */
+export const OPERATION_DEADLINE_MILLISECONDS = 450;
 
 const LONGEST_LIFETIME_SECONDS = 1e11;
 

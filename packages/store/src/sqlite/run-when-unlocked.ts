@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { SQLITE_DEADLINE_MILLISECONDS } from '../port/limits.ts';
+import { OPERATION_DEADLINE_MILLISECONDS } from '../port/limits.ts';
 import { StoreFullError, StoreUnavailableError } from '../port/store.ts';
 import { isBusy } from './sqlite-database.ts';
 import { isDiskFull, sqliteOutageReason } from './sqlite-outage-reason.ts';
@@ -25,7 +25,7 @@ export async function runWhenUnlocked<Result>(
       return work();
     } catch (error) {
       const waited = performance.now() - started;
-      if (!isBusy(error) || waited > SQLITE_DEADLINE_MILLISECONDS) {
+      if (!isBusy(error) || waited > OPERATION_DEADLINE_MILLISECONDS) {
         const Failure = isDiskFull(error) ? StoreFullError : StoreUnavailableError;
         throw new Failure(operation, error, sqliteOutageReason(error));
       }

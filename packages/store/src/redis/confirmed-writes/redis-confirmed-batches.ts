@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { REDIS_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
+import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
 import type { RedisScriptCommands } from '../connection/redis-scripts.ts';
 import { UnconfirmedWriteError } from '../connection/unconfirmed-write-error.ts';
 import { parseReplication, RequiredReplicas } from './redis-required-replicas.ts';
@@ -101,7 +101,7 @@ export class ConfirmedBatches {
 
   /** A write must not be sent after its caller received a timeout. */
   #takeBatch(): readonly Write[] {
-    const oldest = performance.now() - REDIS_DEADLINE_MILLISECONDS + SHORTEST_WAIT_MILLISECONDS;
+    const oldest = performance.now() - OPERATION_DEADLINE_MILLISECONDS + SHORTEST_WAIT_MILLISECONDS;
     const batch = this.#queue;
     this.#queue = [];
     return batch.filter(({ startedAt, reject }) => {
@@ -146,7 +146,7 @@ export class ConfirmedBatches {
 
   async #wait(required: number, startedAt: number): Promise<void> {
     const elapsed = performance.now() - startedAt;
-    const remaining = REDIS_DEADLINE_MILLISECONDS - SHORTEST_WAIT_MILLISECONDS - elapsed;
+    const remaining = OPERATION_DEADLINE_MILLISECONDS - SHORTEST_WAIT_MILLISECONDS - elapsed;
     const timeout = Math.max(
       SHORTEST_WAIT_MILLISECONDS,
       Math.min(LONGEST_WAIT_MILLISECONDS, Math.floor(remaining)),

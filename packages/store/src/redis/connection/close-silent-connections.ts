@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
-import { REDIS_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
+import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
 import { NO_REPLY } from './redis-outage-reason.ts';
 
 const TICK_MILLISECONDS = 50;
-const SILENT_TICKS = REDIS_DEADLINE_MILLISECONDS / TICK_MILLISECONDS;
+const SILENT_TICKS = OPERATION_DEADLINE_MILLISECONDS / TICK_MILLISECONDS;
 
 interface Silence {
   bytesRead: number;

@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { REDIS_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
+import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
 import type { RedisLocation } from '../../port/store-url.ts';
 import { type RedisScriptCommands, redisScripts } from './redis-scripts.ts';
 
@@ -77,7 +77,7 @@ export function createRedisClient(location: RedisLocation): RedisClient {
         sentinels: [...location.endpoints],
         name: location.masterName,
         sentinelRetryStrategy: reconnectPauseMilliseconds,
-        sentinelCommandTimeout: REDIS_DEADLINE_MILLISECONDS,
+        sentinelCommandTimeout: OPERATION_DEADLINE_MILLISECONDS,
         failoverDetector: true,
         ...(location.tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
       }) as RedisClient;
@@ -90,7 +90,7 @@ export function createRedisClient(location: RedisLocation): RedisClient {
         scripts: redisScripts,
         enableOfflineQueue: false,
         clusterRetryStrategy: reconnectPauseMilliseconds,
-        slotsRefreshTimeout: REDIS_DEADLINE_MILLISECONDS,
+        slotsRefreshTimeout: OPERATION_DEADLINE_MILLISECONDS,
         maxRedirections: 3,
         retryDelayOnFailover: 100,
         clusterNodeRetryStrategy: reconnectNodeOnce,
