@@ -1,4 +1,5 @@
 import type { WriteOptions } from '../port/store.ts';
+import { sendScript } from './confirmed-writes/confirmed-scripts.ts';
 import type { ConfirmedWrites } from './confirmed-writes/redis-confirmed-writes.ts';
 import { atEndOfTurn } from './connection/end-of-turn.ts';
 import { optionalText, optionalTexts, unexpectedReply } from './redis-replies.ts';
@@ -77,7 +78,7 @@ export class RedisClaims {
     const keys = claims.map(({ key }) => key);
     const words = claims.flatMap(({ owner, expiry }) => [owner, expiry[1] ?? '']);
     return this.#writes.send('claim', first.key, async (client) => {
-      const holders = optionalTexts(await client.claimAll(keys.length, keys, words));
+      const holders = optionalTexts(await sendScript(client, 'claimAll', keys, words));
       if (holders.length !== keys.length) {
         throw unexpectedReply();
       }

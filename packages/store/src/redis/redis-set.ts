@@ -1,6 +1,7 @@
+import type { Redis } from 'ioredis';
 import { lifetimeMilliseconds } from '../port/limits.ts';
 import type { WriteOptions } from '../port/store.ts';
-import type { RedisClient } from './connection/redis-client.ts';
+import { sendScript } from './confirmed-writes/confirmed-scripts.ts';
 
 type SetWords = readonly [value: string, ...(string | number)[]];
 
@@ -13,10 +14,12 @@ export function expiryWords(ttlSeconds: number | undefined): ExpiryWords {
 
 /** Sends SET, for a revocation in a script that a full Redis accepts. */
 export function sendSet(
-  client: RedisClient,
+  client: Redis,
   key: string,
   words: SetWords,
   { revokes = false }: WriteOptions,
 ): Promise<unknown> {
-  return revokes ? client.setAlways(key, ...words) : client.call('set', key, ...words);
+  return revokes
+    ? sendScript(client, 'setAlways', [key], words)
+    : client.call('set', key, ...words);
 }

@@ -13,6 +13,7 @@ import type {
   WriteOptions,
 } from '../port/store.ts';
 import type { RedisLocation } from '../port/store-url.ts';
+import { sendScript } from './confirmed-writes/confirmed-scripts.ts';
 import { ConfirmedWrites } from './confirmed-writes/redis-confirmed-writes.ts';
 import type { RedisClient } from './connection/redis-client.ts';
 import { RedisConnection } from './connection/redis-connection.ts';
@@ -82,7 +83,7 @@ class RedisStore implements Store {
 
   async replace(key: string, expected: string, value: string): Promise<boolean> {
     const reply = await this.#writes.send('replace', key, (client) =>
-      client.replaceValue(key, expected, value),
+      sendScript(client, 'replace', [key], [expected, value]),
     );
     return reply === 1;
   }
@@ -115,7 +116,7 @@ class RedisStore implements Store {
   async addToIndex(key: string, member: string, expiresAt: number): Promise<void> {
     assertEpochMilliseconds(expiresAt);
     await this.#writes.send('addToIndex', key, (client) =>
-      client.addIndexMember(key, member, expiresAt, this.#now()),
+      sendScript(client, 'addIndexMember', [key], [member, expiresAt, this.#now()]),
     );
   }
 

@@ -21,7 +21,12 @@ let store: Store;
 const everyWrite: readonly [name: string, write: () => Promise<unknown>][] = [
   ['a claim', () => store.claim('claim', 'owner', 60)],
   ['the same claim again', () => store.claim('claim', 'owner', 60)],
+  [
+    'several claims of one turn',
+    () => Promise.all(['one', 'two'].map((key) => store.claim(key, 'owner', 60))),
+  ],
   ['a value', () => store.set('value', 'text', 60)],
+  ['a replaced value', () => store.replace('replaced', 'text', 'other')],
   ['a value of a revocation', () => store.set('tombstone', '', 60, { revokes: true })],
   ['a deletion', () => store.delete(['value'])],
   ['a deletion of an unknown key', () => store.delete(['value'])],
@@ -69,6 +74,19 @@ describe('a store whose Redis has replicas', () => {
     for (const [, write] of everyWrite) {
       await write();
     }
+  });
+
+  test('does not acknowledge it either if Redis has forgotten the scripts', async () => {
+    for (const [, write] of everyWrite) {
+      await write();
+    }
+    replicas[1]?.freeze();
+    for (const [name, write] of everyWrite) {
+      await master.command('SCRIPT', 'FLUSH');
+      const outcome = await write().catch((error: unknown) => error);
+      expect([name, outcome]).toEqual([name, expect.any(StoreUnavailableError)]);
+    }
+    replicas[1]?.thaw();
   });
 
   test('reports what an operator must do', async () => {

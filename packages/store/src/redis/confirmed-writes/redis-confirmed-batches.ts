@@ -1,17 +1,15 @@
 import type { Redis } from 'ioredis';
 import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
-import type { RedisScriptCommands } from '../connection/redis-scripts.ts';
 import { UnconfirmedWriteError } from '../connection/unconfirmed-write-error.ts';
+import { sendScript } from './confirmed-scripts.ts';
 import { parseReplication, RequiredReplicas } from './redis-required-replicas.ts';
 import { durabilityWarnings } from './redis-warnings.ts';
-
-export type RedisServerClient = Redis & RedisScriptCommands;
 
 /** The rest of the deadline is for the writes before WAIT and the replies after it. */
 const LONGEST_WAIT_MILLISECONDS = 300;
 const SHORTEST_WAIT_MILLISECONDS = 50;
 const LEARN_AGAIN_MILLISECONDS = 1000;
-const FENCE_MILLISECONDS = 60_000;
+const fence = ['', 'PX', 60_000] as const;
 
 /** Returns a key of the server, to which each batch writes its fence. */
 export type FindFenceKey = () => string;
@@ -35,7 +33,7 @@ interface Write {
  * Replicas apply writes in order, so its acknowledgment covers all writes before it.
  */
 export class ConfirmedBatches {
-  readonly #client: RedisServerClient;
+  readonly #client: Redis;
   readonly #requiredOf: (history: string) => RequiredReplicas;
   readonly #findFenceKey: FindFenceKey;
   readonly #warn: (message: string) => void;
@@ -46,7 +44,7 @@ export class ConfirmedBatches {
   #learnedAt = 0;
 
   constructor(
-    client: RedisServerClient,
+    client: Redis,
     dependencies: {
       /** Returns the required replicas of a data set, which all connections share. */
       readonly requiredOf: (history: string) => RequiredReplicas;
@@ -62,7 +60,7 @@ export class ConfirmedBatches {
   }
 
   /** @throws UnconfirmedWriteError, or the error of the write itself */
-  add<Reply>(write: (client: RedisServerClient) => Promise<Reply>): Promise<Reply> {
+  add<Reply>(write: (client: Redis) => Promise<Reply>): Promise<Reply> {
     if (!this.#isBusy && this.#isCurrent() && this.#required.count === 0) {
       return write(this.#client);
     }
@@ -153,7 +151,7 @@ export class ConfirmedBatches {
     );
     const [, confirmed] = await Promise.all([
       // A full server must accept the fence, because deletions there need confirmation too.
-      this.#client.setAlways(this.#findFenceKey(), '', 'PX', FENCE_MILLISECONDS),
+      sendScript(this.#client, 'setAlways', [this.#findFenceKey()], fence),
       this.#client.wait(required, timeout),
     ]);
     if (confirmed < required) {

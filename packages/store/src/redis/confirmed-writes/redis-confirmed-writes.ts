@@ -1,4 +1,4 @@
-import { Cluster, ReplyError } from 'ioredis';
+import { Cluster, type Redis, ReplyError } from 'ioredis';
 import type { EngineSignals } from '../../observation/store-watch.ts';
 import type { RedisLocation } from '../../port/store-url.ts';
 import type { RedisClient } from '../connection/redis-client.ts';
@@ -10,7 +10,7 @@ import {
 } from '../connection/redis-cluster-masters.ts';
 import { RedisConnection } from '../connection/redis-connection.ts';
 import { keyOfEveryShard } from '../connection/redis-shards.ts';
-import { ConfirmedBatches, type RedisServerClient } from './redis-confirmed-batches.ts';
+import { ConfirmedBatches } from './redis-confirmed-batches.ts';
 import { RequiredReplicas } from './redis-required-replicas.ts';
 
 const FENCE_PREFIX = 'fence:';
@@ -23,7 +23,7 @@ const PING_MILLISECONDS = 60_000;
 export class ConfirmedWrites {
   readonly #connection: RedisConnection;
   readonly #warn: (message: string) => void;
-  readonly #batches = new WeakMap<RedisServerClient, ConfirmedBatches>();
+  readonly #batches = new WeakMap<Redis, ConfirmedBatches>();
   /** The key is the replication id of a data set. Each failover adds an entry, so there are few. */
   readonly #required = new Map<string, RequiredReplicas>();
 
@@ -40,7 +40,7 @@ export class ConfirmedWrites {
   send<Reply>(
     operation: string,
     key: string,
-    command: (client: RedisServerClient) => Promise<Reply>,
+    command: (client: Redis) => Promise<Reply>,
   ): Promise<Reply> {
     return this.#connection.send(operation, (client) => this.#sendOver(client, key, command));
   }
@@ -63,7 +63,7 @@ export class ConfirmedWrites {
   #sendOver<Reply>(
     client: RedisClient,
     key: string,
-    command: (client: RedisServerClient) => Promise<Reply>,
+    command: (client: Redis) => Promise<Reply>,
   ): Promise<Reply> {
     return client instanceof Cluster
       ? this.#sendToMaster(client, key, command)
@@ -73,10 +73,10 @@ export class ConfirmedWrites {
   async #sendToMaster<Reply>(
     cluster: Cluster,
     key: string,
-    command: (client: RedisServerClient) => Promise<Reply>,
+    command: (client: Redis) => Promise<Reply>,
   ): Promise<Reply> {
     try {
-      const master = masterOf(cluster, key) as RedisServerClient;
+      const master = masterOf(cluster, key);
       return await this.#batchesOf(cluster, master).add(command);
     } catch (error) {
       const redirection = redirectionOf(error);
@@ -87,7 +87,7 @@ export class ConfirmedWrites {
         }
         throw error;
       }
-      const master = (await redirectedMaster(cluster, redirection)) as RedisServerClient;
+      const master = await redirectedMaster(cluster, redirection);
       return this.#batchesOf(cluster, master).add((client) => {
         if (redirection.asking) {
           client.asking().catch(() => undefined);
@@ -97,7 +97,7 @@ export class ConfirmedWrites {
     }
   }
 
-  #batchesOf(client: RedisClient | Cluster, server: RedisServerClient): ConfirmedBatches {
+  #batchesOf(client: RedisClient | Cluster, server: Redis): ConfirmedBatches {
     const known = this.#batches.get(server);
     if (known !== undefined) {
       return known;
