@@ -1,12 +1,13 @@
 import type { Redis } from 'ioredis';
 import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
+import { atEndOfTurn } from '../connection/end-of-turn.ts';
 import { UnconfirmedWriteError } from '../connection/unconfirmed-write-error.ts';
 import { sendScript } from './confirmed-scripts.ts';
 import { parseReplication, RequiredReplicas } from './redis-required-replicas.ts';
 import { durabilityWarnings } from './redis-warnings.ts';
 
-/** The rest of the deadline is for the writes before WAIT and the replies after it. */
-const LONGEST_WAIT_MILLISECONDS = 300;
+/** Redis checks the timeout of a WAIT ten times a second, so it can reply 100 ms late. */
+const LONGEST_WAIT_MILLISECONDS = OPERATION_DEADLINE_MILLISECONDS - 150;
 const SHORTEST_WAIT_MILLISECONDS = 50;
 const LEARN_AGAIN_MILLISECONDS = 1000;
 const fence = ['', 'PX', 60_000] as const;
@@ -73,7 +74,7 @@ export class ConfirmedBatches {
       });
       if (!this.#isBusy) {
         this.#isBusy = true;
-        setImmediate(() => this.#work());
+        atEndOfTurn(() => this.#work());
       }
     });
   }
@@ -143,12 +144,8 @@ export class ConfirmedBatches {
   }
 
   async #wait(required: number, startedAt: number): Promise<void> {
-    const elapsed = performance.now() - startedAt;
-    const remaining = OPERATION_DEADLINE_MILLISECONDS - SHORTEST_WAIT_MILLISECONDS - elapsed;
-    const timeout = Math.max(
-      SHORTEST_WAIT_MILLISECONDS,
-      Math.min(LONGEST_WAIT_MILLISECONDS, Math.floor(remaining)),
-    );
+    const remaining = Math.floor(LONGEST_WAIT_MILLISECONDS - (performance.now() - startedAt));
+    const timeout = Math.max(SHORTEST_WAIT_MILLISECONDS, remaining);
     const [, confirmed] = await Promise.all([
       // A full server must accept the fence, because deletions there need confirmation too.
       sendScript(this.#client, 'setAlways', [this.#findFenceKey()], fence),
