@@ -28,7 +28,7 @@ interface Batch {
  */
 export class RedisClaims {
   readonly #writes: ConfirmedWrites;
-  readonly #isCluster: boolean;
+  #isCluster: boolean;
   #batch: Batch | undefined;
 
   /** @param isCluster a command cannot have keys of several slots, so each claim is a command */
@@ -72,12 +72,29 @@ export class RedisClaims {
 
   async #sendAll(claims: readonly Claim[]): Promise<FormerHolders> {
     const [first] = claims;
-    if (first === undefined || claims.length === 1) {
-      return first === undefined ? [] : [await this.#send(first, {})];
+    if (first === undefined) {
+      return [];
     }
+    if (claims.length === 1) {
+      return [await this.#send(first, {})];
+    }
+    try {
+      return await this.#sendTogether(first.key, claims);
+    } catch (error) {
+      if (!isCrossSlot(error)) {
+        throw error;
+      }
+      // A redis:// URL can name a server of a cluster, or a proxy of one, which rejects the command
+      // as a whole. The claims of each further turn are separate commands.
+      this.#isCluster = true;
+      return Promise.all(claims.map((claim) => this.#send(claim, {})));
+    }
+  }
+
+  #sendTogether(someKey: string, claims: readonly Claim[]): Promise<FormerHolders> {
     const keys = claims.map(({ key }) => key);
     const words = claims.flatMap(({ owner, expiry }) => [owner, expiry[1] ?? '']);
-    return this.#writes.send('claim', first.key, async (client) => {
+    return this.#writes.send('claim', someKey, async (client) => {
       const holders = optionalTexts(await sendScript(client, 'claimAll', keys, words));
       if (holders.length !== keys.length) {
         throw unexpectedReply();
@@ -85,4 +102,10 @@ export class RedisClaims {
       return holders;
     });
   }
+}
+
+/** Whether Redis rejected a command because its keys have several slots. */
+function isCrossSlot(error: unknown): boolean {
+  const { cause } = Object(error) as { cause?: unknown };
+  return cause instanceof Error && cause.message.startsWith('CROSSSLOT ');
 }

@@ -1,7 +1,7 @@
 // requires: redis-server
-import { type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { type RedisServer, startRedisServer, until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
+import { createStore, type Store, StoreFullError, StoreUnavailableError } from '../../src/index.ts';
 
 let redis: RedisServer;
 let store: Store;
@@ -44,7 +44,7 @@ describe('the claims of one event-loop turn', () => {
   test('all fail if Redis rejects their command', async () => {
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');
     for (const outcome of await claimAll('owner', 60)) {
-      const reason = expect.any(StoreUnavailableError);
+      const reason = expect.any(StoreFullError);
       expect(outcome).toEqual({ status: 'rejected', reason });
     }
     await redis.command('CONFIG', 'SET', 'maxmemory', '0');
@@ -81,5 +81,33 @@ describe('the claims of one event-loop turn', () => {
     ]);
     await other.close();
     expect(mine).toEqual(theirs.map((value) => ({ status: 'fulfilled', value })));
+  });
+
+  test('are separate commands on a server that accepts only keys of one slot', async () => {
+    const node = await startRedisServer({ arguments: ['--cluster-enabled', 'yes'] });
+    await node.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    const single = createStore(node.url);
+    try {
+      await until(() => single.ping());
+      await single.claim('taken', 'former', 60);
+      for (const owner of ['first', 'second']) {
+        const keys = ['taken', `a-${owner}`, `b-${owner}`, `a-${owner}`];
+        const claims = keys.map((key, index) => single.claim(key, `${owner}-${index}`, 60));
+        const holders = ['former', `${owner}-1`, `${owner}-2`, `${owner}-1`];
+        expect(await Promise.all(claims)).toEqual(holders);
+      }
+      const statistics = await node.command('INFO', 'errorstats');
+      expect(statistics).toMatch(/errorstat_CROSSSLOT:count=1\b/);
+    } finally {
+      await single.close();
+      await node.stop();
+    }
+  });
+
+  test('have an owner that no claim of the same command replaces', async () => {
+    const owners = ['a', 'b', 'a', 'c'];
+    const holders = await Promise.all(owners.map((owner) => store.claim('key', owner, 60)));
+    expect(holders).toEqual(['a', 'a', 'a', 'a']);
+    expect(await store.claim('key', 'd', 60)).toBe('a');
   });
 });
