@@ -89,6 +89,16 @@ describe('a store whose Redis has replicas', () => {
     replicas[1]?.thaw();
   });
 
+  test('does not send a write after its caller received a timeout', async () => {
+    // The next write waits until the server reports its replicas again.
+    await sleep(1100);
+    master.freeze();
+    await expect(store.claim('late', 'owner', 60)).rejects.toThrow(StoreUnavailableError);
+    master.thaw();
+    await until(() => store.ping());
+    expect(await master.command('GET', 'late')).toBe('$-1\r\n');
+  });
+
   test('reports what an operator must do', async () => {
     await store.claim('claim', 'owner', 60);
     replicas[0]?.freeze();

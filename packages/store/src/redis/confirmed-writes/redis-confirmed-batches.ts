@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
 import { atEndOfTurn } from '../connection/end-of-turn.ts';
+import { NO_REPLY } from '../connection/redis-outage-reason.ts';
 import { UnconfirmedWriteError } from '../connection/unconfirmed-write-error.ts';
 import { sendScript } from './confirmed-scripts.ts';
 import { parseReplication, RequiredReplicas } from './redis-required-replicas.ts';
@@ -15,7 +16,13 @@ const fence = ['', 'PX', 60_000] as const;
 /** Returns a key of the server, to which each batch writes its fence. */
 export type FindFenceKey = () => string;
 
-interface Write {
+export interface Write<Reply> {
+  readonly command: (client: Redis) => Promise<Reply>;
+  /** Whether the caller has received a timeout. */
+  readonly isExpired: () => boolean;
+}
+
+interface QueuedWrite {
   readonly run: () => Promise<unknown>;
   readonly startedAt: number;
   resolve(reply: unknown): void;
@@ -38,7 +45,7 @@ export class ConfirmedBatches {
   readonly #requiredOf: (history: string) => RequiredReplicas;
   readonly #findFenceKey: FindFenceKey;
   readonly #warn: (message: string) => void;
-  #queue: Write[] = [];
+  #queue: QueuedWrite[] = [];
   #isBusy = false;
   #required = new RequiredReplicas();
   #learnedOn: Redis['stream'] | undefined;
@@ -61,13 +68,14 @@ export class ConfirmedBatches {
   }
 
   /** @throws UnconfirmedWriteError, or the error of the write itself */
-  add<Reply>(write: (client: Redis) => Promise<Reply>): Promise<Reply> {
+  add<Reply>({ command, isExpired }: Write<Reply>): Promise<Reply> {
+    const run = () => (isExpired() ? Promise.reject(new Error(NO_REPLY)) : command(this.#client));
     if (!this.#isBusy && this.#isCurrent() && this.#required.count === 0) {
-      return write(this.#client);
+      return run();
     }
     return new Promise<Reply>((resolve, reject) => {
       this.#queue.push({
-        run: () => write(this.#client),
+        run,
         startedAt: performance.now(),
         resolve: resolve as (reply: unknown) => void,
         reject,
@@ -81,9 +89,10 @@ export class ConfirmedBatches {
 
   async #work(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Learning takes time, in which writes may expire. Take the batch afterwards.
+      // Writes that arrive during this belong to the batch.
       const [learned] = await Promise.allSettled([this.#learn()]);
-      const batch = this.#takeBatch();
+      const batch = this.#queue;
+      this.#queue = [];
       try {
         if (learned.status === 'rejected') {
           throw learned.reason;
@@ -98,21 +107,7 @@ export class ConfirmedBatches {
     this.#isBusy = false;
   }
 
-  /** A write must not be sent after its caller received a timeout. */
-  #takeBatch(): readonly Write[] {
-    const oldest = performance.now() - OPERATION_DEADLINE_MILLISECONDS + SHORTEST_WAIT_MILLISECONDS;
-    const batch = this.#queue;
-    this.#queue = [];
-    return batch.filter(({ startedAt, reject }) => {
-      const isInTime = startedAt > oldest;
-      if (!isInTime) {
-        reject(new Error('The writes before this one took too long.'));
-      }
-      return isInTime;
-    });
-  }
-
-  async #confirm(batch: readonly Write[]): Promise<void> {
+  async #confirm(batch: readonly QueuedWrite[]): Promise<void> {
     const [oldest] = batch;
     if (oldest === undefined) {
       return;

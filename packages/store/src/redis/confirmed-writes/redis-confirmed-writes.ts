@@ -10,7 +10,7 @@ import {
 } from '../connection/redis-cluster-masters.ts';
 import { RedisConnection } from '../connection/redis-connection.ts';
 import { keyOfEveryShard } from '../connection/redis-shards.ts';
-import { ConfirmedBatches } from './redis-confirmed-batches.ts';
+import { ConfirmedBatches, type Write } from './redis-confirmed-batches.ts';
 import { RequiredReplicas } from './redis-required-replicas.ts';
 
 const FENCE_PREFIX = 'fence:';
@@ -42,16 +42,19 @@ export class ConfirmedWrites {
     key: string,
     command: (client: Redis) => Promise<Reply>,
   ): Promise<Reply> {
-    return this.#connection.send(operation, (client) => this.#sendOver(client, key, command));
+    return this.#connection.send(operation, (client, isExpired) =>
+      this.#sendOver(client, key, { command, isExpired }),
+    );
   }
 
   /** Resolves when every master accepts a write and its replicas confirm it. */
   async ping(): Promise<void> {
-    await this.#connection.send('ping', (client) =>
+    await this.#connection.send('ping', (client, isExpired) =>
       Promise.all(
-        keyOfEveryShard(client).map((key) =>
-          this.#sendOver(client, key, (server) => server.set(key, '', 'PX', PING_MILLISECONDS)),
-        ),
+        keyOfEveryShard(client).map((key) => {
+          const command = (server: Redis) => server.set(key, '', 'PX', PING_MILLISECONDS);
+          return this.#sendOver(client, key, { command, isExpired });
+        }),
       ),
     );
   }
@@ -60,24 +63,16 @@ export class ConfirmedWrites {
     return this.#connection.close();
   }
 
-  #sendOver<Reply>(
-    client: RedisClient,
-    key: string,
-    command: (client: Redis) => Promise<Reply>,
-  ): Promise<Reply> {
+  #sendOver<Reply>(client: RedisClient, key: string, write: Write<Reply>): Promise<Reply> {
     return client instanceof Cluster
-      ? this.#sendToMaster(client, key, command)
-      : this.#batchesOf(client, client).add(command);
+      ? this.#sendToMaster(client, key, write)
+      : this.#batchesOf(client, client).add(write);
   }
 
-  async #sendToMaster<Reply>(
-    cluster: Cluster,
-    key: string,
-    command: (client: Redis) => Promise<Reply>,
-  ): Promise<Reply> {
+  async #sendToMaster<Reply>(cluster: Cluster, key: string, write: Write<Reply>): Promise<Reply> {
     try {
       const master = masterOf(cluster, key);
-      return await this.#batchesOf(cluster, master).add(command);
+      return await this.#batchesOf(cluster, master).add(write);
     } catch (error) {
       const redirection = redirectionOf(error);
       if (redirection === undefined) {
@@ -88,12 +83,13 @@ export class ConfirmedWrites {
         throw error;
       }
       const master = await redirectedMaster(cluster, redirection);
-      return this.#batchesOf(cluster, master).add((client) => {
+      const command = (client: Redis) => {
         if (redirection.asking) {
           client.asking().catch(() => undefined);
         }
-        return command(client);
-      });
+        return write.command(client);
+      };
+      return this.#batchesOf(cluster, master).add({ ...write, command });
     }
   }
 

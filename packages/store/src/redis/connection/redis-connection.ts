@@ -19,6 +19,8 @@ const EXAMINE_AGAIN_MILLISECONDS = 500;
  */
 const FAILING_CLUSTER_DEADLINE_MILLISECONDS = 225;
 
+type Send<Reply> = (client: RedisClient, isExpired: () => boolean) => Promise<Reply>;
+
 /**
  * The connection to Redis, its state, and the deadline of each command.
  *
@@ -62,15 +64,14 @@ export class RedisConnection {
   /**
    * Sends a command, or fails within the deadline.
    *
+   * @param send sends the command. `isExpired` returns whether its caller has received a timeout.
+   * The command must not be sent after that
    * @throws StoreUnavailableError for every failure
    */
-  async send<Reply>(
-    operation: string,
-    command: (client: RedisClient) => Promise<Reply>,
-  ): Promise<Reply> {
+  async send<Reply>(operation: string, send: Send<Reply>): Promise<Reply> {
     try {
       return await withinDeadline(this.#deadline(), (isExpired) =>
-        this.#isReady() ? this.#sendNow(command) : this.#sendOnceConnected(command, isExpired),
+        this.#isReady() ? this.#sendNow(send, isExpired) : this.#sendOnceConnected(send, isExpired),
       );
     } catch (error) {
       const Failure = isFull(error) ? StoreFullError : StoreUnavailableError;
@@ -108,23 +109,19 @@ export class RedisConnection {
     return this.#state === 'available' && this.#client.status === 'ready';
   }
 
-  #sendNow<Reply>(command: (client: RedisClient) => Promise<Reply>): Promise<Reply> {
+  #sendNow<Reply>(send: Send<Reply>, isExpired: () => boolean): Promise<Reply> {
     if (this.#client instanceof Redis) {
       this.#corkUntilEndOfTurn(this.#client.stream);
     }
-    return command(this.#client);
+    return send(this.#client, isExpired);
   }
 
-  async #sendOnceConnected<Reply>(
-    command: (client: RedisClient) => Promise<Reply>,
-    isExpired: () => boolean,
-  ): Promise<Reply> {
+  async #sendOnceConnected<Reply>(send: Send<Reply>, isExpired: () => boolean): Promise<Reply> {
     await this.#connected.promise;
-    // A command must not be sent after its caller received a timeout.
     if (isExpired()) {
       throw new Error(NO_REPLY);
     }
-    return command(this.#client);
+    return send(this.#client, isExpired);
   }
 
   /**
