@@ -9,7 +9,10 @@ import { replyLines } from '@gatehouse/request-signature/signing';
 
 const secureKey = process.argv[2] ?? '';
 const devices = Array.from({ length: 10 }, (_, index) => ({
-  ...{ id: `device-${index}`, name: `Device ${index}`, productId: 'pump', productName: 'Pump' },
+  id: `device-${index}`,
+  name: `Device ${index}`,
+  productId: 'pump',
+  productName: 'Pump',
   state: { text: 'Online', value: 'online' },
 }));
 const envelope = { status: 200, code: 'success', message: 'success', result: devices };

@@ -31,7 +31,10 @@ export function createSubjects(gateway: string): readonly Subject[] {
   };
   const credentials = { gateway, clientId, secureKey };
   const withToken = createTokenFetch({
-    ...{ gateway, clientId, clientSecret: secureKey, tokenEndpoint: `${gateway}/token` },
+    gateway,
+    clientId,
+    clientSecret: secureKey,
+    tokenEndpoint: `${gateway}/token`,
     fetch: (input, init) =>
       init?.method === 'POST'
         ? Promise.resolve(Response.json({ access_token: token, expires_in: 7200 }))

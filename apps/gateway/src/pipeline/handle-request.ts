@@ -97,7 +97,8 @@ async function seal(
     return await dependencies.sealReply(reply, signer);
   } catch (thrown) {
     const refusal = await refuse(thrown, state, response, dependencies);
-    return state.storeFailed
+    // If the store is unavailable or full, a second claim would fail, too.
+    return thrown instanceof StoreUnavailableError
       ? refusal
       : dependencies.sealReply(refusal, signer).catch(() => refusal);
   }
