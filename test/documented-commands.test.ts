@@ -70,20 +70,21 @@ describe('commands of Docker Compose', () => {
         }
       }
       const [verb = '', ...rest] = words;
-      const names = withoutEntrypoint(rest).filter(
-        (word) => !word.startsWith('-') && !word.startsWith('$'),
-      );
-      const named = ['up', 'restart', 'logs'].includes(verb)
-        ? names
-        : ['run', 'exec'].includes(verb)
-          ? names.slice(0, 1)
-          : [];
-      return named.some((name) => !(name in services));
+      return servicesNamed(verb, withoutEntrypoint(rest)).some((name) => !(name in services));
     });
     expect(documented.length).toBeGreaterThan(40);
     expect(wrong.map(text)).toEqual([]);
   });
 });
+
+/** The words that must be services. `run` and `exec` name one, then a command. */
+function servicesNamed(verb: string, words: readonly string[]): readonly string[] {
+  const names = words.filter((word) => !word.startsWith('-') && !word.startsWith('$'));
+  if (['up', 'restart', 'logs'].includes(verb)) {
+    return names;
+  }
+  return ['run', 'exec'].includes(verb) ? names.slice(0, 1) : [];
+}
 
 describe('commands of kubectl', () => {
   const resources = new Set(

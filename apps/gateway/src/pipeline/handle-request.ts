@@ -236,12 +236,12 @@ async function refuse(
   response: ServerResponse,
   { limits, metadataUrl, auditFailure, now }: PipelineDependencies,
 ): Promise<Reply> {
-  const asFailure = (error: unknown) => {
-    state.storeFailed ||=
-      error instanceof StoreUnavailableError && !(error instanceof StoreFullError);
+  const noteAndConvert = (error: unknown) => {
+    const isFull = error instanceof StoreFullError;
+    state.storeFailed ||= error instanceof StoreUnavailableError && !isFull;
     return toFailure(error);
   };
-  const error = await countFailure(asFailure(thrown), state, limits).catch(asFailure);
+  const error = await countFailure(noteAndConvert(thrown), state, limits).catch(noteAndConvert);
   noteFailure(error, state.notes, response.destroyed);
   auditFailure(error, state);
   const reply = failureReply(withChallenge(error, metadataUrl), now());

@@ -1,6 +1,9 @@
 let callbacks: (() => void)[] = [];
 
-/** Runs a callback at the end of the event-loop turn, after the callbacks that were added earlier. */
+/**
+ * Runs a callback at the end of the event-loop turn, after the callbacks that were added earlier. It
+ * must not throw.
+ */
 export function atEndOfTurn(callback: () => void): void {
   if (callbacks.push(callback) === 1) {
     setImmediate(runAll);
