@@ -98,6 +98,11 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       'SQL stays behind the ports of the device service; HTTP code never sees it',
     ],
     [
+      'pg',
+      [`${deviceService}/database/`],
+      'One folder talks to PostgreSQL, and only it reaches inside pg (docs/decisions/0071-rows-of-postgresql.md)',
+    ],
+    [
       'node:sqlite',
       ['packages/store/src/sqlite/', `${deviceService}/database/`],
       'Only the port leads to an engine',

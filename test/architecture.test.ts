@@ -129,6 +129,7 @@ const offenders: Readonly<Record<string, readonly [path: string, text: string]>>
     'apps/device-service/src/http/a.ts',
     "import { sql } from 'kysely';\n",
   ],
+  'keeps pg where it belongs': ['apps/device-service/src/http/a.ts', "import pg from 'pg';\n"],
   'keeps node:sqlite where it belongs': [
     'packages/identity/src/a.ts',
     "import { DatabaseSync } from 'node:sqlite';\n",
