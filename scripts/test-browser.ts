@@ -8,6 +8,6 @@ import { installMissingServices } from './services.ts';
 
 installMissingServices(['chromium', 'redis-server']);
 const suite = { folder: '', suffix: '.browser.test.ts' };
-process.exitCode = runSuite(suite, process.argv.slice(2), { ...memoryFolder(), BROWSER_TESTS: '1' })
-  ? 0
-  : 1;
+// On a busy machine, Chromium needs many seconds for its first page.
+const args = [...process.argv.slice(2), '--testTimeout=90000'];
+process.exitCode = runSuite(suite, args, { ...memoryFolder(), BROWSER_TESTS: '1' }) ? 0 : 1;
