@@ -1,114 +1,98 @@
-/** Compares the calls of the client library with bare `fetch` (README.md). */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { loadavg } from 'node:os';
+/**
+ * Compares the calls of the client library with bare `fetch` (README.md).
+ *
+ *   node bench/client/run.ts [--gateway] [--concurrency 16] [--rounds 60] [--seconds 0.2]
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSubjects, type Subject, secureKey } from './subjects.ts';
+import { parseArgs } from 'node:util';
+import { stopAll } from '../machinery/processes.ts';
+import { processorSeconds } from '../machinery/processor-time.ts';
+import { type Measurement, printTable } from './report.ts';
+import { createSubjects, type Subject } from './subjects.ts';
+import { startGateway, startSmallServer, type Target } from './targets.ts';
 
-const [rounds = 60, seconds = 0.2] = process.argv.slice(2).map(Number);
-const CONCURRENCY = 16;
 /** In these calls of each subject, Node compiles and optimizes the code. */
 const WARM_UP_CALLS = 4000;
+const WARM_UP_CONCURRENCY = 16;
 
-interface Measurement {
-  readonly callsPerSecond: number;
-  /** The processor time of one call in this process. */
-  readonly microseconds: number;
-  /** The part of the time in which the server used a processor. */
-  readonly serverShare: number;
+const { values: options } = parseArgs({
+  options: {
+    gateway: { type: 'boolean', default: false },
+    concurrency: { type: 'string', default: '16' },
+    rounds: { type: 'string', default: '60' },
+    seconds: { type: 'string', default: '0.2' },
+  },
+});
+const seconds = Number(options.seconds);
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
+try {
+  await compare(options.gateway ? await startGateway(directory) : await startSmallServer());
+} finally {
+  await stopAll();
+  rmSync(directory, { recursive: true, force: true });
 }
 
-const server = fork(join(import.meta.dirname, 'server.ts'), [secureKey]);
-const [port] = await once(server, 'message');
-const subjects = createSubjects(`http://127.0.0.1:${port}`);
-const bare = subjects[0]?.name ?? '';
-
-const measurements = new Map(subjects.map(({ name }) => [name, [] as Measurement[]]));
-for (const { call } of subjects) {
-  let calls = 0;
-  await repeat(call, () => calls++ < WARM_UP_CALLS);
-}
-for (let round = 0; round < rounds; round += 1) {
-  // Each round begins with another subject, so that no subject always follows the same one.
-  const first = round % subjects.length;
-  for (const subject of [...subjects.slice(first), ...subjects.slice(0, first)]) {
-    measurements.get(subject.name)?.push(await measure(subject));
+async function compare(target: Target): Promise<void> {
+  const subjects = createSubjects(target).filter(
+    ({ isConstant }) => !(options.gateway && isConstant),
+  );
+  for (const { call } of subjects) {
+    let calls = 0;
+    await repeat(call, WARM_UP_CONCURRENCY, () => calls++ < WARM_UP_CALLS);
+  }
+  for (const concurrency of options.concurrency.split(',').map(Number)) {
+    const measurements = new Map(subjects.map(({ name }) => [name, [] as Measurement[]]));
+    for (let round = 0; round < Number(options.rounds); round += 1) {
+      // Each round begins with another subject, so that no subject always follows the same one.
+      const first = round % subjects.length;
+      for (const { name, call } of [...subjects.slice(first), ...subjects.slice(0, first)]) {
+        measurements.get(name)?.push(await measure(call, concurrency, target.pids));
+      }
+    }
+    console.log(`\n${concurrency} at a time`);
+    printTable(subjects, measurements);
   }
 }
-server.kill();
-printTable();
 
-async function measure({ call }: Subject): Promise<Measurement> {
-  const serverStart = await processorTimeOf(server);
+async function measure(
+  call: Subject['call'],
+  concurrency: number,
+  pids: readonly number[],
+): Promise<Measurement> {
+  const serverStart = processorSeconds(pids);
   const processorStart = process.cpuUsage();
   const startedAt = performance.now();
   const end = startedAt + seconds * 1000;
   let calls = 0;
-  await repeat(call, () => {
+  await repeat(call, concurrency, () => {
     const mayBegin = performance.now() < end;
     calls += mayBegin ? 1 : 0;
     return mayBegin;
   });
   const elapsed = (performance.now() - startedAt) / 1000;
   const { user, system } = process.cpuUsage(processorStart);
-  const serverTime = (await processorTimeOf(server)) - serverStart;
   return {
     callsPerSecond: calls / elapsed,
     microseconds: (user + system) / calls,
-    serverShare: serverTime / 1_000_000 / elapsed,
+    serverMicroseconds: ((processorSeconds(pids) - serverStart) * 1_000_000) / calls,
   };
 }
 
-async function repeat(call: Subject['call'], mayBegin: () => boolean): Promise<void> {
+async function repeat(
+  call: Subject['call'],
+  concurrency: number,
+  mayBegin: () => boolean,
+): Promise<void> {
   const sequence = async () => {
     while (mayBegin()) {
-      await (await call()).json();
+      const reply = await call();
+      if (reply.status !== 200) {
+        throw new Error(`The server replied with ${reply.status}: ${await reply.text()}`);
+      }
+      await reply.json();
     }
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, sequence));
-}
-
-/** In microseconds. */
-async function processorTimeOf(child: ChildProcess): Promise<number> {
-  child.send('report');
-  const [{ user, system }] = await once(child, 'message');
-  return user + system;
-}
-
-function printTable(): void {
-  const columns = [
-    ['subject', 'calls/s', '÷ bare', '÷ same bytes'],
-    ['µs of processor time', '÷ bare', '÷ same bytes', 'processor time of the server'],
-  ].flat();
-  console.log(`| ${columns.join(' | ')} |\n|---|${'---|'.repeat(columns.length - 1)}`);
-  for (const { name, sameBytes } of subjects) {
-    const cells = (['callsPerSecond', 'microseconds'] as const).flatMap((key) => [
-      Math.round(median(valuesOf(name, key))),
-      ratio(name, bare, key),
-      ratio(name, sameBytes, key),
-    ]);
-    const share = Math.round(100 * median(valuesOf(name, 'serverShare')));
-    console.log(`| ${[name, ...cells, `${share} %`].join(' | ')} |`);
-  }
-  console.log(
-    `load average ${loadavg()
-      .map((load) => load.toFixed(1))
-      .join(', ')}`,
-  );
-}
-
-function valuesOf(name: string, key: keyof Measurement): readonly number[] {
-  return (measurements.get(name) ?? []).map((each) => each[key]);
-}
-
-/** The median of the ratios of the rounds. */
-function ratio(name: string, reference: string, key: keyof Measurement): string {
-  const references = valuesOf(reference, key);
-  return median(
-    valuesOf(name, key).map((value, index) => value / (references[index] ?? 0)),
-  ).toFixed(2);
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+  await Promise.all(Array.from({ length: concurrency }, sequence));
 }

@@ -1,13 +1,12 @@
 /**
  * Replies with a list of ten devices. Signs the reply to a request that has a signature, without
- * verifying the request. Reports its processor time when it receives a message.
+ * verifying the request.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { replyLines } from '@gatehouse/request-signature/signing';
 
-const secureKey = process.argv[2] ?? '';
+const [port, secureKey = ''] = process.argv.slice(2);
 const devices = Array.from({ length: 10 }, (_, index) => ({
   id: `device-${index}`,
   name: `Device ${index}`,
@@ -42,5 +41,4 @@ const server = createServer(({ headers }, response) => {
   });
   response.end(body);
 });
-process.on('message', () => process.send?.(process.cpuUsage()));
-server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
+server.listen(Number(port), '127.0.0.1', () => process.send?.('listening'));

@@ -2,24 +2,23 @@
 import { createHmac, hash } from 'node:crypto';
 import { replyLines, requestLines } from '@gatehouse/request-signature/signing';
 import { createSignedFetch, createTokenFetch } from '../../packages/client/src/index.ts';
-
-export const secureKey = 'benchmarkKey0123456789abcdef';
+import type { Target } from './targets.ts';
 
 export interface Subject {
   readonly name: string;
   /** The subject that exchanges the same bytes without the library. */
   readonly sameBytes: string;
+  /** A gateway rejects it, because its signature is constant. */
+  readonly isConstant?: boolean;
   call(): Promise<Response>;
 }
 
-const clientId = 'bench';
-const path = '/api/device?pageSize=10&pageIndex=0';
-const token = 'x'.repeat(43);
 const unsigned = 'bare `fetch`';
 const bytesOfVersion2 = 'bare `fetch` with the bytes of version 2';
 const bytesOfVersion1 = 'bare `fetch` with the bytes of version 1';
 
-export function createSubjects(gateway: string): readonly Subject[] {
+export function createSubjects(target: Target): readonly Subject[] {
+  const { gateway, path, clientId, secureKey, token } = target;
   const url = gateway + path;
   const tokenHeaders = { Authorization: `Bearer ${token}` };
   const identity = { 'X-Client-Id': clientId, 'X-Timestamp': String(Date.now()) };
@@ -48,6 +47,7 @@ export function createSubjects(gateway: string): readonly Subject[] {
     {
       name: bytesOfVersion2,
       sameBytes: bytesOfVersion2,
+      isConstant: true,
       call: () => fetch(url, { headers: version2Headers }),
     },
     {
@@ -58,6 +58,7 @@ export function createSubjects(gateway: string): readonly Subject[] {
     {
       name: bytesOfVersion1,
       sameBytes: bytesOfVersion1,
+      isConstant: true,
       call: () => fetch(url, { headers: version1Headers }),
     },
     {
@@ -68,18 +69,22 @@ export function createSubjects(gateway: string): readonly Subject[] {
     {
       name: 'version 2 by hand',
       sameBytes: bytesOfVersion2,
-      call: () => callByHand(gateway),
+      call: () => callByHand(target),
     },
   ];
 }
 
 /** The least code that verifies a reply before its caller sees it. */
-async function callByHand(gateway: string): Promise<Response> {
+async function callByHand(target: Target): Promise<Response> {
+  const { gateway, path, clientId, secureKey } = target;
   const [pathname = '', query = ''] = path.split('?');
   const nonce = crypto.randomUUID();
   const timestamp = String(Date.now());
   const request = { method: 'GET', path: pathname, query, contentType: '', body: '' };
-  const signature = hmac(requestLines({ ...request, clientId, timestamp, nonce }, sha256));
+  const signature = hmac(
+    secureKey,
+    requestLines({ ...request, clientId, timestamp, nonce }, sha256),
+  );
   const reply = await fetch(gateway + path, {
     headers: {
       'X-Client-Id': clientId,
@@ -91,7 +96,10 @@ async function callByHand(gateway: string): Promise<Response> {
   const body = new Uint8Array(await reply.arrayBuffer());
   const { status, statusText, headers } = reply;
   const repliedAt = headers.get('x-timestamp') ?? '';
-  const expected = hmac(replyLines({ status, nonce, body, timestamp: repliedAt }, sha256));
+  const expected = hmac(
+    secureKey,
+    replyLines({ status, nonce, body, timestamp: repliedAt }, sha256),
+  );
   if (expected !== headers.get('x-sign-v2')) {
     throw new Error('The reply has a wrong signature.');
   }
@@ -102,6 +110,6 @@ function sha256(_algorithm: string, [part = '']: readonly (string | Uint8Array)[
   return hash('sha256', part);
 }
 
-function hmac(lines: string): string {
+function hmac(secureKey: string, lines: string): string {
   return createHmac('sha256', secureKey).update(lines).digest('hex');
 }
