@@ -1,4 +1,7 @@
-/** Sends recorded replies from memory: `METHOD path` → body. */
+/**
+ * Sends recorded replies from memory: `METHOD path` → body. A number over IPC is the processor time
+ * in microseconds that it spends on each request from then on.
+ */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
@@ -8,6 +11,23 @@ const replies = new Map(
   Object.entries(recorded).map(([request, body]) => [request, Buffer.from(body)]),
 );
 
+let microseconds = 0;
+process.on('message', (message) => {
+  microseconds = Number(message);
+});
+
+/** Parses and writes JSON, so that memory is used as by a service. */
+function work(body: Buffer): void {
+  const start = process.cpuUsage();
+  const spent = () => {
+    const { user, system } = process.cpuUsage(start);
+    return user + system;
+  };
+  while (spent() < microseconds) {
+    JSON.stringify(JSON.parse(body.toString()));
+  }
+}
+
 const server = createServer((request, response) => {
   const [path = ''] = (request.url ?? '').split('?', 1);
   const body = replies.get(`${request.method} ${path}`);
@@ -16,6 +36,7 @@ const server = createServer((request, response) => {
       response.writeHead(404).end();
       return;
     }
+    work(body);
     const length = String(body.length);
     response.writeHead(200, ['Content-Type', 'application/json', 'Content-Length', length]);
     response.end(body);

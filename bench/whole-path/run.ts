@@ -5,7 +5,7 @@
  * of them run at the same time and are measured alternately, so other load affects them equally.
  *
  *   node bench/whole-path/run.ts [--engines embedded,servers] [--cases list,detail,…]
- *     [--credentials bearer,signed] [--connections 1,16,64,256] [--sides before,after,bare,floor]
+ *     [--credentials bearer,signed] [--connections 1,16,64,256] [--sides before,after,bare,paced,floor]
  *     [--rounds 5] [--seconds 1] [--before COMMIT] [--burst 128] [--json FILE]
  */
 import { execFileSync } from 'node:child_process';
@@ -14,24 +14,23 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { freePort } from '@gatehouse/testing';
 import { checkOutCommit } from '../machinery/earlier-commit.ts';
-import { startNginx } from '../machinery/nginx.ts';
-import { startNode, stopAll } from '../machinery/processes.ts';
+import { stopAll } from '../machinery/processes.ts';
 import { writeRequests } from '../machinery/request-file.ts';
 import { type Measured, measure } from '../machinery/wrk.ts';
 import { type Case, type Credential, cases, createRequest, isConstant } from './cases.ts';
 import { printBursts, printSamples } from './report.ts';
-import { type Engines, recordReplies, type System, startSystem } from './system.ts';
+import { type Side, type SideName, startSides } from './sides.ts';
+import type { Engines } from './system.ts';
 
 /** Issue work on the whole path begins after this commit. */
 const BEFORE = '668dc1d';
 /** More than any side sends. Each signed request and each write is used once. */
 const REQUESTS_PER_SECOND = 25_000;
 const BURST_SECONDS = 2;
+/** Of a bare server, for a request. */
+const BARE_SERVER_MICROSECONDS = 40;
 const ROOT = join(import.meta.dirname, '../..');
-
-export type SideName = 'before' | 'after' | 'bare' | 'floor';
 
 export interface Sample extends Measured {
   readonly engines: Engines;
@@ -57,22 +56,13 @@ export interface BurstSample {
   readonly steadyMaximum: number;
 }
 
-interface Side {
-  readonly name: SideName;
-  readonly url: () => string;
-  readonly pids: () => Readonly<Record<string, readonly number[]>>;
-  readonly tokens: System['tokens'];
-  readonly restart?: () => Promise<void>;
-  readonly truncateLogs?: () => void;
-}
-
 const { values: options } = parseArgs({
   options: {
     engines: { type: 'string', default: 'embedded,servers' },
     cases: { type: 'string', default: cases.map(({ name }) => name).join(',') },
     credentials: { type: 'string', default: 'bearer,signed' },
     connections: { type: 'string', default: '1,16,64,256' },
-    sides: { type: 'string', default: 'before,after,bare,floor' },
+    sides: { type: 'string', default: 'before,after,bare,paced,floor' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '1' },
     before: { type: 'string', default: BEFORE },
@@ -86,53 +76,11 @@ const seconds = Number(options.seconds);
 const burstConnections = list(options.burst)
   .map(Number)
   .filter((each) => each > 0);
-const wanted = list(options.sides);
+const wanted = list(options.sides) as SideName[];
 const chosenCases = cases.filter(({ name }) => list(options.cases).includes(name));
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
 const samples: Sample[] = [];
 const bursts: BurstSample[] = [];
-
-async function startSides(engines: Engines, earlier: string | undefined): Promise<Side[]> {
-  const start = (name: string, checkout: string) =>
-    startSystem({ engines, checkout, directory: join(directory, `${engines}-${name}`) });
-  const toSide = (name: SideName, system: System): Side => ({
-    ...system,
-    name,
-    url: () => system.url,
-  });
-  const after = await start('after', ROOT);
-  const sides = [toSide('after', after)];
-  if (earlier !== undefined) {
-    sides.unshift(toSide('before', await start('before', earlier)));
-  }
-  const file = join(directory, 'replies.json');
-  writeFileSync(file, JSON.stringify(await recordReplies(after)));
-  const port = await freePort();
-  const script = join(import.meta.dirname, 'bare-server.ts');
-  const server = await startNode(undefined, script, [String(port), file]);
-  const { tokens } = after;
-  const serverPids = [server.pid ?? 0];
-  if (wanted.includes('bare')) {
-    const gateway = await after.startGatewayFor(`http://127.0.0.1:${port}`);
-    const pids = { gateway: [gateway.pid], 'bare server': serverPids };
-    sides.push({ name: 'bare', url: () => gateway.url, pids: () => pids, tokens });
-  }
-  if (wanted.includes('floor')) {
-    const nginxPort = await freePort();
-    const nginx = startNginx(
-      undefined,
-      join(directory, `${engines}-nginx`),
-      `upstream behind { server 127.0.0.1:${port}; keepalive 256; }
-       server { listen 127.0.0.1:${nginxPort}; location / { proxy_pass http://behind;
-         proxy_http_version 1.1; proxy_set_header Connection ""; } }`,
-    );
-    const pids = { nginx: [nginx.pid ?? 0], 'bare server': serverPids };
-    const url = `http://127.0.0.1:${nginxPort}`;
-    sides.push({ name: 'floor', url: () => url, pids: () => pids, tokens });
-    await sleep(300);
-  }
-  return sides;
-}
 
 function load(
   side: Side,
@@ -180,8 +128,14 @@ async function measureBurst(engines: Engines, side: Side, connections: number): 
   });
 }
 
+/** The processor time of the service and its database, less that of a bare server. */
+function paceLike(sample: Sample | undefined): number {
+  const { 'device service': service = 0, PostgreSQL: database = 0 } = sample?.cpuMicroseconds ?? {};
+  return Math.max(0, service + database - BARE_SERVER_MICROSECONDS);
+}
+
 async function measureEngines(engines: Engines, earlier: string | undefined): Promise<void> {
-  const sides = (await startSides(engines, earlier)).filter(({ name }) => wanted.includes(name));
+  const sides = await startSides({ engines, earlier, directory, wanted });
   for (let round = 0; round < rounds; round += 1) {
     for (const connections of burstConnections) {
       for (const side of sides) {
@@ -197,6 +151,7 @@ async function measureEngines(engines: Engines, earlier: string | undefined): Pr
       for (const connections of list(options.connections).map(Number)) {
         for (let round = 0; round < rounds; round += 1) {
           for (const side of sides) {
+            side.pace?.(paceLike(samples.findLast((sample) => sample.side === 'after')));
             const measured = load(side, each, credential, connections, seconds);
             const { name } = side;
             samples.push({

@@ -12,8 +12,9 @@ export function createSocketOpener({ protocol, hostname, port }: URL): OpenSocke
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const common = { host, noDelay: true, autoSelectFamily: true };
   if (protocol !== 'https:') {
+    // All connections share one buffer, which therefore stays in the processor's cache.
+    const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
     return (onRead) => {
-      const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
       const callback = (length: number) => {
         onRead(buffer, length);
         return true;
