@@ -5,6 +5,7 @@
  *
  *   node bench/gateway/run.ts [rounds] [seconds] [subjects, separated by commas]
  *   SOAK_SECONDS=600 node bench/gateway/run.ts 1 1 gateway-bearer
+ *   MEMORY_COMPETITOR=true node bench/gateway/run.ts …
  *   CHILD_OPTIONS='--cpu-prof --cpu-prof-dir=/tmp/profile' KEEP_LOG=/tmp/gateway.log \
  *     node bench/gateway/run.ts …
  */
@@ -20,6 +21,7 @@ import { freePort, makeCertificate } from '@gatehouse/testing';
 import { startNginx } from '../machinery/nginx.ts';
 import { median } from '../machinery/percentile.ts';
 import { CORE_LOAD, CORE_MEASURED, start, startNode, stopAll } from '../machinery/processes.ts';
+import { availableEvents } from '../machinery/processor-events.ts';
 import { residentMebibytes } from '../machinery/processor-time.ts';
 import { type BenchRequest, writeRequests } from '../machinery/request-file.ts';
 import { type Measured, measure } from '../machinery/wrk.ts';
@@ -34,6 +36,7 @@ const secureKey = 'benchKey0123456789abc';
 const SIGNED_REQUESTS = 30_000;
 const MANY_TOKENS = 10_000;
 const CONNECTIONS = 64;
+const events = availableEvents();
 
 interface Subject {
   readonly url: string;
@@ -260,6 +263,7 @@ function measureSubject(
     connections: CONNECTIONS,
     seconds: duration,
     core: CORE_LOAD,
+    events,
     refusedShare,
   });
 }
@@ -314,6 +318,9 @@ function printGoal(results: ReadonlyMap<string, readonly Measured[]>): void {
 
 try {
   const subjects = await prepare();
+  if (process.env.MEMORY_COMPETITOR === 'true') {
+    await startNode(CORE_LOAD, join(here, '../machinery/memory-competitor.ts'), []);
+  }
   if (process.env.SOAK_SECONDS !== undefined) {
     soak(subjects, Number(process.env.SOAK_SECONDS));
   }
@@ -336,20 +343,22 @@ try {
         least: Math.min(...all.map((each) => cpuOf(each))),
         p99: median(all.map((each) => each.p99Milliseconds)),
         refused: all.reduce((sum, each) => sum + each.refused, 0),
+        counts: events.map((event) => median(all.map((each) => each.events[event] ?? 0))),
       },
     ]),
   );
   const base = medians.get('undici-dispatch');
-  console.log(
-    '| Subject | requests/s | CPU µs per request | minimum | p99 ms | not 2xx | rate ÷ undici | minimum CPU: undici ÷ this |',
-  );
-  console.log('|---|---|---|---|---|---|---|---|');
-  for (const [name, { rate, cpu, least, p99, refused }] of medians) {
+  const titles = ['Subject', 'requests/s', 'CPU µs per request', 'minimum', 'p99 ms', 'not 2xx'];
+  const ratioTitles = ['rate ÷ undici', 'minimum CPU: undici ÷ this'];
+  const eventTitles = events.map((event) => `${event} per request`);
+  const columns = [...titles, ...ratioTitles, ...eventTitles];
+  console.log(`| ${columns.join(' | ')} |\n|${'---|'.repeat(columns.length)}`);
+  for (const [name, { rate, cpu, least, p99, refused, counts }] of medians) {
     const ratios = base
       ? [(rate / base.rate).toFixed(2), (base.least / least).toFixed(2)]
       : ['', ''];
     console.log(
-      `| ${[name, rate.toFixed(0), cpu.toFixed(1), least.toFixed(1), p99.toFixed(1), refused, ...ratios].join(' | ')} |`,
+      `| ${[name, rate.toFixed(0), cpu.toFixed(1), least.toFixed(1), p99.toFixed(1), refused, ...ratios, ...counts.map((count) => count.toFixed(count < 100 ? 2 : 0))].join(' | ')} |`,
     );
   }
   printGoal(results);

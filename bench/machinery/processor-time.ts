@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** User and system time of the processes and their descendants. The kernel counts in hundredths. */
 export function processorSeconds(pids: readonly number[]): number {
   return pids
-    .flatMap((pid) => [pid, ...descendantsOf(pid)])
+    .flatMap(familyOf)
     .map((pid) => {
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
       return (Number(fields[11]) + Number(fields[12])) / 100;
@@ -11,14 +11,15 @@ export function processorSeconds(pids: readonly number[]): number {
     .reduce((sum, each) => sum + each, 0);
 }
 
-function descendantsOf(pid: number): readonly number[] {
+/** The process and its descendants. */
+export function familyOf(pid: number): readonly number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')
       .split(' ')
       .filter((each) => each.trim() !== '')
       .map(Number),
   );
-  return children.flatMap((each) => [each, ...descendantsOf(each)]);
+  return [pid, ...children.flatMap(familyOf)];
 }
 
 export function residentMebibytes(pid: number): number {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { openEventCounter } from './processor-events.ts';
 import { processorSeconds } from './processor-time.ts';
 
 export interface Load {
@@ -12,6 +13,8 @@ export interface Load {
   readonly core?: number | undefined;
   /** The processes whose time counts, by name. */
   readonly pids: Readonly<Record<string, readonly number[]>>;
+  /** The events to count, by `availableEvents`. */
+  readonly events?: readonly string[];
   /** The share of replies that may be neither 2xx nor 3xx. */
   readonly refusedShare?: number;
 }
@@ -21,6 +24,8 @@ export interface Measured {
   readonly requestsPerSecond: number;
   /** Processor time per request, by the names of the load. */
   readonly cpuMicroseconds: Readonly<Record<string, number>>;
+  /** Events of all processes per request. */
+  readonly events: Readonly<Record<string, number>>;
   readonly p50Milliseconds: number;
   readonly p99Milliseconds: number;
   /** Includes the opening of the connections. */
@@ -37,13 +42,19 @@ const REQUEST_TIMEOUT_SECONDS = 20;
  * @throws Error if too many requests fail
  */
 export function measure(load: Load): Measured {
-  const { url, requestFile, connections, seconds, core, pids, refusedShare = 0.01 } = load;
+  const { url, requestFile, connections, seconds, core, pids, events = [] } = load;
+  const { refusedShare = 0.01 } = load;
   const before = timesOf(pids);
   const script = join(import.meta.dirname, 'requests.lua');
   const times = [`-d${seconds}s`, `--timeout=${REQUEST_TIMEOUT_SECONDS}s`];
   const wrk = ['wrk', '-t1', `-c${connections}`, ...times, '-s', script, url, '--', requestFile];
-  const [program = '', ...args] =
-    core === undefined ? wrk : ['taskset', '-c', String(core), ...wrk];
+  const counter =
+    events.length > 0 ? openEventCounter(events, Object.values(pids).flat()) : undefined;
+  const [program = '', ...args] = [
+    ...(core === undefined ? [] : ['taskset', '-c', String(core)]),
+    ...(counter?.command ?? []),
+    ...wrk,
+  ];
   const output = execFileSync(program, args, { encoding: 'utf8' });
   const after = timesOf(pids);
   const result = JSON.parse(output.slice(output.lastIndexOf('{')));
@@ -58,10 +69,12 @@ export function measure(load: Load): Measured {
       ((time - (before[name] ?? 0)) * 1e6) / result.requests,
     ]),
   );
+  const counts = Object.entries(counter?.close() ?? {});
   return {
     requests: result.requests,
     requestsPerSecond: (result.requests * 1e6) / result.microseconds,
     cpuMicroseconds,
+    events: Object.fromEntries(counts.map(([event, count]) => [event, count / result.requests])),
     p50Milliseconds: result.p50 / 1000,
     p99Milliseconds: result.p99 / 1000,
     maximumMilliseconds: result.maximum / 1000,
