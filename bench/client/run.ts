@@ -1,7 +1,7 @@
 /**
  * Compares the calls of the client library with bare `fetch` (README.md).
  *
- *   node bench/client/run.ts [--gateway] [--concurrency 16] [--rounds 60] [--seconds 0.2]
+ *   node bench/client/run.ts [--gateway] [--concurrency 1,16] [--rounds 60] [--seconds 0.2]
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ try {
 
 async function compare(target: Target): Promise<void> {
   const subjects = createSubjects(target).filter(
-    ({ isConstant }) => !(options.gateway && isConstant),
+    ({ hasConstantSignature }) => !(options.gateway && hasConstantSignature),
   );
   for (const { call } of subjects) {
     let calls = 0;
@@ -74,9 +74,10 @@ async function measure(
   const elapsed = (performance.now() - startedAt) / 1000;
   const { user, system } = process.cpuUsage(processorStart);
   return {
+    calls,
     callsPerSecond: calls / elapsed,
     microseconds: (user + system) / calls,
-    serverMicroseconds: ((processorSeconds(pids) - serverStart) * 1_000_000) / calls,
+    serverSeconds: processorSeconds(pids) - serverStart,
   };
 }
 

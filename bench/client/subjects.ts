@@ -9,7 +9,7 @@ export interface Subject {
   /** The subject that exchanges the same bytes without the library. */
   readonly sameBytes: string;
   /** A gateway rejects it, because its signature is constant. */
-  readonly isConstant?: boolean;
+  readonly hasConstantSignature?: boolean;
   call(): Promise<Response>;
 }
 
@@ -47,7 +47,7 @@ export function createSubjects(target: Target): readonly Subject[] {
     {
       name: bytesOfVersion2,
       sameBytes: bytesOfVersion2,
-      isConstant: true,
+      hasConstantSignature: true,
       call: () => fetch(url, { headers: version2Headers }),
     },
     {
@@ -58,7 +58,7 @@ export function createSubjects(target: Target): readonly Subject[] {
     {
       name: bytesOfVersion1,
       sameBytes: bytesOfVersion1,
-      isConstant: true,
+      hasConstantSignature: true,
       call: () => fetch(url, { headers: version1Headers }),
     },
     {

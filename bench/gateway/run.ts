@@ -5,7 +5,7 @@
  *
  *   node bench/gateway/run.ts [rounds] [seconds] [subjects, separated by commas]
  *   SOAK_SECONDS=600 node bench/gateway/run.ts 1 1 gateway-bearer
- *   MEMORY_COMPETITOR=true node bench/gateway/run.ts …
+ *   MEMORY_COMPETITOR=true PERF_EVENTS=instructions,cache-misses node bench/gateway/run.ts …
  *   CHILD_OPTIONS='--cpu-prof --cpu-prof-dir=/tmp/profile' KEEP_LOG=/tmp/gateway.log \
  *     node bench/gateway/run.ts …
  */
@@ -343,7 +343,7 @@ try {
         least: Math.min(...all.map((each) => cpuOf(each))),
         p99: median(all.map((each) => each.p99Milliseconds)),
         refused: all.reduce((sum, each) => sum + each.refused, 0),
-        counts: events.map((event) => median(all.map((each) => each.events[event] ?? 0))),
+        counts: events.map((event) => median(all.map((each) => each.events[event] ?? Number.NaN))),
       },
     ]),
   );

@@ -1,14 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { familyOf } from './processor-time.ts';
 
-/** Instructions and cache misses depend less on other load than time does. */
-const EVENTS = process.env.PERF_EVENTS ?? 'instructions,cache-misses';
+/** Separated by commas. Instructions and cache misses depend less on other load than time does. */
+const EVENTS = process.env.PERF_EVENTS ?? '';
 
-/** The events that `perf` can count here. Virtual machines often have no hardware counters. */
+/**
+ * The wanted events that `perf` can count on this machine. Virtual machines often have no hardware
+ * counters.
+ */
 export function availableEvents(): readonly string[] {
+  if (EVENTS === '') {
+    return [];
+  }
   const { stderr } = spawnSync('perf', ['stat', '-x,', '-e', EVENTS, '--', 'true'], {
     encoding: 'utf8',
   });
@@ -16,23 +20,20 @@ export function availableEvents(): readonly string[] {
 }
 
 /** Counts events of other processes, with their descendants, while a command runs. */
-export function openEventCounter(events: readonly string[], pids: readonly number[]) {
-  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-perf-'));
-  const file = join(directory, 'counts');
+export function openEventCounter(events: readonly string[], pids: readonly number[], file: string) {
   const counted = ['-e', events.join(','), '-p', pids.flatMap(familyOf).join(',')];
   return {
-    /** Runs the command that follows. */
+    /** Append the command to run. */
     command: ['perf', 'stat', '-x,', '-o', file, ...counted, '--'],
     /** Counts by event. */
-    close(): Readonly<Record<string, number>> {
-      const counts = countsIn(readFileSync(file, 'utf8'));
-      rmSync(directory, { recursive: true });
-      return counts;
-    },
+    read: (): Readonly<Record<string, number>> => countsIn(readFileSync(file, 'utf8')),
   };
 }
 
-/** Lines of `value,unit,event,…`, whose value is a text if perf counts no such event. */
+/**
+ * Reads lines of `value,unit,event,…`. The value is text, such as `<not supported>`, if perf cannot
+ * count the event.
+ */
 function countsIn(output: string): Record<string, number> {
   const rows = output.split('\n').map((line) => line.split(','));
   return Object.fromEntries(

@@ -13,7 +13,7 @@ export interface Load {
   readonly core?: number | undefined;
   /** The processes whose time counts, by name. */
   readonly pids: Readonly<Record<string, readonly number[]>>;
-  /** The events to count, by `availableEvents`. */
+  /** The events to count, from `availableEvents`. */
   readonly events?: readonly string[];
   /** The share of replies that may be neither 2xx nor 3xx. */
   readonly refusedShare?: number;
@@ -42,14 +42,24 @@ const REQUEST_TIMEOUT_SECONDS = 20;
  * @throws Error if too many requests fail
  */
 export function measure(load: Load): Measured {
-  const { url, requestFile, connections, seconds, core, pids, events = [] } = load;
-  const { refusedShare = 0.01 } = load;
+  const {
+    url,
+    requestFile,
+    connections,
+    seconds,
+    core,
+    pids,
+    events = [],
+    refusedShare = 0.01,
+  } = load;
   const before = timesOf(pids);
   const script = join(import.meta.dirname, 'requests.lua');
   const times = [`-d${seconds}s`, `--timeout=${REQUEST_TIMEOUT_SECONDS}s`];
   const wrk = ['wrk', '-t1', `-c${connections}`, ...times, '-s', script, url, '--', requestFile];
   const counter =
-    events.length > 0 ? openEventCounter(events, Object.values(pids).flat()) : undefined;
+    events.length > 0
+      ? openEventCounter(events, Object.values(pids).flat(), `${requestFile}-events`)
+      : undefined;
   const [program = '', ...args] = [
     ...(core === undefined ? [] : ['taskset', '-c', String(core)]),
     ...(counter?.command ?? []),
@@ -69,7 +79,7 @@ export function measure(load: Load): Measured {
       ((time - (before[name] ?? 0)) * 1e6) / result.requests,
     ]),
   );
-  const counts = Object.entries(counter?.close() ?? {});
+  const counts = Object.entries(counter?.read() ?? {});
   return {
     requests: result.requests,
     requestsPerSecond: (result.requests * 1e6) / result.microseconds,

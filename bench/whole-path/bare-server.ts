@@ -1,6 +1,6 @@
 /**
- * Sends recorded replies from memory: `METHOD path` → body. A number over IPC is the processor time
- * in microseconds that it spends on each request from then on.
+ * Sends recorded replies from memory: `METHOD path` → body. A number received over IPC sets the
+ * processor time of each later request in microseconds.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -16,7 +16,7 @@ process.on('message', (message) => {
   microseconds = Number(message);
 });
 
-/** Parses and writes JSON, so that memory is used as by a service. */
+/** Parses and writes JSON, to use memory as a service does. */
 function work(body: Buffer): void {
   const start = process.cpuUsage();
   const spent = () => {
@@ -36,7 +36,9 @@ const server = createServer((request, response) => {
       response.writeHead(404).end();
       return;
     }
-    work(body);
+    if (microseconds > 0) {
+      work(body);
+    }
     const length = String(body.length);
     response.writeHead(200, ['Content-Type', 'application/json', 'Content-Length', length]);
     response.end(body);

@@ -28,7 +28,7 @@ const BEFORE = '668dc1d';
 /** More than any side sends. Each signed request and each write is used once. */
 const REQUESTS_PER_SECOND = 25_000;
 const BURST_SECONDS = 2;
-/** Of a bare server, for a request. */
+/** The processor time of a bare server for a request. */
 const BARE_SERVER_MICROSECONDS = 40;
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -78,6 +78,9 @@ const burstConnections = list(options.burst)
   .filter((each) => each > 0);
 const wanted = list(options.sides) as SideName[];
 const chosenCases = cases.filter(({ name }) => list(options.cases).includes(name));
+if (wanted.includes('paced') && !wanted.includes('after')) {
+  throw new Error('The side "paced" needs the side "after".');
+}
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
 const samples: Sample[] = [];
 const bursts: BurstSample[] = [];

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { get } from 'node:http';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { ExchangeHandler, ReplyController } from '../src/upstream/http1/connection.ts';
@@ -81,6 +82,30 @@ describe('connections to a service', () => {
     expect(replies.map(({ body }) => body)).toEqual(paths.map((path) => `GET ${path}`));
     expect(sockets).toHaveLength(2);
     expect(atOnce).toBe(0);
+    await pool.close();
+  });
+
+  test('read replies whose parts arrive alternately', async () => {
+    const chunked = (text: string) =>
+      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+    const bodies = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(3000));
+    const waiting: { readonly socket: Socket; rest: string }[] = [];
+    answer = (socket, request) => {
+      const body = bodies[Number(request.slice('GET /'.length, 'GET /'.length + 1))] ?? '';
+      waiting.push({ socket, rest: waiting.length % 2 === 0 ? whole(body) : chunked(body) });
+    };
+    const pool = open(bodies.length);
+    const replies = Promise.all(bodies.map((_, index) => ask(pool, { path: `/${index}` })));
+    await until(() => expect(waiting).toHaveLength(bodies.length));
+    for (let part = 1; waiting.some(({ rest }) => rest !== ''); part = (part * 7) % 251) {
+      for (const each of waiting) {
+        each.socket.write(each.rest.slice(0, part));
+        each.rest = each.rest.slice(part);
+      }
+      await nextTurn();
+    }
+
+    expect((await replies).map(({ body }) => body)).toEqual(bodies);
     await pool.close();
   });
 

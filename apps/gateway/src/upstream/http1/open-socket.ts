@@ -1,10 +1,13 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** Opens a connection. `onRead` must copy the bytes that it keeps: the buffer is reused. */
+/**
+ * Opens a connection. `onRead` must copy the bytes that it keeps before it returns: the next read of
+ * any connection overwrites them.
+ */
 export type OpenSocket = (onRead: (bytes: Buffer, length: number) => void) => Socket;
 
-/** Most replies arrive in one read. The system provides pages only for bytes that arrive. */
+/** Most replies arrive in one read. */
 const BUFFER_BYTES = 64 * 1024;
 
 /** Connections to one service, with TLS if its URL has the scheme https. */
@@ -12,7 +15,7 @@ export function createSocketOpener({ protocol, hostname, port }: URL): OpenSocke
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const common = { host, noDelay: true, autoSelectFamily: true };
   if (protocol !== 'https:') {
-    // All connections share one buffer, which therefore stays in the processor's cache.
+    // All connections share one buffer, because Node reads and calls back in one step.
     const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
     return (onRead) => {
       const callback = (length: number) => {
