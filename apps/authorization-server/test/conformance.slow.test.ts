@@ -46,6 +46,8 @@ const system = await startSystem({
     ],
   },
   apps: ['authorization-server'],
+  // The tests send more than a thousand page requests from one address.
+  environment: { PAGE_REQUESTS_PER_MINUTE: '100000' },
 });
 const issuer = system.authorizationServerUrl;
 

@@ -55,7 +55,8 @@ describe('several workers', () => {
       const replies = load(app);
       await untilSlow(() => replies.outcomes.length > 20);
       app.child.kill('SIGTERM');
-      expect(await app.exit).toBe(0);
+      // A failure shows the output.
+      expect([await app.exit, app.output()]).toEqual([0, expect.any(String)]);
       // Later requests find no name. nginx treats that as not sent.
       expect(new Set(await replies.stop())).toEqual(new Set(['ENOENT']));
     },
