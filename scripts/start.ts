@@ -83,7 +83,7 @@ function readSettings() {
     gatewayUrl,
     explorer: process.env.EXPLORER ? process.env.EXPLORER === 'true' : isLoopback(gatewayUrl),
     deviceServiceUrl,
-    deviceService: `${deviceServiceUrl} (behind the gateway)`,
+    deviceService: `${process.env.DEVICE_SERVICE_SOCKET || deviceServiceUrl} (behind the gateway)`,
     redirectUri: `http://localhost:${port('DEMO_APPLICATION_PORT', 9010)}/callback`,
   };
 }

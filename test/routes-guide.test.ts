@@ -44,7 +44,7 @@ describe('docs/routes.md', () => {
   test('has an example that the gateway accepts', () => {
     const path = join(directory, 'routes.json');
     writeFileSync(path, codeBlock(guide, 'json'));
-    const { routes, upstreams } = loadRouting(path, 'http://localhost:8850');
+    const { routes, upstreams } = loadRouting(path, { url: 'http://localhost:8850' });
     const own = routes.filter(({ upstream }) => upstream === 'telemetry');
     expect(own.map(({ operation, streaming }) => [operation, streaming])).toEqual([
       ['telemetry.read', false],

@@ -1,5 +1,5 @@
 // requires: redis-server
-/** Both public apps with a proxy on the same machine, which connects over Unix sockets. */
+/** All apps on Unix sockets: a proxy on the same machine connects to the public ones. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type OutgoingHttpHeaders, request } from 'node:http';
@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Member } from '@gatehouse/testing';
-import { basic } from '@gatehouse/testing';
+import { basic, until } from '@gatehouse/testing';
 import { startSystem } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
 import { sign } from './compose/clients.ts';
@@ -17,6 +17,7 @@ const secureKey = 'unixSocketKey012345678';
 const sockets = {
   'authorization-server': join(tmpdir(), `as-${randomUUID().slice(0, 8)}.sock`),
   gateway: join(tmpdir(), `gw-${randomUUID().slice(0, 8)}.sock`),
+  'device-service': join(tmpdir(), `ds-${randomUUID().slice(0, 8)}.sock`),
 };
 const system = await startSystem({
   engine: 'redis',
@@ -24,6 +25,7 @@ const system = await startSystem({
   environment: {
     AUTHORIZATION_SERVER_SOCKET: sockets['authorization-server'],
     GATEWAY_SOCKET: sockets.gateway,
+    DEVICE_SERVICE_SOCKET: sockets['device-service'],
     TRUSTED_PROXIES: '127.0.0.1',
   },
 });
@@ -84,20 +86,38 @@ describe('on Unix sockets', () => {
     expect(await listFrom(forged, 'pageIndex=1')).toMatchObject({ status: 403 });
   });
 
-  test.each(['authorization-server', 'gateway'] as const)('%s listens on no TCP port', (app) => {
-    const { port } = new URL(memberOf(app).url);
-    const outcome = new Promise((resolve) => {
-      const socket = connect(Number(port), '127.0.0.1');
-      socket.on('connect', () => resolve('connected'));
-      socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
-    });
-    return expect(outcome).resolves.toBe('ECONNREFUSED');
-  });
+  test.each(['authorization-server', 'gateway', 'device-service'] as const)(
+    '%s listens on no TCP port',
+    (app) => {
+      const { port } = new URL(memberOf(app).url);
+      const outcome = new Promise((resolve) => {
+        const socket = connect(Number(port), '127.0.0.1');
+        socket.on('connect', () => resolve('connected'));
+        socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+      });
+      return expect(outcome).resolves.toBe('ECONNREFUSED');
+    },
+  );
 
   test('the gateway logs where it listens', () => {
     const lines = memberOf('gateway').process.output().split('\n');
     const listening = lines.find((line) => line.includes('"msg":"listening"')) ?? '{}';
     expect(JSON.parse(listening)).toMatchObject({ port: sockets.gateway });
+  });
+
+  test('the gateway reaches the device service again after it stopped or crashed', async () => {
+    const { body } = await askForToken();
+    const list = () =>
+      send('gateway', '/api/device', { authorization: `Bearer ${body.access_token}` });
+    const { output } = memberOf('gateway').process;
+    const service = memberOf('device-service');
+    for (const end of ['stop', 'kill'] as const) {
+      await service.process[end]();
+      expect(await list()).toMatchObject({ status: 502 });
+      await service.start();
+      expect(await list()).toMatchObject({ status: 200 });
+    }
+    await until(() => output().split('"reason":"upstream_unreachable"').length === 3);
   });
 
   test('a server that stops removes its socket, and a start after a crash replaces it', async () => {

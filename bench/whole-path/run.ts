@@ -5,7 +5,7 @@
  * of them run at the same time and are measured alternately, so other load affects them equally.
  *
  *   node bench/whole-path/run.ts [--engines embedded,servers] [--cases list,detail,…]
- *     [--credentials bearer,signed] [--connections 1,16,64,256] [--sides before,after,bare,paced,floor]
+ *     [--credentials bearer,signed] [--connections 1,16,64,256] [--sides before,after,socket,bare,…]
  *     [--rounds 5] [--seconds 1] [--before COMMIT] [--burst 128] [--json FILE]
  */
 import { execFileSync } from 'node:child_process';

@@ -10,7 +10,7 @@ import { type Engines, recordReplies, type System, startSystem } from './system.
 
 const ROOT = join(import.meta.dirname, '../..');
 
-export type SideName = 'before' | 'after' | 'bare' | 'paced' | 'floor';
+export type SideName = 'before' | 'after' | 'socket' | 'bare' | 'paced' | 'floor';
 
 export interface Side {
   readonly name: SideName;
@@ -39,6 +39,15 @@ export async function startSides(options: SidesOptions): Promise<readonly Side[]
   const sides = [systemSide('after', after)];
   if (earlier !== undefined) {
     sides.unshift(systemSide('before', await start('before', earlier)));
+  }
+  if (wanted.includes('socket')) {
+    const system = await startSystem({
+      engines,
+      checkout: ROOT,
+      directory: join(directory, `${engines}-socket`),
+      deviceServiceSocket: join(directory, `${engines}.sock`),
+    });
+    sides.push(systemSide('socket', system));
   }
   const file = join(directory, 'replies.json');
   writeFileSync(file, JSON.stringify(await recordReplies(after)));

@@ -39,13 +39,15 @@ export interface SystemOptions {
   /** The root of the checkout whose apps run. */
   readonly checkout: string;
   readonly directory: string;
+  /** The gateway reaches the device service over this Unix socket. */
+  readonly deviceServiceSocket?: string;
 }
 
 const SCOPES = ['device:read', 'device:write', 'device:log', 'device:report'];
 const TOKEN_SECONDS = 24 * 3600;
 
 export async function startSystem(options: SystemOptions): Promise<System> {
-  const { engines, checkout, directory } = options;
+  const { engines, checkout, directory, deviceServiceSocket } = options;
   mkdirSync(directory, { recursive: true });
   const masterKey = randomBytes(32);
   const {
@@ -72,6 +74,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     GATEWAY_URL: url,
     GATEWAY_JWKS_URL: `http://127.0.0.1:${gatewayOperations}/.well-known/jwks.json`,
     CLIENT_RATE_LIMIT: '100000000/60',
+    ...(deviceServiceSocket !== undefined && { DEVICE_SERVICE_SOCKET: deviceServiceSocket }),
   };
   const startApp = (app: string, variables: Record<string, string>) =>
     startNode(undefined, join(checkout, 'apps', app, 'src/main.ts'), [], {

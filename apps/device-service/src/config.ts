@@ -12,6 +12,7 @@ import {
   readValidVariables,
   resolveTracing,
   secretFilesOf,
+  socketPath,
   tracingVariables,
 } from '@gatehouse/configuration';
 import type { TracingSettings } from '@gatehouse/http-server';
@@ -24,6 +25,8 @@ const LOG_RETENTION_PROBLEM = `must be a number of days, 1 to ${MAXIMUM_LOG_RETE
 export interface DeviceServiceConfiguration {
   readonly host: string;
   readonly port: number;
+  /** Path of a Unix socket to serve on, instead of host and port. */
+  readonly socketPath: string | undefined;
   readonly operationsPort: number;
   readonly logLevel: string;
   /** How long the service accepts connections after it reports that it is not ready. */
@@ -49,6 +52,7 @@ const variables = z
     ...commonVariables,
     ...tracingVariables,
     DEVICE_SERVICE_PORT: port.default(8850),
+    DEVICE_SERVICE_SOCKET: socketPath.optional(),
     GATEWAY_PORT: port.default(8844),
     GATEWAY_URL: baseUrl.optional(),
     GATEWAY_JWKS_URL: z
@@ -84,6 +88,7 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
   return {
     host: set.HOST,
     port: set.DEVICE_SERVICE_PORT,
+    socketPath: set.DEVICE_SERVICE_SOCKET,
     operationsPort: set.OPERATIONS_PORT ?? operationsPortOf(set.DEVICE_SERVICE_PORT),
     logLevel: set.LOG_LEVEL,
     shutdownDelayMilliseconds: set.SHUTDOWN_DELAY_SECONDS * 1000,

@@ -230,9 +230,10 @@ function openSigningKeys(dependencies: GatewayDependencies) {
 function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, Upstream> {
   const { routing, logger, workers = 1 } = dependencies;
   const connections = dependencies.upstreamConnections ?? UPSTREAM_CONNECTIONS;
-  const open = (name: string, { url, health }: RoutedUpstream) =>
+  const open = (name: string, { url, socketPath, health }: RoutedUpstream) =>
     createUpstream({
       url,
+      socketPath,
       health,
       onCircuitChange: (state) =>
         logger.warn({ upstream: name, state }, `upstream circuit ${state}`),

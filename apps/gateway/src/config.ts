@@ -58,6 +58,7 @@ const variables = z
       .optional(),
     AUTHORIZATION_SERVER_URL: baseUrl.default('http://localhost:9000'),
     DEVICE_SERVICE_URL: baseUrl.default('http://localhost:8850'),
+    DEVICE_SERVICE_SOCKET: socketPath.optional(),
     ROUTES_FILE: z.string().optional(),
     CLIENT_RATE_LIMIT: rateLimit.default({ requests: 1_200_000, windowSeconds: 60 }),
     ADDRESS_RATE_LIMIT: rateLimit.default({ requests: 3000, windowSeconds: 60 }),
@@ -121,7 +122,13 @@ export function loadConfiguration(environment: Environment): GatewayConfiguratio
     publicUrl,
   });
   problems.add(exposed);
-  const routing = problems.attempt(() => loadRouting(read.ROUTES_FILE, read.DEVICE_SERVICE_URL));
+  const deviceService = { url: read.DEVICE_SERVICE_URL, socketPath: read.DEVICE_SERVICE_SOCKET };
+  if (deviceService.socketPath !== undefined && !deviceService.url.startsWith('http://')) {
+    // The gateway speaks no TLS over a Unix socket.
+    const message = 'needs a DEVICE_SERVICE_URL that begins with http://';
+    problems.add([{ name: 'DEVICE_SERVICE_SOCKET', message }]);
+  }
+  const routing = problems.attempt(() => loadRouting(read.ROUTES_FILE, deviceService));
   const identity = problems.attempt(() => resolveIdentitySettings(read));
   const bootstrap = problems.attempt(() =>
     bootstrapDefinition({

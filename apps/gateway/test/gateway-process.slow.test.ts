@@ -74,6 +74,7 @@ describe('the gateway process', () => {
     const { output, exited } = start({
       GATEWAY_PORT: 'eighty',
       DEVICE_SERVICE_URL: 'not-an-address',
+      DEVICE_SERVICE_SOCKET: 'not-absolute',
       SECURITY_PROFILE: 'lax',
       TRUSTED_PROXIES: '10.0.0.0/99',
     });
@@ -82,12 +83,25 @@ describe('the gateway process', () => {
     for (const name of [
       'GATEWAY_PORT',
       'DEVICE_SERVICE_URL',
+      'DEVICE_SERVICE_SOCKET',
       'SECURITY_PROFILE',
       'TRUSTED_PROXIES',
     ]) {
       expect(output()).toMatch(new RegExp(`^ {2}${name}: `, 'm'));
     }
-    expect(output()).not.toMatch(/eighty|not-an-address|lax|10\.0\.0\.0/);
+    expect(output()).not.toMatch(/eighty|not-an-address|not-absolute|lax|10\.0\.0\.0/);
+  });
+
+  test('rejects a Unix socket for a device service with https, together with all other problems', async () => {
+    const { output, exited } = start({
+      DEVICE_SERVICE_URL: 'https://service.example',
+      DEVICE_SERVICE_SOCKET: '/run/device-service.sock',
+      ROUTES_FILE: '/none.json',
+    });
+
+    expect((await exited)[0]).toBe(1);
+    expect(output()).toMatch(/^ {2}DEVICE_SERVICE_SOCKET: /m);
+    expect(output()).toMatch(/^ {2}ROUTES_FILE: /m);
   });
 
   test('CF-07 reports misspelled names with a suggestion, together with all other problems', async () => {

@@ -147,7 +147,7 @@ export const gatewayReasons = {
     codes: ['bad_gateway'],
     stage: 'forward',
     cause: 'The gateway could not connect to the upstream service.',
-    fix: 'Start the service. Check its URL in DEVICE_SERVICE_URL or ROUTES_FILE, and the network to it.',
+    fix: 'Start the service. Check its URL in DEVICE_SERVICE_URL or ROUTES_FILE, and the network to it. With DEVICE_SERVICE_SOCKET, check that the user of the gateway has access to the socket.',
     example: 'ECONNREFUSED because the device service is stopped',
   },
   upstream_broke_off: {

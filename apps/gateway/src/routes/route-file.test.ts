@@ -16,7 +16,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 function load(content: unknown) {
   const path = join(directory, 'routes.json');
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
-  return loadRouting(path, 'http://localhost:8850');
+  return loadRouting(path, { url: 'http://localhost:8850' });
 }
 
 function problemsOf(content: unknown): readonly string[] {
@@ -35,7 +35,7 @@ const report = { operation: 'report.list', method: 'GET', path: '/reports', scop
 
 describe('loadRouting', () => {
   test('returns the built-in table without a file', () => {
-    const { routes, upstreams } = loadRouting(undefined, 'http://localhost:8850');
+    const { routes, upstreams } = loadRouting(undefined, { url: 'http://localhost:8850' });
     expect(routes).toBe(deviceRoutes);
     expect([...upstreams]).toEqual([
       ['device-service', { url: 'http://localhost:8850', health: '/live' }],
@@ -130,7 +130,7 @@ describe('loadRouting', () => {
   });
 
   test('rejects a missing file', () => {
-    expect(() => loadRouting(join(directory, 'none.json'), 'http://localhost:1')).toThrow(
+    expect(() => loadRouting(join(directory, 'none.json'), { url: 'http://localhost:1' })).toThrow(
       ConfigurationError,
     );
   });

@@ -22,6 +22,8 @@ export interface Routing {
 export interface RoutedUpstream {
   /** Base URL. */
   readonly url: string;
+  /** Path of a Unix socket to connect to instead of the host and port of the URL. */
+  readonly socketPath?: string | undefined;
   /** A path that the upstream answers at once while it works (see circuit-breaker). */
   readonly health?: string | undefined;
 }
@@ -94,10 +96,13 @@ type RouteEntry = RouteFile['routes'][number];
  *
  * @throws ConfigurationError with every problem of the file at once
  */
-export function loadRouting(path: string | undefined, deviceServiceUrl: string): Routing {
+export function loadRouting(
+  path: string | undefined,
+  deviceServiceAddress: Pick<RoutedUpstream, 'url' | 'socketPath'>,
+): Routing {
   const builtInUpstream: [string, RoutedUpstream] = [
     deviceService,
-    { url: deviceServiceUrl, health: DEVICE_SERVICE_HEALTH },
+    { ...deviceServiceAddress, health: DEVICE_SERVICE_HEALTH },
   ];
   if (path === undefined) {
     return { routes: deviceRoutes, upstreams: new Map([builtInUpstream]) };

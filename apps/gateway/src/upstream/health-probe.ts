@@ -1,5 +1,6 @@
 import type { ReplyController } from './http1/connection.ts';
 import { ConnectionPool } from './http1/connection-pool.ts';
+import type { ServiceAddress } from './http1/open-socket.ts';
 
 /** Checks whether a service works. */
 export interface HealthProbe {
@@ -14,9 +15,9 @@ export interface HealthProbe {
 const DEADLINE_MILLISECONDS = 2500;
 
 /** Uses its own connection: all connections for requests may be taken. */
-export function createHealthProbe(upstreamUrl: URL, path: string): HealthProbe {
+export function createHealthProbe(address: ServiceAddress, path: string): HealthProbe {
   const pool = new ConnectionPool({
-    url: upstreamUrl,
+    ...address,
     connections: 1,
     connectTimeoutMilliseconds: DEADLINE_MILLISECONDS,
   });

@@ -16,9 +16,11 @@ export function toUpstreamError(error: unknown): ApiError {
     return error;
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const syscall = error instanceof Error && 'syscall' in error ? error.syscall : undefined;
   if (code === 'ETIMEDOUT') {
     return new ApiError('timeout', { cause: error, reason: 'upstream_timeout' });
   }
-  const reason = unreachable.has(code) ? 'upstream_unreachable' : 'upstream_broke_off';
+  const isUnreachable = unreachable.has(code) || syscall === 'connect';
+  const reason = isUnreachable ? 'upstream_unreachable' : 'upstream_broke_off';
   return new ApiError('bad_gateway', { cause: error, reason });
 }

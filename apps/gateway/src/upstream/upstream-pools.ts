@@ -7,6 +7,8 @@ import { isStream, type UpstreamRequest } from './upstream-request.ts';
 
 export interface PoolOptions {
   readonly url: string;
+  /** Path of a Unix socket to connect to instead of the host and port of the URL. */
+  readonly socketPath?: string | undefined;
   readonly connections: number;
   /** Separate connections for streams and large bodies, so that ordinary requests keep theirs. */
   readonly streamConnections: number;
@@ -18,18 +20,21 @@ const CONNECT_TIMEOUT_MILLISECONDS = 900;
 /**
  * Opens the pools of one upstream. undici opens only WebSockets, so its replies reach no caller.
  */
-export function openPools({ url: text, connections, streamConnections }: PoolOptions) {
-  const url = new URL(text);
+export function openPools(options: PoolOptions) {
+  const { socketPath, connections, streamConnections } = options;
+  const url = new URL(options.url);
   const prefix = url.pathname === '/' ? '' : url.pathname;
   const openPool = (limit: number) =>
     new ConnectionPool({
       url,
+      socketPath,
       connections: limit,
       connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS,
     });
   const requests = openPool(connections);
   const streams = openPool(streamConnections);
   const upgrades = new Pool(url.origin, {
+    ...(socketPath !== undefined && { socketPath }),
     connections: streamConnections,
     connectTimeout: CONNECT_TIMEOUT_MILLISECONDS,
     autoSelectFamily: true,

@@ -171,14 +171,17 @@ function callEvents(watchers: {
 }
 
 function openBreaker(
-  { url, health, onCircuitChange }: UpstreamOptions,
+  { url, socketPath, health, onCircuitChange }: UpstreamOptions,
   deadlines: Deadlines<UpstreamCall>,
 ): CircuitBreaker {
   const base = new URL(url);
   const prefix = base.pathname === '/' ? '' : base.pathname;
   const waiting = () => deadlines.running.filter((call) => !call.isAnswered);
   return new CircuitBreaker({
-    health: health === undefined ? undefined : createHealthProbe(base, prefix + health),
+    health:
+      health === undefined
+        ? undefined
+        : createHealthProbe({ url: base, socketPath }, prefix + health),
     isWaiting: () => waiting().length > 0,
     endWaiting: (reason) => {
       for (const call of waiting()) {

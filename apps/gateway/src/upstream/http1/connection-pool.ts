@@ -3,7 +3,7 @@
  * the reply.
  *
  *   connection-pool (selects a connection) ─▶ connection (one exchange at a time)
- *                                            ├ open-socket (TCP or TLS)
+ *                                            ├ open-socket (TCP, TLS or a Unix socket)
  *                                            ├ outgoing-request (its head), body-sender (its body)
  *                                            └ reply-reader (framing) ─▶ reply-head
  *
@@ -19,7 +19,7 @@ import {
   type PendingRequest,
   type ReplyController,
 } from './connection.ts';
-import { createSocketOpener, type OpenSocket } from './open-socket.ts';
+import { createSocketOpener, type OpenSocket, type ServiceAddress } from './open-socket.ts';
 import type { OutgoingRequest } from './outgoing-request.ts';
 import type { PoolLoad } from './pool-load.ts';
 
@@ -32,8 +32,7 @@ const noConnection: ReplyController = {
   abort() {},
 };
 
-export interface ConnectionPoolOptions {
-  readonly url: URL;
+export interface ConnectionPoolOptions extends ServiceAddress {
   readonly connections: number;
   readonly connectTimeoutMilliseconds: number;
 }
@@ -51,7 +50,7 @@ export class ConnectionPool implements ConnectionOwner {
 
   constructor(options: ConnectionPoolOptions) {
     this.#options = options;
-    this.#openSocket = createSocketOpener(options.url);
+    this.#openSocket = createSocketOpener(options);
   }
 
   get load(): PoolLoad {
