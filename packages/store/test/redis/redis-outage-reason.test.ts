@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort, type RedisServer, startRedisServer } from '@gatehouse/testing';
+import { freePort, type RedisServer, startRedisServer, until } from '@gatehouse/testing';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
 
@@ -59,7 +59,8 @@ describe('the reason why a Redis is unavailable', () => {
     const { port } = await start('--user', 'reader', 'on', `>${wrong}`, '~*', '+info', '+ping');
     const { store, changes } = open(`redis://reader:${wrong}@127.0.0.1:${port}`);
     expect((await failureOf(store)).reason).toBe('Redis replies NOPERM.');
-    expect(changes).toEqual([]);
+    await until(() => changes.length > 0);
+    expect(changes).toEqual([['unavailable', 'Redis replies NOPERM.']]);
   });
 
   test.concurrent.each([
