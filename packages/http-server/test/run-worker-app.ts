@@ -16,6 +16,8 @@ export interface WorkerAppOptions {
   readonly trouble?: string;
   /** Time that the first start takes. */
   readonly migrationMilliseconds?: number;
+  /** Time that the check of its readiness takes. */
+  readonly checkMilliseconds?: number;
 }
 
 /** A running `worker-app.ts`. */

@@ -177,6 +177,23 @@ describe('the end of several workers', () => {
   );
 
   test(
+    'the exit code is 0 although a probe waits for the workers',
+    async () => {
+      const app = await runWorkerApp({ workers: 2, checkMilliseconds: 200 });
+      const probe = app.operations('/ready');
+      await untilSlow(() => app.lines('checking').length === 2);
+      const replies = await Promise.all([
+        ...Array.from({ length: 8 }, () => app.get('/slow')),
+        app.child.kill('SIGTERM'),
+      ]);
+      expect(replies).not.toContain('ECONNRESET');
+      expect([await app.exit, app.output()]).toEqual([0, expect.any(String)]);
+      expect((await probe).status).toBe(503);
+    },
+    SECONDS * 1000,
+  );
+
+  test(
     'the exit code is 1 if a worker is killed while it drains',
     async () => {
       const app = await runWorkerApp({ workers: 2, shutdownDelayMilliseconds: 1000 });

@@ -73,7 +73,12 @@ await runApp({
         { observer },
       ),
       metrics,
-      checks: { self: async () => undefined },
+      checks: {
+        self: async () => {
+          logger.info('checking');
+          await sleep(options.checkMilliseconds ?? 0);
+        },
+      },
       documents: { '/document': async () => ({ of: 'a worker' }) },
       release: async () => undefined,
     };

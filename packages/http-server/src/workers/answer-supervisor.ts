@@ -9,7 +9,9 @@ export function answerSupervisor(operations: Operations, server: RunningServer):
       return;
     }
     const { id } = message;
-    const send = (answer: Answer) => void process.send?.(answer);
+    // Without a callback, an answer after the channel has closed would end the worker with an error.
+    const send = (answer: Answer) =>
+      void process.send?.(answer, undefined, undefined, () => undefined);
     findAnswer(message, operations, server).then(
       (value) => send({ id, value }),
       () => send({ id, failed: true }),
