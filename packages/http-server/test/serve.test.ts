@@ -8,7 +8,10 @@ import { openRawConnection } from './raw-connection.ts';
 const GET = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n';
 const servers: RunningServer[] = [];
 
-async function start(listener: RequestListener, drainMilliseconds = 2000): Promise<RunningServer> {
+async function start(
+  listener: RequestListener,
+  drainMilliseconds = 20_000,
+): Promise<RunningServer> {
   const server = await serve(listener, { host: '127.0.0.1', port: 0, drainMilliseconds });
   servers.push(server);
   return server;
@@ -57,7 +60,7 @@ describe('closing a server', () => {
     const connection = openRawConnection(server.port);
     connection.send(GET);
     await sleep(100);
-    expect(await timed(server.close())).toBeLessThan(1000);
+    expect(await timed(server.close())).toBeLessThan(10_000);
     const reply = await connection.ended();
     expect(reply).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(reply).toMatch(/\r\nConnection: close\r\n/i);
@@ -92,7 +95,7 @@ describe('closing a server', () => {
     const connection = openRawConnection(server.port);
     connection.send(GET);
     await connection.until('half');
-    expect(await timed(server.close())).toBeLessThan(1000);
+    expect(await timed(server.close())).toBeLessThan(10_000);
     expect(await connection.ended()).toMatch(/halfhalf$/);
   });
 
@@ -118,7 +121,7 @@ describe('closing a server', () => {
     halfSpoken?.send('GET / HTTP/1.1\r\nHos');
     await used?.until('done');
     await sleep(50);
-    expect(await timed(server.close())).toBeLessThan(1000);
+    expect(await timed(server.close())).toBeLessThan(10_000);
     await Promise.all([used?.ended(), silent?.ended(), halfSpoken?.ended()]);
   });
 
@@ -146,7 +149,7 @@ describe('closing a server', () => {
     await sleep(50);
     const milliseconds = await timed(server.close());
     expect(milliseconds).toBeGreaterThan(400);
-    expect(milliseconds).toBeLessThan(1200);
+    expect(milliseconds).toBeLessThan(10_000);
     expect(await connection.ended()).toBe('');
   });
 

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@gatehouse/testing';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type RunningServer, serve } from '../src/index.ts';
 
@@ -121,12 +122,11 @@ describe('a server on a Unix socket', () => {
     const server = await start('ending', 30);
     const outcomes: Promise<string>[] = [];
     const sending = setInterval(() => outcomes.push(post('ending'), post('ending')), 1);
-    await sleep(100);
-    const closed = server.close();
-    await sleep(25);
+    await until(() => outcomes.length > 40);
+    await server.close();
     expect(existsSync(join(directory, 'ending'))).toBe(false);
-    await closed;
-    await sleep(50);
+    const sent = outcomes.length;
+    await until(() => outcomes.length > sent);
     clearInterval(sending);
     const seen = await Promise.all(outcomes);
     expect(new Set(seen)).toEqual(new Set(['127.0.0.1', 'ENOENT']));
