@@ -24,6 +24,7 @@ export interface Backend {
 
 const LOOK_MILLISECONDS = 200;
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+const HOP_BY_HOP: ReadonlySet<string> = new Set(['connection', 'transfer-encoding', 'keep-alive']);
 
 /**
  * Follows the defaults of nginx. Connections are kept alive. If a process refuses a connection, the
@@ -75,7 +76,7 @@ export async function startLoadBalancer(options: {
       }
       try {
         const reply = await send(backend, incoming, body, agent);
-        outgoing.writeHead(reply.statusCode ?? 502, reply.rawHeaders);
+        outgoing.writeHead(reply.statusCode ?? 502, endToEnd(reply.rawHeaders));
         reply.pipe(outgoing);
         return;
       } catch (error) {
@@ -118,10 +119,7 @@ function send(
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const { port } = new URL(backend.url);
-    const headers = rawHeaders.filter((_text, i, all) => {
-      const name = all[i - (i % 2)]?.toLowerCase() ?? '';
-      return !['connection', 'transfer-encoding', 'content-length', 'keep-alive'].includes(name);
-    });
+    const headers = endToEnd(rawHeaders, ['content-length']);
     if (body.length > 0) {
       headers.push('Content-Length', String(body.length));
     }
@@ -136,5 +134,16 @@ function send(
     request.once('response', resolve);
     request.once('error', reject);
     request.end(body);
+  });
+}
+
+/**
+ * Omits the headers that describe one connection. A process keeps connections longer than this
+ * server does.
+ */
+function endToEnd(rawHeaders: readonly string[], omitted: readonly string[] = []): string[] {
+  return rawHeaders.filter((_text, i, all) => {
+    const name = all[i - (i % 2)]?.toLowerCase() ?? '';
+    return !HOP_BY_HOP.has(name) && !omitted.includes(name);
   });
 }

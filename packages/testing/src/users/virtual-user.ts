@@ -54,7 +54,7 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
     requests += 1;
     const headers = { ...forwarded(), ...Object.fromEntries(new Headers(init.headers)) };
     const reply = await fetch(url, { ...init, headers, redirect: 'manual' }).catch(
-      (error: unknown) => new Response(String(error), { status: 599 }),
+      (error: Error) => new Response(`${error}: ${error.cause}`, { status: 599 }),
     );
     const body = await reply.text().catch(String);
     if (!reply.ok) {
