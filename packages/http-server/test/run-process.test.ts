@@ -114,7 +114,7 @@ describe('the end of a process', () => {
   );
 
   test.concurrent('CF-03 follows a second signal immediately, with any request in flight', async () => {
-    const { child, exit, errors } = await runAndAsk('serve', '/hang');
+    const { child, exit, errors } = await runAndAsk('patient', '/hang');
     child.kill('SIGTERM');
     await sleep(50);
     child.kill('SIGINT');
@@ -153,7 +153,7 @@ describe('the end of a process', () => {
   });
 
   test.concurrent('treats the end of the supervisor and a signal as one Ctrl-C, and a second signal as immediate', async () => {
-    const process_ = run('serve', { supervised: true });
+    const process_ = run('patient', { supervised: true });
     const connection = openRawConnection(await process_.port());
     connection.send(get('/hang'));
     await sleep(100);
@@ -162,7 +162,8 @@ describe('the end of a process', () => {
     process_.child.kill('SIGINT');
     await sleep(100);
     expect(process_.child.exitCode).toBeNull();
-    process_.child.kill('SIGINT');
+    // A process that is slow to handle signals gets two of one kind as one.
+    process_.child.kill('SIGTERM');
     expect(await process_.exit).toBe(1);
   });
 

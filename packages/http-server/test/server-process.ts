@@ -23,9 +23,11 @@ const logger = createLogger({
 });
 exitOnUnhandledErrors(logger);
 
-await runProcess(start, (error) => `refused: ${String(error)}`, {
-  exitDeadlineMilliseconds: ['patient', 'overloaded'].includes(mode) ? 9500 : 600,
-});
+await runProcess(
+  start,
+  (error) => `refused: ${String(error)}`,
+  mode === 'close hangs' ? { exitDeadlineMilliseconds: 600 } : {},
+);
 say('running');
 
 async function start(): Promise<RunningApp> {
