@@ -162,7 +162,7 @@ describe('the end of a process', () => {
     process_.child.kill('SIGINT');
     await sleep(100);
     expect(process_.child.exitCode).toBeNull();
-    // A process that is slow to handle signals gets two of one kind as one.
+    // A slow process would receive two signals of the same kind as one.
     process_.child.kill('SIGTERM');
     expect(await process_.exit).toBe(1);
   });

@@ -63,7 +63,7 @@ describe('a Redis that is killed', () => {
       expect(error).toBeInstanceOf(StoreUnavailableError);
       durations.push(milliseconds);
     }
-    // A few of them met an attempt to reconnect or a pause of the machine.
+    // A few of them may wait for an attempt to reconnect, or for a busy machine.
     const median = durations.toSorted((one, other) => one - other)[25];
     expect(median).toBeLessThan(100);
   });
