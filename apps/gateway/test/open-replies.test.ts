@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, get, type IncomingMessage, request as sendRequest } from 'node:http';
+import {
+  createServer,
+  get,
+  type IncomingMessage,
+  type ServerResponse,
+  request as sendRequest,
+} from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -90,45 +96,44 @@ function listen(): Promise<IncomingMessage> {
   });
 }
 
-function answerWithEvents(): { ended: Promise<void> } {
-  const ended = new Promise<void>((resolve) => {
-    booted.upstream.answerWith((_request, response) => {
-      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-      response.flushHeaders();
-      let count = 0;
-      const timer = setInterval(() => {
-        count += 1;
-        response.write(`data: ${count}\n\n`);
-      }, 100);
-      response.once('close', () => {
-        clearInterval(timer);
-        resolve();
-      });
-    });
+/** Lets the service answer with a stream that the test writes to. */
+function answerWithEvents() {
+  const begun = Promise.withResolvers<ServerResponse>();
+  const ended = Promise.withResolvers<void>();
+  booted.upstream.answerWith((_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    response.flushHeaders();
+    response.once('close', ended.resolve);
+    begun.resolve(response);
   });
-  return { ended };
+  return {
+    ended: ended.promise,
+    /** Sends an event, and returns the next data that the client receives. */
+    async exchange(event: string, reply: IncomingMessage): Promise<string> {
+      const received = once(reply, 'data');
+      (await begun.promise).write(event);
+      return String((await received)[0]);
+    },
+  };
 }
 
 describe('an open reply', () => {
   test('delivers events immediately, even after the deadline of the route', async () => {
-    const { ended } = answerWithEvents();
+    const { ended, exchange } = answerWithEvents();
     const reply = await listen();
     expect(reply.headers['content-type']).toBe('text/event-stream');
-    const [first] = (await once(reply, 'data')) as [Buffer];
-    expect(first.toString()).toMatch(/^data: 1\n\n/);
-    expect(first.toString()).not.toContain('data: 5');
-    await sleep(1300);
-    const [later] = (await once(reply, 'data')) as [Buffer];
-    expect(later.toString()).toMatch(/^data: 1\d\n\n/);
+    expect(await exchange('data: 1\n\n', reply)).toBe('data: 1\n\n');
+    await sleep(1.3 * open.timeoutMilliseconds);
+    expect(await exchange('data: 2\n\n', reply)).toBe('data: 2\n\n');
     reply.destroy();
     await ended;
   });
 
   test('is closed after its credential is revoked', async () => {
-    const { ended } = answerWithEvents();
+    const { ended, exchange } = answerWithEvents();
     const reply = await listen();
     reply.on('error', () => {});
-    await once(reply, 'data');
+    await exchange('data: 1\n\n', reply);
     await revoke();
     reply.resume();
     await Promise.all([new Promise((resolve) => reply.once('close', resolve)), ended]);
@@ -136,10 +141,10 @@ describe('an open reply', () => {
   });
 
   test('is closed after its client loses the scope', async () => {
-    const { ended } = answerWithEvents();
+    const { ended, exchange } = answerWithEvents();
     const reply = await listen();
     reply.on('error', () => {});
-    await once(reply, 'data');
+    await exchange('data: 1\n\n', reply);
     await booted.saveClient({ scopes: ['device:write'] });
     try {
       reply.resume();
