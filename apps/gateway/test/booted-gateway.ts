@@ -117,6 +117,7 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
     answersContinue: true,
     readsAnnouncedBodiesOnly: true,
     maximumConnections: options.maximumConnections ?? 2048,
+    logger,
     upgrades: gateway.upgrades,
   });
   const secureKey = generateSecureKey();

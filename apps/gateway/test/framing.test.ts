@@ -191,7 +191,8 @@ describe('the head of a request', () => {
       booted.port,
       `GET /api/device HTTP/1.1\r\nAuthorization: Bearer ${token}\r\n\r\n`,
     );
-    expect(reply).toMatch(/^HTTP\/1\.1 400 /);
+    expect(reply).toMatch(/^HTTP\/1\.1 400 .*"illegal_argument"/s);
+    expect(booted.logLines().at(-1)).toMatchObject({ status: 400, reason: 'host_invalid' });
   });
 
   test('GW-24 is accepted in HTTP/1.0, and the connection is closed', async () => {

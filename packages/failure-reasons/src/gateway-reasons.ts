@@ -34,7 +34,7 @@ export const gatewayReasons = {
   host_invalid: {
     codes: ['illegal_argument'],
     stage: 'read',
-    cause: 'The header Host is malformed, or was sent twice.',
+    cause: 'The header Host is missing or malformed, or was sent twice.',
     fix: 'Send one Host: a name or an address, with or without a port.',
     example: 'Host: a.example, b.example',
   },

@@ -84,10 +84,20 @@ describe('a target in absolute form', () => {
   });
 
   test('is rejected without a Host in HTTP/1.1, and replaces a missing one in HTTP/1.0', async () => {
-    expect(await get('http://other.example/a', '')).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await get('http://other.example/a', '')).toMatch(/^HTTP\/1\.1 400 .*a Host header/s);
     expect(await exchange('GET http://other.example/a HTTP/1.0\r\n\r\n')).toMatch(/ 200 /);
     expect(seen).toEqual(['GET /a other.example']);
   });
+});
+
+test('a request without a Host gets the usual reply of an error, and is counted', async () => {
+  const counted = () =>
+    Number(/malformed_requests_total\{code="illegal_argument"\} (\d+)/.exec(registry.text())?.[1]);
+  const before = counted();
+  const reply = await exchange('POST /a HTTP/1.1\r\nContent-Length: 2\r\n\r\n', '{}');
+  expect(reply).toMatch(/^HTTP\/1\.1 400 .*\r\nConnection: close\r\n.*"illegal_argument"/s);
+  expect(reply).toContain('A request in HTTP/1.1 needs a Host header.');
+  expect([seen, counted() - before]).toEqual([[], 1]);
 });
 
 describe('CWE-444 an ignored Upgrade', () => {

@@ -3,6 +3,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { observationOf } from '../requests/observed-request.ts';
+import { lacksHost } from './absolute-form.ts';
 import type { Connections } from './connections.ts';
 import { LINGER_MILLISECONDS, lingerBeforeClose } from './linger-before-close.ts';
 import type { MalformedInput } from './malformed-input.ts';
@@ -65,14 +66,22 @@ export function createClientErrorHandler(
   };
 }
 
-/** Rejects a request with an invalid target, and closes its connection. */
-export function rejectTarget(request: IncomingMessage, response: ServerResponse): MalformedInput {
-  const reply: ClientErrorReply = {
-    status: 400,
-    code: 'illegal_argument',
-    reason: 'target_invalid',
-    message: 'The request target must be a path, or an http URL without user information.',
-  };
+const missingHost: ClientErrorReply = {
+  status: 400,
+  code: 'illegal_argument',
+  reason: 'host_invalid',
+  message: 'A request in HTTP/1.1 needs a Host header.',
+};
+const invalidTarget: ClientErrorReply = {
+  status: 400,
+  code: 'illegal_argument',
+  reason: 'target_invalid',
+  message: 'The request target must be a path, or an http URL without user information.',
+};
+
+/** Rejects a request whose `Host` is missing or whose target is invalid, and closes its connection. */
+export function rejectHead(request: IncomingMessage, response: ServerResponse): MalformedInput {
+  const reply = lacksHost(request) ? missingHost : invalidTarget;
   const input = inputOf(reply, request.socket, request);
   const { headers, body } = envelopeOf(reply, input.requestId);
   response.writeHead(400, headers).write(body);

@@ -26,7 +26,7 @@ import type { RequestRecorder } from '../requests/request-recorder.ts';
 import { toOriginForm } from './absolute-form.ts';
 import { acceptFirst } from './accept-first.ts';
 import { acceptWaiting } from './accept-waiting.ts';
-import { createClientErrorHandler, rejectTarget } from './client-error.ts';
+import { createClientErrorHandler, rejectHead } from './client-error.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { deferContinue } from './continue.ts';
 import { countDroppedConnections } from './dropped-connections.ts';
@@ -100,6 +100,8 @@ export async function serve(
     keepAliveTimeout: serverLimits.keepAliveTimeout,
     connectionsCheckingInterval: serverLimits.connectionsCheckingInterval,
     maxHeaderSize: serverLimits.maxHeaderSize,
+    // Node would reply without a body and without a log line. `toOriginForm` checks it.
+    requireHostHeader: false,
     optimizeEmptyRequests: options.readsAnnouncedBodiesOnly === true,
     ...(upgrades && {
       shouldUpgradeCallback: (request: IncomingMessage) =>
@@ -115,7 +117,7 @@ export async function serve(
     if (toOriginForm(request)) {
       start(request, response);
     } else {
-      reportMalformed(rejectTarget(request, response));
+      reportMalformed(rejectHead(request, response));
     }
   };
   server.maxRequestsPerSocket = serverLimits.maxRequestsPerSocket;

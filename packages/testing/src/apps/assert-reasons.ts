@@ -15,6 +15,7 @@ const shared = new Set([
   'store_unavailable',
   'server_starting',
   'unexpected_error',
+  'host_invalid',
   'http_invalid',
   'target_invalid',
   'headers_too_large',
