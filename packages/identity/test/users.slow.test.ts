@@ -1,8 +1,13 @@
 // requires: redis-server
 import { randomUUID } from 'node:crypto';
+import { until } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
-import { canonicalUsername, type Identity } from '../src/index.ts';
-import { MAXIMUM_PASSWORD_BYTES } from '../src/users/password-hash.ts';
+import { canonicalUsername, type Identity, passwordHashingLoad } from '../src/index.ts';
+import {
+  hashPassword,
+  MAXIMUM_PASSWORD_BYTES,
+  passwordHashCost,
+} from '../src/users/password-hash.ts';
 import { describeOnBothEngines } from './on-both-engines.ts';
 
 function newUser(username: string = randomUUID()) {
@@ -60,6 +65,35 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
       ...user,
       username: spelled.username,
     });
+  });
+
+  test('hashing a password of the bootstrap file does not delay other changes of the user', async () => {
+    const { users } = openIdentity();
+    const wanted = newUser();
+    const { userId } = await users.ensure(wanted);
+    const others: Promise<string>[] = [];
+    while (passwordHashingLoad().waiting === 0) {
+      others.push(hashPassword('another', { ...passwordHashCost, passes: 20 }));
+    }
+    const order: string[] = [];
+    const ensured = users
+      .ensure({ ...wanted, password: 'second password' })
+      .then(() => order.push('ensured'));
+    await until(() => passwordHashingLoad().waiting === 2);
+    await users.update(userId, (user) => ({ ...user, name: 'Bob' }));
+    order.push('updated');
+    await Promise.all([...others, ensured]);
+    expect(order).toEqual(['updated', 'ensured']);
+  });
+
+  test('concurrent processes apply a password of the bootstrap file once', async () => {
+    const wanted = newUser();
+    for (const password of ['first password', 'second password']) {
+      const ensured = await Promise.all(
+        Array.from({ length: 4 }, () => openIdentity().users.ensure({ ...wanted, password })),
+      );
+      expect(new Set(ensured.map((user) => user.passwordHash)).size).toBe(1);
+    }
   });
 
   test('a new password in the bootstrap file replaces the old one', async () => {

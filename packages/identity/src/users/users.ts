@@ -7,6 +7,7 @@ import { RejectedChangeError } from '../records/rejected-change-error.ts';
 import { generateId } from '../secrets/secure-key.ts';
 import { hashPassword, pauseLikeVerifying, verifyPassword } from './password-hash.ts';
 import {
+  type BootstrapUser,
   canonicalUsername,
   changedEmail,
   storedUser,
@@ -70,28 +71,30 @@ export function createUserRegistry(dependencies: {
     async ensure(wanted, onReplace) {
       const userId = await store.claim(usernameKeyOf(wanted.username), generateId());
       const key = keyOf(userId);
-      return withRecordLock(store, key, async (assertHeld) => {
-        const existing = await readForUpdate(store, key, parseUser);
-        if (existing !== undefined) {
-          onReplace?.(existing);
+      for (;;) {
+        const last = (await readForUpdate(store, key, parseUser))?.bootstrapPasswordHash;
+        // Hashed before the lock, which could expire first on a busy machine.
+        const hash = await bootstrapHash(wanted.password, last);
+        const user = await withRecordLock(store, key, async (assertHeld) => {
+          const existing = await readForUpdate(store, key, parseUser);
+          if (existing?.bootstrapPasswordHash !== last) {
+            return undefined;
+          }
+          if (existing !== undefined) {
+            onReplace?.(existing);
+          }
+          const replacement = bootstrappedUser(userId, wanted, existing, hash);
+          assertHeld();
+          await store.set(key, JSON.stringify(replacement));
+          cache.forget(key);
+          await store.addToIndex(INDEX_KEY, userId, NEVER_EXPIRES);
+          return replacement;
+        });
+        if (user !== undefined) {
+          return user;
         }
-        const user: User = {
-          userId,
-          username: wanted.username,
-          name: wanted.name,
-          orgId: wanted.orgId,
-          ...changedEmail(existing, wanted),
-          roles: wanted.roles ?? existing?.roles ?? [],
-          enabled: wanted.enabled ?? existing?.enabled ?? true,
-          notBefore: existing?.notBefore ?? 0,
-          ...(await bootstrapPassword(existing, wanted.password)),
-        };
-        assertHeld();
-        await store.set(key, JSON.stringify(user));
-        cache.forget(key);
-        await store.addToIndex(INDEX_KEY, userId, NEVER_EXPIRES);
-        return user;
-      });
+        // Another process has applied another password in the meantime.
+      }
     },
     async list() {
       const ids = await store.members(INDEX_KEY);
@@ -102,15 +105,30 @@ export function createUserRegistry(dependencies: {
   };
 }
 
+/** Returns the last hash if the bootstrap file contains the same password again. */
+async function bootstrapHash(password: string, last: string | undefined): Promise<string> {
+  const isSame = last !== undefined && (await verifyPassword(password, last));
+  return isSame ? last : hashPassword(password);
+}
+
 /** Keeps a password that the user changed, unless the bootstrap file contains a new one. */
-async function bootstrapPassword(
+function bootstrappedUser(
+  userId: string,
+  wanted: BootstrapUser,
   existing: User | undefined,
-  password: string,
-): Promise<Pick<User, 'passwordHash' | 'bootstrapPasswordHash'>> {
-  const last = existing?.bootstrapPasswordHash;
-  if (existing !== undefined && last !== undefined && (await verifyPassword(password, last))) {
-    return { passwordHash: existing.passwordHash, bootstrapPasswordHash: last };
-  }
-  const hash = await hashPassword(password);
-  return { passwordHash: hash, bootstrapPasswordHash: hash };
+  hash: string,
+): User {
+  const isKept = existing?.bootstrapPasswordHash === hash;
+  return {
+    userId,
+    username: wanted.username,
+    name: wanted.name,
+    orgId: wanted.orgId,
+    ...changedEmail(existing, wanted),
+    roles: wanted.roles ?? existing?.roles ?? [],
+    enabled: wanted.enabled ?? existing?.enabled ?? true,
+    notBefore: existing?.notBefore ?? 0,
+    passwordHash: isKept ? existing.passwordHash : hash,
+    bootstrapPasswordHash: hash,
+  };
 }
