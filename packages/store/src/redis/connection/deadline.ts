@@ -1,9 +1,11 @@
 import { NO_REPLY } from './redis-outage-reason.ts';
 
+const TICK_MILLISECONDS = 50;
+
 /**
- * Rejects an operation that receives no reply in time. After a pause of this process, the timer
- * fires before Node reads the replies that have already arrived, and a busy machine pauses Redis
- * too. Therefore, a timer that fires late waits again for as long as it was late.
+ * Rejects an operation that receives no reply in time. Counts ticks instead of time: a process that
+ * was paused, or that waits for a busy machine, gets one late tick, and then reads the replies that
+ * arrived during the pause.
  *
  * @param run the operation. `isExpired` returns whether its caller has already received the
  * rejection
@@ -13,17 +15,17 @@ export function withinDeadline<Reply>(
   run: (isExpired: () => boolean) => Promise<Reply>,
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    let expired = false;
-    const due = performance.now() + milliseconds;
-    const expire = () => {
-      expired = true;
-      reject(new Error(NO_REPLY));
-    };
-    let timer = setTimeout(() => {
-      const lateness = Math.max(performance.now() - due, 0);
-      timer = setTimeout(expire, Math.min(lateness, milliseconds));
-    }, milliseconds);
-    run(() => expired).then(
+    let remaining = milliseconds;
+    let timer = setTimeout(tick, TICK_MILLISECONDS);
+    function tick(): void {
+      remaining -= TICK_MILLISECONDS;
+      if (remaining > 0) {
+        timer = setTimeout(tick, Math.min(remaining, TICK_MILLISECONDS));
+      } else {
+        reject(new Error(NO_REPLY));
+      }
+    }
+    run(() => remaining <= 0).then(
       (reply) => {
         clearTimeout(timer);
         resolve(reply);
