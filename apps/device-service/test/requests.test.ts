@@ -135,6 +135,7 @@ describe('a creation body', () => {
           () => setTimeout(() => socket.destroy(), 50),
         );
       });
+      socket.on('error', () => {});
       socket.once('close', () => resolve());
     });
 

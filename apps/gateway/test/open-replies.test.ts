@@ -81,6 +81,13 @@ function revoke(): Promise<void> {
   return booted.identity.store.delete([accessTokenKey(booted.identity.credentialHash(token))]);
 }
 
+/** Fails if the end takes ten times as long as the documentation promises. */
+async function isSoon(end: Promise<unknown>): Promise<void> {
+  const started = performance.now();
+  await end;
+  expect(performance.now() - started).toBeLessThan(10_000);
+}
+
 function listen(): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     get(
@@ -129,18 +136,18 @@ describe('an open reply', () => {
     await ended;
   });
 
-  test('is closed after its credential is revoked', async () => {
+  test('is closed soon after its credential is revoked', async () => {
     const { ended, exchange } = answerWithEvents();
     const reply = await listen();
     reply.on('error', () => {});
     await exchange('data: 1\n\n', reply);
     await revoke();
     reply.resume();
-    await Promise.all([new Promise((resolve) => reply.once('close', resolve)), ended]);
+    await isSoon(Promise.all([new Promise((resolve) => reply.once('close', resolve)), ended]));
     expect(reply.complete).toBe(false);
   });
 
-  test('is closed after its client loses the scope', async () => {
+  test('is closed soon after its client loses the scope', async () => {
     const { ended, exchange } = answerWithEvents();
     const reply = await listen();
     reply.on('error', () => {});
@@ -148,7 +155,7 @@ describe('an open reply', () => {
     await booted.saveClient({ scopes: ['device:write'] });
     try {
       reply.resume();
-      await Promise.all([new Promise((resolve) => reply.once('close', resolve)), ended]);
+      await isSoon(Promise.all([new Promise((resolve) => reply.once('close', resolve)), ended]));
       expect(reply.complete).toBe(false);
     } finally {
       await booted.saveClient({});
@@ -237,24 +244,24 @@ describe('an upgrade', () => {
     socket?.destroy();
   });
 
-  test('is closed after its credential is revoked', async () => {
+  test('is closed soon after its credential is revoked', async () => {
     const own = await gateway.issueToken();
     const { socket } = await handshake('/socket', { Authorization: `Bearer ${own}` });
     const { store, credentialHash } = gateway.identity;
     await store.delete([accessTokenKey(credentialHash(own))]);
     socket?.on('error', () => {});
     socket?.resume();
-    await new Promise((resolve) => socket?.once('close', resolve));
+    await isSoon(new Promise((resolve) => socket?.once('close', resolve)));
   });
 
-  test('is closed after its client loses the scope', async () => {
+  test('is closed soon after its client loses the scope', async () => {
     const own = await gateway.issueToken();
     const { socket } = await handshake('/socket', { Authorization: `Bearer ${own}` });
     await gateway.saveClient({ scopes: ['device:write'] });
     try {
       socket?.on('error', () => {});
       socket?.resume();
-      await new Promise((resolve) => socket?.once('close', resolve));
+      await isSoon(new Promise((resolve) => socket?.once('close', resolve)));
     } finally {
       await gateway.saveClient({});
     }

@@ -13,7 +13,7 @@ export interface RawConnection {
   ended(): Promise<string>;
 }
 
-const DEADLINE_MILLISECONDS = 5000;
+const DEADLINE_MILLISECONDS = 20_000;
 
 export function openRawConnection(port: number): RawConnection {
   const socket = connect(port, '127.0.0.1');

@@ -1,6 +1,7 @@
 // cspell:ignore begunended
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@gatehouse/testing';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type RunningServer, serve } from '../src/index.ts';
 import { openRawConnection } from './raw-connection.ts';
@@ -68,14 +69,19 @@ describe('closing a server', () => {
   });
 
   test.concurrent('CF-02 replies to every request of a started pipeline, including one after the signal', async () => {
+    const waiting: ServerResponse[] = [];
     const server = await start((_request, response) => {
-      setTimeout(() => response.end('done'), 200);
+      waiting.push(response);
     });
     const connection = openRawConnection(server.port);
     connection.send(GET.repeat(2));
-    await sleep(50);
+    await until(() => waiting.length === 2);
     const closed = server.close();
     connection.send(GET);
+    await until(() => waiting.length === 3);
+    for (const response of waiting) {
+      response.end('done');
+    }
     await closed;
     const [, ...replies] = (await connection.ended()).split('HTTP/1.1 200 OK');
     expect(replies).toHaveLength(3);
@@ -178,7 +184,7 @@ describe('closing a server', () => {
         }
       }
     });
-    await sleep(200);
+    await until(() => clients.every((client) => client.received().split('done').length > 2));
     await server.close();
     for (const { asked, replies } of await Promise.all(asking)) {
       expect(asked).toBeGreaterThan(1);

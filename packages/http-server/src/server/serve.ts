@@ -100,7 +100,7 @@ export async function serve(
     keepAliveTimeout: serverLimits.keepAliveTimeout,
     connectionsCheckingInterval: serverLimits.connectionsCheckingInterval,
     maxHeaderSize: serverLimits.maxHeaderSize,
-    // Node would reply without a body and without a log line. `toOriginForm` checks it.
+    // Node would reply without a body or a log line. `toOriginForm` checks the header instead.
     requireHostHeader: false,
     optimizeEmptyRequests: options.readsAnnouncedBodiesOnly === true,
     ...(upgrades && {

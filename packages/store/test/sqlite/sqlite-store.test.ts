@@ -133,7 +133,7 @@ describe('a SQLite store', () => {
       await store.increment(`counter-${number}`, 0.1);
       await store.addToIndex('index', `member-${number}`, expired);
     }
-    const deadline = Date.now() + 5000;
+    const deadline = Date.now() + 20_000;
     while (rows('entries') + rows('counters') + rows('index_members') > 2) {
       expect(Date.now()).toBeLessThan(deadline);
       await sleep(50);
@@ -185,7 +185,7 @@ describe('a SQLite store', () => {
     expect(await store.get('key')).toBe('value');
     for (const { error, after } of await Promise.all(writes)) {
       expect(error).toBeInstanceOf(StoreUnavailableError);
-      // One after the other, the last one would take 9 s.
+      // If they ran one after the other, the last one would take 9 s.
       expect(after).toBeLessThan(4000);
     }
     await until(() => states.at(-1) === 'unavailable');

@@ -138,8 +138,8 @@ function send(
 }
 
 /**
- * Omits the headers that describe one connection. The backends promise to keep theirs longer than
- * this server does.
+ * Omits the headers that describe one connection. The backends announce a longer keep-alive time
+ * than this server uses.
  */
 function endToEnd(rawHeaders: readonly string[], omitted: readonly string[] = []): string[] {
   return rawHeaders.filter((_text, i, all) => {

@@ -157,7 +157,7 @@ function spawnServer(programs: PostgresPrograms, launch: Launch): ChildProcess {
     port: String(port),
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
-    // Files below `data`. In /dev/shm, they would remain after SIGKILL.
+    // Keeps these files below `data`. In /dev/shm, they would remain after SIGKILL.
     dynamic_shared_memory_type: 'mmap',
     ...options.settings,
   };

@@ -115,7 +115,7 @@ function serverArguments(
     '--appendonly',
     'no',
     // Replies never wait for a slow disk, and a killed Redis loses no acknowledged write: the
-    // operating system has it. With `everysec`, writes can wait in Redis for an fsync.
+    // operating system already holds it. With `everysec`, writes can wait in Redis for an fsync.
     '--appendfsync',
     'no',
     '--maxmemory-policy',
