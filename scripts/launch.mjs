@@ -40,7 +40,7 @@ async function ensureInstalled() {
     return;
   }
   console.error('Installing dependencies (once) …');
-  // The compiler and the linter of tests and checks have optional packages for each platform.
+  // The compiler and the linter come as optional packages, one for each platform.
   const omitted = onlyRuns ? ['dev', ...(needsPinnedNode ? [] : ['optional'])] : [];
   const begun = Date.now();
   const progress = setInterval(() => {
