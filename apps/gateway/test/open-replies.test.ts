@@ -82,7 +82,7 @@ function revoke(): Promise<void> {
 }
 
 /** Fails if the end takes ten times as long as the documentation promises. */
-async function isSoon(end: Promise<unknown>): Promise<void> {
+async function expectSoon(end: Promise<unknown>): Promise<void> {
   const started = performance.now();
   await end;
   expect(performance.now() - started).toBeLessThan(10_000);
@@ -143,7 +143,7 @@ describe('an open reply', () => {
     await exchange('data: 1\n\n', reply);
     await revoke();
     reply.resume();
-    await isSoon(Promise.all([new Promise((resolve) => reply.once('close', resolve)), ended]));
+    await expectSoon(Promise.all([new Promise((resolve) => reply.once('close', resolve)), ended]));
     expect(reply.complete).toBe(false);
   });
 
@@ -155,7 +155,9 @@ describe('an open reply', () => {
     await booted.saveClient({ scopes: ['device:write'] });
     try {
       reply.resume();
-      await isSoon(Promise.all([new Promise((resolve) => reply.once('close', resolve)), ended]));
+      await expectSoon(
+        Promise.all([new Promise((resolve) => reply.once('close', resolve)), ended]),
+      );
       expect(reply.complete).toBe(false);
     } finally {
       await booted.saveClient({});
@@ -251,7 +253,7 @@ describe('an upgrade', () => {
     await store.delete([accessTokenKey(credentialHash(own))]);
     socket?.on('error', () => {});
     socket?.resume();
-    await isSoon(new Promise((resolve) => socket?.once('close', resolve)));
+    await expectSoon(new Promise((resolve) => socket?.once('close', resolve)));
   });
 
   test('is closed soon after its client loses the scope', async () => {
@@ -261,7 +263,7 @@ describe('an upgrade', () => {
     try {
       socket?.on('error', () => {});
       socket?.resume();
-      await isSoon(new Promise((resolve) => socket?.once('close', resolve)));
+      await expectSoon(new Promise((resolve) => socket?.once('close', resolve)));
     } finally {
       await gateway.saveClient({});
     }
