@@ -54,6 +54,7 @@ export {
 } from './stores/store-engine.ts';
 export { listStoredKeys, type StoredKey } from './stores/stored-keys.ts';
 export { type Around, wrappedStore } from './stores/wrapped-store.ts';
+export { median, medianRatio, type Times } from './times.ts';
 export { until } from './until.ts';
 export { basic } from './users/basic.ts';
 export {
