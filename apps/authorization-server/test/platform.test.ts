@@ -1,5 +1,8 @@
 // requires: redis-server
 
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { authorizeAsUser } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, basic, requestToken, web } from './fixtures.ts';
@@ -225,20 +228,16 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
       expectFailure(await request(text), 400, 'invalid_request', 'illegal_argument');
     });
 
-    test('PT-05 a large body, quickly', async () => {
-      const bodies = [
-        JSON.stringify({ ...grant, padding: 'x'.repeat(1024 * 1024) }),
-        JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 1]))),
-      ];
-      for (const body of bodies) {
-        const durations: number[] = [];
-        for (let i = 0; i < 5; i += 1) {
-          const started = performance.now();
-          expectFailure(await request(body), 413, 'invalid_request', 'payload_too_large');
-          durations.push(performance.now() - started);
-        }
-        expect(Math.min(...durations)).toBeLessThan(100);
-      }
+    test('PT-05 a large body, before it arrives', async () => {
+      const outgoing = httpRequest(`${issuer}/platform/oauth2/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'content-length': 1024 * 1024 },
+      });
+      outgoing.flushHeaders();
+      const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+      expect(incoming.statusCode).toBe(413);
+      expect(JSON.parse(await text(incoming))).toMatchObject({ error: 'invalid_request' });
+      outgoing.destroy();
     });
 
     test('PT-05 a large body without Content-Length', async () => {
