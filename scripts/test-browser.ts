@@ -8,6 +8,5 @@ import { installMissingServices } from './services.ts';
 
 installMissingServices(['chromium', 'redis-server']);
 const suite = { folder: '', suffix: '.browser.test.ts' };
-// On a busy machine, Chromium needs many seconds for its first page.
-const args = [...process.argv.slice(2), '--testTimeout=90000'];
-process.exitCode = runSuite(suite, args, { ...memoryFolder(), BROWSER_TESTS: '1' }) ? 0 : 1;
+const environment = { ...memoryFolder(), BROWSER_TESTS: '1' };
+process.exitCode = runSuite(suite, process.argv.slice(2), environment) ? 0 : 1;

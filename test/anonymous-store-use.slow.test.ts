@@ -128,7 +128,7 @@ describe.each(storeEngines)('what anonymous requests store, on %s', (engine) => 
       added = (await listStoredKeys(system.storeUrl)).filter(({ key }) => !before.has(key));
       return added.some(({ key }) => key.startsWith('request-log:'));
     });
-  }, 120_000);
+  });
   afterAll(() => system.stop());
 
   test('has a row in the table for every key, and every row has a key', () => {

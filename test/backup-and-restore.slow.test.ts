@@ -21,11 +21,8 @@ import {
   startPostgresServer,
   startRedisServer,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { commandsNamed, commandsUnder, runCommands } from './operators-commands.ts';
-
-// A dozen commands, each a separate process.
-jest.setTimeout(90_000);
 
 const engines = ['sqlite', 'redis and postgres'] as const;
 

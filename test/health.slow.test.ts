@@ -86,7 +86,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.restart();
     await until(async () => (await readiness()).status === 200);
     await redis.stop();
-  }, 60_000);
+  });
 
   test('shows that Redis rejects writes, and logs it once', async () => {
     const redis = await startRedisServer();
@@ -109,7 +109,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     expect(reported).toHaveLength(1);
     expect(reported[0]).toContain('Redis replies OOM. It has reached its maxmemory: raise it');
     await redis.stop();
-  }, 60_000);
+  });
 
   test('warns of a Redis close to its maxmemory, and stays ready', async () => {
     const redis = await startRedisServer();
@@ -126,7 +126,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     expect(await metric('gatehouse_store_up')).toBe(1);
     expect(await metric('gatehouse_store_maximum_bytes')).toBe(Math.round(used / 0.88));
     await redis.stop();
-  }, 60_000);
+  });
 
   test('CF-01 SL-07 exits with 1 if the store returns and contains the demo', async () => {
     const redis = await startRedisServer();
@@ -156,7 +156,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     expect(app.output()).toContain('names a store with the demo client');
     expect(await app.stop()).toBe(1);
     await redis.stop();
-  }, 60_000);
+  });
 
   test('reports a damaged SQLite store as missing', async () => {
     const path = join(directory, 'store.sqlite');
@@ -192,4 +192,4 @@ test('the device service reports that PostgreSQL is missing or silent, and recov
   postgres.thaw();
   await until(async () => (await readiness()).status === 200);
   await postgres.stop();
-}, 60_000);
+});

@@ -31,7 +31,7 @@ describe.each(['small', 'highly-available'])('deploy/kubernetes/%s', (overlay) =
   test('conforms to the schemas of Kubernetes, without unknown members', async () => {
     expect((await Promise.all(manifests.map(schemaProblems))).flat()).toEqual([]);
     expect(await unknownMembers(manifests)).toEqual([]);
-  }, 60_000);
+  });
 
   test('runs each app, with a Service and a disruption budget', () => {
     for (const kind of ['Deployment', 'Service', 'PodDisruptionBudget']) {
@@ -334,7 +334,7 @@ test('a misspelled or invalid member of a manifest is found', async () => {
   expect((await unknownMembers([wrong])).join('\n')).toContain('"enableServiceLink"');
   const text = { ...deployment, spec: { ...deployment?.spec, replicas: '2' } } as Manifest;
   expect((await schemaProblems(text)).join('\n')).toContain('replicas');
-}, 60_000);
+});
 
 test('deploy/kubernetes/prometheus.yml is valid, with the job names of the alert rules', () => {
   const text = readFileSync(join(folder, 'prometheus.yml'), 'utf8');

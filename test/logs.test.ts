@@ -240,4 +240,4 @@ test('on a terminal, the lines are formatted for people', async () => {
   rmSync(directory, { recursive: true });
   expect(output).toMatch(/^.*INFO.*device-service: listening/m);
   expect(output).not.toContain('{"level"');
-}, 40_000);
+});

@@ -22,12 +22,10 @@ import {
   until,
   userClient,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from '../apps/cli/test/run-gatehouse.ts';
 import { commandsNamed } from './operators-commands.ts';
 import { root } from './source-tree.ts';
-
-jest.setTimeout(60_000);
 
 const USERS = 4;
 /** Enough that an interruption leaves some of them. */

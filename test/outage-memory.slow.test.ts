@@ -46,7 +46,7 @@ beforeEach(async () => {
     },
   });
   agent = new Agent({ keepAlive: true, maxSockets: 100 });
-}, 60_000);
+});
 
 afterEach(async () => {
   agent.destroy();

@@ -27,7 +27,7 @@ describe.each(storeEngines)('revocations over %s', (engine) => {
   beforeAll(async () => {
     tier = await startTier(engine, PARTIES);
     meter = new RefusalMeter(tier.gatewayUrls);
-  }, 120_000);
+  });
   afterAll(async () => {
     meter.close();
     await tier.stop();

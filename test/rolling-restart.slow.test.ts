@@ -46,7 +46,7 @@ describe.each([1, 2])('with WORKERS=%i', (workers) => {
       'authorization-server': await balance('authorization-server', issuerPort),
       gateway: await balance('gateway', gatewayPort),
     };
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await Promise.all(Object.values(balancers).map((balancer) => balancer.close()));

@@ -49,7 +49,7 @@ beforeAll(async () => {
   await Promise.all(
     signerLanguages.map(async (language) => signers.set(language, await buildSigner(language))),
   );
-}, 60_000);
+});
 afterAll(() => {
   proxy.close();
   for (const signer of signers.values()) {
@@ -225,7 +225,7 @@ describe('the signer in C', () => {
     const output = execFileSync(join(out, 'fuzz'), { encoding: 'utf8' });
     rmSync(out, { recursive: true });
     expect(output).toMatch(/^20000 inputs/);
-  }, 30_000);
+  });
 
   test('has at most 4 KiB of code for a Cortex-M3', () => {
     const out = mkdtempSync(join(tmpdir(), 'signer-size-'));

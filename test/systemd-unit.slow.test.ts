@@ -61,7 +61,6 @@ describe('the unit for systemd', () => {
       expect(output).toContain('"msg":"listening"');
       expect(child.exitCode).toBe(0);
     },
-    30_000,
   );
 
   test('waits longer for the end of a server than a server needs', () => {

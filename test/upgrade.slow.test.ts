@@ -25,11 +25,9 @@ import {
   until,
   userClient,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from '../apps/cli/test/run-gatehouse.ts';
 import { extractPreviousRelease } from './previous-release.ts';
-
-jest.setTimeout(60_000);
 
 const USERS = 2;
 const unlimited = '10000000/60';

@@ -61,7 +61,7 @@ describe.each(storeEngines)('two workers for each app, over %s', (engine) => {
       bootstrap,
       environment: { WORKERS: '2', LOG_LEVEL: 'info', ADDRESS_RATE_LIMIT: '1000000/60' },
     });
-  }, 120_000);
+  });
   afterAll(() => system.stop());
 
   const memberOf = (app: Member['app']) => {

@@ -47,7 +47,7 @@ describe.each(storeEngines)('flushing the audit trail on %s', (engine) => {
       environment: { MASTER_KEY_FILE, CLIENT_REQUESTS_PER_MINUTE: '9999999', LOG_LEVEL: 'error' },
     });
     identity = openIdentity({ store: createStore(system.storeUrl), masterKey });
-  }, 60_000);
+  });
   afterAll(async () => {
     await identity?.store.close();
     await system?.stop();
@@ -103,5 +103,5 @@ describe.each(storeEngines)('flushing the audit trail on %s', (engine) => {
     ]);
     const after = (await identity.audit.read({ limit: 100_000 })).length;
     expect(after - before).toBeLessThan(50);
-  }, 120_000);
+  });
 });

@@ -97,7 +97,7 @@ describe.each(storeEngines.flatMap((engine) => profiles.map((profile) => ({ engi
       const body = JSON.stringify({ id: 'valve', name, productId: 'p', productName: 'P' });
       const { status } = await signed('POST', '/device-instance', body);
       expect(status).toBe(200);
-    }, 60_000);
+    });
     afterAll(() => system?.stop());
 
     async function signed(method: string, path: string, body?: string) {

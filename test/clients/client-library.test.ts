@@ -37,7 +37,7 @@ beforeAll(async () => {
   system = await startConstellation({ engine: 'sqlite', bootstrap: bootstrapOfPrograms(origin) });
   packed = await packPackage();
   project = await packed.install();
-}, 60_000);
+});
 afterAll(async () => {
   await packed.remove();
   await system.stop();

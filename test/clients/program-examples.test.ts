@@ -24,7 +24,7 @@ describe('the backend service', () => {
     const project = await packed.install();
     const installed = join(stack.folder, 'backend-service/node_modules');
     cpSync(join(project, 'node_modules'), installed, { recursive: true });
-  }, 60_000);
+  });
   afterAll(() => packed.remove());
 
   test('lists the devices with the packed client library', async () => {

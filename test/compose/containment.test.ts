@@ -22,7 +22,7 @@ beforeAll(async () => {
   await tier.up();
   containers = new Map((await tier.containers()).map((each) => [serviceOf(each), each]));
 }, 180_000);
-afterAll(() => tier.remove(), 60_000);
+afterAll(() => tier.remove());
 
 describe('every container', () => {
   test.each([...services, 'secrets'])('%s runs without privileges and within limits', (service) => {
@@ -146,7 +146,7 @@ describe('the networks', () => {
     const place = ['--network', `${tier.project}_edge`];
     const reached = await docker('run', '--rm', ...place, 'gatehouse:test', '-e', script);
     expect(JSON.parse(reached)).toEqual([]);
-  }, 60_000);
+  });
 
   test('let the host reach no private port, by any address', async () => {
     const [nginx = ''] = (await addressesOf(['nginx'])).get('nginx') ?? [];
@@ -154,7 +154,7 @@ describe('the networks', () => {
     const places = [...(await privatePlaces()), [nginx, 9000] as const];
     const { stdout } = await run(process.execPath, ['-e', probeScript(places)]);
     expect(JSON.parse(stdout)).toEqual([[nginx, 9000]]);
-  }, 60_000);
+  });
 
   test.each([
     ['gateway', 'redis', 6379],
@@ -212,7 +212,7 @@ describe('the image', () => {
       }));`;
     const found = JSON.parse(await docker('run', '--rm', 'gatehouse:test', '-e', script));
     expect(found).toEqual({ sources: 4, development: [], unwanted: [] });
-  }, 60_000);
+  });
 });
 
 describe('SL-05 a secret', () => {
@@ -238,7 +238,7 @@ describe('SL-05 a secret', () => {
       ['password of a person', users.alice.password],
       ['access token', body.access_token ?? ''],
     ]);
-  }, 120_000);
+  });
 
   /** Every secret in every volume: the files, and the passwords in their URLs. */
   async function generatedSecrets(): Promise<readonly [string, string][]> {
@@ -353,7 +353,7 @@ describe('SL-05 a secret', () => {
     // A known line of the source shows that the search can read the layers.
     const control = '// Loads the modules of the apps';
     expect(await findInImage('gatehouse:test', [...wanted, control])).toEqual([control]);
-  }, 120_000);
+  });
 
   test.each([
     ['authorization-server', ['/secrets/cookies', '/secrets/store']],

@@ -6,12 +6,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { until } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Manifest, podsOf, renderManifests } from '../kubernetes-manifests.ts';
 import { root } from '../source-tree.ts';
 import { createTier, docker, type Tier } from './tier.ts';
-
-jest.setTimeout(120_000);
 
 const run = promisify(execFile);
 const manifests = renderManifests(join(root, 'deploy/kubernetes/small'));

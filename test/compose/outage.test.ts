@@ -19,7 +19,7 @@ beforeAll(async () => {
   const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
   token = body.access_token ?? '';
 }, 180_000);
-afterAll(() => tier.remove(), 60_000);
+afterAll(() => tier.remove());
 
 /** The status of one call of each kind, or 0 if the connection broke. */
 const probes = {

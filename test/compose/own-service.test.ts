@@ -44,7 +44,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await tier.remove();
   rmSync(directory, { recursive: true });
-}, 60_000);
+});
 
 describe('a custom service', () => {
   test('gets the identity of the caller, with each kind of credential', async () => {

@@ -44,7 +44,7 @@ describe.each([
         await createDevice(tier, users.web, `pump-${i}`);
       }
     }, 180_000);
-    afterAll(() => tier.remove(), 60_000);
+    afterAll(() => tier.remove());
 
     /**
      * Replaces one container after the other and waits for each, as docs/operations/upgrade.md

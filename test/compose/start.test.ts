@@ -12,7 +12,7 @@ beforeAll(async () => {
   tier = await createTier();
   milliseconds = await tier.up();
 }, 180_000);
-afterAll(() => tier.remove(), 60_000);
+afterAll(() => tier.remove());
 
 async function running(): Promise<readonly (readonly [string, Container])[]> {
   return (await tier.containers()).map((container) => [serviceOf(container), container] as const);
@@ -42,7 +42,7 @@ describe('docker compose up', () => {
       postgres: 'healthy',
       secrets: undefined,
     });
-  }, 120_000);
+  });
 
   test('publishes the two public ports, on loopback, and nothing else', async () => {
     const published = (await running()).flatMap(([service, { NetworkSettings }]) =>
@@ -65,7 +65,7 @@ describe('docker compose up', () => {
     } finally {
       await other.remove();
     }
-  }, 120_000);
+  });
 });
 
 test.each(['authorization-server', 'gateway'])(
@@ -79,7 +79,6 @@ test.each(['authorization-server', 'gateway'])(
       await other.remove();
     }
   },
-  60_000,
 );
 
 describe('the demo', () => {
@@ -89,14 +88,14 @@ describe('the demo', () => {
     expect(await tier.gatehouse('clients', 'list')).toEqual({ clients: [] });
     expect(await tier.gatehouse('users', 'list')).toEqual({ users: [] });
     expect(await tier.gatehouse('organizations', 'list')).toEqual({ organizations: [] });
-  }, 60_000);
+  });
 
   test('prints the commands of npm start, and the same commands again', async () => {
     message = await tier.compose('run', '--rm', '-T', 'demo');
     expect(await tier.compose('run', '--rm', '-T', 'demo')).toBe(message);
     expect(message).toContain('Gatehouse is running.');
     expect(message.match(/^\d\. /gm)).toHaveLength(4);
-  }, 120_000);
+  });
 
   test.each([
     ['an access token', 'curl -s -u demo:', { token_type: 'Bearer', expires_in: 7200 }],
@@ -126,14 +125,14 @@ describe('the demo', () => {
     } finally {
       await browser.close();
     }
-  }, 120_000);
+  });
 
   test('is rejected on a public address', async () => {
     const words = ['run', '--rm', '-T', '--no-deps', '--env', 'GATEWAY_URL=https://api.example'];
     await expect(tier.compose(...words, 'demo')).rejects.toThrow(
       /must be loopback addresses, because the demo is insecure/,
     );
-  }, 60_000);
+  });
 });
 
 describe('a wrong configuration', () => {

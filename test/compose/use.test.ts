@@ -21,7 +21,7 @@ beforeAll(async () => {
   users = await registerUsers(tier);
   expect(await createDevice(tier, users.web, 'pump-1')).toMatchObject({ status: 200 });
 }, 180_000);
-afterAll(() => tier.remove(), 60_000);
+afterAll(() => tier.remove());
 
 function authorizationUrl(parameters: Readonly<Record<string, string>>): string {
   const query = new URLSearchParams({ redirect_uri: redirectUri, state: 'xyz', ...parameters });
@@ -93,7 +93,7 @@ describe('every grant, through the published ports', () => {
     } finally {
       await browser.close();
     }
-  }, 60_000);
+  });
 
   test('implicit', async () => {
     const url = authorizationUrl({ response_type: 'token', client_id: users.implicit.clientId });
@@ -129,7 +129,7 @@ describe('every grant, through the published ports', () => {
     });
     expect([status, body.error]).toEqual([200, undefined]);
     expect(await listWith(body.access_token)).toMatchObject(devices);
-  }, 60_000);
+  });
 });
 
 describe('every way to authenticate at the gateway', () => {
@@ -194,7 +194,7 @@ describe('one request id', () => {
     expect(requestId).toMatch(/^[0-9a-f]{32}$/);
     await until(async () => (await appsThatLogged(requestId)).length > 1);
     expect(await appsThatLogged(requestId)).toEqual(['device-service', 'gateway']);
-  }, 60_000);
+  });
 
   test('follows a request from nginx to the authorization server and the audit trail', async () => {
     const reply = await fetch(`${tier.authorizationServerUrl}/token`, {
@@ -207,7 +207,7 @@ describe('one request id', () => {
     await until(async () => (await appsThatLogged(requestId)).length > 0);
     expect(await appsThatLogged(requestId)).toContain('authorization-server');
     expect(JSON.stringify(await tier.gatehouse('audit', 'list'))).toContain(requestId);
-  }, 60_000);
+  });
 });
 
 describe('the address of the caller', () => {
@@ -230,7 +230,7 @@ describe('the address of the caller', () => {
     expect(audit).not.toContain('203.0.113.66');
     expect(audit).not.toContain('127.0.0.1');
     expect(audit).toMatch(/"(?:172|192\.168|10)\.[\d.]+"/);
-  }, 60_000);
+  });
 });
 
 describe('down and up', () => {

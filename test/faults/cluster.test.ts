@@ -14,13 +14,13 @@ beforeAll(async () => {
   security = makeSecurity();
   redis = await startClusterTopology({ security });
   tier = await startTier(redis.storeUrl, security.environment);
-}, 120_000);
+});
 
 afterAll(async () => {
   await tier?.stop();
   await redis?.stop();
   security.remove();
-}, 60_000);
+});
 
 describe('a tier over a cluster of three masters with a replica each, with TLS and users', () => {
   test('survives a master that is killed', async () => {

@@ -14,13 +14,13 @@ beforeAll(async () => {
   security = makeSecurity();
   redis = await startSentinelTopology({ security });
   tier = await startTier(redis.storeUrl, security.environment);
-}, 120_000);
+});
 
 afterAll(async () => {
   await tier?.stop();
   await redis?.stop();
   security.remove();
-}, 60_000);
+});
 
 function slow(milliseconds: number): void {
   for (const { proxy } of redis.nodes) {

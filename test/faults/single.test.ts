@@ -10,12 +10,12 @@ let tier: Tier;
 beforeAll(async () => {
   redis = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
   tier = await startTier(redis.url);
-}, 120_000);
+});
 
 afterAll(async () => {
   await tier?.stop();
   await redis?.stop();
-}, 60_000);
+});
 
 describe('a tier over one Redis with an append-only file', () => {
   test('survives a Redis that is killed and restarted', async () => {

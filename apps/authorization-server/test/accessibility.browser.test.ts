@@ -104,5 +104,4 @@ test.each(['en-US', 'zh-CN'])(
     expect(looked).toHaveLength(25);
     await context.close();
   },
-  120_000,
 );

@@ -42,7 +42,7 @@ describe.each(storeEngines)('a damaged record, over %s', (engine) => {
     });
     store = createStore(system.storeUrl);
     identity = openIdentity({ store, masterKey });
-  }, 120_000);
+  });
   afterAll(async () => {
     await store.close();
     await system.stop();

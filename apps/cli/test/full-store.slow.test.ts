@@ -52,7 +52,7 @@ describe('a store at its maxmemory', () => {
       environment: { MASTER_KEY_FILE, STORE_URL },
     });
     environment = { STORE_URL, MASTER_KEY_FILE, DATA_DIR: directory };
-  }, 120_000);
+  });
   afterAll(async () => {
     await system.stop();
     await redis.stop();

@@ -347,7 +347,7 @@ describe.each(storeEngines)('the request log of real servers on %s', (engine) =>
     expect(
       new Set(groups.map((each: { addressGroup: string }) => each.addressGroup)).size,
     ).toBeGreaterThan(90);
-  }, 60_000);
+  });
 
   test('a server that ends writes the entries that wait', async () => {
     const requestId = await call('/api/devices', bearer());

@@ -274,5 +274,5 @@ describe('named statements of postgres', () => {
     expect((await devices.find('d'))?.id).toBe('d');
     expect((await namesOn(database)).length).toBeGreaterThan(0);
     // On a busy disk, PostgreSQL starts slowly after a crash.
-  }, 60_000);
+  });
 });

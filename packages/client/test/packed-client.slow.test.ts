@@ -24,7 +24,7 @@ const settings = settingsOfPrograms(system);
 let packed: PackedPackage;
 beforeAll(async () => {
   packed = await packPackage();
-}, 60_000);
+});
 afterAll(() => packed.remove());
 
 const projects = new Map<string, Promise<string>>();

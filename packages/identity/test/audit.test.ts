@@ -186,7 +186,7 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     ]);
     const noise = await audit.read({ severities: ['noise'], limit: 10_000 });
     expect(noise.length).toBe(5000);
-  }, 60_000);
+  });
 
   test.each([
     ['alert', { event: 'account_locked', userId: 'u' }],

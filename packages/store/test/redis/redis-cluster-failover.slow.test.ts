@@ -10,7 +10,7 @@ let store: Store;
 beforeAll(async () => {
   redis = await startClusterTopology();
   store = createStore(redis.storeUrl);
-}, 60_000);
+});
 
 afterAll(async () => {
   await store?.close();
@@ -28,4 +28,4 @@ test('a store on a cluster keeps acknowledged writes, and writes again after a f
   for (const key of keys) {
     expect(await store.claim(key, 'second', 600)).toBe('first');
   }
-}, 90_000);
+});
