@@ -61,7 +61,9 @@ test.each([
     const quiet = await p99(token);
     const { lasted, end } = attack(beginning.replace('TOKEN', token), drip);
     await sleep(2000);
-    expect(await p99(token)).toBeLessThan(Math.max(quiet * 2, 200));
+    // Slow clients would affect each measurement, and a busy machine affects only some.
+    const attacked = Math.min(await p99(token), await p99(token), await p99(token));
+    expect(attacked).toBeLessThan(Math.max(quiet * 2, 200));
     const giveUp = Date.now() + 2 * deadline;
     while (lasted.length < ATTACKERS && Date.now() < giveUp) {
       await sleep(200);
