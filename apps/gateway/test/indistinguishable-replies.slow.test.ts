@@ -98,9 +98,9 @@ async function measure(first: number, rounds: number): Promise<readonly Times[]>
   for (let round = first; round < first + rounds; round += 1) {
     now += STEP_MILLISECONDS;
     const replies = new Set<string>();
-    for (const offset of clientIds.keys()) {
-      // The order changes each round.
-      const index = (round + offset) % clientIds.length;
+    // In a random order, because work after a reply can delay the next request.
+    const places = new Map([...clientIds.keys()].map((index) => [index, Math.random()]));
+    for (const [index] of [...places].sort(([, one], [, other]) => one - other)) {
       const { reply, nanoseconds } = await exchange(round, clientIds[index] ?? '');
       replies.add(reply);
       samples[index]?.push(nanoseconds);
