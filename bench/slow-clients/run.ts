@@ -2,7 +2,7 @@
  * Sends good requests to the gateway and to the authorization server, alone and next to 500 slow
  * clients of slowhttptest: slow headers (-H), slow bodies (-B), slow readers (-X). Quiet and slow
  * rounds alternate, and the results are medians. Exits with 1 if p99 more than doubles and grows by
- * 20 ms, three times in a row.
+ * 200 ms, three times in a row.
  *
  *   node bench/slow-clients/run.ts [rounds] [seconds]
  */
@@ -17,8 +17,8 @@ const seconds = Number(process.argv[3] ?? 8);
 const CONNECTIONS = 500;
 const CONNECTIONS_PER_SECOND = 250;
 const MOST = 2;
-/** A busy machine alone can add this to the p99. */
-const HICCUP_MILLISECONDS = 20;
+/** A busy machine alone can add this to the p99. The defects that this program found added seconds. */
+const HICCUP_MILLISECONDS = 200;
 /** Other load on the machine slows single comparisons. A defect slows all of them. */
 const ATTEMPTS = 3;
 
