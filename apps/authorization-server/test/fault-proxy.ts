@@ -7,11 +7,15 @@ export type Fault = 'cut' | 'stall';
 /** A proxy between a process and Redis that drops one reply after Redis executed the command. */
 export interface FaultProxy {
   readonly port: number;
-  /**
-   * Drops the reply to the next command that contains the text. Resolves when Redis has sent it.
-   */
-  loseReplyOf(text: string, fault: Fault): Promise<void>;
+  /** Drops the reply to the next command that contains the text. */
+  loseReplyOf(text: string, fault: Fault): LostReply;
   stop(): Promise<void>;
+}
+
+export interface LostReply {
+  /** Resolves when Redis has sent the reply. */
+  readonly sent: Promise<void>;
+  isSent(): boolean;
 }
 
 export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
@@ -53,10 +57,16 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
-    loseReplyOf: (text, fault) =>
-      new Promise((resolve) => {
-        awaited = { text, fault, applied: resolve };
-      }),
+    loseReplyOf(text, fault) {
+      const { promise: sent, resolve } = Promise.withResolvers<void>();
+      let isSent = false;
+      const applied = () => {
+        isSent = true;
+        resolve();
+      };
+      awaited = { text, fault, applied };
+      return { sent, isSent: () => isSent };
+    },
     async stop() {
       for (const socket of sockets) {
         socket.destroy();
