@@ -11,7 +11,8 @@ const LONGEST_PAUSE_MILLISECONDS = 8;
 /**
  * Runs the work, and retries until the deadline while another process holds the lock. It waits
  * outside SQLite, so that the process can serve other requests and every waiting operation keeps
- * its deadline.
+ * its deadline. Adds up its pauses instead of the time, as for Redis (withinDeadline): while this
+ * process waits for the processor, others can release the lock and take it again.
  *
  * @throws StoreUnavailableError
  */
@@ -20,18 +21,23 @@ export async function runWhenUnlocked<Result>(
   work: () => Result,
 ): Promise<Result> {
   const started = performance.now();
+  let paused = 0;
   for (;;) {
     try {
       return work();
     } catch (error) {
-      const waited = performance.now() - started;
-      if (!isBusy(error) || waited > OPERATION_DEADLINE_MILLISECONDS) {
+      if (!isBusy(error) || paused > OPERATION_DEADLINE_MILLISECONDS) {
         const Failure = isDiskFull(error) ? StoreFullError : StoreUnavailableError;
         throw new Failure(operation, error, sqliteOutageReason(error));
       }
-      await (waited < EAGER_RETRY_MILLISECONDS
-        ? setImmediate()
-        : sleep(Math.random() * LONGEST_PAUSE_MILLISECONDS));
+      if (performance.now() - started < EAGER_RETRY_MILLISECONDS) {
+        await setImmediate();
+      } else {
+        // A timer needs at least a millisecond.
+        const pause = 1 + Math.random() * LONGEST_PAUSE_MILLISECONDS;
+        paused += pause;
+        await sleep(pause);
+      }
     }
   }
 }
