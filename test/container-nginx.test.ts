@@ -43,7 +43,7 @@ beforeAll(async () => {
   const ours = join(import.meta.dirname, '..', 'containers', 'nginx.conf');
   const configuration = readFileSync(ours, 'utf8')
     .replaceAll(/\/(?:tmp|run)\//g, `${directory}/`)
-    .replace('proxy_read_timeout 20s;', 'proxy_read_timeout 500ms;')
+    .replace('proxy_read_timeout 20s;', 'proxy_read_timeout 2s;')
     .replace('listen 9000;', `listen 127.0.0.1:${ports['authorization-server']};`)
     .replace('listen 8844;', `listen 127.0.0.1:${ports.gateway};`);
   const file = join(directory, 'nginx.conf');

@@ -69,13 +69,13 @@ async function ask200TimesASecond(seconds: number, url: string, token: string) {
 async function stopInTime(member: Member): Promise<number | null> {
   const started = performance.now();
   const code = await member.process.stop();
-  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(performance.now() - started).toBeLessThan(20_000);
   return code;
 }
 
 describe('a process that receives a signal to end', () => {
   test('CF-02 is immediately not ready, still replies during the shutdown delay, and exits cleanly', async () => {
-    const environment = { SHUTDOWN_DELAY_SECONDS: '2' };
+    const environment = { SHUTDOWN_DELAY_SECONDS: '5' };
     system = await startConstellation({ engine: 'sqlite', bootstrap, environment });
     const { members } = system;
     for (const member of members) {
@@ -83,13 +83,14 @@ describe('a process that receives a signal to end', () => {
     }
     const ends = members.map(stopInTime);
     await sleep(500);
-    for (const member of members) {
+    const checks = members.map(async (member) => {
       expect(await readiness(member)).toEqual([503, { status: 'draining' }]);
       const reply = await fetch(`${member.url}/nothing`);
       expect([401, 404]).toContain(reply.status);
       expect(reply.headers.get('connection')).toBe('close');
       expect((await fetch(`${member.operationsUrl}/live`)).status).toBe(200);
-    }
+    });
+    await Promise.all(checks);
     expect(await Promise.all(ends)).toEqual([0, 0, 0]);
   });
 });

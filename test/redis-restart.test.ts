@@ -1,7 +1,6 @@
 // requires: redis-server
 /** Acknowledged writes survive a restart of Redis with the configuration of the containers. */
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createStore, NEVER_EXPIRES, type Store } from '@gatehouse/store';
 import {
   authorizeAsUser,
@@ -126,17 +125,18 @@ describe('after a restart of Redis', () => {
     const engine = { storeUrl, storedText: async () => '', stop: async () => undefined };
     const system = await startConstellation({ engine, bootstrap });
     try {
+      const accountUrl = `${system.authorizationServerUrl}/account`;
       const visitor = createPageVisitor();
       const first = await signIn(system, visitor);
       const second = await signIn(system, visitor);
       expect([await callWith(system, first), await callWith(system, second)]).toEqual([200, 200]);
 
       await server.restart();
-      while ((await callWith(system, first)) === 503) {
-        await sleep(20);
-      }
+      // Each server connects again by itself.
+      await until(async () => (await callWith(system, first)) !== 503);
+      await until(async () => (await visitor.get(accountUrl)).status !== 503);
       expect([await callWith(system, first), await callWith(system, second)]).toEqual([200, 200]);
-      const page = await visitor.get(`${system.authorizationServerUrl}/account`);
+      const page = await visitor.get(accountUrl);
       expect([page.status, page.body]).toEqual([200, expect.stringContaining(bootstrapName)]);
 
       const revoked = await post(system, '/revoke', { token: first.refresh_token });

@@ -1,6 +1,7 @@
 // requires: redis-server
 // runs alone: it has deadlines of seconds under load
 /** Simulates an upgrade under load: every process is restarted once, and no user notices. */
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AppName,
@@ -16,7 +17,8 @@ import {
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
-const USERS = 20;
+/** While one server restarts, the other verifies all passwords, at most 17 at once for each core. */
+const USERS = Math.min(20, 12 * availableParallelism());
 
 describe.each([1, 2])('with WORKERS=%i', (workers) => {
   let system: Constellation;

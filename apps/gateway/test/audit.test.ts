@@ -35,7 +35,8 @@ describe.each(['sqlite', 'redis'])('the audit of the gateway on %s', (engine) =>
   };
 
   async function recorded() {
-    await sleep(20);
+    // A reply does not wait for its entry.
+    await sleep(200);
     await booted.identity.audit.flush();
     return booted.identity.audit.read({ since, limit: 10 });
   }

@@ -142,7 +142,7 @@ describe('the circuit of a service with a health path', () => {
 });
 
 describe('the circuit of a service without a health path', () => {
-  const timeoutMilliseconds = 300;
+  const timeoutMilliseconds = 1000;
 
   test('opens after five timeouts in a row and lets one request per second through', async () => {
     await boot({ timeoutMilliseconds });

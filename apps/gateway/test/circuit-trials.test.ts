@@ -41,7 +41,7 @@ function open({ connections }: { connections: number }): void {
   });
 }
 
-const shared = { target: '/', headers: [], timeoutMilliseconds: 400 };
+const shared = { target: '/', headers: [], timeoutMilliseconds: 1000 };
 
 function get(): Promise<unknown> {
   const request = { ...shared, method: 'GET', body: undefined, streaming: false };

@@ -396,7 +396,7 @@ describe('a reply, read by the gateway and by llhttp', () => {
           expect([ours.status, ours.body]).toEqual([theirs?.status, theirs?.body]);
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: 3000, seed: 1 },
     );
     // Otherwise, nothing was compared.
     expect(accepted).toBeGreaterThan(100);

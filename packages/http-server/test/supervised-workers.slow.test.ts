@@ -72,7 +72,7 @@ describe('several workers', () => {
       const replies = load(app);
       await untilSlow(() => replies.outcomes.length > 20);
       process.kill(killed, 'SIGKILL');
-      await untilSlow(async () => (await readyState(app)) === '200 1 of 2');
+      await untilSlow(() => app.lines('restarting a worker').length === 1);
       await untilSlow(async () => (await readyState(app)) === '200 2 of 2');
       await everyWorkerAnswers(app);
       const failed = await replies.stop();

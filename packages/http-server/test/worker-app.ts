@@ -59,7 +59,7 @@ await runApp({
           observedRequest(request).notes.operation = 'any';
           const answer = () => response.end(`${process.pid} ${request.socket.remoteAddress}`);
           if (request.url === '/slow') {
-            setTimeout(answer, 500);
+            setTimeout(answer, 2000);
           } else if (request.url === '/log') {
             for (let line = 0; line < 2000; line += 1) {
               logger.info({ text: 'x'.repeat(200 + (line % 300)) }, 'a line');

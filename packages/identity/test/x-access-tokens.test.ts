@@ -102,7 +102,7 @@ describeOnBothEngines('X-Access-Tokens', ({ openIdentity, openStore, storedText 
       await tokens.issue(client, 200),
     ];
     // The new token is never revoked, even if its lifetime is the shortest.
-    const newest = await tokens.issue(client, 10);
+    const newest = await tokens.issue(client, 50);
     const alive = await Promise.all([long, short, middle, newest].map(tokens.verify));
     expect(alive.map((principal) => principal !== undefined)).toEqual([true, false, true, true]);
   });

@@ -12,13 +12,13 @@ export function describeLifetimesContract(subject: ContractSubject): void {
   describe('lifetimes', () => {
     test.concurrent('the window starts with the first increment and does not slide', async () => {
       const key = freshKey();
-      const first = await store().increment(key, 2);
-      await sleep(300);
-      const second = await store().increment(key, 2);
+      const first = await store().increment(key, 3);
+      await sleep(2 * TOLERANCE_MILLISECONDS);
+      const second = await store().increment(key, 3);
       expect(Math.abs(second.resetsAt - first.resetsAt)).toBeLessThan(TOLERANCE_MILLISECONDS);
-      await sleep(1900);
+      await sleep(2200);
       expect(await store().counter(key)).toBeUndefined();
-      expect((await store().increment(key, 2)).count).toBe(1);
+      expect((await store().increment(key, 3)).count).toBe(1);
     });
 
     test.concurrent('a lifetime of one second is exact: every value exists before it and none after it', async () => {
@@ -81,9 +81,9 @@ export function describeLifetimesContract(subject: ContractSubject): void {
 
     test.concurrent('repeating a claim does not extend it', async () => {
       const key = freshKey();
-      await store().claim(key, 'winner', 0.3);
+      await store().claim(key, 'winner', 2);
       await store().claim(key, 'winner', 60);
-      await sleep(400);
+      await sleep(2200);
       expect(await store().claim(key, 'next', 60)).toBe('next');
     });
 
@@ -97,9 +97,9 @@ export function describeLifetimesContract(subject: ContractSubject): void {
 
     test.concurrent('writes that revoke expire at their lifetime', async () => {
       const key = freshKey();
-      await store().set(key, 'value', 0.2, revokes);
+      await store().set(key, 'value', 2, revokes);
       expect(await store().get(key)).toBe('value');
-      await sleep(300);
+      await sleep(2200);
       expect(await store().get(key)).toBeUndefined();
     });
 
@@ -107,11 +107,11 @@ export function describeLifetimesContract(subject: ContractSubject): void {
       const key = freshKey();
       const owners = ['a', 'b', 'c', 'd'];
       const holders = await Promise.all(
-        owners.map((owner) => store().claim(key, owner, 0.3, revokes)),
+        owners.map((owner) => store().claim(key, owner, 2, revokes)),
       );
       expect(new Set(holders).size).toBe(1);
       expect(await store().claim(key, 'ordinary', 60)).toBe(holders[0]);
-      await sleep(400);
+      await sleep(2200);
       expect(await store().claim(key, 'next', 60, revokes)).toBe('next');
     });
   });

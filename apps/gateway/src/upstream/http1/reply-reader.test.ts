@@ -246,7 +246,7 @@ describe('a reader of replies', () => {
           expect(cut).toEqual(whole);
         }
       }),
-      { numRuns: 5000 },
+      { numRuns: 5000, seed: 1 },
     );
   });
 });
