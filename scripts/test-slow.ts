@@ -37,7 +37,7 @@ installMissingServices(services);
 const environment = { ...memoryFolder(), SLOW_TESTS: '1' };
 const passed =
   args.length > 0 ? runSuite({ folder: '', suffix: '.slow.test.ts' }, args, environment) : runAll();
-// Fails if 500 slow clients delay other requests by far.
+// Fails if 500 slow clients delay other requests considerably.
 const resistsSlowClients =
   args.length > 0 ||
   spawnSync(process.execPath, ['bench/slow-clients/run.ts', '3', '4'], { stdio: 'inherit' })
