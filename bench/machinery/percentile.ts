@@ -1,9 +1,7 @@
+export { median } from '@gatehouse/testing';
+
 /** Values in any order. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
-
-export function median(values: readonly number[]): number {
-  return percentile(values, 0.5);
 }

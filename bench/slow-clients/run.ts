@@ -10,6 +10,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Constellation, endWithThisProcess, startConstellation } from '@gatehouse/testing';
+import { median } from '../machinery/percentile.ts';
 import { type Latency, measureGoodRequests } from './good-requests.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
@@ -217,9 +218,4 @@ async function makeDevice(gateway: string, token: string): Promise<void> {
   if (reply.status !== 200) {
     throw new Error(await reply.text());
   }
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

@@ -16,6 +16,7 @@ import {
   startConstellation,
   userClient,
 } from '@gatehouse/testing';
+import { median } from '../machinery/percentile.ts';
 
 const minutes = Number(process.argv[2] ?? 10);
 const count = Number(process.argv[3] ?? 20);
@@ -116,13 +117,9 @@ function report(app: string, samples: readonly Sample[]): boolean {
   return (
     memory < MAXIMUM_SLOPE_MEBIBYTES_PER_MINUTE &&
     Math.max(handles, files) < MAXIMUM_SLOPE_HANDLES_PER_MINUTE &&
+    // The median ignores the short peaks of password hashing.
     median(half.map(({ residentMebibytes }) => residentMebibytes)) < MAXIMUM_RESIDENT_MEBIBYTES
   );
-}
-
-/** The median ignores the short peaks of password hashing. */
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 /** The growth per minute, by least squares. */

@@ -6,6 +6,7 @@
  */
 import { createStore, type Store } from '@gatehouse/store';
 import { startRedisServer } from '@gatehouse/testing';
+import { median } from '../machinery/percentile.ts';
 
 const rounds = Number(process.argv[2] ?? 3);
 const CLAIMS = 8000;
@@ -71,8 +72,4 @@ async function measure(store: Store, concurrency: number, round: number) {
   durations.sort((one, other) => one - other);
   const percentile = (share: number) => durations[Math.floor(durations.length * share)] ?? 0;
   return { rate: durations.length / seconds, p50: percentile(0.5), p99: percentile(0.99) };
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
 }
