@@ -29,7 +29,7 @@ const config: Config = {
   },
   // One worker per core. With one more, tests of many connections miss the deadline of the store.
   maxWorkers: '100%',
-  // Only ends a test that hangs: on a busy machine, a test can take several times as long.
+  // Ends a test that hangs. On a busy machine, other tests can take many seconds.
   testTimeout: 120_000,
 };
 

@@ -29,7 +29,7 @@ function runJest(parameters: readonly string[], environment: Variables): boolean
     process.execPath,
     [
       '--experimental-vm-modules',
-      // Otherwise, a pause of 250 ms makes a request to localhost fail if its name is also ::1.
+      // Otherwise, a pause of 250 ms makes a request fail where localhost also has the address ::1.
       '--network-family-autoselection-attempt-timeout=5000',
       '--disable-warning=ExperimentalWarning',
       'node_modules/jest/bin/jest.js',

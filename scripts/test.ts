@@ -10,7 +10,7 @@ import { installMissingServices, missingServices } from './services.ts';
 
 const jest = [
   '--experimental-vm-modules',
-  // Otherwise, a pause of 250 ms makes a request to localhost fail if its name is also ::1.
+  // Otherwise, a pause of 250 ms makes a request fail where localhost also has the address ::1.
   '--network-family-autoselection-attempt-timeout=5000',
   '--disable-warning=ExperimentalWarning',
   'node_modules/jest/bin/jest.js',

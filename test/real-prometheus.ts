@@ -11,8 +11,8 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 const SPEED = 20;
 const MINIMUM_SECONDS = 3;
 /**
- * Compares a quantile of 240 measurements in ten minutes. In fast motion, there are too few for a
- * quantile, so that one slow measurement would fire the alert.
+ * This alert depends on a quantile of 240 measurements. In fast motion, there are only 12, and one
+ * slow measurement would fire it.
  */
 const NEEDS_REAL_TIME = 'GatehouseRevocationLate';
 
