@@ -1,20 +1,21 @@
 import type { Config } from 'jest';
 
-const config: Config = {
+/** The files of each suite. Every other test belongs to the suite `unit`, which `npm test` runs. */
+const suites = {
+  slow: '\\.slow\\.test\\.ts$',
+  browser: '\\.browser\\.test\\.ts$',
+  attacks: '/test/attacks/[^.]*\\.test\\.ts$',
+  clients: '/test/clients/.*\\.test\\.ts$',
+  faults: '/test/faults/.*\\.test\\.ts$',
+  compose: '/test/compose/.*\\.test\\.ts$',
+};
+
+/** Files whose programs are missing. scripts/test.ts sets it. */
+const skippedFiles = (process.env.SKIPPED_TESTS ?? '').split(' ').filter((file) => file !== '');
+
+const common = {
   testEnvironment: 'node',
   cacheDirectory: 'node_modules/.cache/jest',
-  testMatch: ['**/*.test.ts'],
-  // Each of these suites has its own command in package.json.
-  testPathIgnorePatterns: [
-    '/node_modules/',
-    '/data/',
-    ...(process.env.SLOW_TESTS === '1' ? [] : ['\\.slow\\.test\\.ts$']),
-    ...(process.env.BROWSER_TESTS === '1' ? [] : ['\\.browser\\.test\\.ts$']),
-    ...(process.env.ATTACK_TESTS === '1' ? [] : ['/test/attacks/']),
-    ...(process.env.CLIENT_TESTS === '1' ? [] : ['/test/clients/']),
-    ...(process.env.FAULT_TESTS === '1' ? [] : ['/test/faults/']),
-    ...(process.env.COMPOSE_TESTS === '1' ? [] : ['/test/compose/']),
-  ],
   modulePathIgnorePatterns: ['<rootDir>/data/'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
@@ -27,6 +28,24 @@ const config: Config = {
       },
     ],
   },
+} as const;
+const ignored = ['/node_modules/', '/data/', ...skippedFiles.map((file) => `/${file}$`)];
+
+const config: Config = {
+  projects: [
+    {
+      ...common,
+      displayName: 'unit',
+      testRegex: '\\.test\\.ts$',
+      testPathIgnorePatterns: [...ignored, ...Object.values(suites)],
+    },
+    ...Object.entries(suites).map(([displayName, testRegex]) => ({
+      ...common,
+      displayName,
+      testRegex,
+      testPathIgnorePatterns: ignored,
+    })),
+  ],
   // One worker per core. With one more, tests of many connections miss the deadline of the store.
   maxWorkers: '100%',
   // Ends a test that hangs. On a busy machine, other tests can take many seconds.

@@ -5,10 +5,10 @@
 import {
   type Constellation,
   createPageVisitor,
+  integrationEngines,
   listStoredKeys,
   type StoredKey,
   startConstellation,
-  storeEngines,
   until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -108,7 +108,7 @@ describe('the table of what anonymous requests can store', () => {
   });
 });
 
-describe.each(storeEngines)('what anonymous requests store, on %s', (engine) => {
+describe.each(integrationEngines)('what anonymous requests store, on %s', (engine) => {
   let system: Constellation;
   let before: ReadonlySet<string>;
   let added: readonly StoredKey[];

@@ -1,6 +1,6 @@
 // requires: redis-server
 import { createHash, createHmac, randomUUID } from 'node:crypto';
-import { authorizeAsUser, basic } from '@gatehouse/testing';
+import { authorizeAsUser, basic, storeEngines } from '@gatehouse/testing';
 import { startOnEachEngine } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
 
@@ -30,7 +30,7 @@ const bootstrap = {
 
 const digests = { one: 'sha256', two: 'md5' } as const;
 
-const systems = await startOnEachEngine({ bootstrap });
+const systems = await startOnEachEngine({ bootstrap }, storeEngines);
 
 describe.each(systems)('the whole system on $engine', ({ system }) => {
   const secrets: string[] = [secureKey, alice.password];

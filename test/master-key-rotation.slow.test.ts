@@ -14,11 +14,11 @@ import {
   type Constellation,
   createVirtualUser,
   freePort,
+  integrationEngines,
   type LoadBalancer,
   manyUsers,
   startConstellation,
   startLoadBalancer,
-  storeEngines,
   until,
   userClient,
 } from '@gatehouse/testing';
@@ -33,7 +33,7 @@ const CLIENTS = 150;
 const HOUR = 3_600_000;
 const unlimited = '10000000/60';
 
-describe.each(storeEngines)('on %s', (engine) => {
+describe.each(integrationEngines)('on %s', (engine) => {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-master-key-'));
   const MASTER_KEY_FILE = join(directory, 'master.key');
   let system: Constellation;

@@ -2,7 +2,7 @@
 // runs alone: it compares times
 /** Measures how long gateways accept a credential after each kind of revocation. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { storeEngines } from '@gatehouse/testing';
+import { integrationEngines } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Revocation, type RevocationKind, revocationKinds } from './revocations/kinds.ts';
 import { RefusalMeter, type RefusalSample } from './revocations/measure-refusal.ts';
@@ -23,7 +23,7 @@ const P99_ROUND_TRIPS = 40;
 /** A not-before is up to one second in the future and applies until the end of its second. */
 const ACCEPTED_WITHIN_MILLISECONDS = 10_000;
 
-describe.each(storeEngines)('revocations over %s', (engine) => {
+describe.each(integrationEngines)('revocations over %s', (engine) => {
   let tier: Tier;
   let meter: RefusalMeter;
   const samples: RefusalSample[] = [];

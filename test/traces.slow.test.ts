@@ -6,8 +6,8 @@ import {
   authorizeAsUser,
   basic,
   type Constellation,
+  integrationEngines,
   startConstellation,
-  storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { oneClient } from './one-client.ts';
@@ -48,7 +48,7 @@ function stopApps(system: Constellation) {
   return Promise.all(system.processes.map((app) => app.stop()));
 }
 
-describe.each(storeEngines)('traces on %s', (engine) => {
+describe.each(integrationEngines)('traces on %s', (engine) => {
   let receiver: OtlpReceiver;
   let system: Constellation;
   const secrets: string[] = [secureKey, alice.password];

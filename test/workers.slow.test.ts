@@ -6,10 +6,10 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import {
   type Constellation,
+  integrationEngines,
   type Member,
   parseMetrics,
   startConstellation,
-  storeEngines,
   until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -51,7 +51,7 @@ function workersOf({ process: { pid } }: Member): readonly number[] {
   return text.split(' ').filter(Boolean).map(Number);
 }
 
-describe.each(storeEngines)('two workers for each app, over %s', (engine) => {
+describe.each(integrationEngines)('two workers for each app, over %s', (engine) => {
   let system: Constellation;
 
   beforeAll(async () => {

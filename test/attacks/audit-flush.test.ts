@@ -9,7 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Identity, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
-import { basic, type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
+import {
+  basic,
+  type Constellation,
+  integrationEngines,
+  startConstellation,
+} from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { flood } from './flood.ts';
 
@@ -30,7 +35,7 @@ const bootstrap = {
   users: [{ ...user, name: 'Attacked', orgId: 'org-1' }],
 };
 
-describe.each(storeEngines)('flushing the audit trail on %s', (engine) => {
+describe.each(integrationEngines)('flushing the audit trail on %s', (engine) => {
   let directory: string;
   let system: Constellation;
   let identity: Identity;

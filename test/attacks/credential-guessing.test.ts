@@ -9,9 +9,9 @@ import {
   basic,
   type Constellation,
   createPageVisitor,
+  integrationEngines,
   type PageVisitor,
   startConstellation,
-  storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
@@ -41,7 +41,7 @@ const bootstrap = {
   users: [{ ...user, name: 'Attacked', orgId: 'org-1' }],
 };
 
-describe.each(storeEngines)('guessing credentials on %s', (engine) => {
+describe.each(integrationEngines)('guessing credentials on %s', (engine) => {
   let system: Constellation;
   let issuer: string;
 

@@ -4,7 +4,7 @@
  * signed replies back as requests: unchanged, as a form, and split at the first `=` as a query.
  */
 import { createHash } from 'node:crypto';
-import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
+import { type Constellation, integrationEngines, startConstellation } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const secureKey = 'attackedKey0123456789';
@@ -80,99 +80,96 @@ function asParameters(text: string): string {
 
 const profiles = ['compatible', 'strict'] as const;
 
-describe.each(storeEngines.flatMap((engine) => profiles.map((profile) => ({ engine, profile }))))(
-  'captured replies on $engine in the $profile profile',
-  ({ engine, profile }) => {
-    let system: Constellation;
-    let timestamp = 0;
+describe.each(
+  integrationEngines.flatMap((engine) => profiles.map((profile) => ({ engine, profile }))),
+)('captured replies on $engine in the $profile profile', ({ engine, profile }) => {
+  let system: Constellation;
+  let timestamp = 0;
 
-    beforeAll(async () => {
-      system = await startConstellation({
-        engine,
-        bootstrap,
-        environment: { SECURITY_PROFILE: profile, LOG_LEVEL: 'error' },
-      });
-      // The name contains an equals sign, so that replies can be split like a query.
-      const name = 'open=0';
-      const body = JSON.stringify({ id: 'valve', name, productId: 'p', productName: 'P' });
-      const { status } = await signed('POST', '/device-instance', body);
-      expect(status).toBe(200);
+  beforeAll(async () => {
+    system = await startConstellation({
+      engine,
+      bootstrap,
+      environment: { SECURITY_PROFILE: profile, LOG_LEVEL: 'error' },
     });
-    afterAll(() => system?.stop());
+    // The name contains an equals sign, so that replies can be split like a query.
+    const name = 'open=0';
+    const body = JSON.stringify({ id: 'valve', name, productId: 'p', productName: 'P' });
+    const { status } = await signed('POST', '/device-instance', body);
+    expect(status).toBe(200);
+  });
+  afterAll(() => system?.stop());
 
-    async function signed(method: string, path: string, body?: string) {
-      timestamp = Math.max(Date.now(), timestamp + 1);
-      const text = body ?? path.split('?')[1] ?? '';
-      const signature = createHash('sha256')
-        .update(`${text}${timestamp}${secureKey}`)
-        .digest('hex');
-      const reply = await fetch(system.gatewayUrl + path, {
-        method,
-        headers: {
-          'X-Client-Id': 'attacked',
-          'X-Timestamp': String(timestamp),
-          'X-Sign': signature,
-          ...(body === undefined ? {} : json),
-        },
-        ...(body === undefined ? {} : { body }),
-      });
-      const captured: Captured = {
-        text: await reply.text(),
-        timestamp: reply.headers.get('x-timestamp') ?? '',
-        signature: reply.headers.get('x-sign') ?? '',
-      };
-      return { status: reply.status, captured };
-    }
+  async function signed(method: string, path: string, body?: string) {
+    timestamp = Math.max(Date.now(), timestamp + 1);
+    const text = body ?? path.split('?')[1] ?? '';
+    const signature = createHash('sha256').update(`${text}${timestamp}${secureKey}`).digest('hex');
+    const reply = await fetch(system.gatewayUrl + path, {
+      method,
+      headers: {
+        'X-Client-Id': 'attacked',
+        'X-Timestamp': String(timestamp),
+        'X-Sign': signature,
+        ...(body === undefined ? {} : json),
+      },
+      ...(body === undefined ? {} : { body }),
+    });
+    const captured: Captured = {
+      text: await reply.text(),
+      timestamp: reply.headers.get('x-timestamp') ?? '',
+      signature: reply.headers.get('x-sign') ?? '',
+    };
+    return { status: reply.status, captured };
+  }
 
-    async function replay(captured: Captured, clientId: string, attack: Attack) {
-      const { method, path, headers = {}, body } = attack;
-      const reply = await fetch(system.gatewayUrl + path, {
-        method,
-        headers: {
-          ...headers,
-          'X-Client-Id': clientId,
-          'X-Timestamp': captured.timestamp,
-          'X-Sign': captured.signature,
-        },
-        ...(body === undefined ? {} : { body }),
-      });
-      await reply.arrayBuffer();
-      return { status: reply.status, signature: reply.headers.get('x-sign') };
-    }
+  async function replay(captured: Captured, clientId: string, attack: Attack) {
+    const { method, path, headers = {}, body } = attack;
+    const reply = await fetch(system.gatewayUrl + path, {
+      method,
+      headers: {
+        ...headers,
+        'X-Client-Id': clientId,
+        'X-Timestamp': captured.timestamp,
+        'X-Sign': captured.signature,
+      },
+      ...(body === undefined ? {} : { body }),
+    });
+    await reply.arrayBuffer();
+    return { status: reply.status, signature: reply.headers.get('x-sign') };
+  }
 
-    const captures = {
-      'a list': () => signed('GET', '/api/device'),
-      'a detail': () => signed('GET', `${device}/_detail`),
-      'a query': () => signed('POST', '/device-instance/_query', '{}'),
-      'a change': () => signed('PATCH', device, '{"name":"open=0"}'),
-      'a failure': () => signed('GET', '/no/such=path'),
-    } as const;
+  const captures = {
+    'a list': () => signed('GET', '/api/device'),
+    'a detail': () => signed('GET', `${device}/_detail`),
+    'a query': () => signed('POST', '/device-instance/_query', '{}'),
+    'a change': () => signed('PATCH', device, '{"name":"open=0"}'),
+    'a failure': () => signed('GET', '/no/such=path'),
+  } as const;
 
-    test.each(Object.entries(captures))('of %s are rejected', async (_name, capture) => {
-      for (const [name, attack] of Object.entries(attacks)) {
-        for (const clientId of ['attacked', 'twin']) {
-          const { captured } = await capture();
-          expect(captured.signature).toMatch(/^[0-9a-f]{64}$/);
-          const { status, signature } = await replay(captured, clientId, attack(captured));
-          expect({ name, clientId, refused: status === 400 || status === 401, signature }).toEqual({
-            name,
-            clientId,
-            refused: true,
-            signature: null,
-          });
-        }
+  test.each(Object.entries(captures))('of %s are rejected', async (_name, capture) => {
+    for (const [name, attack] of Object.entries(attacks)) {
+      for (const clientId of ['attacked', 'twin']) {
+        const { captured } = await capture();
+        expect(captured.signature).toMatch(/^[0-9a-f]{64}$/);
+        const { status, signature } = await replay(captured, clientId, attack(captured));
+        expect({ name, clientId, refused: status === 400 || status === 401, signature }).toEqual({
+          name,
+          clientId,
+          refused: true,
+          signature: null,
+        });
       }
-    });
+    }
+  });
 
-    test('have changed nothing, and the client continues to work', async () => {
-      const { status, captured } = await signed('POST', '/device-instance/_query', '{}');
-      expect(status).toBe(200);
-      expect(JSON.parse(captured.text)).toMatchObject({
-        result: {
-          total: 1,
-          data: [{ id: 'valve', name: 'open=0', state: { value: 'notActive' } }],
-        },
-      });
+  test('have changed nothing, and the client continues to work', async () => {
+    const { status, captured } = await signed('POST', '/device-instance/_query', '{}');
+    expect(status).toBe(200);
+    expect(JSON.parse(captured.text)).toMatchObject({
+      result: {
+        total: 1,
+        data: [{ id: 'valve', name: 'open=0', state: { value: 'notActive' } }],
+      },
     });
-  },
-);
+  });
+});

@@ -1,4 +1,4 @@
-/** The client that docs/api.md generates from /openapi.json works, and has precise types. */
+/** The client that docs/devices.md generates from /openapi.json works, and has precise types. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createSignedFetch } from '../../packages/client/src/index.ts';
 
 const packages = join(import.meta.dirname, 'node_modules');
-const page = readFileSync(join(import.meta.dirname, '../../docs/api.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/devices.md'), 'utf8');
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-generated-'));
 const secureKey = 'generatedClientKey012345';
 
@@ -53,7 +53,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** The code of docs/api.md that contains the text, for the gateway of this test. */
+/** The code of docs/devices.md that contains the text, for the gateway of this test. */
 function printed(text: string): string {
   const blocks = [...page.matchAll(/^```(?:js|ts)\n([\s\S]*?)^```$/gm)].map(
     ([, code = '']) => code,
@@ -84,7 +84,7 @@ async function issueToken(): Promise<string> {
   return String(Reflect.get((await reply.json()) as object, 'access_token'));
 }
 
-test('docs/api.md names the versions of this test.', () => {
+test('docs/devices.md names the versions of this test.', () => {
   const manifest = readFileSync(join(import.meta.dirname, 'package.json'), 'utf8');
   const { devDependencies } = JSON.parse(manifest);
   const generator = '@hey-api/openapi-ts';
@@ -106,7 +106,7 @@ test('A generated client has one function for each operation.', async () => {
   expect(functions.filter((name) => /\d/.test(name))).toEqual([]);
 });
 
-test('Node runs the programs of docs/api.md without a bundler.', async () => {
+test('Node runs the programs of docs/devices.md without a bundler.', async () => {
   const library = join(import.meta.dirname, '../../packages/client/src/index.ts');
   for (const part of ['auth: (', 'createSignedFetch']) {
     const program = join(directory, 'printed.ts');

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { isNightly } from '@gatehouse/testing';
 import { launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Container, createTier, docker, serviceOf, type Tier } from './tier.ts';
@@ -23,15 +24,11 @@ function paste(command: string): string {
 }
 
 describe('docker compose up', () => {
-  test('has every container healthy within 20 s', async () => {
+  test('has every container healthy', async () => {
     process.stdout.write(`docker compose up, all healthy: ${milliseconds} ms\n`);
-    if (milliseconds >= START_LIMIT_MILLISECONDS) {
-      // Starts again, because a slow first start can have other causes on a busy machine.
-      await tier.remove();
-      milliseconds = await tier.up();
-      process.stdout.write(`again: ${milliseconds} ms\n`);
+    if (isNightly) {
+      expect(milliseconds).toBeLessThan(START_LIMIT_MILLISECONDS);
     }
-    expect(milliseconds).toBeLessThan(START_LIMIT_MILLISECONDS);
     const states = (await running()).map(([service, { State }]) => [service, State.Health?.Status]);
     expect(Object.fromEntries(states)).toEqual({
       'authorization-server': 'healthy',

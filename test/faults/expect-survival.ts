@@ -1,3 +1,4 @@
+import { isNightly } from '@gatehouse/testing';
 import { expect } from '@jest/globals';
 import { Ledger } from './ledger.ts';
 import { Load } from './load.ts';
@@ -70,6 +71,8 @@ export async function expectSurvival(name: string, tier: Tier, fault: Fault): Pr
   expect(undeserved).toBe(0);
   expect(unexpected).toEqual([]);
   expect(withoutRetryAfter).toBe(0);
-  expect(observed.p99).toBeLessThan(ANSWER_MILLISECONDS * FACTOR);
-  expect(outage).toBeLessThan(fault.recoversWithinMilliseconds * FACTOR);
+  if (isNightly) {
+    expect(observed.p99).toBeLessThan(ANSWER_MILLISECONDS * FACTOR);
+    expect(outage).toBeLessThan(fault.recoversWithinMilliseconds * FACTOR);
+  }
 }

@@ -10,8 +10,8 @@ import {
   authorizeAsUser,
   type Constellation,
   createPageVisitor,
+  integrationEngines,
   startConstellation,
-  storeEngines,
   until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -21,7 +21,7 @@ import { connectDevice, DEVICE_GRANT, pollDevice, startDevice, tv } from './page
 
 const typedByMistake = 'hunter2-typed-as-the-username';
 
-describe.each(storeEngines)('the audit of the authorization server on %s', (engine) => {
+describe.each(integrationEngines)('the audit of the authorization server on %s', (engine) => {
   let directory: string;
   let system: Constellation;
   let identity: Identity;

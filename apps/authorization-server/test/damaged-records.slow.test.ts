@@ -10,8 +10,8 @@ import {
   authorizeAsUser,
   type Constellation,
   createPageVisitor,
+  integrationEngines,
   startConstellation,
-  storeEngines,
   until,
 } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -20,7 +20,7 @@ import { bootstrap, openPage, tokensFor } from './page-fixtures.ts';
 
 const marker = 'contents-of-the-record';
 
-describe.each(storeEngines)('a damaged record, over %s', (engine) => {
+describe.each(integrationEngines)('a damaged record, over %s', (engine) => {
   let directory: string;
   let system: Constellation;
   let store: Store;

@@ -7,8 +7,8 @@ import { createStore, type Store } from '@gatehouse/store';
 import {
   type Constellation,
   createPageVisitor,
+  integrationEngines,
   startConstellation,
-  storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { authorizationUrl, requestToken } from './fixtures.ts';
@@ -23,7 +23,7 @@ const password = 'a password of many words';
 const ways = ['everywhere', 'password', 'disabled', 'operator'] as const;
 const users = ways.map((username) => ({ username, password, name: username, orgId: 'org-1' }));
 
-describe.each(storeEngines)('a session that ended elsewhere, over %s', (engine) => {
+describe.each(integrationEngines)('a session that ended elsewhere, over %s', (engine) => {
   let system: Constellation;
   let issuer: string;
   let store: Store;

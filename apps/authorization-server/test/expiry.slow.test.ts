@@ -1,6 +1,6 @@
 // requires: redis-server
 
-import { authorizeAsUser, createPageVisitor, storeEngines } from '@gatehouse/testing';
+import { authorizeAsUser, createPageVisitor, integrationEngines } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { accountLimit } from '../src/throttle/limits.ts';
 import { type ClockedServer, startClockedServer } from './clocked-server.ts';
@@ -19,7 +19,7 @@ const DAY = 24 * 60 * 60;
 const asWeb = basic(web.clientId, web.secureKey);
 const machine = { authorization: basic(other.clientId, other.secureKey) };
 
-describe.each(storeEngines)('expiry on %s', (engine) => {
+describe.each(integrationEngines)('expiry on %s', (engine) => {
   let server: ClockedServer;
   let issuer: string;
 

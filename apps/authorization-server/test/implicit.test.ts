@@ -183,7 +183,7 @@ describe('the implicit flow', () => {
   });
 });
 
-/** The AZ cases of docs/cases.md, for the implicit flow. */
+/** The rules of authorization requests, for the implicit flow. */
 describe('IM-05 the authorization endpoint with response_type=token', () => {
   const good = () => implicitUrl(issuer, { state: 's1' });
   const redirect = `redirect_uri=${encodeURIComponent(implicitApp.redirectUri)}`;
@@ -256,7 +256,7 @@ describe('IM-05 the authorization endpoint with response_type=token', () => {
   });
 });
 
-/** The RU cases of docs/cases.md: a redirect URI must equal a registered one exactly. */
+/** A redirect URI must equal a registered one exactly. */
 describe.each(['code', 'token'])('IM-05 redirect URIs with response_type=%s', (type) => {
   const url = (redirectUri: string, parameters: Record<string, string> = {}) =>
     authorizationUrl(issuer, {

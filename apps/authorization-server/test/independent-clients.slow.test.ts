@@ -3,8 +3,8 @@
 import {
   authorizeAsUser,
   type Constellation,
+  integrationEngines,
   startConstellation,
-  storeEngines,
 } from '@gatehouse/testing';
 import { startOnEachEngine } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -148,7 +148,7 @@ describe.each(systems)('independent clients over $engine', ({ system }) => {
   });
 });
 
-describe.each(storeEngines)(
+describe.each(integrationEngines)(
   'independent clients on devices without a browser, over %s',
   (engine) => {
     let system: Constellation;

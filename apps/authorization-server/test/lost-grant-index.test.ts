@@ -5,14 +5,14 @@ import {
   authorizeAsUser,
   type Constellation,
   createPageVisitor,
+  integrationEngines,
   startConstellation,
-  storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alice, authorizationUrl, basic, requestToken, web } from './fixtures.ts';
 import { bootstrap, introspect } from './page-fixtures.ts';
 
-describe.each(storeEngines)('without the index of the tokens of a grant, on %s', (engine) => {
+describe.each(integrationEngines)('without the index of the tokens of a grant, on %s', (engine) => {
   let system: Constellation;
   let store: Store;
   let issuer: string;

@@ -1,5 +1,5 @@
 // requires: redis-server
-import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
+import { type Constellation, integrationEngines, startConstellation } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { basic, bootstrap, browserApp, odd, resourceServer, web } from './fixtures.ts';
 
@@ -74,7 +74,7 @@ const variants: Readonly<Record<string, Variant>> = {
   'a secret in the address': { authorization: asWeb, query: '?client_secret=x' },
 };
 
-describe.each(storeEngines)('the fast path of client_credentials on %s', (engine) => {
+describe.each(integrationEngines)('the fast path of client_credentials on %s', (engine) => {
   let system: Constellation;
 
   beforeAll(async () => {

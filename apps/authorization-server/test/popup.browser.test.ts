@@ -1,7 +1,7 @@
 // requires: redis-server chromium
 /** An application that signs its users in and out in a popup, as oidc-client-ts does. */
 import { hash } from 'node:crypto';
-import { type Constellation, startConstellation, storeEngines } from '@gatehouse/testing';
+import { type Constellation, integrationEngines, startConstellation } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { alice, authorizationUrl, bootstrap, browserApp, requestToken } from './fixtures.ts';
@@ -38,7 +38,7 @@ function openPopup(page: Page, url: string): Promise<string> {
   })`);
 }
 
-function newSystem(engine: (typeof storeEngines)[number], profile: string) {
+function newSystem(engine: (typeof integrationEngines)[number], profile: string) {
   const [first, ...others] = bootstrap.clients.filter(({ clientId }) => clientId === 'browser-app');
   const client = { ...first, postLogoutRedirectUris: [`${browserApp.origin}/signed-out`] };
   return startConstellation({
@@ -49,7 +49,7 @@ function newSystem(engine: (typeof storeEngines)[number], profile: string) {
   });
 }
 
-describe.each(storeEngines)('a popup in a real browser, over %s', (engine) => {
+describe.each(integrationEngines)('a popup in a real browser, over %s', (engine) => {
   let system: Constellation;
 
   beforeAll(async () => {

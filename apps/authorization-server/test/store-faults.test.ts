@@ -154,7 +154,6 @@ describe('an unavailable store', () => {
     const page = await newVisitor.get(redirect.location ?? '');
     const machine = { client_id: other.clientId, client_secret: other.secureKey };
     await redis.kill();
-    const started = performance.now();
     const requests = [
       requestToken(first, { grant_type: 'client_credentials' }),
       requestToken(first, redemption(code)),
@@ -175,7 +174,6 @@ describe('an unavailable store', () => {
     expect(platform.body).toMatchObject({ status: 503, code: 'service_unavailable' });
     const rejected = await newVisitor.submit(page, alice);
     expect([rejected.status, rejected.headers.get('retry-after')]).toEqual([503, '1']);
-    expect(performance.now() - started).toBeLessThan(5000);
 
     await redis.restart();
     await untilServed(first);

@@ -1,5 +1,5 @@
 import { createStore, type Store } from '@gatehouse/store';
-import { startStoreEngine } from '@gatehouse/testing';
+import { startStoreEngine, storeEngines } from '@gatehouse/testing';
 import { type OnEngine, onEachEngine } from '@gatehouse/testing/suite';
 import { afterAll } from '@jest/globals';
 
@@ -18,5 +18,5 @@ export function openSuiteStores(): Promise<readonly OnEngine<SuiteStore>[]> {
       await running.stop();
     });
     return { store, storeUrl: running.storeUrl };
-  });
+  }, storeEngines);
 }

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
+  integrationEngines,
   type StoreEngine,
   startRedisServer,
   startStoreEngine,
-  storeEngines,
   until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -18,7 +18,7 @@ import { runGatehouse } from './run-gatehouse.ts';
 
 const main = new URL('../src/main.ts', import.meta.url).pathname;
 
-describe.each(storeEngines)('audit export on %s', (engineName) => {
+describe.each(integrationEngines)('audit export on %s', (engineName) => {
   let engine: StoreEngine;
   let directory: string;
   let environment: Record<string, string>;

@@ -6,16 +6,16 @@ import { dirname, join } from 'node:path';
 import { openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
+  integrationEngines,
   type StoreEngine,
   startRedisServer,
   startStoreEngine,
-  storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { commands } from '../src/cli.ts';
 import { runGatehouse } from './run-gatehouse.ts';
 
-describe.each(storeEngines)('gatehouse on %s', (engineName) => {
+describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
   let engine: StoreEngine;
   let directory: string;
   let environment: Record<string, string>;

@@ -8,9 +8,9 @@ import {
   authorizeAsUser,
   type Constellation,
   createPageVisitor,
+  integrationEngines,
   type PageVisitor,
   startConstellation,
-  storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
@@ -19,7 +19,7 @@ const password = 'correct horse battery';
 const redirectUri = 'https://app.example/callback';
 const names = ['unlocked', 'reset', 'browser', 'changed', 'sessions'];
 
-describe.each(storeEngines)('commands for locked users on %s', (engine) => {
+describe.each(integrationEngines)('commands for locked users on %s', (engine) => {
   let directory: string;
   let system: Constellation;
   let environment: Record<string, string>;

@@ -9,9 +9,9 @@ import { createStore } from '@gatehouse/store';
 import {
   basic,
   type Constellation,
+  integrationEngines,
   listStoredKeys,
   startConstellation,
-  storeEngines,
   until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -20,7 +20,7 @@ import { runGatehouse } from './run-gatehouse.ts';
 const secureKey = 'requestsKey0123456789ab';
 const clientId = 'caller-of-requests';
 
-describe.each(storeEngines)('the request log of real servers on %s', (engine) => {
+describe.each(integrationEngines)('the request log of real servers on %s', (engine) => {
   let directory: string;
   let system: Constellation;
   let environment: Record<string, string>;

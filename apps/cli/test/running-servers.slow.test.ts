@@ -13,10 +13,10 @@ import {
   basic,
   type Constellation,
   createPageVisitor,
+  integrationEngines,
   type PageVisitor,
   processEnvironment,
   startConstellation,
-  storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
@@ -43,7 +43,7 @@ const user = (username: string) => ({
 /** On every process. */
 const REVOKED_WITHIN_MILLISECONDS = 1000;
 
-describe.each(storeEngines)(
+describe.each(integrationEngines)(
   'revocation by operators on %s, with two authorization servers and a gateway',
   (engine) => {
     let directory: string;

@@ -1,6 +1,6 @@
 // requires: redis-server
 
-import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
+import { integrationEngines, type StoreEngine, startStoreEngine } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { type Received, send } from './http-client.ts';
@@ -18,7 +18,7 @@ function sendFrom(
 const ADDRESS = '192.0.2.1';
 const paths = Array.from({ length: 60 }, (_, number) => `/api/v1/device/d-${number}/_detail`);
 
-describe.each(storeEngines)('equal signatures of one millisecond on %s', (name) => {
+describe.each(integrationEngines)('equal signatures of one millisecond on %s', (name) => {
   const trustedProxies = ['127.0.0.1'];
   let engine: StoreEngine;
   let now = Date.now();

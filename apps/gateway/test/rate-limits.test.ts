@@ -1,9 +1,9 @@
 // requires: redis-server
 import {
+  integrationEngines,
   type StoreEngine,
   startRedisServer,
   startStoreEngine,
-  storeEngines,
   until,
 } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -237,7 +237,7 @@ describe('the limit of an address', () => {
   );
 });
 
-describe.each(storeEngines)('limits on %s', (name) => {
+describe.each(integrationEngines)('limits on %s', (name) => {
   let engine: StoreEngine;
 
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 // requires: redis-server
 
-import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
+import { integrationEngines, type StoreEngine, startStoreEngine } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { type Received, type Sent, send } from './http-client.ts';
@@ -198,7 +198,7 @@ const profiles = [
 ] as const;
 
 describe.each(
-  storeEngines.flatMap((engine) => profiles.map((profile) => ({ engine, ...profile }))),
+  integrationEngines.flatMap((engine) => profiles.map((profile) => ({ engine, ...profile }))),
 )('SG-33 a captured signature on $engine in the $profile profile', ({ engine, strict }) => {
   let store: StoreEngine;
   let booted: BootedGateway;

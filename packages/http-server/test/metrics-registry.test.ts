@@ -1,4 +1,3 @@
-import { medianRatio } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { createMetricsRegistry } from '../src/metrics/metrics-registry.ts';
 import { createStoreMetrics } from '../src/operations/store-metrics.ts';
@@ -121,37 +120,6 @@ test.each<[Partial<RequestLine>, string]>([
   });
   observe({ ...line, ...change });
   expect(registry.text()).toContain(`gatehouse_requests_total{${labels}} 1\n`);
-});
-
-test('counting a request costs less than serializing its line twice', () => {
-  const registry = createMetricsRegistry();
-  const observe = createRequestMetrics(registry, {
-    operations: Array.from({ length: 30 }, (_value, i) => `operation-${i}`),
-    credentials: ['bearer'],
-    codes: ['not_found'],
-  });
-  const lines = Array.from({ length: 30 }, (_value, i) => ({
-    ...line,
-    operation: `operation-${i}`,
-  }));
-  const timeOf = (work: (each: typeof line) => unknown) => {
-    const started = performance.now();
-    for (let i = 0; i < 100_000; i += 1) {
-      work(lines[i % lines.length] ?? line);
-    }
-    return performance.now() - started;
-  };
-  // In turns, because the speed of a processor changes.
-  const rounds = Array.from({ length: 7 }, () => ({
-    counted: timeOf(observe),
-    serialized: timeOf(JSON.stringify),
-  }));
-  const ratio = medianRatio(
-    rounds.map(({ counted }) => counted),
-    rounds.map(({ serialized }) => serialized),
-  );
-  // Measured: 0.75.
-  expect(ratio).toBeLessThan(2);
 });
 
 test('a store is up until it reports otherwise, and its failures are counted', () => {

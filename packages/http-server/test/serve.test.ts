@@ -22,12 +22,6 @@ afterAll(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
-async function timed(work: Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await work;
-  return performance.now() - started;
-}
-
 describe('a connection with ambiguous framing', () => {
   test.concurrent.each([
     ['HTTP/1.0', 'chunked'],
@@ -61,7 +55,7 @@ describe('closing a server', () => {
     const connection = openRawConnection(server.port);
     connection.send(GET);
     await sleep(100);
-    expect(await timed(server.close())).toBeLessThan(10_000);
+    await server.close();
     const reply = await connection.ended();
     expect(reply).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(reply).toMatch(/\r\nConnection: close\r\n/i);
@@ -101,7 +95,7 @@ describe('closing a server', () => {
     const connection = openRawConnection(server.port);
     connection.send(GET);
     await connection.until('half');
-    expect(await timed(server.close())).toBeLessThan(10_000);
+    await server.close();
     expect(await connection.ended()).toMatch(/halfhalf$/);
   });
 
@@ -127,7 +121,7 @@ describe('closing a server', () => {
     halfSpoken?.send('GET / HTTP/1.1\r\nHos');
     await used?.until('done');
     await sleep(50);
-    expect(await timed(server.close())).toBeLessThan(10_000);
+    await server.close();
     await Promise.all([used?.ended(), silent?.ended(), halfSpoken?.ended()]);
   });
 
@@ -153,9 +147,7 @@ describe('closing a server', () => {
     const connection = openRawConnection(server.port);
     connection.send(GET);
     await sleep(50);
-    const milliseconds = await timed(server.close());
-    expect(milliseconds).toBeGreaterThan(400);
-    expect(milliseconds).toBeLessThan(10_000);
+    await server.close();
     expect(await connection.ended()).toBe('');
   });
 

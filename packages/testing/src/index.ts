@@ -47,6 +47,8 @@ export {
 } from './stores/redis-server.ts';
 export { type SentinelTopology, startSentinelTopology } from './stores/sentinel-topology.ts';
 export {
+  integrationEngines,
+  isNightly,
   type StoreEngine,
   type StoreEngineName,
   startStoreEngine,

@@ -82,9 +82,7 @@ export function batchContract(appOf: () => BootedApp): void {
     test('of 10,000 devices is created at once', async () => {
       const devices = Array.from({ length: 10_000 }, (_, i) => device(i));
 
-      const startedAt = performance.now();
       const reply = await client.createAll(devices, 'org-batch');
-      const milliseconds = performance.now() - startedAt;
 
       expect(reply.status).toBe(200);
       expect(reply.body.result).toMatchObject({ total: 10_000, created: 10_000, failed: 0 });
@@ -98,14 +96,6 @@ export function batchContract(appOf: () => BootedApp): void {
       expect((await client.list('?pageSize=1', 'org-batch')).headers['x-total-count']).toBe(
         '10000',
       );
-      const singlesStartedAt = performance.now();
-      for (let i = 0; i < 100; i += 1) {
-        expect((await client.create(device(10_000 + i), 'org-batch')).status).toBe(200);
-      }
-      const singles = performance.now() - singlesStartedAt;
-      // bench/device-service measures the goal of 5 s. One transaction for each device would take
-      // as long as 100 times these.
-      expect(milliseconds).toBeLessThan(singles * 50);
     });
 
     test('reports the result of each device, and creates the valid ones', async () => {

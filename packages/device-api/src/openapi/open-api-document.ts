@@ -4,7 +4,7 @@
  *   schema-components (zod → JSON Schema) ─▶ describe-operations ─▶ describe-route ─▶ this file
  *     operation-texts, operation-examples ─┘      security-schemes, parameters, error-responses ─┘
  *
- * The gateway serves it as /openapi.json. docs/api.md shows it. Tests validate replies with it.
+ * The gateway serves it as /openapi.json. Tests validate replies with it.
  */
 import { accessTokenOperation } from './access-token-operation.ts';
 import type { Json } from './component.ts';

@@ -1,4 +1,3 @@
-import { medianRatio } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { serializeError } from './serialize-error.ts';
 
@@ -61,31 +60,6 @@ describe('an error in the log', () => {
     error.cause = new Error('second', { cause: error });
     expect(logged(error).length).toBeLessThan(100_000);
   });
-
-  test.each(['a', 'x://', '?'])(
-    'masks a long text of only %s in time proportional to its length',
-    (part) => {
-      const timeFor = (texts: number, length: number) => {
-        const errors = Array.from({ length: texts }, () => new Error(part.repeat(length)));
-        const started = performance.now();
-        for (const error of errors) {
-          serializeError(error);
-        }
-        return performance.now() - started;
-      };
-      // The same number of characters, in one text or in 16.
-      const rounds = Array.from({ length: 5 }, () => ({
-        long: timeFor(1, 32_000),
-        short: timeFor(16, 2000),
-      }));
-      const ratio = medianRatio(
-        rounds.map(({ long }) => long),
-        rounds.map(({ short }) => short),
-      );
-      // In quadratic time, the ratio would be 16.
-      expect(ratio).toBeLessThan(6);
-    },
-  );
 
   test('keeps an address without credentials readable', () => {
     expect(serializeError(new Error('connect http://localhost:8850/api failed'))).toMatchObject({

@@ -56,18 +56,6 @@ describe('a password hash', () => {
     expect(await verifyPassword(common, hash)).toBe(false);
   });
 
-  test('PW-08 is not computed for a password with too many bytes', async () => {
-    const tooLong = 'é'.repeat(MAXIMUM_PASSWORD_BYTES / 2 + 1);
-    const started = performance.now();
-    const hash = await hashPassword(tooLong);
-    const hashed = performance.now();
-    for (let i = 0; i < 20; i += 1) {
-      expect(await verifyPassword(tooLong, hash)).toBe(false);
-    }
-    // Twenty verifications take less time than the 20 hashes that they would otherwise compute.
-    expect(performance.now() - hashed).toBeLessThan(5 * (hashed - started));
-  });
-
   test('costs the same if no password has it', async () => {
     expect(await verifyPassword('password', decoyPasswordHash)).toBe(false);
     expect(decoyPasswordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);

@@ -39,13 +39,4 @@ describe('the password hashing queue', () => {
     await expect(failed).rejects.toThrow('no memory');
     expect(await next).toBe('next');
   });
-
-  test('pauses as long as a run took, once one has finished', async () => {
-    const queue = createPasswordHashingQueue({ concurrency: 1, waiting: 1 });
-    expect(await queue.pause()).toBe(false);
-    await queue.run(() => sleep(40));
-    const started = performance.now();
-    expect(await queue.pause()).toBe(true);
-    expect(performance.now() - started).toBeGreaterThan(35);
-  });
 });

@@ -5,7 +5,6 @@ import { type Store, StoreUnavailableError } from '../../src/port/store.ts';
 import { describeCollectionsContract } from './collections-contract.ts';
 import type { ContractSubject } from './contract-subject.ts';
 import { describeCountersContract } from './counters-contract.ts';
-import { describeLifetimesContract } from './lifetimes-contract.ts';
 import { describeProcessesContract } from './processes-contract.ts';
 import { describeRevokingWritesContract } from './revoking-writes-contract.ts';
 import { describeTextContract } from './text-contract.ts';
@@ -46,7 +45,6 @@ export function describeStoreContract(
     describeRevokingWritesContract(subject);
     describeCountersContract(subject);
     describeCollectionsContract(subject);
-    describeLifetimesContract(subject);
     describeTextContract(subject);
     describeProcessesContract(subject);
     describeLifecycle(subject);

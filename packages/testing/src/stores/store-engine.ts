@@ -3,10 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startRedisServer } from './redis-server.ts';
 
-/** Both engines, for `describe.each(storeEngines)`. */
+/** Both engines, for the tests that prove an engine: `describe.each(storeEngines)`. */
 export const storeEngines = ['sqlite', 'redis'] as const;
 
+/** Set by `npm run test:nightly`, which also checks times and runs every test on both engines. */
+export const isNightly = process.env.TEST_NIGHTLY === '1';
+
 export type StoreEngineName = (typeof storeEngines)[number];
+
+/** The engines for tests of what uses a store. */
+export const integrationEngines: readonly StoreEngineName[] = isNightly ? storeEngines : ['sqlite'];
 
 export interface StoreEngine {
   readonly storeUrl: string;

@@ -4,7 +4,7 @@ import {
   type ConstellationOptions,
   startConstellation,
 } from '../apps/constellation.ts';
-import { type StoreEngineName, storeEngines } from '../stores/store-engine.ts';
+import { integrationEngines, type StoreEngineName } from '../stores/store-engine.ts';
 
 /** A system on one of the store engines, for `describe.each`. */
 export interface OnEngine<System> {
@@ -19,16 +19,18 @@ export async function startSystem(options: ConstellationOptions): Promise<Conste
   return system;
 }
 
-/** Starts such a constellation on each store engine. */
+/** Starts such a constellation on each of the engines. */
 export function startOnEachEngine(
   options: Omit<ConstellationOptions, 'engine'>,
+  engines = integrationEngines,
 ): Promise<readonly OnEngine<Constellation>[]> {
-  return onEachEngine((engine) => startSystem({ engine, ...options }));
+  return onEachEngine((engine) => startSystem({ engine, ...options }), engines);
 }
 
-/** Starts one system for each store engine, all at the same time. */
+/** Starts one system for each of the engines, all at the same time. */
 export function onEachEngine<System>(
   start: (engine: StoreEngineName) => Promise<System>,
+  engines = integrationEngines,
 ): Promise<readonly OnEngine<System>[]> {
-  return Promise.all(storeEngines.map(async (engine) => ({ engine, system: await start(engine) })));
+  return Promise.all(engines.map(async (engine) => ({ engine, system: await start(engine) })));
 }

@@ -1,3 +1,4 @@
+// runs alone: it compares times
 /**
  * Five addresses send signed bodies of 1 MiB and never end them, while other addresses send signed
  * requests.

@@ -1,3 +1,4 @@
+// runs alone: it compares times
 /**
  * One address sends wrong signatures as fast as its limit allows. The signed requests of another
  * address must not become slower.

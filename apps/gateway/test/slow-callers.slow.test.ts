@@ -1,3 +1,4 @@
+// runs alone: it compares times
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
