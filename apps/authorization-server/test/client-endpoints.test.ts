@@ -391,6 +391,16 @@ describe.each(systems)('the client endpoints on $engine', ({ system }) => {
       const get = await fetch(`${issuer}/revoke?x=1`);
       expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST']);
     });
+
+    test('do not tell a public client whether the token of another client is valid', async () => {
+      const token = await newToken();
+      const replyTo = async (value: string) => {
+        const reply = await post('/revoke', { token: value, client_id: browserApp.clientId }, {});
+        return [reply.status, reply.headers.get('content-type'), await reply.text()];
+      };
+      expect(await replyTo(token)).toEqual(await replyTo('unknown'));
+      expect((await introspect(token)).body.active).toBe(true);
+    });
   });
 
   describe('metadata', () => {
