@@ -482,6 +482,16 @@ describe.each(systems)('the client endpoints on $engine', ({ system }) => {
       expect(forged).not.toContain('evil.example');
     });
 
+    test('lists the authentication methods of each endpoint, and the languages of the pages', async () => {
+      const secrets = ['client_secret_basic', 'client_secret_post'];
+      expect(await read()).toMatchObject({
+        token_endpoint_auth_methods_supported: [...secrets, 'none'],
+        revocation_endpoint_auth_methods_supported: [...secrets, 'none'],
+        introspection_endpoint_auth_methods_supported: secrets,
+        ui_locales_supported: ['en', 'zh-CN'],
+      });
+    });
+
     test('IR-08 lists only endpoints that exist', async () => {
       const metadata = await read();
       const endpoints = Object.entries(metadata).filter(([name]) => /_endpoint$|_uri$/.test(name));
