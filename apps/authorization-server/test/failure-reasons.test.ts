@@ -171,6 +171,12 @@ describe('The log names the reason', () => {
       ['basic_not_base64', IC, '', () => post('/token', machine, 'Basic id:secret')],
       ['basic_not_utf8', IC, '', () => post('/token', machine, encoded('id:\xe9'))],
       ['basic_without_colon', IC, '', () => post('/token', machine, encoded('secret'))],
+      [
+        'client_assertion_unsupported',
+        IC,
+        '',
+        () => post('/token', { ...machine, client_assertion: 'x.y.z' }, ''),
+      ],
       ['basic_half_empty', IC, '', () => post('/token', machine, encoded(':secret'))],
       ['basic_not_form_encoded', IC, '', () => post('/token', machine, encoded('id:100%'))],
       ['client_authentication_missing', IC, '', () => post('/token', machine, '')],

@@ -55,6 +55,13 @@ export const clientAuthenticationReasons = {
     fix: 'Send the client id and secret with HTTP Basic or in the form body.',
     example: 'POST /token with grant_type only',
   },
+  client_assertion_unsupported: {
+    codes: ['invalid_client'],
+    stage: 'authenticate',
+    cause: 'The request has a client_assertion, which is not supported.',
+    fix: 'Send the client id and secret with HTTP Basic or in the form body.',
+    example: 'a client that uses private_key_jwt',
+  },
   client_authenticated_twice: {
     codes: ['invalid_request'],
     stage: 'authenticate',
