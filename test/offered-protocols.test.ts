@@ -1,5 +1,5 @@
 // requires: curl
-/** Clients that send absolute-form targets or offer HTTP/2 to all three servers. */
+/** Clients that send absolute-form targets or two hosts, or offer HTTP/2, to all three servers. */
 import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
@@ -86,4 +86,11 @@ describe('a target in absolute form', () => {
       expect(reply).toMatch(/^HTTP\/1\.1 400 .*"illegal_argument"/s);
     }
   });
+});
+
+test('a request with two Host headers is rejected by every server', async () => {
+  for (const url of [system.authorizationServerUrl, system.gatewayUrl, system.deviceServiceUrl]) {
+    const reply = await get(url, '/', 'Host: evil.example\r\n');
+    expect(reply).toMatch(/^HTTP\/1\.1 400 .*The Host header was sent twice\./s);
+  }
 });

@@ -16,6 +16,8 @@ const bootstrap = {
     {
       ...carol,
       name: 'Carol Example',
+      givenName: 'Carol',
+      familyName: 'Example',
       orgId: 'org-1',
       email: 'carol@example.com',
       emailVerified: true,
@@ -25,7 +27,13 @@ const bootstrap = {
 };
 
 const ofScope = {
-  profile: { name: 'Carol Example', preferred_username: 'carol' },
+  profile: {
+    name: 'Carol Example',
+    given_name: 'Carol',
+    family_name: 'Example',
+    preferred_username: 'carol',
+    updated_at: expect.any(Number),
+  },
   email: { email: 'carol@example.com', email_verified: true },
   groups: { groups: ['admin', 'plant 7'], roles: ['admin', 'plant 7'], org: 'org-1' },
 } as const;
@@ -88,6 +96,7 @@ describe.each(systems)('claims of users on $engine', ({ system }) => {
     const expected = {
       name: 'Alice Example',
       preferred_username: 'alice',
+      updated_at: expect.any(Number),
       groups: [],
       roles: [],
       org: 'org-1',

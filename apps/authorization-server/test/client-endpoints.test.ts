@@ -1,6 +1,7 @@
 // requires: redis-server
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { failureReasons } from '@gatehouse/failure-reasons';
 import { authorizeAsUser } from '@gatehouse/testing';
 import { startOnEachEngine } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
@@ -69,6 +70,60 @@ describe.each(systems)('the client endpoints on $engine', ({ system }) => {
       const { status, body, headers } = await requestToken(issuer, grant, { authorization });
       expect([status, body.error]).toEqual([401, 'invalid_client']);
       expect(headers.get('www-authenticate')).toMatch(/^Basic /);
+    });
+
+    test('accepts an empty secret in HTTP Basic from a public client only', async () => {
+      const emptySecretOf = (id: string) => ({ authorization: `Basic ${btoa(`${id}:`)}` });
+      const asPublic = emptySecretOf(browserApp.clientId);
+      const form = { grant_type: 'refresh_token', refresh_token: 'unknown' };
+      const confidential = emptySecretOf(web.clientId);
+      for (const id of [{}, { client_id: browserApp.clientId, client_secret: '' }]) {
+        expect((await post('/token', { ...form, ...id }, asPublic)).status).toBe(400);
+        expect((await post('/revoke', { token: 'x', ...id }, asPublic)).status).toBe(200);
+        const pushed = { response_type: 'code', redirect_uri: browserApp.redirectUri };
+        const pkce = { code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' };
+        const par = await post('/par', { ...pushed, ...pkce, ...id }, asPublic);
+        expect(par.status).toBe(201);
+      }
+      const { body } = await requestToken(issuer, form, asPublic);
+      expect(body.error).toBe('invalid_grant');
+      for (const path of ['/token', '/revoke', '/par', '/introspect', '/device/auth']) {
+        for (const id of [{}, { client_id: web.clientId }]) {
+          const reply = await post(path, { ...form, token: 'x', ...id }, confidential);
+          expect([path, reply.status, await reply.json()]).toMatchObject([
+            path,
+            401,
+            { error: 'invalid_client' },
+          ]);
+        }
+      }
+    });
+
+    test.each([
+      [{ client_id: web.clientId }, 'client_id_differs'],
+      [{ client_secret: web.secureKey }, 'client_authenticated_twice'],
+      [{ client_id: web.clientId, client_secret: web.secureKey }, 'client_authenticated_twice'],
+    ])('rejects an empty secret in HTTP Basic next to %j in the body', async (second, reason) => {
+      const authorization = `Basic ${btoa(`${browserApp.clientId}:`)}`;
+      const reply = await post('/token', { ...grant, ...second }, { authorization });
+      const { cause, fix } = failureReasons[reason as 'client_id_differs'];
+      expect([reply.status, await reply.json()]).toEqual([
+        400,
+        { error: 'invalid_request', error_description: `${cause} ${fix}` },
+      ]);
+    });
+
+    test('rejects a large body in chunks next to an empty secret', async () => {
+      const reply = await fetch(`${issuer}/token`, {
+        method: 'POST',
+        headers: {
+          authorization: `Basic ${btoa(`${browserApp.clientId}:`)}`,
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+        body: new Blob(['x'.repeat(57 * 1024)]).stream(),
+        duplex: 'half',
+      } as RequestInit);
+      expect(reply.status).toBe(413);
     });
 
     test('CA-08 accepts the scheme in any case and rejects other separators and additions', async () => {
@@ -332,9 +387,7 @@ describe.each(systems)('the client endpoints on $engine', ({ system }) => {
         'no-store',
         'no-cache',
       ]);
-      // RFC 7009 §2.2: the reply to a revocation has no content.
-      const isEmpty = path === '/revoke' && reply.status === 200;
-      expect(header('content-type')).toBe(isEmpty ? undefined : 'application/json;charset=utf-8');
+      expect(header('content-type')).toBe('application/json;charset=utf-8');
     }
   });
 
@@ -393,6 +446,16 @@ describe.each(systems)('the client endpoints on $engine', ({ system }) => {
       const get = await fetch(`${issuer}/revoke?x=1`);
       expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST']);
     });
+
+    test('do not tell a public client whether the token of another client is valid', async () => {
+      const token = await newToken();
+      const replyTo = async (value: string) => {
+        const reply = await post('/revoke', { token: value, client_id: browserApp.clientId }, {});
+        return [reply.status, reply.headers.get('content-type'), await reply.text()];
+      };
+      expect(await replyTo(token)).toEqual(await replyTo('unknown'));
+      expect((await introspect(token)).body.active).toBe(true);
+    });
   });
 
   describe('metadata', () => {
@@ -417,6 +480,16 @@ describe.each(systems)('the client endpoints on $engine', ({ system }) => {
       expect(forged).toContain('200 OK');
       expect(forged).toContain(JSON.stringify(plain.token_endpoint).slice(1, -1));
       expect(forged).not.toContain('evil.example');
+    });
+
+    test('lists the authentication methods of each endpoint, and the languages of the pages', async () => {
+      const secrets = ['client_secret_basic', 'client_secret_post'];
+      expect(await read()).toMatchObject({
+        token_endpoint_auth_methods_supported: [...secrets, 'none'],
+        revocation_endpoint_auth_methods_supported: [...secrets, 'none'],
+        introspection_endpoint_auth_methods_supported: secrets,
+        ui_locales_supported: ['en', 'zh-CN'],
+      });
     });
 
     test('IR-08 lists only endpoints that exist', async () => {

@@ -75,6 +75,18 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
       expect(wrong.headers.get('www-authenticate')).toMatch(/^Basic realm=/);
     });
 
+    test('reads an empty secret in Basic as a missing one, for JSON and for a form', async () => {
+      const headers = { authorization: `Basic ${btoa(`${other.clientId}:`)}` };
+      const content = { 'content-type': 'application/x-www-form-urlencoded' };
+      for (const reply of [
+        await request({ grant_type: grant.grant_type }, headers),
+        await request(`grant_type=${grant.grant_type}`, { ...headers, ...content }),
+      ]) {
+        expect(outcome(reply)).toEqual([401, 'invalid_client']);
+        expect(reply.body.error_description).toBe('client authentication failed');
+      }
+    });
+
     test('PT-12 ignores unknown members, and lets scope only narrow', async () => {
       const extra = { expires_in: 99_999_999, sub: 'admin', role: ['admin'], resource: {} };
       const { status, body } = await request({ ...grant, ...extra, scope: null });

@@ -366,6 +366,11 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
         emailVerified: true,
         roles: ['admin', 'ops'],
       });
+      expect(await changed('--given-name Erin --family-name Example')).toMatchObject({
+        name: 'Erin',
+        givenName: 'Erin',
+        familyName: 'Example',
+      });
       expect(await changed('--email e@example.com')).toMatchObject({ emailVerified: false });
       const { email, ...others } = await changed('--email= --role=');
       expect(email).toBeUndefined();

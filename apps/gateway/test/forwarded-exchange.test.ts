@@ -86,6 +86,15 @@ describe('a reply to the caller', () => {
     const head = await send(booted.port, '/api/device', { method: 'HEAD', ...bearer() });
     expect([head.status, head.headers['content-length']]).toEqual([200, '123']);
   });
+
+  test('has no length if the upstream replies to HEAD with 204 and a length', async () => {
+    booted.upstream.answerWith((_request, response) => {
+      response.writeHead(204, { 'Content-Length': '123' });
+      response.end();
+    });
+    const head = await send(booted.port, '/api/device', { method: 'HEAD', ...bearer() });
+    expect([head.status, head.headers['content-length']]).toEqual([204, undefined]);
+  });
 });
 
 describe('a request body that the gateway does not accept', () => {

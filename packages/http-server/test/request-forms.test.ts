@@ -100,6 +100,26 @@ test('a request without a Host gets the usual reply of an error, and is counted'
   expect([seen, counted() - before]).toEqual([[], 1]);
 });
 
+describe('CWE-444 two Host headers', () => {
+  test.each([
+    ['HTTP/1.1', 'Host: a.example\r\nhOST: b.example'],
+    ['HTTP/1.1', 'Host: a.example\r\nHost: a.example'],
+    ['HTTP/1.0', 'Host: a.example\r\nX-Name: y\r\nHost: b.example'],
+  ])('in %s are rejected, and end the connection', async (version, hosts) => {
+    for (const target of ['/a', 'http://other.example/a']) {
+      const reply = await exchange(`GET ${target} ${version}\r\n${hosts}\r\n\r\n`);
+      expect(reply).toMatch(/^HTTP\/1\.1 400 .*\r\nConnection: close\r\n/s);
+      expect(reply).toContain('The Host header was sent twice.');
+    }
+    expect(seen).toEqual([]);
+  });
+
+  test('are not the name or the value of another header', async () => {
+    const head = 'Host: a.example\r\nX-Name: host\r\nPort: host\r\n';
+    expect(await get('/a', head)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
 describe('CWE-444 an ignored Upgrade', () => {
   const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n';
   const head = (method: string, more = '') =>

@@ -141,7 +141,8 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     const identity = openIdentity();
     const wanted = newUser();
     const user = await identity.users.ensure(wanted);
-    const { email: _email, emailVerified: _verified, roles: _roles, ...earlier } = user;
+    const { email: _email, emailVerified: _verified, roles: _roles, ...others } = user;
+    const { givenName: _given, familyName: _family, updatedAt: _updated, ...earlier } = others;
     await identity.store.set(`user:${user.userId}`, JSON.stringify(earlier));
     const { users } = openIdentity();
     expect(await users.verify(wanted.username, wanted.password)).toEqual({
@@ -160,6 +161,20 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     await users.update(userId, (user) => ({ ...user, ...profile }));
     expect(await users.ensure(wanted)).toMatchObject(profile);
     expect(await users.ensure({ ...wanted, roles: [] })).toMatchObject({ ...profile, roles: [] });
+  });
+
+  test('the time of the last update changes with a claim only', async () => {
+    const { users } = openIdentity();
+    const wanted = newUser();
+    const { userId, updatedAt } = await users.ensure(wanted);
+    expect(updatedAt).toEqual(expect.any(Number));
+    await users.update(userId, (user) => ({ ...user, updatedAt: 1 }));
+    expect(await users.ensure(wanted)).toMatchObject({ updatedAt: 1 });
+    const disabled = await users.update(userId, (user) => ({ ...user, enabled: false }));
+    expect(disabled).toMatchObject({ updatedAt: 1 });
+    const named = await users.update(userId, (user) => ({ ...user, givenName: 'Ada' }));
+    expect(named.updatedAt).toBeGreaterThan(1);
+    expect(await users.ensure(wanted)).toMatchObject({ givenName: 'Ada' });
   });
 
   test('a new address is unverified unless the change confirms it', async () => {

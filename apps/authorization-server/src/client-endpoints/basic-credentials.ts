@@ -34,11 +34,17 @@ export function basicProblem(authorization: string): BasicProblem | undefined {
   if (colon < 0) {
     return 'basic_without_colon';
   }
-  const halves = [text.slice(0, colon), text.slice(colon + 1)];
-  if (halves.includes('')) {
+  if (colon === 0) {
     return 'basic_half_empty';
   }
+  const halves = [text.slice(0, colon), text.slice(colon + 1)];
   return halves.every(isFormEncoded) ? undefined : 'basic_not_form_encoded';
+}
+
+/** Whether readable Basic credentials have an id and an empty secret. */
+export function hasEmptySecret(authorization: string): boolean {
+  const [, encoded = ''] = authorization.trim().split(/ +/);
+  return /^[^:]+:$/.test(Buffer.from(encoded, 'base64').toString('utf8'));
 }
 
 function isFormEncoded(half: string): boolean {

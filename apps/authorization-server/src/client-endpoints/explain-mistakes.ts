@@ -13,6 +13,7 @@ const evident: ReadonlySet<FailureReasonName> = new Set([
   'client_authenticated_twice',
   'client_id_differs',
   'client_authentication_missing',
+  'client_assertion_unsupported',
 ]);
 
 const absences: ReadonlySet<FailureReasonName> = new Set([
@@ -27,15 +28,15 @@ export const explainMistakes: ProviderMiddleware = async (context, next) => {
   if (notes.reason === undefined || !isFailure(body)) {
     return;
   }
-  if (notes.reason === 'client_authentication_missing') {
+  const isAbsent = notes.reason === 'client_authentication_missing';
+  if (isAbsent || notes.reason === 'client_assertion_unsupported') {
     // RFC 6749 §5.2: a request without client authentication is invalid_client. The library reports
     // invalid_request.
     notes.code = 'invalid_client';
     context.body = { ...body, error: 'invalid_client' };
     context.status = 401;
   }
-  const missing =
-    notes.reason === 'client_authentication_missing' ? 'client_id' : body.error_description;
+  const missing = isAbsent ? 'client_id' : body.error_description;
   const misplaced = absences.has(notes.reason) ? findMisplaced(context, missing) : undefined;
   const description =
     misplaced?.description ??

@@ -19,9 +19,11 @@ const headersForTheProvider = [
 ] as const;
 
 /** Whether the headers allow a plain request, so that the body is worth reading. */
-export function mayBePlain({ headers }: IncomingMessage): boolean {
+export function mayBePlain({ headers, readableEnded }: IncomingMessage): boolean {
   const length = Number(headers['content-length']);
   return (
+    // transport.ts has read the body of a request with an empty secret.
+    readableEnded !== true &&
     length > 0 &&
     length <= MAXIMUM_PLAIN_BYTES &&
     FORM_TYPE.test(headers['content-type'] ?? '') &&

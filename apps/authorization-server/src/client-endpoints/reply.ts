@@ -19,11 +19,11 @@ export function clientEndpointReply(paths: readonly string[]): ProviderMiddlewar
     if (!paths.includes(context.path)) {
       return;
     }
-    context.set(replyHeaders);
     if (context.body === '') {
-      // RFC 7009 §2.2: the reply to a revocation has no content.
-      context.remove('Content-Type');
+      // RFC 7009 §2.2 gives the reply to a revocation no content, but some clients parse it as JSON.
+      context.body = {};
     }
+    context.set(replyHeaders);
     if (context.status === 401) {
       context.set('WWW-Authenticate', challengeClient);
     }

@@ -4,15 +4,18 @@
  * not: one method, one form, one credential, no secret in the URL, JSON replies for every `Accept`.
  * Client authentication and the protocol are the provider's.
  */
+import { parse } from 'node:querystring';
 import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { observedRequest } from '@gatehouse/http-server';
 import type { Request, RequestHandler, Response } from 'express';
+import { basicClientId } from '../http/basic-client-id.ts';
 import { describeReason } from '../http/describe-reason.ts';
 import { failureBody } from '../http/failure-body.ts';
 import { isPlatformRequest } from '../http/platform-requests.ts';
-import { countBodyBytes, MAXIMUM_BODY_BYTES } from '../http/request-body.ts';
-import { basicProblem } from './basic-credentials.ts';
+import { countBodyBytes, MAXIMUM_BODY_BYTES, readLimitedBody } from '../http/request-body.ts';
+import { basicProblem, hasEmptySecret } from './basic-credentials.ts';
 import { endAfterRequest } from './end-after-request.ts';
+import { replaceBody } from './replace-body.ts';
 import { challengeClient, replyHeaders } from './reply.ts';
 
 /**
@@ -27,6 +30,13 @@ export interface TransportError {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+export const bodyTooLarge: TransportError = {
+  status: 413,
+  error: 'invalid_request',
+  reason: 'oauth_body_too_large',
+  description: 'The body is too large.',
+};
+
 export const FORM = 'application/x-www-form-urlencoded';
 
 /** In a URL, these secrets would reach logs and histories (RFC 6749 §2.3.1 forbids it). */
@@ -40,13 +50,14 @@ const bodyOnlyParameters = [
   'device_code',
 ];
 
-export const clientEndpoint: RequestHandler = (request, response, next) => {
+export const clientEndpoint: RequestHandler = async (request, response, next) => {
   if (request.destroyed) {
     // The caller disconnected while the request was counted.
     return;
   }
   request.headers.accept = 'application/json';
-  const transportError = findTransportError(request, [FORM]);
+  const transportError =
+    findTransportError(request, [FORM]) ?? (await moveIdOfEmptySecret(request));
   if (transportError !== undefined) {
     writeTransportError(request, response, transportError);
     return;
@@ -69,6 +80,31 @@ export function findTransportError(
     checkUrl(request) ??
     checkBody(request, mediaTypes)
   );
+}
+
+/**
+ * Some libraries send the id of a public client in HTTP Basic with an empty secret, which RFC 6749
+ * §2.3.1 lets clients omit. This function moves the id to the body. The provider then rejects a
+ * confidential client, because the request has no secret.
+ */
+export async function moveIdOfEmptySecret(request: Request): Promise<TransportError | undefined> {
+  const { authorization } = request.headers;
+  if (authorization === undefined || !hasEmptySecret(authorization)) {
+    return undefined;
+  }
+  const body = await readLimitedBody(request);
+  if (body === undefined) {
+    return bodyTooLarge;
+  }
+  const id = basicClientId(authorization);
+  const { client_id: idInBody, client_secret: secret } = parse(body.toString());
+  const prefix = idInBody === undefined ? `client_id=${encodeURIComponent(id)}&` : '';
+  replaceBody(request, Buffer.concat([Buffer.from(prefix), body]));
+  // The provider rejects a second id or secret that contradicts the header.
+  if ((idInBody ?? id) === id && !secret) {
+    delete request.headers.authorization;
+  }
+  return undefined;
 }
 
 function checkMethod(request: Request): TransportError | undefined {

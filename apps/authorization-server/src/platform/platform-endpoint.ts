@@ -12,8 +12,10 @@
 import type { RequestHandler } from 'express';
 import { replaceBody } from '../client-endpoints/replace-body.ts';
 import {
+  bodyTooLarge,
   FORM,
   findTransportError,
+  moveIdOfEmptySecret,
   type TransportError,
   writeTransportError,
 } from '../client-endpoints/transport.ts';
@@ -53,12 +55,7 @@ export const platformEndpoint: RequestHandler = async (request, response, next) 
     if (form === undefined || 'problem' in form) {
       reject(
         form === undefined
-          ? {
-              status: 413,
-              error: 'invalid_request',
-              reason: 'oauth_body_too_large',
-              description: 'The body is too large.',
-            }
+          ? bodyTooLarge
           : {
               status: 400,
               error: 'invalid_request',
@@ -70,9 +67,13 @@ export const platformEndpoint: RequestHandler = async (request, response, next) 
     }
     rememberBodyNames(request, form.names);
     replaceBody(request, Buffer.from(form.text), FORM);
-  } else {
-    countBodyBytes(request);
   }
+  const tooLarge = await moveIdOfEmptySecret(request);
+  if (tooLarge !== undefined) {
+    reject(tooLarge);
+    return;
+  }
+  countBodyBytes(request);
   const [, query] = request.url.split(/(?=\?)/);
   request.url = `${providerRoutes.token}${query ?? ''}`;
   request.originalUrl = request.url;

@@ -33,6 +33,11 @@ export interface ConfigurationExtensions {
   readonly clientBasedCORS: NonNullable<Configuration['clientBasedCORS']>;
 }
 
+const secretMethods: NonNullable<Configuration['clientAuthMethods']> = [
+  'client_secret_basic',
+  'client_secret_post',
+];
+
 /** Sets explicitly what the library leaves open: its defaults are for development. */
 export function providerConfiguration(
   settings: ProviderSettings,
@@ -44,7 +49,12 @@ export function providerConfiguration(
     adapter: (model) => createAdapter(model, settings),
     jwks: { keys: signingKeys.all.map((key) => key.privateJwk) } as JWKS,
     cookies: cookieSettings(settings),
-    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    clientAuthMethods: [...secretMethods, 'none'],
+    discovery: {
+      revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
+      introspection_endpoint_auth_methods_supported: secretMethods,
+      ui_locales_supported: ['en', 'zh-CN'],
+    },
     enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
     // patches/implicit-response-type.ts adds `token`, which the library rejects here.
     responseTypes: strict ? ['code'] : ['code', 'id_token', 'id_token token'],

@@ -9,6 +9,8 @@ const enteredAs: Readonly<Record<string, string>> = {
   clientId: '<clientId>',
   username: '<username>',
   name: '--name',
+  givenName: '--given-name',
+  familyName: '--family-name',
   orgId: '--org',
   email: '--email',
   emailVerified: '--email-verified',

@@ -11,6 +11,8 @@ export async function findUser(name: string, { users }: Identity): Promise<User>
 
 /** The JSON form of a user, without password hashes. */
 export function describeUser(user: User) {
-  const { userId, username, name, orgId, email, emailVerified, roles, enabled, notBefore } = user;
-  return { userId, username, name, orgId, email, emailVerified, roles, enabled, notBefore };
+  const { userId, username, name, givenName, familyName, orgId, email, emailVerified } = user;
+  const { roles, enabled, notBefore } = user;
+  const profile = { userId, username, name, givenName, familyName, orgId, email, emailVerified };
+  return { ...profile, roles, enabled, notBefore };
 }

@@ -3,6 +3,8 @@ import { type CommandInput, flag, type Option, text, texts } from '../command-li
 /** The options of `users add` and `users change`. */
 export const userOptions = {
   name: { type: 'string', description: 'Display name.' },
+  'given-name': { type: 'string', description: 'Given name, for applications.' },
+  'family-name': { type: 'string', description: 'Family name, for applications.' },
   email: { type: 'string', description: 'Email address. An empty value removes it.' },
   'email-verified': {
     type: 'boolean',
@@ -21,6 +23,8 @@ export const userOptions = {
 export function profileFromOptions({ options }: CommandInput): Readonly<Record<string, unknown>> {
   const members = {
     name: text(options.name),
+    givenName: text(options['given-name']),
+    familyName: text(options['family-name']),
     email: text(options.email),
     emailVerified: flag(options['email-verified']),
     roles: texts(options.role),

@@ -66,6 +66,8 @@ const change: Command = {
       return {
         ...current,
         name: profile.name ?? current.name,
+        givenName: profile.givenName ?? current.givenName,
+        familyName: profile.familyName ?? current.familyName,
         ...(isRemoved
           ? { email: undefined, emailVerified: false }
           : changedEmail(current, profile)),

@@ -173,7 +173,8 @@ function toReply(
     });
   }
   headers.push(...protectiveHeaders);
-  if (isHead && body.announcedLength !== undefined) {
+  // RFC 9110 §8.6 forbids a length in a 204.
+  if (isHead && status !== 204 && body.announcedLength !== undefined) {
     headers.push(sent.contentLength, body.announcedLength);
   }
   return { status, headers, body: isHead || STATUS_WITHOUT_BODY.has(status) ? undefined : body };

@@ -52,9 +52,6 @@ export function assertUnambiguous(request: IncomingMessage): void {
   if (encodingProblem !== undefined) {
     throw refusal('framing_ambiguous', 'Transfer-Encoding', encodingProblem);
   }
-  if (hasTwoHosts(request.rawHeaders)) {
-    throw refusal('host_invalid', 'Host', 'was sent twice');
-  }
   // The gateway does not use Host, but an upstream might trust it.
   if (headers.host !== undefined && !isHost(headers.host)) {
     throw refusal('host_invalid', 'Host', 'must be a name or an address, with or without a port');
@@ -67,17 +64,6 @@ export function assertUnambiguous(request: IncomingMessage): void {
 /** Clients that offer HTTP/2 continue with HTTP/1.1 if the server ignores this (RFC 9110 §7.8). */
 function isIgnoredUpgrade(protocol: string): boolean {
   return protocol.trim().toLowerCase() === 'h2c';
-}
-
-/** Node would silently keep the first one (RFC 9112 §3.2). */
-function hasTwoHosts(rawHeaders: readonly string[]): boolean {
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') {
-      hosts += 1;
-    }
-  }
-  return hosts > 1;
 }
 
 /** Also closes the connection, because the boundary to the next request may be unclear. */

@@ -36,9 +36,9 @@ export const clientAuthenticationReasons = {
   basic_half_empty: {
     codes: ['invalid_client', 'invalid_request'],
     stage: 'authenticate',
-    cause: 'The client id or the secret in the Authorization header is empty.',
-    fix: 'Check that the variables with the client id and the secret are set.',
-    example: 'curl -u "$ID:$SECRET" with an unset SECRET',
+    cause: 'The client id in the Authorization header is empty.',
+    fix: 'Check that the variable with the client id is set.',
+    example: 'curl -u "$ID:$SECRET" with an unset ID',
   },
   basic_not_form_encoded: {
     codes: ['invalid_client', 'invalid_request'],
@@ -54,6 +54,13 @@ export const clientAuthenticationReasons = {
     cause: 'The request has neither an Authorization header nor a client_id in its body.',
     fix: 'Send the client id and secret with HTTP Basic or in the form body.',
     example: 'POST /token with grant_type only',
+  },
+  client_assertion_unsupported: {
+    codes: ['invalid_client'],
+    stage: 'authenticate',
+    cause: 'The request has a client_assertion, which is not supported.',
+    fix: 'Send the client id and secret with HTTP Basic or in the form body.',
+    example: 'a client that uses private_key_jwt',
   },
   client_authenticated_twice: {
     codes: ['invalid_request'],
@@ -95,7 +102,7 @@ export const clientAuthenticationReasons = {
     stage: 'authenticate',
     cause: 'The client has a secret, and the request presents none.',
     fix: 'Send the secret with HTTP Basic or in the form body.',
-    example: 'a confidential client that sends client_id alone',
+    example: 'curl -u "$ID:$SECRET" with an unset SECRET',
   },
   client_secret_unexpected: {
     codes: ['invalid_client'],

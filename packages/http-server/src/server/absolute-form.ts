@@ -7,11 +7,11 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
  * Replaces a target in absolute form by its path and query, and `Host` by its authority (RFC 9112
  * §3.2.2). Routes, signatures and replies then see one target, whichever form the client sent.
  *
- * @returns false if the target is not valid for an origin server, or if `Host` is missing, so the
- * request must be rejected
+ * @returns false if the target is not valid for an origin server, or if `Host` is missing or
+ * repeated, so the request must be rejected
  */
 export function toOriginForm(request: IncomingMessage): boolean {
-  if (lacksHost(request)) {
+  if (hostProblem(request) !== undefined) {
     return false;
   }
   const { url = '' } = request;
@@ -27,6 +27,20 @@ export function toOriginForm(request: IncomingMessage): boolean {
   return true;
 }
 
-/** HTTP/1.0 does not require `Host` (RFC 9112 §3.2). */
-export const lacksHost = ({ headers, httpVersion }: IncomingMessage): boolean =>
-  headers.host === undefined && httpVersion !== '1.0';
+/**
+ * Returns why the `Host` of a request is missing or ambiguous, or undefined (RFC 9112 §3.2). Of two,
+ * Node keeps the first without an error, and a proxy could use the second. HTTP/1.0 requires none.
+ */
+export function hostProblem(request: IncomingMessage): string | undefined {
+  const { headers, httpVersion, rawHeaders } = request;
+  if (headers.host === undefined) {
+    return httpVersion === '1.0' ? undefined : 'A request in HTTP/1.1 needs a Host header.';
+  }
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') {
+      hosts += 1;
+    }
+  }
+  return hosts > 1 ? 'The Host header was sent twice.' : undefined;
+}

@@ -3,7 +3,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { observationOf } from '../requests/observed-request.ts';
-import { lacksHost } from './absolute-form.ts';
+import { hostProblem } from './absolute-form.ts';
 import type { Connections } from './connections.ts';
 import { LINGER_MILLISECONDS, lingerBeforeClose } from './linger-before-close.ts';
 import type { MalformedInput } from './malformed-input.ts';
@@ -66,12 +66,6 @@ export function createClientErrorHandler(
   };
 }
 
-const missingHost: ClientErrorReply = {
-  status: 400,
-  code: 'illegal_argument',
-  reason: 'host_invalid',
-  message: 'A request in HTTP/1.1 needs a Host header.',
-};
 const invalidTarget: ClientErrorReply = {
   status: 400,
   code: 'illegal_argument',
@@ -79,9 +73,11 @@ const invalidTarget: ClientErrorReply = {
   message: 'The request target must be a path, or an http URL without user information.',
 };
 
-/** Rejects a request whose `Host` is missing or whose target is invalid, and closes its connection. */
+/** Rejects a request whose `Host` or target is invalid, and closes its connection. */
 export function rejectHead(request: IncomingMessage, response: ServerResponse): MalformedInput {
-  const reply = lacksHost(request) ? missingHost : invalidTarget;
+  const message = hostProblem(request);
+  const reply: ClientErrorReply =
+    message === undefined ? invalidTarget : { ...invalidTarget, reason: 'host_invalid', message };
   const input = inputOf(reply, request.socket, request);
   const { headers, body } = envelopeOf(reply, input.requestId);
   response.writeHead(400, headers).write(body);

@@ -116,6 +116,8 @@ const role = text(100).refine(
 );
 
 const profileMembers = {
+  givenName: text(200).optional(),
+  familyName: text(200).optional(),
   email: z.email('must be an email address').max(254).optional(),
   emailVerified: z.boolean().optional(),
   roles: z

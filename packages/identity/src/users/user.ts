@@ -7,6 +7,8 @@ export interface User {
   readonly userId: string;
   readonly username: string;
   readonly name: string;
+  readonly givenName?: string | undefined;
+  readonly familyName?: string | undefined;
   readonly orgId: string;
   readonly email?: string | undefined;
   /** Whether an operator confirmed that the address belongs to the user. */
@@ -16,6 +18,8 @@ export interface User {
   readonly enabled: boolean;
   /** Epoch seconds. Credentials that were issued at this time or earlier are revoked. */
   readonly notBefore: number;
+  /** Epoch seconds. When the claims last changed. Records of earlier releases have none. */
+  readonly updatedAt?: number | undefined;
   readonly passwordHash: string;
   /**
    * The last password of the bootstrap file. It replaces the user's password only if it changes.
@@ -28,12 +32,15 @@ export const storedUser: z.ZodType<User> = z.object({
   userId: z.string(),
   username: z.string(),
   name: z.string(),
+  givenName: z.string().optional(),
+  familyName: z.string().optional(),
   orgId: z.string(),
   email: z.string().optional(),
   emailVerified: z.boolean().default(false),
   roles: z.array(z.string()).default([]),
   enabled: z.boolean(),
   notBefore: z.number(),
+  updatedAt: z.number().optional(),
   passwordHash: z.string(),
   bootstrapPasswordHash: z.string().optional(),
 });
@@ -85,6 +92,8 @@ export interface BootstrapUser {
   readonly name: string;
   readonly orgId: string;
   /** If a member below is undefined, an existing user keeps its value. */
+  readonly givenName?: string | undefined;
+  readonly familyName?: string | undefined;
   readonly email?: string | undefined;
   /** If undefined, a new address is unverified. */
   readonly emailVerified?: boolean | undefined;

@@ -43,7 +43,7 @@ export function createUserRegistry(dependencies: {
       }
       const changed = change(existing);
       const notBefore = Math.max(changed.notBefore, existing.notBefore);
-      const user: User = { ...changed, userId, notBefore };
+      const user = withUpdateTime({ ...changed, userId, notBefore }, existing, now());
       assertHeld();
       await store.set(key, JSON.stringify(user), undefined, { revokes: true });
       cache.forget(key);
@@ -83,7 +83,8 @@ export function createUserRegistry(dependencies: {
           if (existing !== undefined) {
             onReplace?.(existing);
           }
-          const replacement = bootstrappedUser(userId, wanted, existing, hash);
+          const changed = bootstrappedUser(userId, wanted, existing, hash);
+          const replacement = withUpdateTime(changed, existing, now());
           assertHeld();
           await store.set(key, JSON.stringify(replacement));
           cache.forget(key);
@@ -123,12 +124,26 @@ function bootstrappedUser(
     userId,
     username: wanted.username,
     name: wanted.name,
+    givenName: wanted.givenName ?? existing?.givenName,
+    familyName: wanted.familyName ?? existing?.familyName,
     orgId: wanted.orgId,
     ...changedEmail(existing, wanted),
     roles: wanted.roles ?? existing?.roles ?? [],
     enabled: wanted.enabled ?? existing?.enabled ?? true,
     notBefore: existing?.notBefore ?? 0,
+    updatedAt: existing?.updatedAt,
     passwordHash: isKept ? existing.passwordHash : hash,
     bootstrapPasswordHash: hash,
   };
+}
+
+/** Sets the time of the claim `updated_at` if a change affects the claims of the user. */
+function withUpdateTime(user: User, existing: User | undefined, now: number): User {
+  const claimsOf = (each: User | undefined) =>
+    JSON.stringify([
+      [each?.username, each?.name, each?.givenName, each?.familyName, each?.orgId],
+      [each?.email, each?.emailVerified, each?.roles],
+    ]);
+  const isChanged = claimsOf(user) !== claimsOf(existing);
+  return isChanged ? { ...user, updatedAt: Math.floor(now / 1000) } : user;
 }

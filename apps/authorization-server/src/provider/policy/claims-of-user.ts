@@ -3,7 +3,7 @@ import type { User } from '@gatehouse/identity';
 /** The claims of each scope. docs/decisions/0054-claims-of-users.md explains the choice. */
 export const claimsOfScopes = {
   openid: ['sub'],
-  profile: ['name', 'preferred_username'],
+  profile: ['name', 'given_name', 'family_name', 'preferred_username', 'updated_at'],
   email: ['email', 'email_verified'],
   groups: ['groups', 'roles', 'org'],
 };
@@ -14,7 +14,10 @@ export function claimsOfUser(user: User) {
   return {
     sub: userId,
     name,
+    given_name: user.givenName,
+    family_name: user.familyName,
     preferred_username: username,
+    updated_at: user.updatedAt,
     ...(email === undefined ? {} : { email, email_verified: emailVerified }),
     groups: roles,
     roles,

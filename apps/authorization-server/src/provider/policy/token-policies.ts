@@ -26,10 +26,14 @@ export function mayIntrospect({ clients }: Identity) {
 
 /**
  * RFC 7009 §2.1: only the client that a token was issued to may revoke it. Other clients get an
- * error.
+ * error. A public client is not authenticated, so it gets the reply for an unknown token (§2.2).
+ * Otherwise, anyone could find out whether a token is valid.
  */
 export function mayRevoke(_context: KoaContextWithOIDC, client: Client, token: Token): boolean {
   if (token.clientId !== client.clientId) {
+    if (client.clientAuthMethod === 'none') {
+      return false;
+    }
     throw new errors.InvalidRequest('this token belongs to another client');
   }
   return true;

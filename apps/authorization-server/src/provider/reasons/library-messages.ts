@@ -26,7 +26,10 @@ export type MessageReason =
 
 export const libraryMessages: Readonly<Record<string, MessageReason>> = {
   // Client authentication
-  'no client authentication mechanism provided': 'client_authentication_missing',
+  'no client authentication mechanism provided': ({ oidc }) =>
+    oidc.body?.client_assertion === undefined
+      ? 'client_authentication_missing'
+      : 'client_assertion_unsupported',
   'client authentication must only be provided using one mechanism': 'client_authenticated_twice',
   'client_id mismatch': 'client_id_differs',
   'client not found': clientNotFound,
