@@ -75,7 +75,7 @@ export function queryContract(appOf: () => BootedApp): void {
       for (const clause of Object.entries(subject.columns).flatMap(([name, column]) =>
         clausesOf(name, column),
       )) {
-        const query = new URLSearchParams(parametersOf(clause).map((pair) => [...pair]));
+        const query = new URLSearchParams(Object.fromEntries(parametersOf(clause)));
         // Only JSON has `paging`.
         query.delete('paging');
         const replies = await Promise.all([
