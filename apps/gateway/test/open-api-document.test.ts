@@ -103,6 +103,18 @@ describe('The OpenAPI document', () => {
     );
   });
 
+  test('has request bodies and successful replies in place, for generators of clients', async () => {
+    const { paths } = (await send(booted.port, path)).json;
+    // biome-ignore lint/suspicious/noExplicitAny: operations of the document
+    const described: readonly any[] = Object.values(paths as object).flatMap(Object.values);
+    const json = { content: { 'application/json': { schema: expect.any(Object) } } };
+    const bodies = described.flatMap(({ requestBody }) => requestBody ?? []);
+    expect(bodies.length).toBeGreaterThan(10);
+    for (const part of [...bodies, ...described.map(({ responses }) => responses[200])]) {
+      expect(part).toMatchObject(json);
+    }
+  });
+
   test('gives 64 bits to every integer in epoch milliseconds', async () => {
     const found: unknown[] = [];
     JSON.parse((await send(booted.port, path)).body.toString(), (_key, value) => {
