@@ -13,17 +13,14 @@ interface DescribedOperation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly requestBody?: { readonly $ref: string };
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly example: unknown }>>;
+  };
   readonly parameters?: readonly { readonly $ref: string }[];
 }
 
 interface Document extends DescribedApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
-  readonly components: {
-    readonly requestBodies: Readonly<
-      Record<string, { readonly content: Readonly<Record<string, { readonly example: unknown }>> }>
-    >;
-  };
 }
 
 const secureKey = 'openApiKey0123456789abc';
@@ -103,8 +100,7 @@ async function call(
 
 /** The example of the request body. */
 function exampleOf({ requestBody }: DescribedOperation): unknown {
-  const name = requestBody?.$ref.split('/').at(-1) ?? '';
-  return document.components.requestBodies[name]?.content['application/json']?.example;
+  return requestBody?.content['application/json']?.example;
 }
 
 /** Creates the device of the examples again, with its product and a tag, unless the route does so. */

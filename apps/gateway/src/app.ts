@@ -151,6 +151,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     crossOrigin: createCrossOrigin({
       registeredOrigins: createRegisteredOrigins(identity.clients, now),
       clients: identity.clients,
+      routes: routing.routes,
     }),
     auditFailure: createSignatureAudit(identity),
     isTrustedProxy,

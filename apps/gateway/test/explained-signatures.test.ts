@@ -176,6 +176,44 @@ describe('the reply to a wrong signature', () => {
     expect(reply.json.result.cause).toBe('version_1_text_in_version_2');
   });
 
+  test('names no mistake for a signature or a nonce that was used', async () => {
+    const { booted } = calls;
+    const timestamp = String(calls.now);
+    const json = { 'Content-Type': 'application/json' };
+    const body = '{"id":"used","name":"D"}';
+    // The signed body is a common spelling of it.
+    const altered = '{"id": "used", "name":"D"}';
+
+    const version1 = booted.signed({ body, timestamp });
+    expect((await post(version1, altered)).json.result.cause).toBe('json_serialized_again');
+    expect((await post(version1, body)).status).toBe(200);
+    const version2 = booted.signedV2({
+      ...{ method: 'POST', path: '/device-instance', body, timestamp },
+      contentType: 'application/json',
+    });
+    expect((await post({ ...version2, ...json }, altered)).json.result.cause).toBe(
+      'json_serialized_again',
+    );
+    expect((await post(version2, body)).status).toBe(200);
+    booted.upstream.requests.length = 0;
+
+    const { 'X-Sign': digits = '', ...named } = version1;
+    const { 'X-Sign-V2': hmac = '', ...named2 } = version2;
+    const captured = [
+      [version1, altered],
+      [{ ...version1, 'X-Sign': digits.toUpperCase() }, altered],
+      [{ ...named, 'X-Nonce': 'a-new-nonce-0123456789', 'X-Sign-V2': digits }, body],
+      [version2, altered],
+      [{ ...named2, 'X-Sign': hmac }, body],
+    ] as const;
+    for (const [headers, sent] of captured) {
+      const reply = await post({ ...headers }, sent);
+      calls.expectRefused(reply, 401, 'invalid_signature');
+      expect(reply.json.message).toBe('The client is unknown or the signature is wrong.');
+      expect(reply.json.result).not.toHaveProperty('cause');
+    }
+  });
+
   test.each([
     ['nobody', 'signing_client_unknown', undefined],
     ['disabled', 'signing_client_disabled', 'disabled'],

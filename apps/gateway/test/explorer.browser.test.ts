@@ -1,5 +1,6 @@
 // requires: chromium curl openssl python3
 
+import { basic } from '@gatehouse/testing';
 import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
@@ -131,6 +132,28 @@ describe('the explorer', () => {
       expect(code).not.toContain(token);
       expect(await runCode(language, code, { ACCESS_TOKEN: token })).toContain('"code":"success"');
     }
+    expect(failures).toEqual([]);
+    await context.close();
+  });
+
+  test('sends a pasted access token, and copies the call without it', async () => {
+    const { context, page, failures } = await openExplorer();
+    const issued = await fetch(`${system.authorizationServerUrl}/token`, {
+      method: 'POST',
+      headers: { authorization: basic(demo.clientId, demo.secureKey) },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    });
+    const { access_token: token } = (await issued.json()) as { readonly access_token: string };
+    await page.getByLabel('Paste an OAuth access token').check();
+    await send(page);
+    expect(await textOf(page, '#request-problem')).toBe('Paste an access token.');
+    expect(await page.evaluate('document.activeElement.id')).toBe('access-token');
+    await page.getByLabel('Access token', { exact: true }).fill(token);
+    expect(await send(page)).toBe('200 OK');
+    const code = await copiedCode(page, 'curl');
+    expect(code).not.toContain(token);
+    expect(await runCode('curl', code, { ACCESS_TOKEN: token })).toContain('"code":"success"');
+    expect(await page.evaluate('[sessionStorage.length, localStorage.length]')).toEqual([0, 0]);
     expect(failures).toEqual([]);
     await context.close();
   });
@@ -379,6 +402,23 @@ describe('the page', () => {
     await context.close();
   });
 
+  test('shows no code of an earlier request', async () => {
+    const { context, page } = await openExplorer();
+    await chooseKey(page);
+    for (const change of [
+      () => page.getByLabel('Operation').selectOption('device.count'),
+      () => page.locator('#with-access-token').check(),
+    ]) {
+      await send(page);
+      expect(await textOf(page, '#code')).toContain('curl');
+      await change();
+      expect(await page.locator('#calls').isVisible()).toBe(false);
+      expect(await textOf(page, '#code')).toBe('');
+      expect(await page.locator('#nothing').isVisible()).toBe(true);
+    }
+    await context.close();
+  });
+
   test('removes the code and the verifier if it cannot load', async () => {
     const { context, page } = await openExplorer();
     await page.evaluate(`sessionStorage.setItem('gatehouse-explorer-sign-in', '{"state":"s"}')`);
@@ -460,6 +500,9 @@ describe('the page', () => {
     await openParameters(page);
     await send(page);
     await look('sign-in, parameters and a problem');
+    await page.locator('#with-access-token').check();
+    await send(page);
+    await look('access token');
     await chooseKey(page, 'not the key of this client');
     await send(page);
     await look('rejection');

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
+import { deviceRoutes } from '../src/routes/device-routes.ts';
 import { bootGateway, publicUrl } from './booted-gateway.ts';
 import { aliasesOfSubject, forgedHeaders } from './forged-headers.ts';
 import { send } from './http-client.ts';
@@ -134,6 +135,9 @@ describe('a request to the service', () => {
       'User-Agent': 'device/1',
       traceparent: trace,
       'Idempotency-Key': 'k-1',
+      'Last-Event-ID': '42',
+      'Mcp-Session-Id': 's-1',
+      'MCP-Protocol-Version': '2025-06-18',
       'X-Request-Id': 'request-12345',
     };
     const reply = await send(booted.port, '/api/device', bearer(passed));
@@ -142,6 +146,31 @@ describe('a request to the service', () => {
       expect(booted.upstream.last().headers[name.toLowerCase()]).toBe(value);
     }
     expect(reply.headers['x-request-id']).toBe('request-12345');
+  });
+
+  test('contains the headers that its route adds, unless Connection nominates them', async () => {
+    const requestHeaders = ['x-batch', 'accept'];
+    const own = await bootGateway({
+      routes: deviceRoutes.map((route) => ({ ...route, requestHeaders })),
+    });
+    await own.saveClient({ clientId: 'browser-app', corsOrigins: ['https://app.example'] });
+    const sent = { ...own.signed(), 'X-Batch': '7', Accept: 'text/plain', 'X-Other': '8' };
+
+    await send(own.port, '/api/device', { headers: sent });
+    const { rawHeaders } = own.upstream.last();
+    expect(rawHeaders.filter((name) => /^(x-batch|accept|x-other)$/i.test(name))).toEqual([
+      'accept',
+      'x-batch',
+    ]);
+    expect(own.upstream.last().headers).toMatchObject({ 'x-batch': '7', accept: 'text/plain' });
+    await send(own.port, '/api/device', { headers: { ...sent, Connection: 'close, X-Batch' } });
+    expect(own.upstream.last().headers).not.toHaveProperty('x-batch');
+    const preflight = await send(own.port, '/api/device', {
+      method: 'OPTIONS',
+      headers: { Origin: 'https://app.example', 'Access-Control-Request-Method': 'GET' },
+    });
+    expect(preflight.headers['access-control-allow-headers']).toContain('x-batch');
+    await own.close();
   });
 
   test('contains the streamed body of an access token request in both framings', async () => {

@@ -1,3 +1,4 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createOpenApi } from '../src/public-documents/open-api.ts';
 import { deviceRoutes } from '../src/routes/device-routes.ts';
@@ -45,7 +46,10 @@ describe('/openapi.json', () => {
 
   test('is cached, and sent again only if it changed', async () => {
     const { headers } = await send(booted.port, path);
-    expect(headers).toMatchObject({ 'cache-control': 'public, max-age=300', vary: 'Origin' });
+    expect(headers).toMatchObject({
+      'cache-control': 'public, max-age=300',
+      vary: 'Accept-Encoding, Origin',
+    });
     const etag = String(headers.etag);
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
       const reply = await send(booted.port, path, { headers: { 'If-None-Match': known } });
@@ -54,6 +58,28 @@ describe('/openapi.json', () => {
     }
     const changed = await send(booted.port, path, { headers: { 'If-None-Match': '"other"' } });
     expect(changed.status).toBe(200);
+  });
+
+  test.each([
+    ['gzip, deflate, br, zstd', 'br'],
+    ['gzip', 'gzip'],
+    ['GZIP;q=0.5, br;q=0', 'gzip'],
+    ['br; q=0.000, gzip;q=0', undefined],
+    ['deflate', undefined],
+    ['', undefined],
+  ])('is compressed for Accept-Encoding: %s', async (accepted, coding) => {
+    const plain = await send(booted.port, path);
+    const encoded = { 'Accept-Encoding': accepted };
+    const { headers, body } = await send(booted.port, path, { headers: encoded });
+    expect(headers['content-encoding']).toBe(coding);
+    expect(headers.vary).toBe('Accept-Encoding, Origin');
+    const decode = { br: brotliDecompressSync, gzip: gunzipSync }[coding ?? ''];
+    expect((decode?.(body) ?? body).equals(plain.body)).toBe(true);
+    expect(body.length).toBeLessThan(coding === undefined ? 150_000 : 15_000);
+    // A cache must not take one form for another.
+    expect(headers.etag === plain.headers.etag).toBe(coding === undefined);
+    const known = { ...encoded, 'If-None-Match': String(headers.etag) };
+    expect((await send(booted.port, path, { headers: known })).status).toBe(304);
   });
 
   test('answers HEAD without the document, and other methods with 405', async () => {
@@ -71,11 +97,11 @@ describe('/openapi.json', () => {
     const registered = await from(origin);
     expect(registered.headers).toMatchObject({
       'access-control-allow-origin': origin,
-      vary: 'Origin',
+      vary: 'Accept-Encoding, Origin',
     });
     const other = await from('https://evil.example');
     expect(other.headers).not.toHaveProperty('access-control-allow-origin');
-    expect(other.headers.vary).toBe('Origin');
+    expect(other.headers.vary).toBe('Accept-Encoding, Origin');
   });
 
   test('counts against the rate limit of the address', async () => {
@@ -101,6 +127,18 @@ describe('The OpenAPI document', () => {
     expect(plain.map(({ operationId }) => operationId).sort()).toEqual(
       [...operations, 'openapi', 'protected-resource', 'time'].sort(),
     );
+  });
+
+  test('has request bodies and successful replies in place, for generators of clients', async () => {
+    const { paths } = (await send(booted.port, path)).json;
+    // biome-ignore lint/suspicious/noExplicitAny: operations of the document
+    const described: readonly any[] = Object.values(paths as object).flatMap(Object.values);
+    const json = { content: { 'application/json': { schema: expect.any(Object) } } };
+    const bodies = described.flatMap(({ requestBody }) => requestBody ?? []);
+    expect(bodies.length).toBeGreaterThan(10);
+    for (const part of [...bodies, ...described.map(({ responses }) => responses[200])]) {
+      expect(part).toMatchObject(json);
+    }
   });
 
   test('gives 64 bits to every integer in epoch milliseconds', async () => {

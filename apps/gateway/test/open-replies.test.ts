@@ -27,6 +27,7 @@ const open: Route = {
   upstream: 'device-service',
   timeoutMilliseconds: 1000,
   bodyLimitBytes: 1024,
+  requestHeaders: [],
   rateLimit: undefined,
   streaming: true,
   webSocket: false,

@@ -37,8 +37,13 @@ interface Outcome {
   readonly body: string;
 }
 
-function open(connections = 2): ConnectionPool {
-  return new ConnectionPool({ url, connections, connectTimeoutMilliseconds: 5000 });
+function open(connections = 2, maximumAgeMilliseconds = 60_000): ConnectionPool {
+  return new ConnectionPool({
+    url,
+    connections,
+    connectTimeoutMilliseconds: 5000,
+    maximumAgeMilliseconds,
+  });
 }
 
 /** Runs one exchange, which `begun` may cancel. */
@@ -82,6 +87,47 @@ describe('connections to a service', () => {
     expect(replies.map(({ body }) => body)).toEqual(paths.map((path) => `GET ${path}`));
     expect(sockets).toHaveLength(2);
     expect(atOnce).toBe(0);
+    await pool.close();
+  });
+
+  test('take turns, so that every server behind a balancer gets requests', async () => {
+    const requests = new Map<Socket, number>();
+    const begun: (() => void)[] = [];
+    answer = (socket) => {
+      requests.set(socket, 0);
+      begun.push(() => socket.write(whole('{}')));
+    };
+    const pool = open(4);
+    const first = Promise.all([1, 2, 3, 4].map(() => ask(pool)));
+    await until(() => expect(begun).toHaveLength(4));
+    answer = (socket) => {
+      requests.set(socket, (requests.get(socket) ?? 0) + 1);
+      socket.write(whole('{}'));
+    };
+    for (const reply of begun) {
+      reply();
+    }
+    await first;
+    await until(() => expect(pool.load).toMatchObject({ connected: 4, free: 4 }));
+    for (let count = 0; count < 40; count += 1) {
+      await ask(pool);
+      // A connection is free again when everything that was on its way has been read.
+      await until(() => expect(pool.load.free).toBe(4));
+    }
+    expect([...requests.values()]).toEqual([10, 10, 10, 10]);
+    await pool.close();
+  });
+
+  test('close at their maximum age, between two requests', async () => {
+    answer = (socket) => socket.write(whole('{}'));
+    const pool = open(1, 20);
+    await until(async () => {
+      expect(await ask(pool)).toMatchObject({ status: 200, body: '{}' });
+      expect(sockets.length).toBeGreaterThan(3);
+    });
+    // One that is not used closes, too.
+    const last = sockets.at(-1);
+    await until(() => expect(last?.closed).toBe(true));
     await pool.close();
   });
 

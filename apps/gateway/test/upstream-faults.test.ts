@@ -14,6 +14,7 @@ const events: Route = {
   upstream: 'device-service',
   timeoutMilliseconds: 1000,
   bodyLimitBytes: 1024,
+  requestHeaders: [],
   rateLimit: undefined,
   streaming: true,
   webSocket: false,

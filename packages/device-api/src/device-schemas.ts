@@ -11,6 +11,7 @@ import {
   protocolName,
   text,
 } from './members.ts';
+import { reservedDeviceIds, reservedProductIds, reservedRule } from './paths.ts';
 import { tagRecord } from './tag-schemas.ts';
 
 export const deviceStates = ['notActive', 'offline', 'online'] as const;
@@ -29,15 +30,18 @@ export const newDeviceRequest = z.object(
     id: z
       .string('must be a string')
       .regex(deviceIdPattern, 'must be 1 to 64 characters of 0-9, A-Z, a-z, _ and -')
+      .refine((id) => !reservedDeviceIds.includes(id), reservedRule(reservedDeviceIds))
       .nullish()
-      .describe('Default: a random UUID.'),
+      .describe(`Default: a random UUID. Not ${reservedDeviceIds.join(', ')}.`),
     name: text(MAXIMUM_NAME_LENGTH),
-    // The id is a segment of the product's path, which cannot contain these values.
+    // The id is a segment of the product's path, which cannot contain these values. Some servers
+    // read `..;x` as `..`.
     productId: text(MAXIMUM_PRODUCT_ID_LENGTH)
       .refine(
-        (id) => !/[/\\]/.test(id) && id !== '.' && id !== '..',
-        'must not contain / or \\, nor be . or ..',
+        (id) => !/[/\\]|^\.\.?(?:;|$)/.test(id),
+        'must not contain / or \\, nor be . or .., also before a semicolon',
       )
+      .refine((id) => !reservedProductIds.includes(id), reservedRule(reservedProductIds))
       .describe('The first device of a product creates the product.'),
     productName: text(MAXIMUM_NAME_LENGTH)
       .nullish()

@@ -11,7 +11,9 @@ export const tagRequest = z.object(
   {
     key: z
       .string('must be a string')
-      .regex(/^[0-9A-Za-z_.-]{1,64}$/, 'must be 1 to 64 characters of 0-9, A-Z, a-z, _, . and -'),
+      .regex(/^[0-9A-Za-z_.-]{1,64}$/, 'must be 1 to 64 characters of 0-9, A-Z, a-z, _, . and -')
+      // A path cannot contain these segments (RFC 3986 §6.2.2.3).
+      .refine((key) => key !== '.' && key !== '..', 'must not be . or ..'),
     name: text(MAXIMUM_NAME_LENGTH).nullish().describe('A name for people. Default: the key.'),
     value: freeText(MAXIMUM_VALUE_LENGTH),
     type: text(MAXIMUM_TYPE_LENGTH).nullish().describe('The type of the value. Default: `string`.'),

@@ -30,6 +30,13 @@ export interface ReplayGuard {
    * @throws StoreUnavailableError
    */
   bind(use: SignatureUse): Promise<'accepted' | 'replayed'>;
+
+  /**
+   * Whether a request or a signed reply has used the signature, or the client has used the nonce.
+   *
+   * @throws StoreUnavailableError
+   */
+  isUsed(use: UsedOnce): Promise<boolean>;
 }
 
 /**
@@ -51,12 +58,17 @@ export function createReplayGuard(dependencies: {
 }): ReplayGuard {
   const { store, now } = dependencies;
   return {
+    async isUsed(use) {
+      const identities = new Set([identityOf({ ...use, nonce: undefined }), identityOf(use)]);
+      const holders = await Promise.all([...identities].map((each) => store.get(keyOf(each))));
+      return holders.some((holder) => holder !== undefined);
+    },
     async bind(use) {
       const usedAt = now();
       const secondsToLive =
         Math.max(0, Math.ceil((use.liveUntil - usedAt) / 1000)) + MARGIN_SECONDS;
       const claim = (key: string, owner: string) => store.claim(key, owner, secondsToLive);
-      const key = `replay:${digest(identityOf(use))}`;
+      const key = keyOf(identityOf(use));
       if (!use.repeatable) {
         const owner = randomOwner();
         return (await claim(key, owner)) === owner ? 'accepted' : 'replayed';
@@ -77,8 +89,14 @@ export function createReplayGuard(dependencies: {
   };
 }
 
-function identityOf({ clientId, signature, nonce }: SignatureUse): string {
+type UsedOnce = Pick<SignatureUse, 'clientId' | 'signature' | 'nonce'>;
+
+function identityOf({ clientId, signature, nonce }: UsedOnce): string {
   return nonce === undefined ? signature.toLowerCase() : `${clientId}\n${nonce}`;
+}
+
+function keyOf(identity: string): string {
+  return `replay:${digest(identity)}`;
 }
 
 /** The binding of the first use. A binding that may be shared ends with `.group.usedAt`. */

@@ -76,6 +76,22 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     expect(await bind({ ...use, clientId: randomUUID() })).toBe('accepted');
   });
 
+  test('knows the signatures and nonces that any gateway has accepted', async () => {
+    const first = newUse({ signature: `abcdef${randomUUID()}` });
+    const second = newUse({ nonce: `Nonce-${randomUUID()}`, repeatable: false });
+    expect(await guard().isUsed(first)).toBe(false);
+    expect(await guard().isUsed(second)).toBe(false);
+    await guard().bind(first);
+    await guard().bind(second);
+
+    const { signature } = first;
+    expect(await guard().isUsed({ ...first, signature: signature.toUpperCase() })).toBe(true);
+    expect(await guard().isUsed({ ...second, signature })).toBe(true);
+    expect(await guard().isUsed({ ...second, signature: randomUUID() })).toBe(true);
+    expect(await guard().isUsed({ ...second, clientId: randomUUID() })).toBe(false);
+    expect(await guard().isUsed({ ...second, nonce: undefined })).toBe(false);
+  });
+
   test('SG-19 a nonce and an equal signature are independent', async () => {
     const text = randomUUID().replaceAll('-', '');
     const use = newUse({ signature: text, repeatable: false });

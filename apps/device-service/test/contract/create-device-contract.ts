@@ -1,6 +1,20 @@
+import { routes } from '@gatehouse/device-api';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { BootedApp } from '../booted-app.ts';
 import { camera, createDeviceClient, type DeviceClient } from '../device-client.ts';
+
+/** The words that some path has where another path has the parameter. */
+function wordsAt(parameter: string): readonly string[] {
+  const all = routes.map(({ path }) => path.split('/'));
+  const words = all.flatMap((path) => {
+    const index = path.indexOf(parameter);
+    const before = path.slice(0, index).join('/');
+    return index < 0
+      ? []
+      : all.flatMap((other) => (other.slice(0, index).join('/') === before ? other[index] : []));
+  });
+  return [...new Set(words)].filter((word) => word !== undefined && word !== parameter) as string[];
+}
 
 export function createDeviceContract(appOf: () => BootedApp): void {
   let client: DeviceClient;
@@ -94,6 +108,22 @@ export function createDeviceContract(appOf: () => BootedApp): void {
       expect(reply.body.result.createTime).toBeGreaterThan(1);
       expect(reply.body.result.registerTime).toBeGreaterThan(1);
       expect(reply.body.result).not.toHaveProperty('somethingElse');
+    });
+
+    test.each([
+      ...wordsAt('{deviceId}').map((id) => ['id', id] as const),
+      ...['_query', '_deploy', '.', '..', ''].map((id) => ['id', id] as const),
+      ...wordsAt('{productId}').map((productId) => ['productId', productId] as const),
+      ...['_query', '.', '..', '..;a', '.;'].map((id) => ['productId', id] as const),
+    ])('rejects the %s %j, which no path could address', async (property, value) => {
+      const device = { id: 'addressable', ...camera, [property]: value };
+      const single = await client.create(device, 'org-words');
+      const batch = await client.createAll([device], 'org-words');
+
+      const problems = [{ property, message: expect.stringMatching(/^must /) }];
+      expect(single.body).toMatchObject({ code: 'illegal_argument', result: problems });
+      expect(batch.body.result.items).toMatchObject([{ status: 400, problems }]);
+      expect((await client.query({}, 'org-words')).body.result.total).toBe(0);
     });
 
     test('reports every invalid member', async () => {

@@ -1,6 +1,53 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { deviceSubject } from '../../src/devices/device-subject.ts';
+import { logSubject } from '../../src/logs/log-subject.ts';
+import { productSubject } from '../../src/products/product-subject.ts';
+import type { QueryColumn } from '../../src/query-grammar/query.ts';
 import type { BootedApp } from '../booted-app.ts';
 import { camera, createDeviceClient, type DeviceClient } from '../device-client.ts';
+
+/** A value for each kind of column. */
+const values = { text: 'a', integer: 1, enum: '' } as const;
+
+/** Every clause of a query that can name the column. */
+function clausesOf(name: string, column: QueryColumn): readonly object[] {
+  const value = column.kind === 'enum' ? column.values[0] : values[column.kind];
+  const list = [value, value];
+  const operators = {
+    ...{ eq: value, is: value, not: value, neq: value, in: list, nin: list },
+    ...{ empty: undefined, nempty: undefined, notempty: undefined },
+    ...{ isnull: undefined, notnull: undefined },
+    ...(column.kind === 'enum' ? {} : { gt: value, gte: value, lt: value, lte: value }),
+    ...(column.kind === 'enum' ? {} : { btw: list, nbtw: list }),
+    ...(column.kind === 'text' ? { like: '%a_', nlike: '%a_' } : {}),
+  };
+  return [
+    { sorts: [{ name }] },
+    { sorts: [{ name, order: 'desc' }, { name: 'id' }] },
+    { orderBy: `${name} desc` },
+    { orderBy: name, where: `${name} = ${value}` },
+    { orderBy: name, paging: false },
+    { includes: [name] },
+    { excludes: [name] },
+    ...Object.entries(operators).flatMap(([termType, wanted]) => [
+      { terms: [{ column: name, termType, value: wanted }] },
+      { terms: [{ column: `${name}$${termType}`, value: wanted }], sorts: [{ name }] },
+    ]),
+  ];
+}
+
+/** The same clause as parameters: `sorts[0].name=id`. */
+function parametersOf(clause: object, prefix = ''): readonly (readonly [string, string])[] {
+  return Object.entries(clause).flatMap(([key, value]) => {
+    if (value === undefined) {
+      return [];
+    }
+    const name = prefix + key;
+    return Array.isArray(value) && typeof value[0] === 'object'
+      ? value.flatMap((item, index) => parametersOf(item, `${name}[${index}].`))
+      : [[name, String(value)] as const];
+  });
+}
 
 export function queryContract(appOf: () => BootedApp): void {
   let client: DeviceClient;
@@ -14,6 +61,34 @@ export function queryContract(appOf: () => BootedApp): void {
     (await client.query({ pageSize: 100, orderBy: 'id', ...body }, org)).body.result.data.map(
       ({ id }) => id,
     );
+
+  describe('a query', () => {
+    test.each([
+      ['devices', deviceSubject, '/device/instance/_query', '/api/device'],
+      ['counts', deviceSubject, '/device/instance/_count', '/device/instance/_count'],
+      ['products', productSubject, '/device/product/_query', '/device/product/_query'],
+      ['a log', logSubject, '/device/instance/walked/log/_query', undefined],
+    ])('of %s accepts every column in every clause', async (_what, subject, path, get) => {
+      await client.create({ id: 'walked', ...camera }, 'org-walk');
+      await client.report('walked', { type: 'event', content: 'a' }, 'org-walk');
+      const rejected: unknown[] = [];
+      for (const clause of Object.entries(subject.columns).flatMap(([name, column]) =>
+        clausesOf(name, column),
+      )) {
+        const query = new URLSearchParams(Object.fromEntries(parametersOf(clause)));
+        // Only JSON has `paging`.
+        query.delete('paging');
+        const replies = await Promise.all([
+          client.call('POST', path, clause, { org: 'org-walk' }),
+          client.call('GET', `${get ?? path}?${query}`, undefined, { org: 'org-walk' }),
+        ]);
+        for (const { status, body } of replies.filter((reply) => reply.status !== 200)) {
+          rejected.push({ clause, status, body });
+        }
+      }
+      expect(rejected).toEqual([]);
+    });
+  });
 
   describe('a device query', () => {
     beforeAll(async () => {

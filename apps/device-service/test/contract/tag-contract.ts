@@ -68,7 +68,15 @@ export function tagContract(appOf: () => BootedApp): void {
       expect((await set('crowded', many(0))).status).toBe(200);
       expect((await set('crowded', many(60))).body.code).toBe('illegal_argument');
       expect((await list('crowded')).body.result).toHaveLength(60);
-      for (const body of [[], {}, { key: 'a b', value: '' }, { key: 'a', value: 1 }, null]) {
+      const dots = ['.', '..'].map((key) => ({ key, value: '' }));
+      for (const body of [
+        [],
+        {},
+        { key: 'a b', value: '' },
+        { key: 'a', value: 1 },
+        null,
+        ...dots,
+      ]) {
         expect((await set('crowded', body)).body.code).toBe('illegal_argument');
       }
       const twice = await set('crowded', [

@@ -56,7 +56,7 @@ export function createSignedRequestAuthenticator(
     2: signatureVersion2,
   } as const;
 
-  const explain = createSignatureExplainer({ clients, now });
+  const explain = createSignatureExplainer({ clients, replayGuard, now });
 
   async function verify(
     presented: PresentedSignature,
@@ -79,7 +79,7 @@ export function createSignedRequestAuthenticator(
     const candidates = [...ownKeys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
     const secureKey = signed.findKey(candidates, client);
     if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
-      throw explain(rejectedSignature(presented, request, signed), named, algorithm);
+      throw await explain(rejectedSignature(presented, request, signed), named, algorithm);
     }
     signed.assertNotReplyEnvelope();
     // Precedes the replay guard: an attacker at another address must not use up the signature.

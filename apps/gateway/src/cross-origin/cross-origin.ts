@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ClientRegistry, RegisteredOrigins } from '@gatehouse/identity';
 import { sent } from '../http/header-names.ts';
 import type { Reply } from '../http/reply.ts';
+import type { Route } from '../routes/route.ts';
 
 /**
  * CORS for registered origins. A preflight names no client, so an origin of any client gets a
@@ -19,17 +20,21 @@ export interface CrossOrigin {
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const ALLOWED_HEADERS =
   'Authorization, X-Access-Token, X-Client-Id, X-Timestamp, X-Sign, X-Sign-V2, X-Nonce, Content-Type, ' +
-  'Accept-Language, If-Match, If-None-Match, Idempotency-Key, Prefer, Range, X-Request-Id, traceparent, tracestate';
+  'Accept-Language, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, ' +
+  'Prefer, Range, X-Request-Id, traceparent, tracestate';
 const EXPOSED_HEADERS =
   'X-Total-Count, X-Request-Id, X-Timestamp, X-Sign, X-Sign-V2, WWW-Authenticate, Retry-After, ' +
-  'RateLimit, RateLimit-Policy, ETag, Location, Content-Range';
+  'RateLimit, RateLimit-Policy, ETag, Location, Content-Range, Mcp-Session-Id';
 const PREFLIGHT_SECONDS = '600';
 
 export function createCrossOrigin(dependencies: {
   readonly registeredOrigins: RegisteredOrigins;
   readonly clients: ClientRegistry;
+  readonly routes: readonly Route[];
 }): CrossOrigin {
-  const { registeredOrigins, clients } = dependencies;
+  const { registeredOrigins, clients, routes } = dependencies;
+  const ofRoutes = new Set(routes.flatMap(({ requestHeaders }) => requestHeaders));
+  const allowedHeaders = [ALLOWED_HEADERS, ...ofRoutes].join(', ');
 
   async function isReadableFor(origin: string, clientId: string | undefined): Promise<boolean> {
     if (clientId === undefined) {
@@ -52,7 +57,7 @@ export function createCrossOrigin(dependencies: {
           'Access-Control-Allow-Methods',
           ALLOWED_METHODS,
           'Access-Control-Allow-Headers',
-          ALLOWED_HEADERS,
+          allowedHeaders,
           'Access-Control-Max-Age',
           PREFLIGHT_SECONDS,
         ],

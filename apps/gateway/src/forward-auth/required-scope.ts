@@ -63,6 +63,7 @@ function readRoute(query: string): Route {
     upstream: audience,
     timeoutMilliseconds: 0,
     bodyLimitBytes: 0,
+    requestHeaders: [],
     rateLimit: undefined,
     streaming: false,
     webSocket: false,

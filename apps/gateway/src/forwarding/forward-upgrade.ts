@@ -50,7 +50,7 @@ export function createUpgradeForwarder(dependencies: {
     if (upstream === undefined) {
       throw new Error(`Route ${route.operation} names an unknown upstream.`);
     }
-    const headers = forwardedHeaders(message.headers, {
+    const headers = forwardedHeaders(message.headers, route.requestHeaders, {
       requestId,
       clientAddress,
       publicHost,

@@ -57,7 +57,7 @@ export function createForwarder(dependencies: {
     internalToken: string,
   ): Promise<Reply> {
     const { message, response, route, verified } = request;
-    const headers = forwardedHeaders(message.headers, {
+    const headers = forwardedHeaders(message.headers, route.requestHeaders, {
       requestId: request.observed.id,
       clientAddress: request.clientAddress,
       publicHost,

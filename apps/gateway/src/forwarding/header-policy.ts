@@ -17,6 +17,9 @@ const forwardedRequestHeaders = [
   'if-none-match',
   'if-range',
   'if-unmodified-since',
+  'last-event-id',
+  'mcp-protocol-version',
+  'mcp-session-id',
   'prefer',
   'range',
   'traceparent',
@@ -78,9 +81,14 @@ export interface ForwardedRequestContext {
   readonly traceparent: string | undefined;
 }
 
-/** The headers of a request for the upstream: name, value, … */
+/**
+ * The headers of a request for the upstream: name, value, …
+ *
+ * @param more names that the route adds, in lowercase
+ */
 export function forwardedHeaders(
   headers: IncomingHttpHeaders,
+  more: readonly string[],
   context: ForwardedRequestContext,
 ): string[] {
   const forwarded = [
@@ -96,7 +104,9 @@ export function forwardedHeaders(
     context.publicHost,
   ];
   const nominated = nominatedHeaders(headers.connection);
-  for (const name of forwardedRequestHeaders) {
+  const names =
+    more.length === 0 ? forwardedRequestHeaders : new Set([...forwardedRequestHeaders, ...more]);
+  for (const name of names) {
     const value = replacementOf(name, context) ?? headers[name];
     // Content-Type is never dropped: it may be signed, and it decides how to read the body (GW-18).
     const isDropped = name !== received.contentType && nominated?.has(name) === true;

@@ -13,6 +13,7 @@ const shared: Omit<Route, 'operation' | 'method' | 'path' | 'scope' | 'bodyLimit
   credentials: ['signature', 'access-token', 'bearer'],
   upstream: deviceService,
   timeoutMilliseconds: DEFAULT_TIMEOUT_MILLISECONDS,
+  requestHeaders: [],
   rateLimit: undefined,
   streaming: false,
   webSocket: false,

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigurationError } from '@gatehouse/configuration';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { aliasesOfSubject, forgedHeaders } from '../../test/forged-headers.ts';
+import { received } from '../http/header-names.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { loadRouting } from './route-file.ts';
 
@@ -58,6 +60,7 @@ describe('loadRouting', () => {
       credentials: ['signature', 'access-token', 'bearer'],
       timeoutMilliseconds: 15_000,
       bodyLimitBytes: 1024 * 1024,
+      requestHeaders: [],
       rateLimit: undefined,
       streaming: false,
       webSocket: false,
@@ -82,6 +85,26 @@ describe('loadRouting', () => {
     expect(
       problemsOf({ routes: [{ ...report, webSocket: true, credentials: ['signature'] }] }),
     ).toEqual([expect.stringContaining('routes.0.credentials')]);
+  });
+
+  test('adds names of headers to a route, in lowercase', () => {
+    const requestHeaders = ['X-Batch', 'Mcp-Session-Id', 'Last-Event-ID', 'User-Agent', 'X-Zip'];
+    const { routes } = load({ builtIn: false, routes: [{ ...report, requestHeaders }] });
+    expect(routes[0]?.requestHeaders).toEqual(requestHeaders.map((name) => name.toLowerCase()));
+  });
+
+  test.each([
+    ...forgedHeaders.map(([_id, name]) => name),
+    ...aliasesOfSubject,
+    ...Object.values(received).filter((name) => !/^(?:content-)?location$/.test(name)),
+    ...['Host', 'X-Host', 'Proxy-Authorization', 'TE', 'Trailer', 'Upgrade', 'Via', 'Expect'],
+    ...['Content-Encoding', 'Cookie', 'Set-Cookie', 'X-Api-Key', 'X-Session-Id', 'X-JWT'],
+    ...['X-Client-IP', 'True-Client-IP', 'CF-Connecting-IP', 'Remote-User', 'X-Remote-User'],
+    ...['X-Forwarded-Client-Cert', 'X-Amzn-Oidc-Data', 'X-Goog-IAP-JWT-Assertion', 'X-Org-Id'],
+    ...['X-Auth-Request-Email', 'X-WebAuth-Role', 'Sec-WebSocket-Key', 'X-Scheme', 'A B', ''],
+  ])('rejects the header %s of a route', (name) => {
+    const [problem] = problemsOf({ routes: [{ ...report, requestHeaders: ['X-Batch', name] }] });
+    expect(problem).toMatch(/^ROUTES_FILE routes\.0\.requestHeaders\.1: must /);
   });
 
   test('CF-07 reports every problem at once, without the values', () => {

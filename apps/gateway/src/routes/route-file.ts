@@ -44,6 +44,37 @@ const healthPath = z
   .regex(PATH, 'must be /segments of plain letters')
   .refine((path) => !path.includes('{'), 'must be /segments of plain letters');
 
+/**
+ * Headers with which a caller could confuse the framing, claim an identity, an address, another
+ * host, path or method, or disclose a credential to the upstream. Also those that only the gateway
+ * sets. Other spellings, such as `X_User_Id`, are not names of headers here.
+ */
+const FORBIDDEN_HEADER = new RegExp(
+  [
+    // Hop-by-hop headers (RFC 9110 §7.6.1), framing, handshakes and CORS.
+    '^(?:connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|host|http2-settings)$',
+    '^content-(?:length|encoding|type)$|^(?:proxy|sec|access-control)-',
+    // Proxies and overrides.
+    '^via$|forwarded|method|^(?:x-)?remote-|^x-(?:original|rewrite|envoy|gatehouse)-',
+    '(?:^|-)(?:ip|host|url|uri|scheme|proto|port)$',
+    // Headers of the gateway.
+    '^x-(?:sign|nonce|timestamp|request-id|failure)(?:-|$)',
+    // Identities and credentials.
+    '(?:^|-)(?:user(?!-agent$)|client|consumer|subject|principal|identity|account|tenant|org|email)',
+    '(?:^|-)(?:claim|group|role|scope)s?(?:-|$)|(?<!^mcp-)session|oidc|saml|cert|assertion',
+    'auth|cookie|token|jwt|secret|password|credential|api-?key',
+  ].join('|'),
+);
+
+const requestHeader = z
+  .string()
+  .toLowerCase()
+  .regex(/^[a-z][a-z0-9-]{0,63}$/, 'must be the name of a header: letters, digits and -')
+  .refine(
+    (header) => !FORBIDDEN_HEADER.test(header),
+    'must not be a hop-by-hop header, a credential, an identity, or a header that the gateway or a proxy sets',
+  );
+
 export const routeEntry = z
   .strictObject({
     operation: name,
@@ -63,6 +94,7 @@ export const routeEntry = z
       .min(0)
       .max(1024 * MEBIBYTE)
       .default(DEFAULT_BODY_LIMIT_BYTES),
+    requestHeaders: z.array(requestHeader).max(32).default([]),
     rateLimit: z
       .strictObject({ requests: z.int().min(1), windowSeconds: z.int().min(1).max(86_400) })
       .optional(),

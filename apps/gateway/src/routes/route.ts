@@ -30,6 +30,8 @@ export interface Route {
    */
   readonly timeoutMilliseconds: number;
   readonly bodyLimitBytes: number;
+  /** Further headers that the gateway forwards, in lowercase. */
+  readonly requestHeaders: readonly string[];
   /** Per client for this operation, in addition to the client's limit for all operations. */
   readonly rateLimit: RateLimit | undefined;
   /** The reply may stay open, as with server-sent events. It is not signed. */

@@ -8,12 +8,6 @@ import { type DescribedOperation, issueAccessToken } from './described-route.ts'
 import { operationExamples } from './operation-examples.ts';
 import type { OperationSchemas } from './schema-components.ts';
 
-/** The parts of an operation that all its routes share, as components with its name. */
-export interface OperationComponents {
-  readonly requestBodies: Readonly<Record<string, Json>>;
-  readonly responses: Readonly<Record<string, Json>>;
-}
-
 interface Content {
   readonly name: DescribedOperation;
   readonly request?: z.ZodType | undefined;
@@ -32,22 +26,39 @@ const queries: ReadonlySet<DescribedOperation> = new Set(
   operations.filter(({ request }) => request === queryRequest).map(({ name }) => name),
 );
 
-export function describeOperations(
+/**
+ * The body and the successful reply, which each route of an operation contains: some generators omit
+ * the content type of a request whose body is a reference.
+ *
+ * @param hasExample whether the reply has an example
+ */
+export function describeOperation(
+  name: DescribedOperation,
+  schemas: OperationSchemas,
+  hasExample: boolean,
+) {
+  const content = contents.find((each) => each.name === name) ?? { name, methods: [] };
+  return {
+    requestBody: requestBody(content, schemas),
+    success: successResponse(content, hasExample),
+  };
+}
+
+/** The schemas of the successful replies, as components. */
+export function replySchemas(
   names: ReadonlySet<DescribedOperation>,
   schemas: OperationSchemas,
-): OperationComponents {
-  const described = contents.filter(({ name }) => names.has(name));
-  return {
-    requestBodies: Object.fromEntries(
-      described.flatMap((content) => {
-        const body = requestBody(content, schemas);
-        return body === undefined ? [] : [[content.name, body]];
-      }),
-    ),
-    responses: Object.fromEntries(
-      described.map((content) => [content.name, successResponse(content, schemas)]),
-    ),
-  };
+): Readonly<Record<string, Json>> {
+  return Object.fromEntries(
+    contents
+      .filter(({ name }) => names.has(name))
+      .map((content) => [replyName(content.name), replySchema(content, schemas)]),
+  );
+}
+
+/** `device.create-batch` → `DeviceCreateBatchReply` */
+function replyName(name: DescribedOperation): string {
+  return `${name.replaceAll(/(?:^|[.-])(\w)/g, (_all, first: string) => first.toUpperCase())}Reply`;
 }
 
 /** A query without a body returns everything. All other bodies are required. */
@@ -69,32 +80,31 @@ export function isQuery(name: DescribedOperation): boolean {
   return queries.has(name);
 }
 
-function successResponse({ name, reply }: Content, schemas: OperationSchemas): Json {
-  const { result } = operationExamples[name];
-  const isToken = name === issueAccessToken;
-  const hasCount = name === 'device.list' || name === 'log.list';
-  const members = {
+function replySchema({ name, reply }: Content, schemas: OperationSchemas): Json {
+  const properties = {
     status: { const: 200 },
     code: { const: 'success' },
     message: { const: 'success' },
     ...(reply === undefined ? {} : { result: schemas.replyOf(reply) }),
-    ...(isToken ? accessTokenMembers : {}),
+    ...(name === issueAccessToken ? accessTokenMembers : {}),
     timestamp: { type: 'integer', format: 'int64', description: 'Epoch milliseconds.' },
   };
+  const required = Object.keys(properties);
+  return { type: 'object', required, properties, additionalProperties: false };
+}
+
+function successResponse({ name }: Content, hasExample: boolean): Json {
+  const { result } = operationExamples[name];
+  const hasCount = name === 'device.list' || name === 'log.list';
   const example = {
     status: 200,
     code: 'success',
     message: 'success',
     ...(result === undefined ? {} : { result }),
-    ...(isToken ? { expires: 3600 } : {}),
+    ...(name === issueAccessToken ? { expires: 3600 } : {}),
     timestamp: EXAMPLE_TIME,
   };
-  const schema = {
-    type: 'object',
-    required: Object.keys(members),
-    properties: members,
-    additionalProperties: false,
-  };
+  const schema = component('schemas', replyName(name));
   const headers = [
     'X-Request-Id',
     'X-Timestamp',
@@ -105,6 +115,6 @@ function successResponse({ name, reply }: Content, schemas: OperationSchemas): J
   return {
     description: 'The operation succeeded.',
     headers: Object.fromEntries(headers.map((header) => [header, component('headers', header)])),
-    content: { 'application/json': { schema, example } },
+    content: { 'application/json': { schema, ...(hasExample ? { example } : {}) } },
   };
 }

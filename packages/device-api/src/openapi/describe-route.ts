@@ -1,16 +1,22 @@
 import { component, type Json } from './component.ts';
-import { isQuery, type OperationComponents } from './describe-operations.ts';
+import { describeOperation, isQuery } from './describe-operations.ts';
 import { type DescribedRoute, issueAccessToken } from './described-route.ts';
 import { commonErrorStatuses, errorResponseName } from './error-responses.ts';
 import { operationTexts } from './operation-texts.ts';
 import { queryParameterNames } from './parameters.ts';
+import type { OperationSchemas } from './schema-components.ts';
 import { securityOf } from './security-schemes.ts';
 
-/** @param isFirst whether it is the first route of its operation */
+/**
+ * An equivalent route omits the example of its reply and the errors of each status, because they
+ * would make the document much larger.
+ *
+ * @param isFirst whether it is the first route of its operation
+ */
 export function describeRoute(
   route: DescribedRoute,
   isFirst: boolean,
-  { requestBodies }: OperationComponents,
+  schemas: OperationSchemas,
 ): Json {
   const { operation, method } = route;
   const { tag, summary, description } = operationTexts[operation];
@@ -22,22 +28,24 @@ export function describeRoute(
         description: `Equivalent of \`${operation}\`, for existing clients.`,
         deprecated: true,
       };
-  const hasBody = Object.hasOwn(requestBodies, operation) && method !== 'GET';
+  const { requestBody, success } = describeOperation(operation, schemas, isFirst);
+  const hasBody = requestBody !== undefined && method !== 'GET';
   const parameters = parametersOf(route);
+  const errors = Object.fromEntries(
+    errorStatuses(route, hasBody).map((status) => [
+      status,
+      component('responses', errorResponseName(status)),
+    ]),
+  );
   return {
     ...identity,
     tags: [tag],
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(hasBody ? { requestBody: component('requestBodies', operation) } : {}),
+    ...(hasBody ? { requestBody } : {}),
     security: securityOf(route),
     responses: {
-      200: component('responses', operation),
-      ...Object.fromEntries(
-        errorStatuses(route, hasBody).map((status) => [
-          status,
-          component('responses', errorResponseName(status)),
-        ]),
-      ),
+      200: success,
+      ...(isFirst ? errors : { '4XX': component('responses', 'Error') }),
       default: component('responses', 'Error'),
     },
   };

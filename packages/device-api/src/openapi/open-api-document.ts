@@ -8,7 +8,7 @@
  */
 import { accessTokenOperation } from './access-token-operation.ts';
 import type { Json } from './component.ts';
-import { describeOperations } from './describe-operations.ts';
+import { replySchemas } from './describe-operations.ts';
 import { type DescribedDocument, describePublicDocument } from './describe-public-document.ts';
 import { describeRoute } from './describe-route.ts';
 import type { DescribedRoute } from './described-route.ts';
@@ -49,7 +49,6 @@ export function createOpenApiDocument(settings: OpenApiSettings): OpenApiDocumen
   const { routes, documents, errors } = settings;
   const schemas = createOperationSchemas(accessTokenOperation);
   const names = new Set(routes.map(({ operation }) => operation));
-  const components = describeOperations(names, schemas);
   const paths: Record<string, Record<string, Json>> = {};
   const described = new Set<string>();
   const add = (path: string, method: string, operation: Json) => {
@@ -58,7 +57,7 @@ export function createOpenApiDocument(settings: OpenApiSettings): OpenApiDocumen
   for (const route of routes) {
     const isFirst = !described.has(route.operation);
     described.add(route.operation);
-    add(route.path, route.method, describeRoute(route, isFirst, components));
+    add(route.path, route.method, describeRoute(route, isFirst, schemas));
   }
   for (const document of documents) {
     add(document.path, 'GET', describePublicDocument(document));
@@ -74,9 +73,12 @@ export function createOpenApiDocument(settings: OpenApiSettings): OpenApiDocumen
       securitySchemes: securitySchemes(settings.authorizationServerUrl),
       parameters,
       headers,
-      requestBodies: components.requestBodies,
-      responses: { ...components.responses, ...errorResponses(errors) },
-      schemas: { Error: errorSchema(errors), ...schemas.components },
+      responses: errorResponses(errors),
+      schemas: {
+        Error: errorSchema(errors),
+        ...schemas.components,
+        ...replySchemas(names, schemas),
+      },
     },
   };
 }

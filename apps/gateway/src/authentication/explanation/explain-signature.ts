@@ -1,6 +1,8 @@
 /**
  * Explains wrong signatures. Every reply describes what the gateway built from the request. Only a
- * caller that signed with a key of the client also learns its mistake.
+ * caller that signed with a key of the client also learns its mistake, and only for a signature and
+ * a nonce that nobody has used: otherwise, an attacker with a captured request could change it and
+ * learn which guesses about it are right.
  *
  *   malformedSignature (the header alone) → diagnosis-budget → diagnoseSignature (request-signature)
  *     → explainedFailure (request-reading), with signed-input
@@ -15,6 +17,7 @@ import {
   type ClientRegistry,
   generateSecureKey,
   MAXIMUM_ACTIVE_KEYS,
+  type ReplayGuard,
 } from '@gatehouse/identity';
 import { explainedFailure, isClientId, nodeDigest, nodeHmac } from '@gatehouse/request-reading';
 import {
@@ -41,7 +44,7 @@ export type SignatureExplainer = (
   rejected: RejectedSignature,
   named: Client | undefined,
   algorithm: SignatureAlgorithm | undefined,
-) => ApiError;
+) => Promise<ApiError>;
 
 /** The error for a header that cannot be a digest. It needs no client. */
 export function explainMalformed(
@@ -54,19 +57,24 @@ export function explainMalformed(
 
 export function createSignatureExplainer(dependencies: {
   readonly clients: ClientRegistry;
+  readonly replayGuard: Pick<ReplayGuard, 'isUsed'>;
   readonly now: () => number;
 }): SignatureExplainer {
-  const { clients, now } = dependencies;
+  const { clients, replayGuard, now } = dependencies;
   const mayDiagnose = createDiagnosisBudget(DIAGNOSIS_LIMITS, now);
   const decoyKeys = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () => generateSecureKey());
   const pad = (keys: readonly string[]) => [...keys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
 
-  function findCauses(
+  async function findCauses(
     { request, clientAddress }: RejectedSignature,
     client: Client | undefined,
     algorithm: SignatureAlgorithm | undefined,
-  ): readonly SigningReasonName[] {
+  ): Promise<readonly SigningReasonName[]> {
     if (!isClientId(request.clientId) || !mayDiagnose(request.clientId, clientAddress)) {
+      return [];
+    }
+    // Before the keys are used, so that the time does not depend on a guess either.
+    if (await replayGuard.isUsed({ ...request, nonce: request.nonce || undefined })) {
       return [];
     }
     const keys = {
@@ -77,10 +85,10 @@ export function createSignatureExplainer(dependencies: {
     return diagnoseSignature(request, keys, { digest: nodeDigest, hmac: nodeHmac }) ?? [];
   }
 
-  return (rejected, named, algorithm) => {
+  return async (rejected, named, algorithm) => {
     const result = describe(rejected);
     const client = named?.enabled === true ? named : undefined;
-    const [cause, ...others] = findCauses(rejected, client, algorithm);
+    const [cause, ...others] = await findCauses(rejected, client, algorithm);
     const clientId = named?.clientId;
     return cause === undefined
       ? new ApiError('invalid_signature', { result, reason: hiddenReason(named), clientId })

@@ -34,3 +34,10 @@ export function createCopyForm(): (call: CopiedCall) => void {
     showCode();
   };
 }
+
+/** The code belongs to the request that was shown before. */
+export function hideCall(): void {
+  find('calls', HTMLElement).hidden = true;
+  show('code');
+  show('copied');
+}

@@ -9,11 +9,11 @@ export interface CredentialForm {
   showSignedIn(signedIn: SignedIn): void;
 }
 
-const kinds = ['sign-in', 'secure-key', 'x-access-token'] as const;
+const kinds = ['sign-in', 'secure-key', 'access-token', 'x-access-token'] as const;
 
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
 
-/** The three ways to authenticate. Every value stays in its field, and nothing stores it. */
+/** The ways to authenticate. Every value stays in its field, and nothing stores it. */
 export function createCredentialForm(
   settings: PageSettings,
   onSignIn: () => void,
@@ -56,6 +56,8 @@ export function createCredentialForm(
           clientId: required('client-id', 'Enter the client id.'),
           secureKey: required('secure-key', 'Enter the secure key.'),
         };
+      case 'access-token':
+        return { kind: 'access-token', token: required('access-token', 'Paste an access token.') };
       case 'x-access-token':
         return { kind: 'x-access-token', token: required('token', 'Paste an X-Access-Token.') };
       default:

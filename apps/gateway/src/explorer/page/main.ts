@@ -9,7 +9,7 @@
  * everything else.
  */
 import { type ApiRequest, sendRequest } from './api-request.ts';
-import { createCopyForm } from './copy-form.ts';
+import { createCopyForm, hideCall } from './copy-form.ts';
 import { type Credential, InputProblem } from './credential.ts';
 import { createCredentialForm } from './credential-form.ts';
 import { element, find, show } from './elements.ts';
@@ -137,6 +137,7 @@ function showNothing(): AbortSignal {
   }
   showSigned(undefined);
   hideReply();
+  hideCall();
   return current.signal;
 }
 

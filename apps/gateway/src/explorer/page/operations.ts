@@ -34,18 +34,15 @@ export async function loadOperations(): Promise<readonly Operation[]> {
   return readOperations(await response.json());
 }
 
-/** Equivalent routes have the same successful response. The document lists the preferred one first. */
+/** Equivalent routes are deprecated. Public documents need no credential. */
 export function readOperations(document: unknown): readonly Operation[] {
-  const seen = new Set<unknown>();
   const groups = entriesOf(at(document, 'tags')).map(([, tag]) => textAt(tag, 'name'));
   const operations = entriesOf(at(document, 'paths')).flatMap(([path, item]) =>
     entriesOf(item).flatMap(([method, operation]) => {
-      const response = at(operation, 'responses', '200', '$ref');
-      if (!methods.includes(method) || response === undefined || seen.has(response)) {
-        return [];
-      }
-      seen.add(response);
-      return [readOperation(document, { path, method, operation })];
+      const needsCredential = at(operation, 'security', '0') !== undefined;
+      return methods.includes(method) && needsCredential && at(operation, 'deprecated') !== true
+        ? [readOperation(document, { path, method, operation })]
+        : [];
     }),
   );
   return operations.sort((one, other) => groups.indexOf(one.group) - groups.indexOf(other.group));
@@ -56,11 +53,7 @@ function readOperation(
   route: { readonly path: string; readonly method: string; readonly operation: unknown },
 ): Operation {
   const { path, method, operation } = route;
-  const content = at(
-    resolve(document, at(operation, 'requestBody')),
-    'content',
-    'application/json',
-  );
+  const content = at(operation, 'requestBody', 'content', 'application/json');
   return {
     id: textAt(operation, 'operationId'),
     group: textAt(operation, 'tags', '0'),

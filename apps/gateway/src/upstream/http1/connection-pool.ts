@@ -24,6 +24,7 @@ import type { OutgoingRequest } from './outgoing-request.ts';
 import type { PoolLoad } from './pool-load.ts';
 
 const SWEEP_MILLISECONDS = 100;
+const MAXIMUM_AGE_MILLISECONDS = 30_000;
 /** The controller of an exchange that never had a connection. */
 const noConnection: ReplyController = {
   isUploading: false,
@@ -35,6 +36,11 @@ const noConnection: ReplyController = {
 export interface ConnectionPoolOptions extends ServiceAddress {
   readonly connections: number;
   readonly connectTimeoutMilliseconds: number;
+  /**
+   * Default: 30 s. A connection closes at 0.7 to 1.3 times this age, so that a balancer or DNS can
+   * also choose servers that started later. The random part spreads the new connections over time.
+   */
+  readonly maximumAgeMilliseconds?: number;
 }
 
 export class ConnectionPool implements ConnectionOwner {
@@ -42,7 +48,7 @@ export class ConnectionPool implements ConnectionOwner {
   readonly #all = new Set<Connection>();
   readonly #openSocket: OpenSocket;
   readonly #waiting: PendingRequest[] = [];
-  /** The most recently used connection first, so that unneeded ones expire. */
+  /** The least recently used connection first, so that every server behind them gets requests. */
   #idle: Connection[] = [];
   #resting: Connection[] = [];
   #sweeper: NodeJS.Timeout | undefined;
@@ -73,7 +79,7 @@ export class ConnectionPool implements ConnectionOwner {
   /** Skips connections that have closed without an event so far. */
   #takeIdle(): Connection | undefined {
     for (;;) {
-      const connection = this.#idle.pop();
+      const connection = this.#idle.shift();
       if (connection === undefined || connection.isOpen) {
         return connection;
       }
@@ -150,12 +156,15 @@ export class ConnectionPool implements ConnectionOwner {
 
   #open(): Connection {
     const { url, connectTimeoutMilliseconds } = this.#options;
+    const { maximumAgeMilliseconds = MAXIMUM_AGE_MILLISECONDS } = this.#options;
+    const now = performance.now();
     const connection = new Connection(
       url.host,
       this.#openSocket,
-      performance.now() + connectTimeoutMilliseconds,
+      now + connectTimeoutMilliseconds,
       this,
     );
+    connection.useUntil = now + maximumAgeMilliseconds * (0.7 + 0.6 * Math.random());
     this.#all.add(connection);
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MILLISECONDS).unref();
     return connection;

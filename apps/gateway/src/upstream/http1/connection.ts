@@ -61,6 +61,8 @@ export class Connection implements ReplyListener, ReplyController {
   #error: Error | undefined;
   /** Monotonic milliseconds. The deadline to connect, or to be reused. */
   expiresAt: number;
+  /** Monotonic milliseconds. The connection serves no request that begins later. */
+  useUntil = Number.POSITIVE_INFINITY;
 
   constructor(host: string, open: OpenSocket, connectUntil: number, owner: ConnectionOwner) {
     this.#owner = owner;
@@ -223,9 +225,9 @@ export class Connection implements ReplyListener, ReplyController {
   #release(isClean: boolean): void {
     const isSent = this.#sender === undefined || this.#sender.isOver;
     this.#endSending();
-    const { reusableMilliseconds } = this.#reader;
-    if (isClean && isSent && reusableMilliseconds > 0 && !this.#socket.destroyed) {
-      this.expiresAt = performance.now() + reusableMilliseconds;
+    const now = performance.now();
+    this.expiresAt = Math.min(now + this.#reader.reusableMilliseconds, this.useUntil);
+    if (isClean && isSent && this.expiresAt > now && !this.#socket.destroyed) {
       this.#isReused = true;
       this.resume();
       this.#owner.rest(this);
@@ -236,8 +238,7 @@ export class Connection implements ReplyListener, ReplyController {
 
   #fail(error: Error): void {
     const handler = this.#handler;
-    this.#handler = undefined;
-    this.#request = undefined;
+    this.#handler = this.#request = undefined;
     this.#endSending();
     handler?.onResponseError(this, error);
   }
