@@ -88,6 +88,7 @@ export { type CredentialHash, credentialId } from './secrets/credential-hash.ts'
 export {
   accessTokenKey,
   accessTokenKinds,
+  clientRecordsKey,
   credentialKey,
   GRANT_LIFETIME_SECONDS,
   grantKey,

@@ -20,6 +20,7 @@ import { recordKey } from './adapters/record-key.ts';
 import { createRedemptions } from './adapters/redemptions.ts';
 import { createRefreshRotation } from './adapters/refresh-rotation.ts';
 import type { RepliedUse } from './adapters/single-use.ts';
+import { createMachineTokenBudgets } from './adapters/stored-request-budget.ts';
 import {
   type ConfigurationExtensions,
   type ProviderSettings,
@@ -40,7 +41,8 @@ import { createRefreshSuccessor } from './patches/refresh-token-values.ts';
 
 export type { Provider };
 
-export interface ProviderDependencies extends Omit<ProviderSettings, 'singleUseOf'> {
+export interface ProviderDependencies
+  extends Omit<ProviderSettings, 'singleUseOf' | 'machineTokenBudgets'> {
   readonly masterKey: MasterKey;
   readonly keptSigningKeys: KeptSigningKeys;
   readonly failedSecrets: FailedSecrets;
@@ -74,7 +76,10 @@ export function createProvider(
   const singleUseOf = chooseSingleUse(dependencies, redemptions, rotation);
   const provider = new Provider(
     issuer,
-    providerConfiguration({ ...dependencies, singleUseOf }, extensions.configuration),
+    providerConfiguration(
+      { ...dependencies, singleUseOf, machineTokenBudgets: createMachineTokenBudgets(store) },
+      extensions.configuration,
+    ),
   );
   applyPatches(provider, { ...dependencies, ...extensions, successorOf });
   // fixOrigin alone sets the proxy headers, so that every URL starts with the issuer.

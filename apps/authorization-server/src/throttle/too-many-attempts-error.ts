@@ -14,3 +14,17 @@ export class TooManyAttemptsError extends Error {
     this.retryAfterSeconds = Math.max(1, Math.ceil((resetsAt - now) / 1000));
   }
 }
+
+/**
+ * After a revocation, tokens that are issued until the end of its second would be invalid at once
+ * (`nextNotBefore` of packages/identity). The request gets 503 until then.
+ */
+export class RevocationPendingError extends Error {
+  readonly retryAfterSeconds: number;
+
+  constructor(validFrom: number, now: number) {
+    super('A revocation is taking effect. Try again shortly.');
+    this.name = 'RevocationPendingError';
+    this.retryAfterSeconds = Math.max(1, Math.ceil((validFrom - now) / 1000));
+  }
+}
