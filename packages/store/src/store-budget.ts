@@ -16,7 +16,7 @@ export interface StoreBudget {
    *
    * @throws StoreUnavailableError, but not if the store is full
    */
-  take(party: BudgetParty): Verdict | undefined | Promise<Verdict | undefined>;
+  take(party: BudgetParty): Promise<Verdict | undefined>;
 }
 
 const ROOM_MILLISECONDS = 1000;
@@ -73,36 +73,20 @@ export function createStoreBudget(
     return room === undefined ? reading : undefined;
   }
 
-  async function takeLate(
-    { orgId }: BudgetParty,
-    first: Promise<Verdict> | Verdict,
-  ): Promise<Verdict | undefined> {
-    const verdict = await first;
-    return verdict.allowed ? rejection(await organizations.take(orgId)) : verdict;
-  }
-
-  function takeNow(party: BudgetParty): ReturnType<StoreBudget['take']> {
-    if (room?.maximumBytes === undefined) {
-      return undefined;
-    }
-    const verdict = clients.take(party.clientId);
-    if (verdict instanceof Promise || !verdict.allowed) {
-      return takeLate(party, verdict);
-    }
-    const shared = organizations.take(party.orgId);
-    return shared instanceof Promise ? shared.then(rejection) : rejection(shared);
-  }
-
   return {
     knownRejection({ clientId, orgId }) {
       // The budget can grow before the window ends.
       void readRoom();
       return clients.knownRejection(clientId) ?? organizations.knownRejection(orgId);
     },
-    take: (party) => readRoom()?.then(() => takeNow(party)) ?? takeNow(party),
+    async take({ clientId, orgId }) {
+      await readRoom();
+      if (room?.maximumBytes === undefined) {
+        return undefined;
+      }
+      const own = await clients.take(clientId);
+      const verdict = own.allowed ? await organizations.take(orgId) : own;
+      return verdict.allowed ? undefined : verdict;
+    },
   };
-}
-
-function rejection(verdict: Verdict): Verdict | undefined {
-  return verdict.allowed ? undefined : verdict;
 }

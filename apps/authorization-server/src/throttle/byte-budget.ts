@@ -10,17 +10,10 @@ export interface ByteBudget {
 
 /** Thrown before anything is stored. */
 export class BudgetExhaustedError extends TooManyAttemptsError {
-  constructor(
-    resetsAt: number,
-    now: number,
-    reason: 'stored_bytes_limit' | 'stored_tokens_limit' = 'stored_bytes_limit',
-  ) {
-    super(reason, resetsAt, now);
+  constructor(resetsAt: number, now: number) {
+    super('stored_bytes_limit', resetsAt, now);
     this.name = 'BudgetExhaustedError';
-    this.message =
-      reason === 'stored_bytes_limit'
-        ? 'Too much is stored for this address, this client, or all public clients.'
-        : 'The tokens of this client or its organization take up too much of the store.';
+    this.message = 'Too much is stored for this address, this client, or all public clients.';
   }
 }
 

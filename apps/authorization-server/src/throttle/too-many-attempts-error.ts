@@ -7,8 +7,13 @@ export class TooManyAttemptsError extends Error {
   /** The limit. For the log only. */
   readonly reason: FailureReasonName;
 
-  constructor(reason: FailureReasonName, resetsAt: number, now: number) {
-    super('Too many attempts.');
+  constructor(
+    reason: FailureReasonName,
+    resetsAt: number,
+    now: number,
+    message = 'Too many attempts.',
+  ) {
+    super(message);
     this.name = 'TooManyAttemptsError';
     this.reason = reason;
     this.retryAfterSeconds = Math.max(1, Math.ceil((resetsAt - now) / 1000));

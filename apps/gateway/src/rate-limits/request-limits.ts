@@ -55,7 +55,7 @@ export interface SignatureBudget {
    */
   assertOpen(client: BudgetParty): void;
   /** Counts a claimed signature. @throws ApiError `too_many_requests` */
-  count(client: BudgetParty): Promise<void> | undefined;
+  count(client: BudgetParty): Promise<void>;
 }
 
 /**
@@ -187,13 +187,6 @@ export function createSignatureBudget(dependencies: {
 
   return {
     assertOpen: (client) => assertFits(client, budget.knownRejection(client)),
-    count(client) {
-      const rejection = budget.take(client);
-      if (rejection instanceof Promise) {
-        return rejection.then((late) => assertFits(client, late));
-      }
-      assertFits(client, rejection);
-      return undefined;
-    },
+    count: async (client) => assertFits(client, await budget.take(client)),
   };
 }

@@ -9,11 +9,8 @@ import type { Identity } from '@gatehouse/identity';
 import { createStoreBudget, type Store, type StoreBudget, type Verdict } from '@gatehouse/store';
 import type { Adapter } from 'oidc-provider';
 import { addressGroupOf } from '../../http/address-group-of.ts';
-import {
-  BudgetExhaustedError,
-  type ByteBudget,
-  chargeBudgets,
-} from '../../throttle/byte-budget.ts';
+import { type ByteBudget, chargeBudgets } from '../../throttle/byte-budget.ts';
+import { TooManyAttemptsError } from '../../throttle/too-many-attempts-error.ts';
 import { currentContext } from '../patches/current-context.ts';
 import { lifetimes } from '../policy/lifetimes.ts';
 import { assertParametersFit, parameterBytes } from '../policy/parameter-limit.ts';
@@ -106,7 +103,7 @@ export function createMachineTokenBudgets(store: Store): MachineTokenBudgets {
   );
 }
 
-/** Throws BudgetExhaustedError before a record without a user is stored. */
+/** Throws TooManyAttemptsError before a record without a user is stored. */
 export function limitMachineTokens(
   stored: Adapter,
   model: string,
@@ -115,7 +112,14 @@ export function limitMachineTokens(
   const budget = budgets.get(model);
   const assertFits = (rejection: Verdict | undefined) => {
     if (rejection !== undefined) {
-      throw new BudgetExhaustedError(rejection.resetsAt, Date.now(), 'stored_tokens_limit');
+      const message =
+        'The tokens of this client or its organization take up too much of the store.';
+      throw new TooManyAttemptsError(
+        'stored_tokens_limit',
+        rejection.resetsAt,
+        Date.now(),
+        message,
+      );
     }
   };
   return wrapAdapter(stored, {
