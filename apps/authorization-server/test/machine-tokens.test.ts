@@ -1,7 +1,33 @@
 // requires: redis-server
-import { type Constellation, integrationEngines, startConstellation } from '@gatehouse/testing';
+import { randomBytes } from 'node:crypto';
+import { clientRecordsKey, openIdentity } from '@gatehouse/identity';
+import {
+  type Constellation,
+  integrationEngines,
+  startConstellation,
+  startRedisServer,
+  until,
+} from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { basic, bootstrap, browserApp, odd, resourceServer, web } from './fixtures.ts';
+import {
+  basic,
+  bootstrap,
+  browserApp,
+  odd,
+  requestToken,
+  resourceServer,
+  web,
+} from './fixtures.ts';
+import {
+  full,
+  grantsBootstrap,
+  isActive,
+  other,
+  outcome,
+  own,
+  requestPlatformToken,
+  startGrantsSystems,
+} from './grants-fixtures.ts';
 
 const GRANT = 'grant_type=client_credentials';
 /** The provider ignores this parameter, and the fast path leaves the request to the provider. */
@@ -148,4 +174,95 @@ describe.each(integrationEngines)('the fast path of client_credentials on %s', (
       expect(output).not.toContain(secret);
     }
   });
+});
+
+const systems = await startGrantsSystems({}, 1);
+
+describe.each(systems)('the revocation of a machine on $engine', ({ system }) => {
+  const asOther = { authorization: basic(other.clientId, other.secureKey) };
+  const machine = { grant_type: 'client_credentials' };
+  const issue = () => requestToken(system.first, machine, asOther);
+
+  test('answers 503 until new tokens are valid, and deletes the revoked ones', async () => {
+    const { revocations } = openIdentity({ store: system.store, masterKey: randomBytes(32) });
+    const records = async () => {
+      const shards = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
+      const indexes = shards.map((shard) => clientRecordsKey(other.clientId, `${shard}.`));
+      const keys = (await Promise.all(indexes.map((key) => system.store.members(key)))).flat();
+      const found = await Promise.all(keys.map((key) => system.store.get(key)));
+      return found.filter((record) => record !== undefined).length;
+    };
+    const { body } = await issue();
+    const { refresh_token: refreshToken } = (
+      await requestPlatformToken(system.first, {
+        ...machine,
+        client_id: other.clientId,
+        client_secret: other.secureKey,
+      })
+    ).body;
+    expect(typeof refreshToken).toBe('string');
+    const before = await records();
+    expect(before).toBeGreaterThan(1);
+
+    await revocations.client(other.clientId);
+    await revocations.deleteTokens(other.clientId);
+    expect(await records()).toBe(0);
+    // The server's copy of the client is at most 50 ms old.
+    await until(async () => (await issue()).status === 503);
+    let reply = await issue();
+    while (reply.status !== 200) {
+      expect([...outcome(reply), Number(reply.headers.get('retry-after')) > 0]).toEqual([
+        503,
+        'temporarily_unavailable',
+        true,
+      ]);
+      reply = await issue();
+    }
+    expect(await isActive(system.first, reply.body.access_token, asOther.authorization)).toBe(true);
+    expect(await isActive(system.first, body.access_token, asOther.authorization)).toBe(false);
+  });
+});
+
+test('A machine that floods a small Redis with tokens does not stop other organizations', async () => {
+  const redis = await startRedisServer();
+  const system = await startConstellation({
+    engine: 'sqlite',
+    bootstrap: {
+      organizations: [...grantsBootstrap.organizations],
+      clients: [full, { ...own, orgId: 'org-2' }].map((client) => ({
+        orgId: 'org-1',
+        ...client,
+        name: client.clientId,
+        grantTypes: ['client_credentials'],
+        scopes: ['device:read'],
+      })),
+    },
+    apps: ['authorization-server'],
+    environment: { STORE_URL: redis.url },
+  });
+  try {
+    const used = /^used_memory:(\d+)/m.exec(String(await redis.command('INFO', 'memory')))?.[1];
+    await redis.command('CONFIG', 'SET', 'maxmemory', String(Number(used) + 1_500_000));
+    const issue = ({ clientId, secureKey }: typeof full | typeof own) =>
+      requestToken(
+        system.authorizationServerUrl,
+        { grant_type: 'client_credentials' },
+        { authorization: basic(clientId, secureKey) },
+      );
+    let replies = [await issue(full)];
+    while (replies.every(({ status }) => status === 200)) {
+      replies = await Promise.all(Array.from({ length: 20 }, () => issue(full)));
+    }
+    const refused = replies.filter(({ status }) => status !== 200);
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([429]));
+    expect(refused[0]?.body).toMatchObject({
+      error: 'too_many_requests',
+      error_description: expect.stringContaining('tokens of this client'),
+    });
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await issue(own)).status).toBe(200);
+  } finally {
+    await system.stop();
+    await redis.stop();
+  }
 });

@@ -116,6 +116,30 @@ describe('a lost reply of Redis', () => {
     expect(next.status).toBe(200);
   });
 
+  test('to a write after the successor was stored lets the same client retry later', async () => {
+    let refresh = {};
+    await untilLost('token:', 'cut', async () => {
+      const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);
+      refresh = refreshing(signedIn.body.refresh_token);
+      return async () =>
+        expect(outcome(await requestToken(first, refresh, asFull))).toEqual(unavailable);
+    });
+    // An hour later:
+    const age = `for _, key in ipairs(redis.call('KEYS', 'claimed:oidc:RefreshToken:*')) do
+      local time, rest = redis.call('GET', key):match('^(%d+)(.*)$')
+      redis.call('SET', key, string.format('%.0f', time - 3600000) .. rest, 'KEEPTTL') end`;
+    await redis.command('EVAL', age, '0');
+    await untilServed(first);
+    const retried = await requestToken(first, refresh, asFull);
+    expect(retried.status).toBe(200);
+
+    const next = await requestToken(first, refreshing(retried.body.refresh_token), asFull);
+    expect(next.status).toBe(200);
+    const stolen = await requestToken(first, refresh, asFull);
+    expect(outcome(stolen)).toEqual([400, 'invalid_grant']);
+    expect(await isActive(first, next.body.access_token, asFull.authorization)).toBe(false);
+  });
+
   test('CR-10 to the claim of a code before a kill invalidates the code, and leaves no token', async () => {
     let code = '';
     let reply: Promise<unknown> = Promise.resolve();

@@ -26,6 +26,7 @@ import {
   createXAccessTokens,
   type Identity,
   keepSigningKeys,
+  longestBindingSeconds,
   type SigningKey,
   type SigningKeyPolicy,
   type XAccessTokens,
@@ -50,7 +51,7 @@ import { createRequestHandler } from './pipeline/handle-request.ts';
 import { createUpgradeHandler, type UpgradeDependencies } from './pipeline/handle-upgrade.ts';
 import type { LocalOperation } from './pipeline/local-operation.ts';
 import { openPublicDocuments } from './public-documents/open-public-documents.ts';
-import { createRequestLimits } from './rate-limits/request-limits.ts';
+import { createRequestLimits, createSignatureBudget } from './rate-limits/request-limits.ts';
 import { issueAccessTokenOperation } from './routes/device-routes.ts';
 import type { RoutedUpstream, Routing } from './routes/route-file.ts';
 import { createRouteTable } from './routes/route-table.ts';
@@ -122,23 +123,26 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     publicUrl,
   };
   const isTrustedProxy = createAddressMatcher(dependencies.trustedProxies);
+  const counting = { store: identity.store, now, onRefused: metrics.limited };
   const stages: UpgradeDependencies = {
     routes: createRouteTable(routing.routes),
     authenticators: createAuthenticators({
       ...dependencies,
       ...identity,
+      signatures: createSignatureBudget({
+        ...counting,
+        windowSeconds: longestBindingSeconds(dependencies.signatureToleranceMilliseconds),
+      }),
       verifyAccessToken: tokens.verifyAccessToken,
       verifyXAccessToken: shareInFlight(tokens.xAccessTokens.verify),
       heldBodies: dependencies.heldBodies ?? HELD_BODIES,
       observe: (kind, authenticator) => observeAuthenticator(kind, authenticator, metrics.verified),
     }),
     limits: createRequestLimits({
-      store: identity.store,
-      now,
+      ...counting,
       client: dependencies.clientRateLimit,
       address: dependencies.addressRateLimit,
       routes: routing.routes,
-      onRefused: metrics.limited,
     }),
     forward: createForwarder(forwarding),
     forwardUpgrade: createUpgradeForwarder(forwarding),

@@ -316,15 +316,16 @@ describe('connections to a service', () => {
     answer = (socket) => socket.write(whole('x'.repeat(size)));
     const pool = open(1);
     let received = 0;
-    let controller: ReplyController | undefined;
+    const paused = Promise.withResolvers<ReplyController>();
     const ended = new Promise<void>((resolve, reject) => {
       pool.dispatch(
         { method: 'GET', path: '/', headers: [] },
         {
-          onRequestStart: (given) => {
-            controller = given;
+          onRequestStart: () => undefined,
+          onResponseStart: (given) => {
+            given.pause();
+            paused.resolve(given);
           },
-          onResponseStart: (given) => given.pause(),
           onResponseData: (_controller, chunk) => {
             received += chunk.length;
           },
@@ -333,9 +334,10 @@ describe('connections to a service', () => {
         },
       );
     });
-    await sleep(150);
+    const controller = await paused.promise;
+    await sleep(50);
     expect(received).toBeLessThan(64 * 1024);
-    controller?.resume();
+    controller.resume();
     await ended;
 
     expect(received).toBe(size);

@@ -281,3 +281,91 @@ describe('an unavailable store', () => {
     await redis.stop();
   });
 });
+
+describe.each(storeEngines)('the budget of signatures on %s', (name) => {
+  let engine: StoreEngine;
+
+  beforeAll(async () => {
+    engine = await startStoreEngine(name);
+  });
+  afterAll(() => engine.stop());
+
+  test('is limited by the free space of the store, for a client and its organization', async () => {
+    let free = 4 * 512;
+    const gateway = await boot({
+      storeUrl: engine.storeUrl,
+      around: (run, operation) =>
+        operation === 'ping'
+          ? Promise.resolve({ usedBytes: 1_000_000, maximumBytes: 1_000_000 + free })
+          : run(),
+    });
+    for (const clientId of ['second', 'third']) {
+      await gateway.saveClient({ clientId }, gateway.secureKey);
+    }
+    await gateway.saveClient({ clientId: 'foreign', orgId: 'org-2' }, gateway.secureKey);
+    const sign = (clientId: string) => ({ headers: gateway.signedV2({ clientId }) });
+    const call = (options: Parameters<typeof send>[2]) =>
+      send(gateway.port, '/api/device', options);
+    const repeat = async (clientId: string, times: number) => {
+      const replies: Received[] = [];
+      for (let count = 0; count < times; count += 1) {
+        replies.push(await call(sign(clientId)));
+      }
+      return replies.map(({ status }) => status);
+    };
+
+    const first = sign('demo');
+    expect((await call(first)).status).toBe(200);
+    for (let count = 0; count < 10; count += 1) {
+      expect((await call(first)).json.code).toBe('replayed_request');
+    }
+    expect(await repeat('demo', 5)).toEqual([200, 200, 200, 429, 429]);
+    const refused = await call(sign('demo'));
+    expect(refused.json).toMatchObject({
+      code: 'too_many_requests',
+      message: expect.stringContaining('signatures'),
+    });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(600);
+    // The organization may store twice as much. One of its permits went to a rejected request.
+    expect(await repeat('second', 4)).toEqual([200, 200, 200, 200]);
+    expect(await repeat('third', 1)).toEqual([429]);
+    expect(await repeat('foreign', 4)).toEqual([200, 200, 200, 200]);
+    // An access token stores nothing.
+    expect((await call(bearer(await gateway.issueToken()))).status).toBe(200);
+
+    // When space is freed, the budget grows within the window.
+    free = 1_000_000;
+    await until(async () => (await call(sign('demo'))).status === 200);
+  });
+});
+
+test('A client that floods a small Redis with signatures does not stop other organizations', async () => {
+  const redis = await startRedisServer();
+  try {
+    const used = /^used_memory:(\d+)/m.exec(String(await redis.command('INFO', 'memory')))?.[1];
+    await redis.command('CONFIG', 'SET', 'maxmemory', String(Number(used) + 2_000_000));
+    const gateway = await boot({ storeUrl: redis.url });
+    await gateway.saveClient({ clientId: 'foreign', orgId: 'org-2' }, gateway.secureKey);
+    // A late timestamp makes the claims last longer.
+    let timestamp = Date.now() + 240_000;
+    const call = (clientId: string) =>
+      send(gateway.port, '/device-instance', {
+        method: 'POST',
+        headers: gateway.signed({
+          clientId,
+          body: '{}',
+          timestamp: String(++timestamp),
+        }),
+        body: '{}',
+      });
+    const replies: Received[] = [];
+    while (replies.length < 20_000 && replies.at(-1)?.status !== 429) {
+      replies.push(...(await Promise.all(Array.from({ length: 20 }, () => call('demo')))));
+    }
+    expect(replies.filter(({ status }) => status !== 200 && status !== 429)).toEqual([]);
+    expect(replies.at(-1)?.status).toBe(429);
+    expect((await call('foreign')).status).toBe(200);
+  } finally {
+    await redis.stop();
+  }
+});

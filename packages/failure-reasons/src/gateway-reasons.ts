@@ -73,6 +73,14 @@ export const gatewayReasons = {
     fix: 'Send fewer requests, and wait for the seconds in Retry-After. Operators can raise CLIENT_RATE_LIMIT.',
     example: 'a client that polls without a pause',
   },
+  stored_signatures_limit: {
+    codes: ['too_many_requests'],
+    stage: 'limit',
+    cause:
+      'The used signatures of the client or its organization would take up too much of the store.',
+    fix: 'Wait for the seconds in Retry-After, or call with an access token, which stores nothing. Operators can raise maxmemory of Redis.',
+    example: 'a client that signs thousands of requests per second, with a small Redis',
+  },
   operation_rate_limit: {
     codes: ['too_many_requests'],
     stage: 'limit',

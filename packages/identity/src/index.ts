@@ -70,7 +70,7 @@ export {
 } from './production-problems.ts';
 export type { OnDamagedRecord } from './records/damaged-record.ts';
 export { RejectedChangeError } from './records/rejected-change-error.ts';
-export type { ReplayGuard, SignatureUse } from './replay-guard.ts';
+export { longestBindingSeconds, type ReplayGuard, type SignatureUse } from './replay-guard.ts';
 export type { RequestEntry } from './request-log/request-entry.ts';
 export type { RequestLog } from './request-log/request-log.ts';
 export { type RequestLogResult, requestLogResults } from './request-log/request-writer.ts';
@@ -88,6 +88,7 @@ export { type CredentialHash, credentialId } from './secrets/credential-hash.ts'
 export {
   accessTokenKey,
   accessTokenKinds,
+  clientRecordsKey,
   credentialKey,
   GRANT_LIFETIME_SECONDS,
   grantKey,

@@ -45,6 +45,11 @@ export interface ReplayGuard {
  */
 const MARGIN_SECONDS = 60;
 
+/** The longest lifetime of a binding, for a timestamp that is as late as the tolerance allows. */
+export function longestBindingSeconds(toleranceMilliseconds: number): number {
+  return Math.ceil((2 * toleranceMilliseconds) / 1000) + MARGIN_SECONDS;
+}
+
 /**
  * Parallel requests of one millisecond have equal signatures if version 1 signs no parameters, so
  * the signature must serve all of their targets (decision 53).

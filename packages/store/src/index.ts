@@ -27,3 +27,4 @@ export {
 } from './rate-limiter.ts';
 export { redisAccessRule } from './redis/redis-access.ts';
 export { copySqliteFile } from './sqlite/copy-sqlite-file.ts';
+export { type BudgetParty, createStoreBudget, type StoreBudget } from './store-budget.ts';

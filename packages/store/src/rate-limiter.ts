@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { type Counter, type Store, StoreFullError } from './port/store.ts';
 
 export interface RateLimit {
+  /** May change at any time. */
   readonly requests: number;
   readonly windowSeconds: number;
 }
@@ -29,8 +30,6 @@ interface Lease {
   permits: number;
   /** How many permits to ask for next time. */
   size: number;
-  /** The permits left in the store, as of its last reply. */
-  left: number;
   /** The count of the window, as of the store's last reply. */
   count: number;
   resetsAt: number;
@@ -64,15 +63,12 @@ export function createRateLimiter(
   const { store, now } = dependencies;
   // An evicted lease lets no more requests pass, because the store has counted its permits.
   const leases = new LRUCache<string, Lease>({ max: MAXIMUM_ENTRIES });
-  const largestLease = Math.max(1, Math.floor(limit.requests * LARGEST_LEASE));
-
   function leaseOf(key: string): Lease {
     let lease = leases.get(key);
     if (lease === undefined) {
       lease = {
         permits: 0,
         size: 1,
-        left: 0,
         count: 0,
         resetsAt: 0,
         waiting: 0,
@@ -94,7 +90,7 @@ export function createRateLimiter(
         }
         throw error;
       });
-    renew(lease, counter, { amount, isNewWindow, largestLease, requests: limit.requests });
+    renew(lease, counter, { amount, isNewWindow, requests: limit.requests });
   }
 
   function countHere(
@@ -116,7 +112,7 @@ export function createRateLimiter(
       });
       await lease.refill;
       // The store's reply counts, even if the window has ended by the clock of this process.
-      const verdict = takePermit(lease);
+      const verdict = takePermit(lease, limit);
       if (verdict !== undefined) {
         return verdict;
       }
@@ -127,27 +123,30 @@ export function createRateLimiter(
     limit,
     take(key) {
       const lease = leases.get(key);
-      return (lease && takeLocally(lease, now())) ?? takeFromStore(key);
+      return (lease && takeLocally(lease, limit, now())) ?? takeFromStore(key);
     },
     knownRejection(key) {
       const lease = leases.get(key);
-      return lease !== undefined && lease.permits === 0 ? takeLocally(lease, now()) : undefined;
+      return lease !== undefined && lease.permits === 0
+        ? takeLocally(lease, limit, now())
+        : undefined;
     },
   };
 }
 
-function takeLocally(lease: Lease, now: number): Verdict | undefined {
-  return now < lease.resetsAt ? takePermit(lease) : undefined;
+function takeLocally(lease: Lease, limit: RateLimit, now: number): Verdict | undefined {
+  return now < lease.resetsAt ? takePermit(lease, limit) : undefined;
 }
 
 /** @returns undefined if the lease is used up, but the store may have permits left */
-function takePermit(lease: Lease): Verdict | undefined {
+function takePermit(lease: Lease, { requests }: RateLimit): Verdict | undefined {
   const { resetsAt } = lease;
+  const left = Math.max(0, requests - lease.count);
   if (lease.permits > 0) {
     lease.permits -= 1;
-    return { allowed: true, remaining: lease.permits + lease.left, resetsAt };
+    return { allowed: true, remaining: lease.permits + left, resetsAt };
   }
-  return lease.left === 0 ? { allowed: false, remaining: 0, resetsAt } : undefined;
+  return left === 0 ? { allowed: false, remaining: 0, resetsAt } : undefined;
 }
 
 function renew(
@@ -156,18 +155,15 @@ function renew(
   {
     amount,
     isNewWindow,
-    largestLease,
     requests,
-  }: Readonly<Record<'amount' | 'largestLease' | 'requests', number>> & {
-    readonly isNewWindow: boolean;
-  },
+  }: Readonly<Record<'amount' | 'requests', number>> & { readonly isNewWindow: boolean },
 ): void {
   const before = count - amount;
   const granted = Math.max(0, Math.min(amount, requests - before));
   lease.permits = isNewWindow ? granted : lease.permits + granted;
-  lease.left = Math.max(0, requests - count);
   lease.count = count;
   lease.resetsAt = resetsAt;
+  const largestLease = Math.max(1, Math.floor(requests * LARGEST_LEASE));
   const next = isNewWindow ? lease.size / 2 : lease.size * 2;
   lease.size = Math.max(1, Math.min(largestLease, Math.floor(next)));
 }

@@ -5,6 +5,10 @@ import { TemporarilyUnavailableError } from '../provider/adapters/temporarily-un
 import type { TokenOfSecureKey } from '../provider/patches/secure-keys-of-tokens.ts';
 import type { SecurityProfile } from '../provider/policy/grant-types.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
+import {
+  RevocationPendingError,
+  TooManyAttemptsError,
+} from '../throttle/too-many-attempts-error.ts';
 import { type ClientCredentialsReply, machineScope, saveToken } from './client-credentials.ts';
 
 export interface MachineTokenRequest {
@@ -64,7 +68,11 @@ export function createMachineTokenIssuer(
       const token = new provider.ClientCredentials({ client, scope });
       return await saveToken(Object.assign(token, { secureKeyId }), scope);
     } catch (error) {
-      if (error instanceof errors.InvalidScope) {
+      if (
+        error instanceof errors.InvalidScope ||
+        error instanceof TooManyAttemptsError ||
+        error instanceof RevocationPendingError
+      ) {
         return undefined;
       }
       throw error instanceof TemporarilyUnavailableError ? error.cause : error;

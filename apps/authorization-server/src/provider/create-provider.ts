@@ -17,8 +17,10 @@ import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import { limitCodeAttempts } from './adapters/code-attempts.ts';
 import type { CreateAdapterDependencies } from './adapters/create-adapter.ts';
 import { recordKey } from './adapters/record-key.ts';
-import { createRedemptions, type Redemptions } from './adapters/redemptions.ts';
+import { createRedemptions } from './adapters/redemptions.ts';
 import { createRefreshRotation } from './adapters/refresh-rotation.ts';
+import type { RepliedUse } from './adapters/single-use.ts';
+import { createMachineTokenBudgets } from './adapters/stored-request-budget.ts';
 import {
   type ConfigurationExtensions,
   type ProviderSettings,
@@ -35,11 +37,12 @@ import type { ProviderMiddleware } from './middleware/provider-middleware.ts';
 import { watchChallenges } from './middleware/watch-challenges.ts';
 import type { FormPostPage } from './patches/form-post-mode.ts';
 import { applyPatches } from './patches/index.ts';
-import { createRefreshSuccessor, type RefreshSuccessor } from './patches/refresh-token-values.ts';
+import { createRefreshSuccessor } from './patches/refresh-token-values.ts';
 
 export type { Provider };
 
-export interface ProviderDependencies extends Omit<ProviderSettings, 'singleUseOf'> {
+export interface ProviderDependencies
+  extends Omit<ProviderSettings, 'singleUseOf' | 'machineTokenBudgets'> {
   readonly masterKey: MasterKey;
   readonly keptSigningKeys: KeptSigningKeys;
   readonly failedSecrets: FailedSecrets;
@@ -65,12 +68,18 @@ export function createProvider(
   extensions: ProviderExtensions,
 ): Provider {
   const { identity, masterKey, failedSecrets, keptSigningKeys } = dependencies;
-  const redemptions = createRedemptions(identity.store);
+  const { store, credentialHash } = identity;
+  const redemptions = createRedemptions(store);
   const successorOf = createRefreshSuccessor(masterKey);
-  const singleUseOf = chooseSingleUse(dependencies, redemptions, successorOf);
+  const keyOf = (refreshToken: string) => recordKey('RefreshToken', refreshToken, credentialHash);
+  const rotation = createRefreshRotation({ store, successorOf, keyOf });
+  const singleUseOf = chooseSingleUse(dependencies, redemptions, rotation);
   const provider = new Provider(
     issuer,
-    providerConfiguration({ ...dependencies, singleUseOf }, extensions.configuration),
+    providerConfiguration(
+      { ...dependencies, singleUseOf, machineTokenBudgets: createMachineTokenBudgets(store) },
+      extensions.configuration,
+    ),
   );
   applyPatches(provider, { ...dependencies, ...extensions, successorOf });
   // fixOrigin alone sets the proxy headers, so that every URL starts with the issuer.
@@ -80,7 +89,7 @@ export function createProvider(
     addPollingInterval,
     handleUnexpectedErrors,
     countFailedSecrets(failedSecrets),
-    completeRedemption(redemptions),
+    completeRedemption(redemptions, rotation),
     ...extensions.endpointSteps(provider),
     keepJwksCurrent(provider, keptSigningKeys),
   ];
@@ -96,13 +105,10 @@ export function createProvider(
 /** Codes can be presented five times. Refresh tokens have a grace period, except under `strict`. */
 function chooseSingleUse(
   { identity, securityProfile }: ProviderDependencies,
-  redemptions: Redemptions,
-  successorOf: RefreshSuccessor,
+  redemptions: RepliedUse,
+  rotation: RepliedUse,
 ): CreateAdapterDependencies['singleUseOf'] {
-  const { store, credentialHash } = identity;
-  const keyOf = (refreshToken: string) => recordKey('RefreshToken', refreshToken, credentialHash);
-  const rotation = createRefreshRotation({ store, successorOf, keyOf });
-  const codes = limitCodeAttempts(redemptions, store);
+  const codes = limitCodeAttempts(redemptions, identity.store);
   return (model) => {
     if (model === 'AuthorizationCode') {
       return codes;

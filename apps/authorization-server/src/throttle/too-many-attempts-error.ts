@@ -7,10 +7,29 @@ export class TooManyAttemptsError extends Error {
   /** The limit. For the log only. */
   readonly reason: FailureReasonName;
 
-  constructor(reason: FailureReasonName, resetsAt: number, now: number) {
-    super('Too many attempts.');
+  constructor(
+    reason: FailureReasonName,
+    resetsAt: number,
+    now: number,
+    message = 'Too many attempts.',
+  ) {
+    super(message);
     this.name = 'TooManyAttemptsError';
     this.reason = reason;
     this.retryAfterSeconds = Math.max(1, Math.ceil((resetsAt - now) / 1000));
+  }
+}
+
+/**
+ * After a revocation, tokens that are issued until the end of its second would be invalid at once
+ * (`nextNotBefore` of packages/identity). The request gets 503 until then.
+ */
+export class RevocationPendingError extends Error {
+  readonly retryAfterSeconds: number;
+
+  constructor(validFrom: number, now: number) {
+    super('A revocation is taking effect. Try again shortly.');
+    this.name = 'RevocationPendingError';
+    this.retryAfterSeconds = Math.max(1, Math.ceil((validFrom - now) / 1000));
   }
 }

@@ -217,6 +217,9 @@ function toggle(verb: 'enable' | 'disable', summary: string): Command {
         notBefore: enabled ? existing.notBefore : nextNotBefore(now()),
       }));
       await audit({ event: 'client_changed', clientId, change: `${verb}d` });
+      if (!enabled) {
+        await identity.revocations.deleteTokens(clientId);
+      }
       return {
         json: { client: describeClient(client, identity) },
         text: `The client ${clientId} is ${verb}d.`,

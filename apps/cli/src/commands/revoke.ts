@@ -44,6 +44,7 @@ const client: Command = {
     });
     const revoked = await identity.revocations.client(clientId);
     await audit({ event: 'client_changed', clientId, change: 'revoked' });
+    await identity.revocations.deleteTokens(clientId);
     return {
       json: { client: describeClient(revoked, identity) },
       text: `Revoked everything issued to the client ${clientId} so far.`,

@@ -4,6 +4,7 @@ import type {
   FindTokenKind,
   ReplayGuard,
 } from '@gatehouse/identity';
+import type { SignatureBudget } from '../rate-limits/request-limits.ts';
 import type { CredentialKind } from '../routes/route.ts';
 import type { Authenticator } from './authenticator.ts';
 import { createBearerTokenAuthenticator } from './bearer-token.ts';
@@ -15,6 +16,7 @@ import { createXAccessTokenAuthenticator } from './x-access-token.ts';
 export function createAuthenticators(dependencies: {
   readonly clients: ClientRegistry;
   readonly replayGuard: ReplayGuard;
+  readonly signatures: SignatureBudget;
   readonly verifyXAccessToken: AccessTokenVerifier;
   readonly verifyAccessToken: AccessTokenVerifier;
   readonly findTokenKind: FindTokenKind;
@@ -25,10 +27,11 @@ export function createAuthenticators(dependencies: {
   /** Wraps each authenticator to measure it. */
   readonly observe: (kind: CredentialKind, authenticator: Authenticator) => Authenticator;
 }): readonly Authenticator[] {
-  const { clients, replayGuard, now, strict, observe } = dependencies;
+  const { clients, replayGuard, signatures, now, strict, observe } = dependencies;
   const signature = createSignedRequestAuthenticator({
     clients,
     replayGuard,
+    signatures,
     holdBody: createHeldBodies(dependencies.heldBodies),
     now,
     toleranceMilliseconds: dependencies.signatureToleranceMilliseconds,

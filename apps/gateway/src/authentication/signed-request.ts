@@ -1,11 +1,13 @@
 import { ApiError } from '@gatehouse/api-envelope';
 import { addressGroup } from '@gatehouse/http-server';
 import {
+  type Client,
   type ClientRegistry,
   clientPrincipal,
   generateSecureKey,
   MAXIMUM_ACTIVE_KEYS,
   type ReplayGuard,
+  type SignatureUse,
 } from '@gatehouse/identity';
 import { explainedFailure, isClientId, type PresentedSignature } from '@gatehouse/request-reading';
 import {
@@ -16,6 +18,7 @@ import {
   timestampMistake,
 } from '@gatehouse/request-signature';
 import { received } from '../http/header-names.ts';
+import type { SignatureBudget } from '../rate-limits/request-limits.ts';
 import { assertAllowedAddress } from './allowed-address.ts';
 import type { AuthenticationRequest, Authenticator, VerifiedRequest } from './authenticator.ts';
 import { bearerChallenge } from './challenge.ts';
@@ -32,6 +35,7 @@ import { signatureVersion2 } from './signature-version-2.ts';
 export interface SignedRequestDependencies {
   readonly clients: ClientRegistry;
   readonly replayGuard: ReplayGuard;
+  readonly signatures: SignatureBudget;
   /** Accounts for the memory of one request's body, by the address of its caller. */
   readonly holdBody: (address: string) => HeldBody;
   readonly now: () => number;
@@ -42,12 +46,12 @@ export interface SignedRequestDependencies {
 
 /**
  * Method A, in both versions: headers → timestamp → signed text → client → signature → address →
- * first use. If a step fails, the reply is not signed.
+ * first use → budget. If a step fails, the reply is not signed.
  */
 export function createSignedRequestAuthenticator(
   dependencies: SignedRequestDependencies,
 ): Authenticator {
-  const { clients, replayGuard, holdBody, now, toleranceMilliseconds, strict } = dependencies;
+  const { clients, holdBody, now, toleranceMilliseconds, strict } = dependencies;
   // Stand in for missing keys, so that a failure always costs two signatures, even for unknown
   // clients.
   const decoyKeys = [generateSecureKey(), generateSecureKey()];
@@ -84,7 +88,7 @@ export function createSignedRequestAuthenticator(
     signed.assertNotReplyEnvelope();
     // Precedes the replay guard: an attacker at another address must not use up the signature.
     assertAllowedAddress(client, request.clientAddress);
-    const use = await replayGuard.bind({
+    await claim(dependencies, client, {
       clientId: client.clientId,
       signature: presented.sign,
       method: request.method,
@@ -94,9 +98,6 @@ export function createSignedRequestAuthenticator(
       nonce: signed.nonce,
       liveUntil: timestamp + toleranceMilliseconds,
     });
-    if (use === 'replayed') {
-      throw replayed(client.clientId);
-    }
     return {
       kind: 'signature',
       principal: clientPrincipal(client),
@@ -128,6 +129,22 @@ export function createSignedRequestAuthenticator(
   };
 }
 
+/** @throws ApiError if the signature was used, or exceeds the budget of the client */
+async function claim(
+  { signatures, replayGuard }: SignedRequestDependencies,
+  client: Client,
+  use: SignatureUse,
+): Promise<void> {
+  signatures.assertOpen(client);
+  if ((await replayGuard.bind(use)) === 'replayed') {
+    throw new ApiError('replayed_request', {
+      headers: bearerChallenge(),
+      clientId: client.clientId,
+    });
+  }
+  await signatures.count(client);
+}
+
 /** The request as the signer must have seen it. */
 function rejectedSignature(
   { version, sign: signature, clientId, timestamp }: PresentedSignature,
@@ -152,10 +169,6 @@ function rejectedSignature(
     input,
     clientAddress,
   };
-}
-
-function replayed(clientId: string): ApiError {
-  return new ApiError('replayed_request', { headers: bearerChallenge(), clientId });
 }
 
 function readTimestamp(text: string, now: number, toleranceMilliseconds: number): number {

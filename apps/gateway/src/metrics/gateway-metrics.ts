@@ -27,7 +27,10 @@ import type { RevocationObserver } from './watch-revocations.ts';
 export interface GatewayMetrics {
   readonly requested: RequestObserver;
   readonly verified: (verification: Verification) => void;
-  /** Counts a rejected request. The limit is `client`, `address` or the name of an operation. */
+  /**
+   * Counts a rejected request. The limit is `client`, `address`, `signature` or the name of an
+   * operation.
+   */
   readonly limited: (limit: string) => void;
   readonly audited: (event: AuditEvent) => void;
   /** Counts what happened to entries of the request log. */
@@ -105,11 +108,11 @@ function createLimitObserver(registry: MetricsRegistry): GatewayMetrics['limited
   const refusals = registry.counter({
     name: 'gatehouse_throttle_refusals_total',
     help: 'Requests that were rejected because of a rate limit.',
-    labels: { limit: ['client', 'address', 'operation'] },
+    labels: { limit: ['client', 'address', 'signature', 'operation'] },
   });
+  const named: readonly string[] = ['client', 'address', 'signature'];
   return (limit) => {
-    const kind = limit === 'client' || limit === 'address' ? limit : 'operation';
-    refusals.of(kind).value += 1;
+    refusals.of(named.includes(limit) ? limit : 'operation').value += 1;
   };
 }
 

@@ -33,8 +33,10 @@ export function tooManyRequests(
   verdict: Verdict,
   reason: FailureReasonName,
   now: number,
+  details: { readonly clientId?: string; readonly message?: string } = {},
 ): ApiError {
   return new ApiError('too_many_requests', {
+    ...details,
     headers: { 'Retry-After': retryAfter(verdict, now) },
     reason,
   });

@@ -11,11 +11,14 @@
 import type { FailureReasonName } from '@gatehouse/failure-reasons';
 import { addressGroup } from '@gatehouse/http-server';
 import {
+  type BudgetParty,
   createRateLimiter,
+  createStoreBudget,
   limitPolicy,
   type RateLimit,
   type RateLimiter,
   type Store,
+  type Verdict,
 } from '@gatehouse/store';
 import type { Route } from '../routes/route.ts';
 import { type AppliedLimit, tooManyRequests } from './limit-headers.ts';
@@ -41,6 +44,25 @@ export interface RequestLimits {
     applied: AppliedLimit[],
   ): Promise<void> | undefined;
 }
+
+/** The budgets of the signatures that a client and its organization can use. */
+export interface SignatureBudget {
+  /**
+   * Runs before a signature is claimed, and counts nothing: an attacker who repeats the requests of
+   * a client must not use up its budget.
+   *
+   * @throws ApiError `too_many_requests`
+   */
+  assertOpen(client: BudgetParty): void;
+  /** Counts a claimed signature. @throws ApiError `too_many_requests` */
+  count(client: BudgetParty): Promise<void>;
+}
+
+/**
+ * The claims of a signed request and its reply, measured with version 1 in Redis: at most 440
+ * bytes.
+ */
+const SIGNED_REQUEST_BYTES = 512;
 
 interface NamedLimiter extends RateLimiter, Pick<AppliedLimit, 'name' | 'policy'> {}
 
@@ -135,5 +157,36 @@ export function createRequestLimits(dependencies: {
       note(clients, verdict, applied);
       return hasOwn ? countRoute(clientId, route, applied) : undefined;
     },
+  };
+}
+
+/** See `SignatureBudget`. */
+export function createSignatureBudget(dependencies: {
+  readonly store: Store;
+  readonly now: () => number;
+  /** The longest lifetime of a claimed signature. */
+  readonly windowSeconds: number;
+  /** Called for each rejected request. */
+  readonly onRefused?: (limit: string) => void;
+}): SignatureBudget {
+  const { now, onRefused } = dependencies;
+  const record = { ...dependencies, bytes: SIGNED_REQUEST_BYTES };
+  const budget = createStoreBudget('signed-requests', record, dependencies);
+
+  function assertFits({ clientId }: BudgetParty, rejection: Verdict | undefined): void {
+    if (rejection !== undefined) {
+      onRefused?.('signature');
+      throw tooManyRequests(rejection, 'stored_signatures_limit', now(), {
+        clientId,
+        message:
+          'Too many signed requests: the used signatures of this client or its organization would ' +
+          'take up too much of the store. Wait, or call with an access token.',
+      });
+    }
+  }
+
+  return {
+    assertOpen: (client) => assertFits(client, budget.knownRejection(client)),
+    count: async (client) => assertFits(client, await budget.take(client)),
   };
 }

@@ -108,6 +108,21 @@ export const pageReasons = {
     fix: 'Wait for the seconds in Retry-After. Operators: check TRUSTED_PROXIES, or raise CLIENT_REQUESTS_PER_MINUTE or PAGE_REQUESTS_PER_MINUTE.',
     example: 'a client that requests a token for each call',
   },
+  revocation_pending: {
+    codes: ['temporarily_unavailable'],
+    stage: 'store',
+    cause:
+      'An operator has just revoked the tokens of this client, this user or everyone. Until the next second, new tokens would be revoked as well.',
+    fix: 'Send the request again after the seconds in Retry-After.',
+    example: 'a token request right after gatehouse revoke client',
+  },
+  stored_tokens_limit: {
+    codes: ['too_many_requests'],
+    stage: 'limit',
+    cause: 'The tokens of this client or its organization take up too much of the store.',
+    fix: 'Use each token until it expires. Operators can disable the client, or raise maxmemory of Redis.',
+    example: 'a client that requests a token for each call',
+  },
   stored_bytes_limit: {
     codes: ['too_many_requests'],
     stage: 'limit',

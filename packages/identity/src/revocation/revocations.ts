@@ -5,12 +5,15 @@ import type { ClientRegistry } from '../clients/clients.ts';
 import { parseRecord } from '../records/parse-record.ts';
 import { type CredentialHash, credentialId } from '../secrets/credential-hash.ts';
 import {
+  clientRecordShards,
+  clientShardKey,
   credentialKey,
   GRANT_LIFETIME_SECONDS,
   grantKey,
   grantMembersKey,
   grantTombstoneKey,
   xAccessTokenKey,
+  xAccessTokensKey,
 } from '../secrets/credential-keys.ts';
 import type { User, UserRegistry } from '../users/user.ts';
 import type { NotBefore } from './not-before.ts';
@@ -21,6 +24,11 @@ export interface Revocations {
   everything(): Promise<void>;
   /** @throws RejectedChangeError if the client does not exist */
   client(clientId: string): Promise<Client>;
+  /**
+   * Deletes the tokens and grants of a client from the store, to free their space. Call it after
+   * the client was revoked or disabled. Claims stay until they expire.
+   */
+  deleteTokens(clientId: string): Promise<void>;
   /**
    * Signs the user out everywhere.
    *
@@ -41,6 +49,9 @@ export interface RevokedToken {
 
 /** The kinds of credentials that an operator can revoke by value. */
 const kinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode'];
+
+/** Each deletion must end within the deadline of the store. */
+const DELETED_TOGETHER = 500;
 
 const storedCredential = z.object({
   kind: z.string(),
@@ -65,7 +76,30 @@ export function createRevocations(dependencies: {
     await store.delete([...members, grantMembersKey(grantId), grantKey(grantId)]);
   }
 
+  async function deleteIndexed(indexKey: string, keysOf: (member: string) => Promise<string[]>) {
+    const members = await store.members(indexKey);
+    for (let start = 0; start < members.length; start += DELETED_TOGETHER) {
+      const some = await Promise.all(members.slice(start, start + DELETED_TOGETHER).map(keysOf));
+      await store.delete(some.flat());
+    }
+    await store.delete([indexKey]);
+  }
+
+  async function recordsOf(key: string): Promise<string[]> {
+    if (!key.startsWith(grantKey(''))) {
+      return [key];
+    }
+    const members = grantMembersKey(key.slice(grantKey('').length));
+    return [...(await store.members(members)), members, key];
+  }
+
   return {
+    async deleteTokens(clientId) {
+      for (const shard of clientRecordShards) {
+        await deleteIndexed(clientShardKey(clientId, shard), recordsOf);
+      }
+      await deleteIndexed(xAccessTokensKey(clientId), async (member) => [xAccessTokenKey(member)]);
+    },
     everything: () => notBefore.advance(nextNotBefore(now())),
     client: (clientId) =>
       clients.update(clientId, (client) => ({ ...client, notBefore: nextNotBefore(now()) })),

@@ -15,6 +15,9 @@ export function accessTokenKey(hashedToken: string): string {
 
 export const xAccessTokenKey = (hashedToken: string): string => `x-access-token:${hashedToken}`;
 
+/** The index of the X-Access-Tokens of a client. */
+export const xAccessTokensKey = (clientId: string): string => `x-access-tokens:${clientId}`;
+
 /** The ids of a user's grants. Revoked grants stay in the index until they are looked up. */
 export const userGrantsKey = (userId: string): string => `user-grants:${userId}`;
 /**
@@ -30,6 +33,21 @@ export const grantKey = (grantId: string): string => `grant:${grantId}`;
 export const grantMembersKey = (grantId: string): string => `grant-members:${grantId}`;
 /** Written before a grant is deleted. Credentials that are issued later are revoked. */
 export const grantTombstoneKey = (grantId: string): string => `grant-tombstone:${grantId}`;
+
+/** The last but one characters of keys that end with base64url. */
+export const clientRecordShards = [
+  ...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',
+];
+
+/**
+ * The index of the grants of a client, and of its tokens without a grant. A client can have
+ * hundreds of thousands, so a character of the key selects one of 64 indexes.
+ */
+export const clientRecordsKey = (clientId: string, key: string): string =>
+  clientShardKey(clientId, key.at(-2) ?? '');
+
+export const clientShardKey = (clientId: string, shard: string): string =>
+  `client-records:${shard}:${clientId}`;
 
 const DAY = 24 * 60 * 60;
 

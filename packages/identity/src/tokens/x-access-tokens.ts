@@ -6,7 +6,7 @@ import { parseRecord } from '../records/parse-record.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../records/record-cache.ts';
 import type { FindLiveHolder } from '../revocation/live-holder.ts';
 import type { CredentialHash } from '../secrets/credential-hash.ts';
-import { xAccessTokenKey } from '../secrets/credential-keys.ts';
+import { xAccessTokenKey, xAccessTokensKey } from '../secrets/credential-keys.ts';
 import type { AccessTokenVerifier, Principal } from './access-tokens.ts';
 import { clientPrincipal } from './client-principal.ts';
 
@@ -40,7 +40,6 @@ const DEFAULT_MAXIMUM_LIVE_TOKENS = 1000;
 
 /** Separates these tokens from OAuth access tokens, as the key prefix does. */
 const KIND = 'XAccessToken';
-const indexKeyOf = (clientId: string) => `x-access-tokens:${clientId}`;
 
 const storedToken = z.object({
   kind: z.literal(KIND),
@@ -106,7 +105,7 @@ export function createXAccessTokens(dependencies: {
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
       const hashed = credentialHash(token);
       const expiresAt = now() + lifetimeSeconds * 1000;
-      const indexKey = indexKeyOf(clientId);
+      const indexKey = xAccessTokensKey(clientId);
       // The request was verified with a copy of the client of at most this age. A `notBefore` that
       // was written since must also revoke this token.
       const issuedAt = Math.floor((now() - MAXIMUM_RECORD_AGE_MILLISECONDS) / 1000);

@@ -10,12 +10,17 @@ import { keepInteractionsInBrowser } from './keep-interactions-in-browser.ts';
 import { OidcAdapter } from './oidc-adapter.ts';
 import { requireRedirectUri } from './omitted-redirect-uris.ts';
 import type { SingleUse } from './single-use.ts';
-import { limitPushedRequests } from './stored-request-budget.ts';
+import {
+  limitMachineTokens,
+  limitPushedRequests,
+  type MachineTokenBudgets,
+} from './stored-request-budget.ts';
 
 export interface CreateAdapterDependencies {
   readonly identity: Identity;
   /** How the records of a model are used once. */
   readonly singleUseOf: (model: string) => SingleUse;
+  readonly machineTokenBudgets: MachineTokenBudgets;
   readonly securityProfile: SecurityProfile;
   readonly browserState: BrowserState;
 }
@@ -27,6 +32,7 @@ export function createAdapter(model: string, dependencies: CreateAdapterDependen
 
 function selectAdapter(model: string, dependencies: CreateAdapterDependencies): Adapter {
   const { identity, singleUseOf, securityProfile, browserState } = dependencies;
+  const budgets = dependencies.machineTokenBudgets;
   if (model === 'Client') {
     return new ClientAdapter(identity.clients, supportedGrantTypes(securityProfile));
   }
@@ -43,6 +49,6 @@ function selectAdapter(model: string, dependencies: CreateAdapterDependencies): 
     case 'AuthorizationCode':
       return requireRedirectUri(stored);
     default:
-      return stored;
+      return budgets.has(model) ? limitMachineTokens(stored, model, { identity, budgets }) : stored;
   }
 }

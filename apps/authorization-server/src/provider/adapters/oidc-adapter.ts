@@ -1,5 +1,6 @@
 import {
   type CredentialHash,
+  clientRecordsKey,
   type FindLiveHolder,
   grantMembersKey,
   grantTombstoneKey,
@@ -12,6 +13,7 @@ import {
 } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { RevocationPendingError } from '../../throttle/too-many-attempts-error.ts';
 import type { TokenOfSecureKey } from '../patches/secure-keys-of-tokens.ts';
 import { lifetimes } from '../policy/lifetimes.ts';
 import { endedSessionKey } from '../policy/sessions.ts';
@@ -56,6 +58,9 @@ const consumableModels = new Set([
   'DeviceCode',
   'PushedAuthorizationRequest',
 ]);
+const tokenModels = new Set(['AccessToken', 'ClientCredentials', 'RefreshToken']);
+/** The other tokens are in the index of their Grant. */
+const clientRecordModels = new Set(['ClientCredentials', GRANT]);
 /**
  * An expired code is kept this long, so that device and user are told that it expired (RFC 8628
  * §3.5).
@@ -86,6 +91,9 @@ export class OidcAdapter implements Adapter {
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
     const key = this.#key(id);
     const belongsToGrant = this.#belongsToGrant(payload);
+    if (tokenModels.has(this.#model)) {
+      await this.#assertIssuable(payload);
+    }
     if (belongsToGrant) {
       await this.#store.addToIndex(grantMembersKey(payload.grantId), key, expiryOf(expiresIn));
     }
@@ -96,7 +104,11 @@ export class OidcAdapter implements Adapter {
       await this.#store.addToIndex(userSessionsKey(payload.accountId), key, expiryOf(expiresIn));
     }
     const kept = this.#model === 'DeviceCode' ? expiresIn + EXPIRED_DEVICE_CODE_SECONDS : expiresIn;
-    await this.#store.set(key, this.#encode(key, payload), kept);
+    const index =
+      payload.clientId !== undefined && clientRecordModels.has(this.#model)
+        ? this.#store.addToIndex(clientRecordsKey(payload.clientId, key), key, expiryOf(expiresIn))
+        : undefined;
+    await Promise.all([index, this.#store.set(key, this.#encode(key, payload), kept)]);
     if (payload.uid !== undefined && this.#model === 'Session') {
       await this.#point('uid', payload.uid, id, expiresIn);
     }
@@ -109,6 +121,18 @@ export class OidcAdapter implements Adapter {
     }
     if (this.#model === 'Session') {
       await this.#assertNotEnded(key, payload.uid);
+    }
+  }
+
+  /** @throws RevocationPendingError if a not-before would make the token invalid at once */
+  async #assertIssuable(payload: AdapterPayload): Promise<void> {
+    const issuedAt = payload.iat ?? 0;
+    // A holder that is disabled stays invalid. The library rejects it in the next request.
+    if (
+      (await this.#findHolder(payload)) === undefined &&
+      (await this.#findHolder({ ...payload, iat: issuedAt + 2 })) !== undefined
+    ) {
+      throw new RevocationPendingError((issuedAt + 2) * 1000, Date.now());
     }
   }
 

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import type { Store } from '@gatehouse/store';
 import { currentContext } from '../patches/current-context.ts';
-import { claimKey, MARGIN_SECONDS, receivedAt, type SingleUse } from './single-use.ts';
+import { claimKey, MARGIN_SECONDS, type RepliedUse, receivedAt } from './single-use.ts';
 
 /**
  * The single use of codes, in two steps: a claim that one request wins, and a mark when its reply
@@ -10,12 +9,7 @@ import { claimKey, MARGIN_SECONDS, receivedAt, type SingleUse } from './single-u
  * request that arrives later presents a redeemed code, which means that two parties hold it (RFC
  * 6749 §4.1.2).
  */
-export interface Redemptions extends SingleUse {
-  /** Marks the credentials that this request redeemed. Call it before the reply is written. */
-  complete(request: IncomingMessage): Promise<void>;
-}
-
-export function createRedemptions(store: Store): Redemptions {
+export function createRedemptions(store: Store): RepliedUse {
   const won = new WeakMap<object, Map<string, number>>();
   return {
     async claim({ key }, secondsToLive) {

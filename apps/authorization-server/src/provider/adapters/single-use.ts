@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { observedRequest } from '@gatehouse/http-server';
 import { currentContext } from '../patches/current-context.ts';
 
@@ -20,6 +21,12 @@ export interface SingleUse {
    * @throws InvalidGrant after too many presentations
    */
   assertMayPresent?(redeemable: Redeemable): Promise<void>;
+}
+
+/** A single use that distinguishes a use whose reply was sent. */
+export interface RepliedUse extends SingleUse {
+  /** Marks the credentials that this request redeemed. Call it before the reply is written. */
+  complete(request: IncomingMessage): Promise<void>;
 }
 
 export const claimKey = (recordKey: string) => `claimed:${recordKey}`;

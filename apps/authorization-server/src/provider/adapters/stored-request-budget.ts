@@ -1,13 +1,16 @@
 /**
  * Pushed requests and device codes are the only records that an anonymous caller can put into the
- * store. Both are limited in bytes: for an address group, for a client, and for all public clients
+ * store, and tokens without a user the only ones that a client can. Pushed requests and device
+ * codes are limited in bytes: for an address group, for a client, and for all public clients
  * together. A client that authenticates has its own budget, whatever its address.
  * docs/security.md lists the sums.
  */
-import type { Store } from '@gatehouse/store';
+import type { Identity } from '@gatehouse/identity';
+import { createStoreBudget, type Store, type StoreBudget, type Verdict } from '@gatehouse/store';
 import type { Adapter } from 'oidc-provider';
 import { addressGroupOf } from '../../http/address-group-of.ts';
 import { type ByteBudget, chargeBudgets } from '../../throttle/byte-budget.ts';
+import { TooManyAttemptsError } from '../../throttle/too-many-attempts-error.ts';
 import { currentContext } from '../patches/current-context.ts';
 import { lifetimes } from '../policy/lifetimes.ts';
 import { assertParametersFit, parameterBytes } from '../policy/parameter-limit.ts';
@@ -75,4 +78,64 @@ function budgetsOf(kind: StoredRequest): readonly ByteBudget[] {
   }
   const address = { party: `address:${addressGroupOf(req)}`, bytes: addressBytes };
   return [address, client, { party: 'public', bytes: publicBytes }];
+}
+
+/** The most that one record of a token without a user costs the store, with its indexes. */
+const machineRecordBytes = {
+  ClientCredentials: 640,
+  AccessToken: 896,
+  RefreshToken: 1536,
+  Grant: 768,
+} as const;
+
+type MachineModel = keyof typeof machineRecordBytes;
+
+export type MachineTokenBudgets = ReadonlyMap<string, StoreBudget>;
+
+/** The budgets of tokens without a user, by model. All processes share the counts. */
+export function createMachineTokenBudgets(store: Store): MachineTokenBudgets {
+  const models = Object.keys(machineRecordBytes) as MachineModel[];
+  return new Map(
+    models.map((model) => {
+      const record = { bytes: machineRecordBytes[model], windowSeconds: lifetimes[model] };
+      return [model, createStoreBudget(`machine-${model}`, record, { store, now: Date.now })];
+    }),
+  );
+}
+
+/** Throws TooManyAttemptsError before a record without a user is stored. */
+export function limitMachineTokens(
+  stored: Adapter,
+  model: string,
+  { identity, budgets }: { readonly identity: Identity; readonly budgets: MachineTokenBudgets },
+): Adapter {
+  const budget = budgets.get(model);
+  const assertFits = (rejection: Verdict | undefined) => {
+    if (rejection !== undefined) {
+      const message =
+        'The tokens of this client or its organization take up too much of the store.';
+      throw new TooManyAttemptsError(
+        'stored_tokens_limit',
+        rejection.resetsAt,
+        Date.now(),
+        message,
+      );
+    }
+  };
+  return wrapAdapter(stored, {
+    async upsert(id, payload, expiresIn) {
+      const client =
+        payload.accountId === undefined
+          ? await identity.clients.find(payload.clientId ?? '')
+          : undefined;
+      if (budget !== undefined && client !== undefined) {
+        // A request writes records of several models. The first must not be stored without the rest.
+        for (const other of budgets.values()) {
+          assertFits(other.knownRejection(client));
+        }
+        assertFits(await budget.take(client));
+      }
+      await stored.upsert(id, payload, expiresIn);
+    },
+  });
 }

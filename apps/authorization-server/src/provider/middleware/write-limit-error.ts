@@ -3,7 +3,10 @@ import { PasswordHashingBusyError } from '@gatehouse/identity';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { renderErrorPage } from '../../pages/error-page.ts';
-import { TooManyAttemptsError } from '../../throttle/too-many-attempts-error.ts';
+import {
+  RevocationPendingError,
+  TooManyAttemptsError,
+} from '../../throttle/too-many-attempts-error.ts';
 
 interface LimitError {
   readonly status: 429 | 503;
@@ -24,6 +27,15 @@ export function toLimitError(thrown: unknown): LimitError | undefined {
       error: 'too_many_requests',
       reason: thrown.reason,
       error_description: `${thrown.message} Try again later.`,
+      retryAfterSeconds: thrown.retryAfterSeconds,
+    };
+  }
+  if (thrown instanceof RevocationPendingError) {
+    return {
+      status: 503,
+      error: 'temporarily_unavailable',
+      reason: 'revocation_pending',
+      error_description: thrown.message,
       retryAfterSeconds: thrown.retryAfterSeconds,
     };
   }

@@ -1,0 +1,92 @@
+import type { Store, StoreRoom } from './port/store.ts';
+import { createRateLimiter, type RateLimit, type Verdict } from './rate-limiter.ts';
+
+/** A client and its organization. */
+export interface BudgetParty {
+  readonly clientId: string;
+  readonly orgId: string;
+}
+
+export interface StoreBudget {
+  /** The rejection that this process already knows. Counts nothing. */
+  knownRejection(party: BudgetParty): Verdict | undefined;
+  /**
+   * Counts one record, and returns the rejection if it does not fit. Call it for records that
+   * cannot be stored by another party, such as a replayed request.
+   *
+   * @throws StoreUnavailableError, but not if the store is full
+   */
+  take(party: BudgetParty): Promise<Verdict | undefined>;
+}
+
+const ROOM_MILLISECONDS = 1000;
+/** The budget of an organization, as a multiple of that of a client. */
+const ORGANIZATION_FACTOR = 2;
+
+/**
+ * Limits the memory that one client, or one organization, can fill with records that it writes
+ * without a user. Within the lifetime of a record, a client may write as many bytes as are free in
+ * the store, and an organization twice as many. The more of the store is used, the smaller the
+ * budget, so no number of clients can fill it. At worst, just before and after a new window, one
+ * client uses two thirds of the store, and one organization four fifths. A store without a limit
+ * has no budgets.
+ *
+ * @param name identifies the kind of record
+ * @param record.bytes the most that one record costs the store
+ * @param record.windowSeconds the longest lifetime of a record
+ */
+export function createStoreBudget(
+  name: string,
+  record: { readonly bytes: number; readonly windowSeconds: number },
+  dependencies: { readonly store: Store; readonly now: () => number },
+): StoreBudget {
+  const { store, now } = dependencies;
+  let room: StoreRoom | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
+
+  const limitOf = (factor: number): RateLimit => ({
+    windowSeconds: record.windowSeconds,
+    get requests() {
+      const { usedBytes = 0, maximumBytes = Number.MAX_SAFE_INTEGER } = room ?? {};
+      return Math.floor((factor * Math.max(0, maximumBytes - usedBytes)) / record.bytes);
+    },
+  });
+  const clients = createRateLimiter(`${name}-of-client`, limitOf(1), dependencies);
+  const organizations = createRateLimiter(
+    `${name}-of-organization`,
+    limitOf(ORGANIZATION_FACTOR),
+    dependencies,
+  );
+
+  /** Reads the room once a second at most. Nothing waits for it, except the first record. */
+  function readRoom(): Promise<void> | undefined {
+    if (now() - readAt < ROOM_MILLISECONDS) {
+      return undefined;
+    }
+    readAt = now();
+    const reading = store.ping().then(
+      (read) => {
+        room = read;
+      },
+      () => undefined,
+    );
+    return room === undefined ? reading : undefined;
+  }
+
+  return {
+    knownRejection({ clientId, orgId }) {
+      // The budget can grow before the window ends.
+      void readRoom();
+      return clients.knownRejection(clientId) ?? organizations.knownRejection(orgId);
+    },
+    async take({ clientId, orgId }) {
+      await readRoom();
+      if (room?.maximumBytes === undefined) {
+        return undefined;
+      }
+      const own = await clients.take(clientId);
+      const verdict = own.allowed ? await organizations.take(orgId) : own;
+      return verdict.allowed ? undefined : verdict;
+    },
+  };
+}
