@@ -4,8 +4,7 @@ import { createStore } from '@gatehouse/store';
 import { createPageVisitor } from '@gatehouse/testing';
 import { startOnEachEngine } from '@gatehouse/testing/suite';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { ACCOUNT_CLIENT_ID } from '../src/provider/policy/account-client.ts';
-import { accountLimit, clientLimit } from '../src/throttle/limits.ts';
+import { accountLimit, addressLimit } from '../src/throttle/limits.ts';
 import { basic, bootstrap, requestToken } from './fixtures.ts';
 
 const names = [
@@ -92,13 +91,17 @@ describe.each(systems)('the device cookie on $engine', ({ system }) => {
     expect((await signInRight('locked', device)).status).toBe(303);
   });
 
-  test('lets a known device sign in while other callers have used up the limit of the application', async () => {
+  test('lets a known device sign in while other callers have used up the limit of its address', async () => {
     const device = await newDevice('limited');
-    const { attempts, windowSeconds } = clientLimit;
-    await identity.store.increment(`sign-ins:client:${ACCOUNT_CLIENT_ID}`, windowSeconds, attempts);
+    const others = await newDevice('other');
+    const { attempts, windowSeconds } = addressLimit;
+    const keys = ['127.0.0.1', '0:0:0:0/56'].map((each) => `sign-ins:address:${each}`);
+    await Promise.all(keys.map((key) => identity.store.increment(key, windowSeconds, attempts)));
     expect((await signInRight('limited')).status).toBe(429);
+    expect((await signInRight('limited', others)).status).toBe(429);
+    expect((await signInRight('limited', `${device.slice(0, -2)}xx`)).status).toBe(429);
     expect((await signInRight('limited', device)).status).toBe(303);
-    await identity.store.delete([`sign-ins:client:${ACCOUNT_CLIENT_ID}`]);
+    await identity.store.delete(keys);
   });
 
   test('is replaced at every sign-in, and not issued for a failed one', async () => {
