@@ -12,7 +12,7 @@ import { InteractionGoneError } from './interaction-gone-error.ts';
 import { pageLanguage } from './language.ts';
 import { renderPage } from './layout.ts';
 import { type PageError, pageErrors } from './page-errors.ts';
-import type { Texts } from './texts.ts';
+import type { PlainText, Texts } from './texts.ts';
 
 const noLogoutDetails = 'could not find logout details';
 
@@ -25,6 +25,12 @@ export const rejectedForms: ReadonlySet<string> = new Set([
   noLogoutDetails,
   'could not find device form details',
 ]);
+
+/** The headings of pages that are not about a mistake. */
+const titles: Partial<Record<PageError, PlainText>> = {
+  signInCompleted: 'returningTitle',
+  wasSignedOut: 'signedOutTitle',
+};
 
 /** The part of Koa's context that a page needs. */
 type PageContext = Pick<
@@ -40,13 +46,15 @@ export function renderErrorPage(context: PageContext, out: ErrorOut): void {
     context.status = 403;
   }
   const isSignedOut =
-    out.error_description === noLogoutDetails && context.oidc?.session?.accountId === undefined;
+    out.error_description === noLogoutDetails &&
+    context.oidc?.session?.accountId === undefined &&
+    hasCookies(context.req);
   const refusal = isSignedOut ? texts.wasSignedOut : texts.formRefused;
   const rejection = hasCookies(context.req) ? refusal : texts.cookiesBlocked;
   const message = isRejectedForm ? rejection : messageFor(context.status, texts);
   context.type = 'html';
   context.body = page(language, texts, {
-    title: texts.errorTitle,
+    title: isSignedOut ? texts.signedOutTitle : texts.errorTitle,
     message,
     detail: isRejectedForm
       ? undefined
@@ -111,7 +119,7 @@ export function sendErrorPage(
     .type('html')
     .end(
       page(language, texts, {
-        title: message === 'signInCompleted' ? texts.returningTitle : texts.errorTitle,
+        title: texts[titles[message] ?? 'errorTitle'],
         message: texts[message],
         detail: undefined,
         next,
