@@ -7,6 +7,7 @@ import {
   connectDevice,
   DEVICE_GRANT,
   type DeviceAuthorization,
+  failToSignIn,
   openPage,
   startDevice,
 } from './page-fixtures.ts';
@@ -60,7 +61,7 @@ describe('a device for one organization only', () => {
     const device = await startDevice(issuer, { client_id: ownTv.clientId });
     const visitor = createPageVisitor();
     const signIn = await confirm(device, visitor);
-    expect((await visitor.submit(signIn, alice)).status).toBe(422);
+    await failToSignIn(visitor, signIn, alice);
     expect(await poll(device)).toBe('authorization_pending');
   });
 

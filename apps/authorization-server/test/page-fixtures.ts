@@ -101,6 +101,23 @@ export const bootstrap = {
   users: [...base.users, { ...bob, name: 'Bob <Example>', orgId: 'org-1' }],
 };
 
+/** Submits a username and password that are rejected, and returns the page that asks again. */
+export async function failToSignIn(
+  visitor: PageVisitor,
+  page: VisitedPage,
+  typed: Readonly<Record<string, string>>,
+): Promise<VisitedPage> {
+  const reply = await visitor.submit(page, typed);
+  if (reply.status !== 303 || reply.location?.includes('/sign-in/') !== true) {
+    throw new Error(`The sign-in did not fail: ${reply.status} ${reply.location}`);
+  }
+  const again = await visitor.get(reply.location);
+  if (again.status !== 200 || !again.body.includes('do not match an account')) {
+    throw new Error(`The page does not name the failure: ${again.status} ${again.body}`);
+  }
+  return again;
+}
+
 export function implicitUrl(
   issuer: string,
   parameters: Readonly<Record<string, string>> = {},

@@ -154,6 +154,13 @@ describe('a user in a real browser', () => {
     const landing = await pressAndLand(page, 'Allow');
     expect(landing.searchParams.get('state')).toBe('s'.repeat(900));
     expect(refusals).toEqual([]);
+    // Two steps: from the error page of the application that does not run, to the consent.
+    await page.goBack();
+    await heading(page, 'Back to the application');
+    const link = page.getByRole('link', { name: 'Continue' });
+    expect(await link.getAttribute('href')).toBe('https://app.example/');
+    refusals.length = 0;
+    expect(refusals).toEqual([]);
     await context.close();
   });
 
@@ -326,6 +333,21 @@ describe('every page, for WCAG 2.2 AA,', () => {
     expect(await page.locator('.scopes li').count()).toBe(knownScopes.length);
     const shown = await page.locator('html').evaluate((html) => html.scrollHeight);
     expect(shown).toBeLessThanOrEqual(800);
+  });
+
+  test('shows the buttons on a phone in landscape, also after a failed sign-in', async () => {
+    await page.setViewportSize({ width: 667, height: 375 });
+    const bottomOf = async (name: string) => {
+      const box = await page.getByRole('button', { name }).boundingBox();
+      return (box?.y ?? Number.NaN) + (box?.height ?? 0);
+    };
+    await page.goto(authorizationUrl(issuer, { prompt: 'login' }));
+    expect(await bottomOf('Sign in')).toBeLessThanOrEqual(375);
+    await signIn(page, { username: 'nobody', password: 'wrong password' });
+    await page.getByRole('alert').waitFor();
+    expect(await bottomOf('Sign in')).toBeLessThanOrEqual(375);
+    await page.goto(authorizationUrl(issuer, { prompt: 'consent', scope: knownScopes.join(' ') }));
+    expect(await bottomOf('Allow')).toBeLessThanOrEqual(375);
   });
 
   test('accepts a pasted password', async () => {

@@ -12,6 +12,7 @@ import {
   bob,
   bootstrap,
   deceiver,
+  failToSignIn,
   introspect,
   openPage,
   startDevice,
@@ -175,7 +176,10 @@ describe('the sign-in and consent pages', () => {
     expect(hinted.body).toContain('value="&quot;&gt;&lt;script&gt;');
     const failed = await createPageVisitor();
     const page = await signInPage(failed);
-    const echoed = await failed.submit(page, { username: marked, password: 'wrong password' });
+    const echoed = await failToSignIn(failed, page, {
+      username: marked,
+      password: 'wrong password',
+    });
     expect(echoed.body).toContain('value="&quot;&gt;&lt;script&gt;');
     const oddName = await signInPage(createPageVisitor(), {
       client_id: odd.clientId,
@@ -203,8 +207,10 @@ describe('the sign-in and consent pages', () => {
     expect(first.body).toMatch(/id="username"[^>]* autofocus/);
     const hinted = await signInPage(createPageVisitor(), { login_hint: 'alice' });
     expect(hinted.body).toMatch(/id="password"[^>]* autofocus/);
-    const failed = await visitor.submit(first, { username: 'alice', password: 'wrong password' });
+    const typed = { username: 'alice', password: 'wrong password' };
+    const failed = await failToSignIn(visitor, first, typed);
     expect(failed.body).toMatch(/role="alert" id="problem"/);
+    expect(failed.body).toContain('After several wrong attempts, wait 15 minutes.');
     expect(failed.body.match(/aria-invalid="true" aria-describedby="problem"/g)).toHaveLength(2);
     expect(failed.body).toMatch(/id="password"[^>]* autofocus/);
   });
@@ -265,6 +271,64 @@ describe('the sign-in and consent pages', () => {
       400,
       expect.stringContaining('has expired or was started in another browser'),
     ]);
+  });
+
+  test('can be reloaded after a failed sign-in, also for another account', async () => {
+    const visitor = createPageVisitor();
+    const first = await signInPage(visitor);
+    const wrong = { username: ' Bob ', password: 'wrong password' };
+    const failed = await failToSignIn(visitor, first, wrong);
+    expect(failed.url).toBe(first.url);
+    const reloaded = await visitor.get(failed.url);
+    expect([reloaded.status, reloaded.body]).toEqual([200, failed.body]);
+    const atForm = await visitor.get(`${first.url}/credentials`);
+    expect([atForm.status, atForm.location]).toEqual([303, first.url]);
+    const done = await visitor.submit(reloaded, { ...bob, username: ' Bob ' });
+    expect(done.location).toContain('/authorize/');
+    const consent = await visitor.get((await visitor.get(done.location ?? '')).location ?? '');
+    const other = await visitor.get(`${consent.url}/account`);
+    expect(other.body).not.toContain('role="alert"');
+    expect((await failToSignIn(visitor, other, wrong)).url).toBe(other.url);
+  });
+
+  test.each([
+    ['allow', 'https://app.example/'],
+    ['deny', 'https://app.example/'],
+  ])('lead back to the application after %s', async (decision, address) => {
+    const visitor = createPageVisitor();
+    const first = await signInPage(visitor);
+    const signedIn = await visitor.submit(first, alice);
+    const consent = await visitor.get((await visitor.get(signedIn.location ?? '')).location ?? '');
+    const posted = await visitor.submit(consent, { decision });
+    await visitor.get(posted.location ?? '');
+    for (const url of [consent.url, first.url]) {
+      const back = await visitor.get(url);
+      expect(back.status).toBe(400);
+      expect(back.body).toContain('You have already finished this step.');
+      expect(back.body).toContain(`href="${address}">Continue<`);
+      expect(back.body).not.toContain('Alice');
+    }
+    const again = await visitor.submit(consent, { decision });
+    expect([again.status, again.location]).toEqual([400, undefined]);
+  });
+
+  test('say that the user was signed out if a form of the account arrives without a session', async () => {
+    const [visitor, elsewhere] = [createPageVisitor(), createPageVisitor()];
+    await openPage(visitor, `${issuer}/account`, bob);
+    const password = await visitor.get(`${issuer}/account/password`);
+    const question = await visitor.get(`${issuer}/logout`);
+    await openPage(elsewhere, `${issuer}/account`, bob);
+    const everywhere = await elsewhere.get(`${issuer}/account/sign-out-everywhere`);
+    await elsewhere.submit(everywhere, {});
+    const reply = await visitor.submit(password, { current: 'x', wanted: 'y', repeated: 'y' });
+    expect([reply.status, reply.body]).toEqual([
+      403,
+      expect.stringContaining('You were signed out in the meantime.'),
+    ]);
+    expect(reply.body).toContain('href="/account">Sign in again<');
+    await visitor.submit(question, { logout: 'yes' });
+    const twice = await visitor.submit(question, { logout: 'yes' });
+    expect(twice.body).toContain('You were signed out in the meantime.');
   });
 
   test('ask once for a session, and again for more', async () => {

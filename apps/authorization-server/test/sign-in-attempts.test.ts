@@ -15,7 +15,6 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import {
   accountLimit,
   addressLimit,
-  clientLimit,
   failedSecretLimit,
   type Limit,
 } from '../src/throttle/limits.ts';
@@ -146,24 +145,13 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     expect(await signIn(attempt(RIGHT))).toBe(user);
   });
 
-  test('are rejected for a client with too many failures', async () => {
+  test('under any number of invented names lock no other user of the client', async () => {
     const signIn = newProcess();
-    const client = `client-${testNumber}`;
-    await signIn(attempt('wrong', client));
-    await signIn(attempt(RIGHT, client));
-    expect(await countOf(`sign-ins:client:${client}`)).toBe(1);
-    await useUp(`sign-ins:client:${client}`, {
-      ...clientLimit,
-      attempts: clientLimit.attempts - 2,
-    });
-    expect(await signIn(attempt(RIGHT, client))).toBe(user);
-    await signIn(attempt('wrong', client));
-    await expect(signIn(attempt(RIGHT, client))).rejects.toMatchObject({
-      reason: 'sign_in_client_limit',
-      retryAfterSeconds: expect.closeTo(clientLimit.windowSeconds, -1),
-    });
+    const flood = Array.from({ length: 3100 }, (_, i) =>
+      signIn({ ...attempt('wrong'), username: `invented-${i}`, address: `192.0.2.${i % 200}` }),
+    );
+    expect(new Set(await Promise.all(flood))).toEqual(new Set([undefined]));
     expect(await signIn(attempt(RIGHT))).toBe(user);
-    expect(await signIn(known(RIGHT, 'a', client))).toBe(user);
   });
 
   test('are rejected for an address with too many of them, whether they succeed or not', async () => {
@@ -174,6 +162,35 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     const rejected = signIn(attempt(RIGHT));
     await expect(rejected).rejects.toBeInstanceOf(TooManyAttemptsError);
     await expect(rejected).rejects.toMatchObject({ reason: 'sign_in_address_limit' });
+  });
+
+  test('of a known device pass the limit of their address, and have a limit of their user', async () => {
+    const signIn = newProcess();
+    const userKey = `sign-ins:user:${user.userId}`;
+    await store.delete([userKey]);
+    await useUp(`sign-ins:address:${attempt('').address}`, addressLimit);
+    await expect(signIn(attempt(RIGHT))).rejects.toBeInstanceOf(TooManyAttemptsError);
+    expect(await signIn(known(RIGHT, 'a'))).toBe(user);
+    for (let i = 0; i < accountLimit.attempts * 2; i += 1) {
+      expect(await signIn(known('wrong', 'stolen'))).toBeUndefined();
+    }
+    // A locked device does not use up the limit of its user.
+    expect(await countOf(userKey)).toBe(1 + accountLimit.attempts);
+    await useUp(userKey, addressLimit);
+    await expect(signIn(known(RIGHT, 'b'))).rejects.toMatchObject({
+      reason: 'sign_in_user_limit',
+      retryAfterSeconds: expect.closeTo(addressLimit.windowSeconds, -1),
+    });
+    await store.delete([userKey]);
+    await createSignInLocks({ store, credentialHash }).unlock({ ...user, username });
+  });
+
+  test('with the device of another user do not pass the limit of their address', async () => {
+    await useUp(`sign-ins:address:${attempt('').address}`, addressLimit);
+    const device = { userId: 'another user', deviceId: `${testNumber}-d` };
+    await expect(newProcess()({ ...attempt(RIGHT), device })).rejects.toMatchObject({
+      reason: 'sign_in_address_limit',
+    });
   });
 
   test('of a known device count for that device only', async () => {
@@ -263,7 +280,7 @@ test.each<[string, Limit]>([
   ['attempts for an account,', accountLimit],
   ['attempts from a device', accountLimit],
   ['attempts from an address', addressLimit],
-  ['attempts through a client', clientLimit],
+  ['attempts from all devices with an earlier sign-in of a user', addressLimit],
   ['wrong secrets for a client', failedSecretLimit],
 ])('Decision 0019 states the limit of %s.', (row, { attempts, windowSeconds }) => {
   const decision = join(import.meta.dirname, '../../../docs/decisions/0019-sign-in-throttle.md');

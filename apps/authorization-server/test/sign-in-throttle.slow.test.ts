@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { accountLimit, addressLimit } from '../src/throttle/limits.ts';
 import { alice, authorizationUrl, basic, requestToken } from './fixtures.ts';
 import { full, isActive, outcome, startGrantsSystems } from './grants-fixtures.ts';
+import { failToSignIn } from './page-fixtures.ts';
 
 const authorization = basic(full.clientId, full.secureKey);
 
@@ -61,9 +62,9 @@ describe.each(systems)('the sign-in throttle on $engine', ({ system }) => {
   test('PW-06 LG-21 counts the page and the password grant together', async () => {
     // The test before locked alice, so the page rejects the correct password like a wrong one.
     const { visitor, page } = await openSignInPage();
-    const rejected = await visitor.submit(page, alice);
-    expect(rejected.status).toBe(422);
-    const wrong = await visitor.submit(rejected, { ...alice, password: 'a wrong password' });
+    const rejected = await failToSignIn(visitor, page, alice);
+    const typed = { ...alice, password: 'a wrong password' };
+    const wrong = await failToSignIn(visitor, rejected, typed);
     expect(wrong.body.replace(/value="[^"]*"/g, '')).toBe(
       rejected.body.replace(/value="[^"]*"/g, ''),
     );

@@ -16,7 +16,7 @@ import type { EndEverything } from './end-everything.ts';
 import { type PasswordView, passwordView } from './password-view.ts';
 import type { SignedInPages } from './signed-in-pages.ts';
 
-type Failure = Partial<Pick<PasswordView, 'problem' | 'wrongField'>>;
+type Failure = Partial<Pick<PasswordView, 'problem' | 'wrongField' | 'kept'>>;
 
 /** The page that changes the password. This browser stays signed in with a new session id. */
 export function addPasswordRoutes(
@@ -77,8 +77,15 @@ export function addPasswordRoutes(
       }
       noteFailure(request, 'passwordRefused', formProblems.passwordRefused);
       response.status(422);
-      const wrongField = outcome.problem === 'passwordWrong' ? 'current' : 'wanted';
-      show(request, response, signedIn, { problem: texts[outcome.problem], wrongField });
+      // The page is not stored, and contains only what this request sent.
+      const isCurrent = outcome.problem === 'passwordWrong';
+      show(request, response, signedIn, {
+        problem: texts[outcome.problem],
+        wrongField: isCurrent ? 'current' : 'wanted',
+        kept: isCurrent
+          ? { current: '', wanted: change.wanted }
+          : { current: change.current, wanted: '' },
+      });
     }),
   );
 }

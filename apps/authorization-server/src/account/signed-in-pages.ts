@@ -2,6 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
 import { sendErrorPage } from '../pages/error-page.ts';
 import { formField } from '../pages/form-field.ts';
+import { hasCookies } from '../pages/has-cookies.ts';
 import type { AccountSessions, SignedIn } from './account-session.ts';
 import { accountSignInAddress } from './sign-in-address.ts';
 
@@ -39,10 +40,13 @@ export function createSignedInPages(dependencies: {
     },
     form: (handle) => async (request, response) => {
       const signedIn = await sessions.current(request, response);
-      if (
-        signedIn === undefined ||
-        !csrfTokens.verify(signedIn.formOwner, formField(request, 'csrf'))
-      ) {
+      if (signedIn === undefined) {
+        const next = { address: '/account', label: 'signInAgain' } as const;
+        const message = hasCookies(request) ? 'wasSignedOut' : 'formRefused';
+        sendErrorPage(request, response, 403, message, next);
+        return;
+      }
+      if (!csrfTokens.verify(signedIn.formOwner, formField(request, 'csrf'))) {
         sendErrorPage(request, response, 403, 'formRefused');
         return;
       }

@@ -40,7 +40,7 @@ export interface AuthorizationServerMetrics {
 const throttledSignIns: ReadonlySet<string> = new Set<SignInReasonName>([
   'account_locked',
   'sign_in_address_limit',
-  'sign_in_client_limit',
+  'sign_in_user_limit',
 ]);
 
 /** The kind of credential that was used twice, by the name of its audit event. */

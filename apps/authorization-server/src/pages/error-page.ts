@@ -6,13 +6,15 @@ import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { TooManyAttemptsError } from '../throttle/too-many-attempts-error.ts';
-import { errorView } from './error-view.ts';
+import { errorView, type NextStep } from './error-view.ts';
 import { hasCookies } from './has-cookies.ts';
-import { InteractionExpiredError } from './interaction-expired-error.ts';
+import { InteractionGoneError } from './interaction-gone-error.ts';
 import { pageLanguage } from './language.ts';
 import { renderPage } from './layout.ts';
 import { type PageError, pageErrors } from './page-errors.ts';
-import type { Texts } from './texts.ts';
+import type { PlainText, Texts } from './texts.ts';
+
+const noLogoutDetails = 'could not find logout details';
 
 /**
  * The library's messages for a form with a missing or foreign token. Gatehouse's own forms reply
@@ -20,15 +22,21 @@ import type { Texts } from './texts.ts';
  */
 export const rejectedForms: ReadonlySet<string> = new Set([
   'xsrf token invalid',
-  'could not find logout details',
+  noLogoutDetails,
   'could not find device form details',
 ]);
+
+/** The headings of pages that are not about a mistake. */
+const titles: Partial<Record<PageError, PlainText>> = {
+  signInCompleted: 'returningTitle',
+  wasSignedOut: 'signedOutTitle',
+};
 
 /** The part of Koa's context that a page needs. */
 type PageContext = Pick<
   KoaContextWithOIDC,
   'status' | 'type' | 'body' | 'req' | 'acceptsLanguages'
->;
+> & { readonly oidc?: Pick<KoaContextWithOIDC['oidc'], 'session'> | undefined };
 
 /** The provider's `renderError`: an error without a trusted redirect URI. */
 export function renderErrorPage(context: PageContext, out: ErrorOut): void {
@@ -37,10 +45,16 @@ export function renderErrorPage(context: PageContext, out: ErrorOut): void {
   if (isRejectedForm) {
     context.status = 403;
   }
-  const rejection = hasCookies(context.req) ? texts.formRefused : texts.cookiesBlocked;
+  const isSignedOut =
+    out.error_description === noLogoutDetails &&
+    context.oidc?.session?.accountId === undefined &&
+    hasCookies(context.req);
+  const refusal = isSignedOut ? texts.wasSignedOut : texts.formRefused;
+  const rejection = hasCookies(context.req) ? refusal : texts.cookiesBlocked;
   const message = isRejectedForm ? rejection : messageFor(context.status, texts);
   context.type = 'html';
   context.body = page(language, texts, {
+    title: isSignedOut ? texts.signedOutTitle : texts.errorTitle,
     message,
     detail: isRejectedForm
       ? undefined
@@ -67,8 +81,14 @@ export const handlePageError: ErrorRequestHandler = (error, request, response, n
     notes.reason = error.reason;
     response.set('Retry-After', String(error.retryAfterSeconds));
   }
-  const startAgain = error instanceof InteractionExpiredError ? error.startAddress : undefined;
-  sendErrorPage(request, response, status, pick, startAgain);
+  if (!(error instanceof InteractionGoneError) || error.address === undefined) {
+    sendErrorPage(request, response, status, pick);
+  } else if (error.kind === 'expired') {
+    response.redirect(303, error.address);
+  } else {
+    const label = error.kind === 'completed' ? 'returningContinue' : 'startAgain';
+    sendErrorPage(request, response, status, pick, { address: error.address, label });
+  }
 };
 
 /** Notes code and reason for the log, unless finer ones were noted. */
@@ -87,7 +107,7 @@ export function sendErrorPage(
   response: Response,
   status: number,
   message: PageError,
-  startAgain?: string,
+  next?: NextStep,
 ): void {
   noteFailure(request, message, pageErrors[message]);
   const { language, texts } = pageLanguage(request);
@@ -99,9 +119,10 @@ export function sendErrorPage(
     .type('html')
     .end(
       page(language, texts, {
-        message: startAgain === undefined ? texts[message] : texts.signInStartAgain,
+        title: texts[titles[message] ?? 'errorTitle'],
+        message: texts[message],
         detail: undefined,
-        startAgain,
+        next,
         reference: observedRequest(request).id,
       }),
     );
@@ -113,6 +134,12 @@ function classify(error: unknown, request: Request): { status: number; pick: Pag
   }
   if (isUnavailable(error) || isStatus(error, 503)) {
     return { status: 503, pick: 'unavailable' };
+  }
+  if (error instanceof InteractionGoneError && error.kind === 'completed') {
+    return { status: 400, pick: 'signInCompleted' };
+  }
+  if (error instanceof InteractionGoneError && error.address !== undefined) {
+    return { status: 400, pick: 'signInStartAgain' };
   }
   if (error instanceof errors.SessionNotFound) {
     return { status: 400, pick: hasCookies(request) ? 'signInExpired' : 'cookiesBlocked' };
@@ -145,5 +172,5 @@ function messageFor(status: number, texts: Texts): string {
 }
 
 function page(language: string, texts: Texts, view: Parameters<typeof errorView>[0]): string {
-  return renderPage({ language, title: texts.errorTitle, content: errorView(view, texts) });
+  return renderPage({ language, title: view.title, content: errorView(view, texts) });
 }

@@ -1,27 +1,28 @@
 import { type Html, html } from './html.ts';
-import { fill, type Texts } from './texts.ts';
+import { fill, type PlainText, type Texts } from './texts.ts';
+
+/** A link, by its text. */
+export interface NextStep {
+  readonly address: string;
+  readonly label: PlainText;
+}
 
 export interface ErrorView {
+  readonly title: string;
   readonly message: string;
   /** The standard's code and description, for the application's developer. */
   readonly detail: string | undefined;
-  /**
-   * The address at which an expired sign-in starts again. Otherwise the page links to the start
-   * page.
-   */
-  readonly startAgain?: string | undefined;
+  /** By default, the page links to the start page. */
+  readonly next?: NextStep | undefined;
   /** The request id, as in the log. */
   readonly reference: string;
 }
 
 export function errorView(view: ErrorView, texts: Texts): Html {
-  return html`<h1>${texts.errorTitle}</h1>
+  const { address, label } = view.next ?? { address: '/', label: 'startPage' };
+  return html`<h1>${view.title}</h1>
 <p>${view.message}</p>
 ${view.detail === undefined ? undefined : html`<p class="detail" translate="no">${view.detail}</p>`}
-<p class="actions">${
-    view.startAgain === undefined
-      ? html`<a class="button" href="/">${texts.startPage}</a>`
-      : html`<a class="button" href="${view.startAgain}">${texts.startAgain}</a>`
-  }</p>
+<p class="actions"><a class="button" href="${address}">${texts[label]}</a></p>
 <p class="small">${fill(texts.errorReference, { reference: view.reference })}</p>`;
 }

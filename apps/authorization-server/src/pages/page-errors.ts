@@ -6,9 +6,12 @@ import type { FailureReasonName } from '@gatehouse/failure-reasons';
  */
 export const pageErrors = {
   signInExpired: 'sign_in_expired',
+  signInStartAgain: 'sign_in_expired',
+  signInCompleted: 'sign_in_expired',
   tooManyAttempts: 'sign_in_address_limit',
   tooManyRequests: 'request_limit',
   formRefused: 'form_token_invalid',
+  wasSignedOut: 'form_token_invalid',
   unavailable: 'store_unavailable',
   unexpected: 'unexpected_error',
   notFound: 'page_unknown',

@@ -17,7 +17,7 @@ export function chooseAccountView(view: ChooseAccountView, texts: Texts): Html {
 <p class="lead">${sentence(texts.signInLead, { client: html`<strong>${foreignName(clientName)}</strong>` })}</p>
 <form method="post" action="${view.action}">
 <input type="hidden" name="csrf" value="${view.csrfToken}">
-<button class="primary" type="submit">${sentence(texts.keepAccount, { name: foreignName(userName) })}</button>
+<button class="primary" type="submit"><span>${sentence(texts.keepAccount, { name: foreignName(userName) })}</span></button>
 </form>
 <p class="actions"><a href="${view.switchAddress}">${texts.useAnotherAccount}</a></p>`;
 }

@@ -5,14 +5,11 @@ import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import { contentSecurityPolicy } from '../http/page-headers.ts';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
-import { noteFailure } from '../pages/error-page.ts';
 import { plainName } from '../pages/foreign-name.ts';
 import { formTargets } from '../pages/form-targets.ts';
 import type { Html } from '../pages/html.ts';
-import { InteractionExpiredError } from '../pages/interaction-expired-error.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
-import { formProblems } from '../pages/page-errors.ts';
 import { fill } from '../pages/texts.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
 import type { BrowserState } from '../provider/policy/cookies.ts';
@@ -22,7 +19,7 @@ import { chooseAccountView } from './choose-account-view.ts';
 import { consentView } from './consent-view.ts';
 import type { DeviceCookies } from './device-cookie.ts';
 import { signInView } from './sign-in-view.ts';
-import { startAddress } from './start-address.ts';
+import { interactionGone } from './start-address.ts';
 
 export interface SignInDependencies {
   readonly provider: Provider;
@@ -30,7 +27,7 @@ export interface SignInDependencies {
   readonly csrfTokens: CsrfTokens;
   readonly signIn: SignIn;
   readonly deviceCookies: DeviceCookies;
-  readonly browserState: Pick<BrowserState, 'interactions'>;
+  readonly browserState: Pick<BrowserState, 'interactions' | 'failedSignIns'>;
 }
 
 export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
@@ -45,7 +42,7 @@ export async function findInteraction(
   const interaction = await provider.interactionDetails(request, response).catch((error) => {
     const record = browserState.interactions.read(uid);
     throw error instanceof errors.SessionNotFound && record !== undefined
-      ? new InteractionExpiredError(startAddress(JSON.parse(record)))
+      ? interactionGone(JSON.parse(record))
       : error;
   });
   if (interaction.uid !== uid) {
@@ -61,24 +58,22 @@ export async function showSignIn(
   request: Request,
   response: Response,
   interaction: Interaction,
-  { identity, csrfTokens }: SignInDependencies,
-  state: { readonly username: string; readonly failed: boolean },
+  { identity, csrfTokens, browserState }: SignInDependencies,
+  suggestedName = '',
 ): Promise<void> {
   const { language, texts } = pageLanguage(request, interaction.params.ui_locales);
   const client = await identity.clients.find(String(interaction.params.client_id));
+  const failedName = browserState.failedSignIns.read(interaction.uid);
   const content = signInView(
     {
       clientName: client?.clientId === ACCOUNT_CLIENT_ID ? undefined : (client?.name ?? ''),
       action: `/sign-in/${interaction.uid}/credentials`,
       csrfToken: csrfTokens.issue(interaction.uid),
-      ...state,
+      username: failedName ?? suggestedName,
+      failed: failedName !== undefined,
     },
     texts,
   );
-  if (state.failed) {
-    noteFailure(request, 'signInFailed', formProblems.signInFailed);
-  }
-  response.status(state.failed ? 422 : 200);
   send(response, interaction, { language, title: texts.signInTitle, content });
 }
 

@@ -9,9 +9,11 @@
 import { type Request, type Response, Router } from 'express';
 import type { InteractionResults } from 'oidc-provider';
 import { addressGroupOf } from '../http/address-group-of.ts';
-import { sendErrorPage } from '../pages/error-page.ts';
+import { noteFailure, sendErrorPage } from '../pages/error-page.ts';
 import { formField as field, parseForm } from '../pages/form-field.ts';
+import { formProblems } from '../pages/page-errors.ts';
 import { rejectMethods } from '../pages/reject-methods.ts';
+import { lifetimes } from '../provider/policy/lifetimes.ts';
 import { leaveFormerAccount } from './leave-former-account.ts';
 import {
   findInteraction,
@@ -25,8 +27,11 @@ import {
 
 export type { SignInDependencies } from './sign-in-page.ts';
 
+/** As long as an interaction lives. */
+const FAILED_SIGN_IN_SECONDS = lifetimes.Interaction;
+
 export function createSignInRoutes(dependencies: SignInDependencies): Router {
-  const { csrfTokens, signIn, deviceCookies } = dependencies;
+  const { csrfTokens } = dependencies;
   const router = Router({ caseSensitive: true, strict: true });
 
   router.get('/:interaction', async (request, response) => {
@@ -36,9 +41,9 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
       return;
     }
     if (interaction.prompt.name !== 'consent') {
-      const suggested = interaction.params.login_hint;
-      const username = typeof suggested === 'string' ? suggested : '';
-      await showSignIn(request, response, interaction, dependencies, { username, failed: false });
+      const { login_hint: hint } = interaction.params;
+      const username = typeof hint === 'string' ? hint : '';
+      await showSignIn(request, response, interaction, dependencies, username);
       return;
     }
     await showConsent(request, response, interaction, dependencies);
@@ -47,36 +52,10 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
   // "Use another account" on the consent page: the same request for another user.
   router.get('/:interaction/account', async (request, response) => {
     const interaction = await findInteraction(request, response, dependencies);
-    await showSignIn(request, response, interaction, dependencies, { username: '', failed: false });
+    await showSignIn(request, response, interaction, dependencies);
   });
 
-  router.post('/:interaction/credentials', parseForm, async (request, response) => {
-    const interaction = await findInteraction(request, response, dependencies);
-    if (!csrfTokens.verify(interaction.uid, field(request, 'csrf'))) {
-      sendErrorPage(request, response, 403, 'formRefused');
-      return;
-    }
-    const username = field(request, 'username');
-    const user = await signIn({
-      method: interaction.deviceCode === undefined ? 'page' : 'device_code',
-      username,
-      password: field(request, 'password'),
-      address: addressGroupOf(request),
-      device: await deviceCookies.read(request, response),
-      clientId: String(interaction.params.client_id),
-      request,
-    });
-    if (user === undefined) {
-      await showSignIn(request, response, interaction, dependencies, { username, failed: true });
-      return;
-    }
-    deviceCookies.issue(request, response, user);
-    await leaveFormerAccount(user.userId, interaction, dependencies.provider);
-    // Right after a sign-out everywhere, this sign-in must count as the later of the two.
-    const ts = Math.max(Math.floor(Date.now() / 1000), user.notBefore + 1);
-    const login = { accountId: user.userId, ts };
-    await finish(request, response, dependencies, { login, select_account: {} });
-  });
+  addCredentials(router, dependencies);
 
   router.post('/:interaction/decision', parseForm, async (request, response) => {
     const interaction = await findInteraction(request, response, dependencies);
@@ -97,6 +76,57 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
   addAccountChoice(router, dependencies);
   router.use(rejectMethods(router));
   return router;
+}
+
+/** The form for a username and password. After a failure, the browser gets its page again. */
+function addCredentials(router: Router, dependencies: SignInDependencies): void {
+  const { csrfTokens, signIn, deviceCookies, browserState } = dependencies;
+
+  // The address of the form, which the browser shows after an error such as 429.
+  router.get('/:interaction/credentials', (request, response) =>
+    response.redirect(303, `/sign-in/${encodeURIComponent(request.params.interaction)}`),
+  );
+
+  router.post('/:interaction/credentials', parseForm, async (request, response) => {
+    const interaction = await findInteraction(request, response, dependencies);
+    if (!csrfTokens.verify(interaction.uid, field(request, 'csrf'))) {
+      sendErrorPage(request, response, 403, 'formRefused');
+      return;
+    }
+    const username = field(request, 'username');
+    const user = await signIn({
+      method: interaction.deviceCode === undefined ? 'page' : 'device_code',
+      username,
+      password: field(request, 'password'),
+      address: addressGroupOf(request),
+      device: await deviceCookies.read(request, response),
+      clientId: String(interaction.params.client_id),
+      request,
+    });
+    if (user === undefined) {
+      noteFailure(request, 'signInFailed', formProblems.signInFailed);
+      browserState.failedSignIns.write(
+        interaction.uid,
+        username.slice(0, 128),
+        FAILED_SIGN_IN_SECONDS,
+      );
+      response.redirect(303, signInAddress(interaction));
+      return;
+    }
+    browserState.failedSignIns.clear(interaction.uid);
+    deviceCookies.issue(request, response, user);
+    await leaveFormerAccount(user.userId, interaction, dependencies.provider);
+    // Right after a sign-out everywhere, this sign-in must count as the later of the two.
+    const ts = Math.max(Math.floor(Date.now() / 1000), user.notBefore + 1);
+    const login = { accountId: user.userId, ts };
+    await finish(request, response, dependencies, { login, select_account: {} });
+  });
+}
+
+/** The page with the form for a username and password, which a browser can reload. */
+function signInAddress(interaction: Interaction): string {
+  const isOtherUser = interaction.prompt.name === 'consent' || isAccountChoice(interaction);
+  return `/sign-in/${interaction.uid}${isOtherUser ? '/account' : ''}`;
 }
 
 /** "Continue as …" on the page for `prompt=select_account`. */

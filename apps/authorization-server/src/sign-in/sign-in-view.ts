@@ -23,8 +23,8 @@ export function signInView(view: SignInView, texts: Texts): Html {
   const focus = html` autofocus`;
   return html`<h1>${texts.signInTitle}</h1>
 <p class="lead">${lead}</p>
-${failed ? html`<p class="problem" role="alert" id="problem">${texts.signInFailed}</p>` : undefined}
-<form method="post" action="${view.action}">
+${failed ? html`<p class="problem" role="alert" id="problem">${texts.signInFailed}<br>${texts.signInFailedWait}</p>` : undefined}
+<form class="credentials" method="post" action="${view.action}">
 <input type="hidden" name="csrf" value="${view.csrfToken}">
 <label for="username">${texts.username}</label>
 <input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="128" value="${username}"${invalid}${username === '' ? focus : undefined}>

@@ -1,12 +1,36 @@
 import type { AdapterPayload } from 'oidc-provider';
 import { providerRoutes } from '../http/provider-routes.ts';
+import { InteractionGoneError } from '../pages/interaction-gone-error.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
 import { OMITTED } from '../provider/policy/omitted-redirect-uri.ts';
+
+/** Why the record in the cookie of a browser opens no page, and where its user continues. */
+export function interactionGone(record: AdapterPayload): InteractionGoneError {
+  if (record.completed === true) {
+    return new InteractionGoneError('completed', applicationAddress(record));
+  }
+  const address = startAddress(record);
+  const isExpired = (record.exp ?? 0) * 1000 <= Date.now();
+  return new InteractionGoneError(
+    isExpired && address !== undefined ? 'expired' : 'ended',
+    address,
+  );
+}
+
+/** The home page of the application. Its redirect URI would need a code. An app has no address. */
+function applicationAddress({ params }: AdapterPayload): string | undefined {
+  if (params?.client_id === ACCOUNT_CLIENT_ID) {
+    return '/account';
+  }
+  const url = URL.parse(String(params?.redirect_uri));
+  return url === null || url.origin === 'null' ? undefined : `${url.origin}/`;
+}
 
 /**
  * The address of the request that created this interaction. A pushed request is used up: only the
  * application can push it again.
  */
-export function startAddress(interaction: AdapterPayload): string | undefined {
+function startAddress(interaction: AdapterPayload): string | undefined {
   if (interaction.deviceCode !== undefined) {
     return providerRoutes.code_verification;
   }

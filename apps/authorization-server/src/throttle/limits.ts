@@ -9,13 +9,10 @@ const MINUTE = 60;
 export { accountLimit } from '@gatehouse/identity';
 
 /**
- * Sign-in attempts from one address for all accounts. Successes count as well, against password
- * spraying.
+ * Sign-in attempts from one address for all accounts, or from all known devices of one user.
+ * Successes count as well, against password spraying and endless hashing.
  */
 export const addressLimit: Limit = { attempts: 300, windowSeconds: 15 * MINUTE };
-
-/** Wrong passwords through one client. An attempt counts until it succeeds. */
-export const clientLimit: Limit = { attempts: 3000, windowSeconds: 15 * MINUTE };
 
 /** Wrong secrets for one client from one address. */
 export const failedSecretLimit: Limit = { attempts: 50, windowSeconds: 10 * MINUTE };

@@ -3,15 +3,18 @@
  * sign-in page, the password grant, and the account page when it asks for the current password. The
  * flow of one attempt:
  *
- *   count for the address, and for the client unless the device is known ─▶ over: 429
+ *   unknown device: count for the address             ─▶ over: 429
  *   count for the account, or for a known device of that account (sign-in/device-cookie.ts)
  *                                ─▶ over: rejected by a timer that takes as long as a hash
+ *   known device: count for the user in place of the address ─▶ over: 429
  *   verify the password          ─▶ wrong, unknown, disabled, not allowed here: rejected
- *   success, or not evaluated    ─▶ the account's and the client's count get this attempt back
+ *   success, or not evaluated    ─▶ the account or the device gets this attempt back
  *
  * Counting comes first and is atomic in the store. Of 100 concurrent guesses, no more than the
  * limit are evaluated, on any number of processes. Nothing here lasts longer than its window or
- * ends sessions or tokens, because locking out another user is an attack as well.
+ * ends sessions or tokens, because locking out another user is an attack as well. For the same
+ * reason, no limit is shared by all users of a client. The queue of password hashes bounds the
+ * processor time of a flood from many addresses.
  */
 import type { IncomingMessage } from 'node:http';
 import type { SignInReasonName } from '@gatehouse/failure-reasons';
@@ -24,7 +27,7 @@ import {
   type UserRegistry,
 } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
-import { accountLimit, addressLimit, clientLimit, type Limit } from './limits.ts';
+import { accountLimit, addressLimit } from './limits.ts';
 import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 
 /** A browser in which this user has signed in before. */
@@ -63,7 +66,7 @@ export interface SignInObserver {
  * The user who signed in, or undefined. Unknown, wrong, locked, disabled and not allowed have the
  * same result and the same timing.
  *
- * @throws TooManyAttemptsError when the address or the client tries too often
+ * @throws TooManyAttemptsError when the address, or a user with a known device, tries too often
  * @throws PasswordHashingBusyError when too many users sign in at the same moment
  */
 export type SignIn = (attempt: SignInAttempt) => Promise<User | undefined>;
@@ -81,24 +84,22 @@ export interface SignInDependencies {
 export function createSignIn(dependencies: SignInDependencies): SignIn {
   const { store, users, credentialHash, isAllowed, observer, now = Date.now } = dependencies;
   const locks = createSignInLocks({ store, credentialHash });
-  const clientKey = (clientId: string) => `sign-ins:client:${clientId}`;
 
-  /** @throws TooManyAttemptsError */
+  /**
+   * Other callers behind the same address must not lock out a known device, so it counts for its
+   * user.
+   *
+   * @throws TooManyAttemptsError
+   */
   async function countOrigin(attempt: SignInAttempt): Promise<void> {
-    const { address } = attempt;
-    const clientId = limitedClient(attempt);
-    const counts: (readonly [key: string, limit: Limit, reason: SignInReasonName])[] = [
-      [`sign-ins:address:${address}`, addressLimit, 'sign_in_address_limit'],
-    ];
-    if (clientId !== undefined) {
-      counts.push([clientKey(clientId), clientLimit, 'sign_in_client_limit']);
-    }
-    for (const [key, limit, reason] of counts) {
-      const { count, resetsAt } = await store.increment(key, limit.windowSeconds);
-      if (count > limit.attempts) {
-        observer?.failed(attempt, reason);
-        throw new TooManyAttemptsError(reason, resetsAt, now());
-      }
+    const [key, reason] =
+      attempt.device === undefined
+        ? ([`sign-ins:address:${attempt.address}`, 'sign_in_address_limit'] as const)
+        : ([`sign-ins:user:${attempt.device.userId}`, 'sign_in_user_limit'] as const);
+    const { count, resetsAt } = await store.increment(key, addressLimit.windowSeconds);
+    if (count > addressLimit.attempts) {
+      observer?.failed(attempt, reason);
+      throw new TooManyAttemptsError(reason, resetsAt, now());
     }
   }
 
@@ -108,12 +109,6 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
    */
   const partyKey = ({ username, device }: SignInAttempt) =>
     device === undefined ? locks.accountKey(username) : locks.browserKey(device.deviceId);
-
-  async function giveBack(key: string, attempt: SignInAttempt): Promise<void> {
-    const clientId = limitedClient(attempt);
-    const keys = [key, ...(clientId === undefined ? [] : [clientKey(clientId)])];
-    await Promise.all(keys.map((key) => store.decrement(key)));
-  }
 
   async function evaluate(attempt: SignInAttempt): Promise<User | undefined> {
     const { username, password, clientId } = attempt;
@@ -133,7 +128,9 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
       return undefined;
     }
     const attempt = await withKnownDevice(presented, users);
-    await countOrigin(attempt);
+    if (attempt.device === undefined) {
+      await countOrigin(attempt);
+    }
     const key = partyKey(attempt);
     const { count } = await store.increment(key, accountLimit.windowSeconds);
     let isGuess = false;
@@ -142,6 +139,10 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
         observer?.failed(attempt, 'account_locked');
         await users.reject(attempt.username);
         return undefined;
+      }
+      // After its own count, so that the holder of a stolen cookie cannot use up the user's.
+      if (attempt.device !== undefined) {
+        await countOrigin(attempt);
       }
       const user = await evaluate(attempt);
       isGuess = user === undefined;
@@ -157,7 +158,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
       return user;
     } finally {
       if (!isGuess) {
-        await giveBack(key, attempt);
+        await store.decrement(key);
       }
     }
   };
@@ -174,9 +175,4 @@ async function withKnownDevice(
   }
   const user = await users.findByUsername(username);
   return user?.userId === device.userId ? attempt : { ...attempt, device: undefined };
-}
-
-/** Other callers must not lock out a known device through the limit of its client. */
-function limitedClient({ device, clientId }: SignInAttempt): string | undefined {
-  return device === undefined ? clientId : undefined;
 }

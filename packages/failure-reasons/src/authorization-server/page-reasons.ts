@@ -3,7 +3,13 @@ import type { FailureReason } from '../failure-reason.ts';
 /** Why a page showed an error, and the limits of the authorization server. */
 export const pageReasons = {
   sign_in_expired: {
-    codes: ['signInExpired', 'invalid_request', 'SessionNotFound'],
+    codes: [
+      'signInExpired',
+      'signInStartAgain',
+      'signInCompleted',
+      'invalid_request',
+      'SessionNotFound',
+    ],
     stage: 'validate',
     cause: 'The sign-in has expired, was completed, or is not known in this browser.',
     fix: 'Go back to the application and start the sign-in again.',
@@ -24,7 +30,7 @@ export const pageReasons = {
     example: 'a browser that blocks cookies',
   },
   form_token_invalid: {
-    codes: ['formRefused', 'invalid_request'],
+    codes: ['formRefused', 'wasSignedOut', 'invalid_request'],
     stage: 'authenticate',
     cause: 'The form has no valid token: it is too old, or it belongs to another session or step.',
     fix: 'Reload the page and submit the form again.',

@@ -70,12 +70,12 @@ export const signInReasons = {
     fix: 'Wait for the seconds in Retry-After. Check TRUSTED_PROXIES if all users share one address.',
     example: 'an attacker who tries many usernames',
   },
-  sign_in_client_limit: {
-    codes: ['too_many_requests', 'tooManyAttempts'],
+  sign_in_user_limit: {
+    codes: ['tooManyAttempts'],
     stage: 'limit',
-    cause: 'There were too many wrong passwords through this client.',
-    fix: 'Wait for the seconds in Retry-After. Check whether an attacker guesses passwords through the client.',
-    example: 'a botnet that tries passwords at one application',
+    cause: 'There were too many sign-ins of this user from browsers with an earlier sign-in.',
+    fix: 'Wait for the seconds in Retry-After. Check which program signs the user in again and again.',
+    example: 'a script that signs in with the cookies of a browser',
   },
   password_hashing_busy: {
     codes: ['temporarily_unavailable', 'unavailable'],

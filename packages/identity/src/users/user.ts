@@ -117,7 +117,10 @@ export function changedEmail(
   };
 }
 
-/** Usernames with the same canonical form (Unicode NFKC, lower case) belong to the same user. */
+/**
+ * Usernames with the same canonical form (Unicode NFKC, lower case, without white space at the
+ * ends) belong to the same user.
+ */
 export function canonicalUsername(username: string): string {
-  return username.normalize('NFKC').toLowerCase();
+  return username.trim().normalize('NFKC').toLowerCase();
 }

@@ -4,10 +4,13 @@ export const errorTexts = {
     errorReference: 'If you ask for help, give this reference: {reference}',
     signInExpired:
       'This sign-in has expired or was started in another browser. Go back to the application and start again.',
-    signInStartAgain: 'This sign-in took too long and has expired. Start again.',
+    signInStartAgain: 'This sign-in can no longer be used. Start again.',
+    signInCompleted:
+      'You have already finished this step. Continue in the application. If it is not in this window, close this page.',
     startAgain: 'Start again',
     formRefused:
       'This form is no longer valid: it is too old, or it was opened elsewhere. Go back and start again.',
+    wasSignedOut: 'You were signed out in the meantime. To continue, sign in again.',
     unavailable: 'The service is temporarily unavailable. Try again shortly.',
     unexpected:
       'Something went wrong on the server. Try again. If the problem persists, contact the operator.',
@@ -28,9 +31,11 @@ export const errorTexts = {
     errorTitle: '操作未成功',
     errorReference: '如需帮助，请提供此编号：{reference}',
     signInExpired: '此次登录已过期，或是在另一个浏览器中开始的。请返回应用重新开始。',
-    signInStartAgain: '此次登录因时间过长已过期，请重新开始。',
+    signInStartAgain: '此次登录已失效，请重新开始。',
+    signInCompleted: '您已完成此步骤。请在应用中继续；如果应用不在此窗口中，可以关闭此页面。',
     startAgain: '重新开始',
     formRefused: '此表单已失效：可能已过期，或是在别处打开的。请返回重新开始。',
+    wasSignedOut: '您已被退出登录。如需继续，请重新登录。',
     unavailable: '服务暂时不可用，请稍后重试。',
     unexpected: '服务器出现问题。请重试；如仍未解决，请联系运营方。',
     startPage: '前往首页',

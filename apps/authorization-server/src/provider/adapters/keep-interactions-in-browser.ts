@@ -12,7 +12,10 @@ export interface InteractionAdapterDependencies {
   readonly cookies: SealedCookies;
 }
 
-/** A browser keeps an expired interaction this long, so that its page can offer to start again. */
+/**
+ * A browser keeps an expired interaction this long, so that its page starts again, and the mark of a
+ * completed one, so that Back leads to the application.
+ */
 const EXPIRED_SECONDS = 60 * 60;
 
 /**
@@ -45,17 +48,25 @@ export function keepInteractionsInBrowser(
         return stored.find(id);
       }
       const payload = JSON.parse(record) as AdapterPayload;
+      if (payload.completed === true) {
+        return undefined;
+      }
       const holder = await findLiveHolder({ issuedAt: payload.iat ?? 0 });
       return holder === undefined ? undefined : payload;
     },
     async destroy(id) {
       // The store holds and remembers only submitted interactions. Otherwise a client that ignores
       // the path of the cookie could write a record with each request.
-      if ((await stored.find(id)) !== undefined) {
-        await store.set(endedKey(id), '', lifetimes.Interaction);
+      const submitted = await stored.find(id);
+      if (submitted === undefined) {
+        cookies.clear(id);
+        return;
       }
+      await store.set(endedKey(id), '', lifetimes.Interaction);
       await stored.destroy(id);
-      cookies.clear(id);
+      const { client_id, redirect_uri } = submitted.params ?? {};
+      const mark = { completed: true, params: { client_id, redirect_uri } };
+      cookies.write(id, JSON.stringify(mark), EXPIRED_SECONDS);
     },
   });
 }

@@ -36,6 +36,8 @@ export function cookieSettings(settings: {
 /** State that the browser keeps for the server, limited to the pages that read it. */
 export interface BrowserState {
   readonly interactions: SealedCookies;
+  /** The username of the last failed attempt of an interaction, for the page that asks again. */
+  readonly failedSignIns: SealedCookies;
   readonly sessions: SealedCookies;
 }
 
@@ -45,6 +47,11 @@ export function createBrowserState(masterKey: MasterKey, secureCookies: boolean)
     interactions: createSealedCookies({
       ...shared,
       name: 'sign-in',
+      pathOf: (uid) => `/sign-in/${uid}`,
+    }),
+    failedSignIns: createSealedCookies({
+      ...shared,
+      name: 'failed-sign-in',
       pathOf: (uid) => `/sign-in/${uid}`,
     }),
     sessions: createSealedCookies({

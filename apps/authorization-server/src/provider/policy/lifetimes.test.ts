@@ -44,8 +44,8 @@ describe('the lifetime', () => {
   });
 
   test('of a sign-in page is shorter before the sign-in', () => {
-    expect(interactionLifetime(undefined, {})).toBe(10 * MINUTE);
-    expect(interactionLifetime(undefined, { session: {} })).toBe(10 * MINUTE);
+    expect(interactionLifetime(undefined, {})).toBe(30 * MINUTE);
+    expect(interactionLifetime(undefined, { session: {} })).toBe(30 * MINUTE);
     expect(interactionLifetime(undefined, { session: { accountId: 'user-1' } })).toBe(HOUR);
   });
 

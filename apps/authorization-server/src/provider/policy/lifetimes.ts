@@ -18,8 +18,8 @@ export const lifetimes = {
   Grant: GRANT_LIFETIME_SECONDS,
 } as const;
 
-/** Before the sign-in: long enough to type a password, short for a page that is left open. */
-const ANONYMOUS_INTERACTION = 10 * MINUTE;
+/** Before the sign-in: long enough to find a password, short for a page that is left open. */
+const ANONYMOUS_INTERACTION = 30 * MINUTE;
 
 /** Called by the library as `ttl.Interaction`. */
 export function interactionLifetime(
