@@ -1,7 +1,7 @@
 import type { ConfigurationProblem } from '../environment/configuration-error.ts';
 import type { Environment } from '../environment/environment.ts';
 import { isLoopbackUrl } from '../environment/loopback-url.ts';
-import { exposedFileProblem, type SecretFile } from './exposed-file.ts';
+import { currentReader, exposedFileProblem, type SecretFile } from './exposed-file.ts';
 import { restrictDataDirectory } from './restrict-data-directory.ts';
 
 export interface FileAccessSubject {
@@ -11,6 +11,8 @@ export interface FileAccessSubject {
   readonly dataDirectory: string | undefined;
   /** The public address. Undefined for a process that serves no requests. */
   readonly publicUrl: string | undefined;
+  /** Whether to correct modes, which is the default. Otherwise they are only reported. */
+  readonly corrects?: boolean;
 }
 
 export interface FileAccess {
@@ -26,12 +28,12 @@ export interface FileAccess {
  * warnings.
  */
 export function inspectFileAccess(subject: FileAccessSubject): FileAccess {
-  const { files, dataDirectory, publicUrl } = subject;
+  const { files, dataDirectory, publicUrl, corrects = true } = subject;
   // Runs first, because a variable can name a file that Gatehouse created.
   const restricted =
     dataDirectory === undefined
       ? { corrected: [], problems: [] }
-      : restrictDataDirectory(dataDirectory);
+      : restrictDataDirectory(dataDirectory, currentReader(), corrects);
   const exposed = [
     ...restricted.problems,
     ...files.map((file) => exposedFileProblem(file)).filter((problem) => problem !== undefined),

@@ -28,10 +28,13 @@ export interface RestrictedAccess {
  * Removes the access of group and others to `DATA_DIR` and to the apps' files in it. The mode of
  * the folder changes only if it contains no other files, because `DATA_DIR` can be `/var/lib` or
  * `/tmp`. In that case, only users that could replace the keys are a problem.
+ *
+ * @param corrects false to change nothing, and report what other users can access
  */
 export function restrictDataDirectory(
   directory: string,
   reader: Reader | undefined = currentReader(),
+  corrects = true,
 ): RestrictedAccess {
   const folder = statOf(directory);
   if (reader === undefined || !folder?.isDirectory()) {
@@ -60,6 +63,9 @@ export function restrictDataDirectory(
   function restrict(path: string, before: Stats, allowed: number): boolean {
     if ((before.mode & 0o077) === 0) {
       return true;
+    }
+    if (!corrects) {
+      return false;
     }
     try {
       chmodSync(path, before.mode & allowed);
