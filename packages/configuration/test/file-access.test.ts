@@ -235,3 +235,30 @@ describe('a file that other users can read', () => {
     expect([problems, warnings.length, modeOf(path)]).toEqual([[], 1, 0o600]);
   });
 });
+
+describe('the folder of a Unix socket', () => {
+  const inspect = (mode: number, publicUrl: string) => {
+    chmodSync(directory, mode);
+    return inspectFileAccess({
+      files: [],
+      sockets: [{ name: 'GATEWAY_SOCKET', path: join(directory, 'gateway.sock') }],
+      dataDirectory: undefined,
+      publicUrl,
+    });
+  };
+
+  test.each([0o777, 0o1777])('with mode %o prevents a start on a public address', (mode) => {
+    const { problems } = inspect(mode, 'https://api.example');
+    expect(problems).toEqual([
+      {
+        name: 'GATEWAY_SOCKET',
+        message: expect.stringMatching(/^is in a folder that .* can change .* replace the socket/),
+      },
+    ]);
+    expect(inspect(mode, 'http://localhost').warnings).toHaveLength(1);
+  });
+
+  test('is accepted if only its owner can write to it', () => {
+    expect(inspect(0o755, 'https://api.example')).toEqual({ problems: [], warnings: [] });
+  });
+});
