@@ -82,17 +82,17 @@ export const findingCatalogue = {
   secure_key_old: {
     severity: 'notice',
     why: 'The longer a key is in use, the more places have a copy of it.',
-    fix: 'Rotate the key of the client, and give its team time to change: clients rotate-key.',
+    fix: 'Rotate the key of the client, and give its team time to change: gatehouse clients rotate-key.',
   },
   client_has_two_keys: {
     severity: 'notice',
     why: 'Both keys of the client are valid. A rotation ends only when the old key is removed.',
-    fix: 'Remove the old key when the client uses the new one: clients remove-key.',
+    fix: 'Remove the old key when the client uses the new one: gatehouse clients remove-key.',
   },
   client_uses_md5: {
     severity: 'warning',
     why: 'MD5 is broken, and the strict security profile rejects it.',
-    fix: 'Change the client to SHA-256 or HMAC-SHA-256: clients change CLIENT --signature-algorithm SHA-256.',
+    fix: 'Change the client to SHA-256 or HMAC-SHA-256: gatehouse clients change CLIENT --signature-algorithm SHA-256.',
   },
   client_has_weak_grant: {
     severity: 'notice',
