@@ -7,7 +7,7 @@ export interface StoreReadiness {
 }
 
 /**
- * The state of the store in `/ready`. A full store still serves reads and revocations, and all
+ * The state of the store in `/ready`. A full store still serves reads, and all
  * processes share it, so taking an instance out of rotation would only stop the calls that work.
  * Not ready means that another instance may reach a working store: this one reaches none, or a
  * Redis that may have missed a revocation (`READONLY`, `NOREPLICAS`).
