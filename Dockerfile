@@ -33,6 +33,7 @@ RUN install -d -o node -g node -m 0700 /data \
     /secrets/store /secrets/cookies /secrets/database /secrets/operator /secrets/redis /secrets/postgres
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=sources /app ./
+RUN ln -s /app/apps/cli/src/main.ts /usr/local/bin/gatehouse
 ENV NODE_ENV=production HOST=0.0.0.0 NODE_COMPILE_CACHE=/app/compiled
 # A password hash takes 19 MiB. With these settings, malloc returns it to the system after each use.
 ENV MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576

@@ -12,6 +12,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 /** argon2 in node:crypto needs 24.7. */
 const MINIMUM_NODE = [24, 7];
 const STILL_INSTALLING_MILLISECONDS = 5000;
+const PARENT_CHECK_MILLISECONDS = 500;
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [entry, ...args] = process.argv.slice(2);
@@ -24,6 +25,7 @@ const onlyRuns = /^apps\/|^scripts\/start\.ts$/.test(entry);
 
 await ensureInstalled();
 keepCompiledCode();
+endWithNpm();
 await run(join(root, entry), args);
 
 function isNewEnough(version) {
@@ -118,6 +120,24 @@ function readPackages(file) {
 function keepCompiledCode() {
   process.env.NODE_COMPILE_CACHE ??= join(nodeModules, '.cache', 'compiled');
   module.enableCompileCache?.();
+}
+
+/**
+ * npm passes SIGTERM on (`exec` in package.json leaves no shell in between), but a killed npm cannot.
+ * Without this, the servers would stay behind and keep their ports.
+ */
+function endWithNpm() {
+  if (process.env.npm_lifecycle_event === undefined) {
+    return;
+  }
+  const parent = process.ppid;
+  const check = setInterval(() => {
+    if (process.ppid !== parent) {
+      clearInterval(check);
+      process.kill(process.pid, 'SIGTERM');
+    }
+  }, PARENT_CHECK_MILLISECONDS);
+  check.unref();
 }
 
 async function run(file, args) {

@@ -118,6 +118,27 @@ const signals: readonly (readonly [string, string, Readonly<Record<string, strin
       [`gatehouse_build_info{version="1.1.0",${deviceService}}`]: '1x400',
     },
   ],
+  [
+    'GatehouseCertificateExpires',
+    '10m',
+    { 'probe_ssl_earliest_cert_expiry{instance="https://auth.example"}': '86400x60' },
+  ],
+  [
+    'GatehouseDiskNearlyFull',
+    '20m',
+    {
+      'node_filesystem_avail_bytes{instance="h:9100",mountpoint="/",fstype="ext4"}': '5x90',
+      'node_filesystem_size_bytes{instance="h:9100",mountpoint="/",fstype="ext4"}': '100x90',
+    },
+  ],
+  [
+    'GatehouseBackupOld',
+    '10m',
+    {
+      'node_textfile_mtime_seconds{instance="h:9100",file="/var/gatehouse-backup.prom"}':
+        '-180000x60',
+    },
+  ],
 ];
 
 let directory: string;

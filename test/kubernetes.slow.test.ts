@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { knownVariables } from '@gatehouse/configuration';
+import { addressList, knownVariables } from '@gatehouse/configuration';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { type Manifest, podsOf, renderManifests } from './kubernetes-manifests.ts';
@@ -105,6 +105,11 @@ describe.each(['small', 'highly-available'])('deploy/kubernetes/%s', (overlay) =
     const [template] = ofKind('CronJob');
     expect(template?.metadata.name).toBe('bootstrap');
     expect(template?.spec.suspend).toBe(true);
+  });
+
+  test('names no trusted proxy, so that no server starts before an operator does', () => {
+    const [settings] = ofKind('ConfigMap') as unknown as { data: Record<string, string> }[];
+    expect(addressList.safeParse(settings?.data.TRUSTED_PROXIES).success).toBe(false);
   });
 
   test('contains no secret, and only variables that the apps know', () => {
@@ -278,6 +283,7 @@ describe('overlays of operators', () => {
     const settings = manifests.find(({ kind }) => kind === 'ConfigMap');
     expect(settings).toMatchObject({
       data: {
+        TRUSTED_PROXIES: '10.42.0.0/16',
         AUTHORIZATION_SERVER_URL: 'https://auth.acme.example',
         DEVICE_SERVICE_URL: 'http://device-service:8850',
       },

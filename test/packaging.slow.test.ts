@@ -61,6 +61,7 @@ test('every workspace has the version of the release', () => {
 test('the bill of materials lists what runs, and no tool of developers', () => {
   const bill = run('run', '-s', 'sbom') as {
     readonly bomFormat: string;
+    readonly metadata: { readonly component: unknown };
     readonly components: readonly {
       readonly name: string;
       readonly group?: string;
@@ -69,6 +70,8 @@ test('the bill of materials lists what runs, and no tool of developers', () => {
     }[];
   };
   expect(bill.bomFormat).toBe('CycloneDX');
+  // npm names the folder of the source here.
+  expect(bill.metadata.component).toMatchObject({ name: 'gatehouse', version });
   const names = bill.components.map(({ group, name }) =>
     group === undefined ? name : `${group}/${name}`,
   );

@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '@gatehouse/testing';
+import { freePort, until } from '@gatehouse/testing';
 import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
@@ -358,4 +358,64 @@ describe('npm start', () => {
       'The device-service ended unexpectedly (SIGKILL). Stopping the other apps.',
     );
   });
+});
+
+describe('npm', () => {
+  const launcher = 'scripts/launch.mjs';
+
+  /** Resolves when nothing listens on any port of the installation. */
+  async function untilNothingListens(): Promise<void> {
+    const { AUTHORIZATION_SERVER_PORT, GATEWAY_PORT, DEVICE_SERVICE_PORT } = environment;
+    for (const port of [AUTHORIZATION_SERVER_PORT, GATEWAY_PORT, DEVICE_SERVICE_PORT]) {
+      await until(() =>
+        fetch(`http://127.0.0.1:${port}/`).then(
+          () => false,
+          () => true,
+        ),
+      );
+    }
+  }
+
+  test.each([
+    ['npm', 'SIGTERM'],
+    ['npm', 'SIGKILL'],
+    [launcher, 'SIGTERM'],
+    [launcher, 'SIGKILL'],
+  ] as const)(
+    'start: every server stops after %s gets %s',
+    async (layer, signal) => {
+      const started = await npmStart();
+      const closed = once(started.group, 'close');
+      process.kill(layer === 'npm' ? (started.group.pid ?? 0) : processIn(started, layer), signal);
+      await untilNothingListens();
+      await closed;
+      await until(() => isGroupGone(started.group));
+    },
+    120_000,
+  );
+
+  test.each(['SIGTERM', 'SIGKILL'] as const)(
+    'run start:gateway: the gateway stops after npm gets %s',
+    async (signal) => {
+      const group = spawn('npm', ['run', 'start:gateway'], {
+        cwd: root,
+        env: environment,
+        detached: true,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const time = `http://127.0.0.1:${environment.GATEWAY_PORT}/time`;
+      await until(() =>
+        fetch(time).then(
+          () => true,
+          () => false,
+        ),
+      );
+      const closed = once(group, 'close');
+      group.kill(signal);
+      await untilNothingListens();
+      await closed;
+      await until(() => isGroupGone(group));
+    },
+    120_000,
+  );
 });

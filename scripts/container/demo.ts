@@ -40,7 +40,7 @@ try {
       demo,
       closing:
         'Before you sign in, start the demo application: docker compose up -d demo-application\n' +
-        'To stop, run docker compose down. It keeps the data and the secrets; with -v it deletes them.',
+        "To stop, run docker compose --profile '*' down. It keeps the data and the secrets; with -v it deletes them.",
     }),
   );
 } catch (error) {

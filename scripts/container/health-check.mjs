@@ -6,8 +6,8 @@
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 
-/** Five times the time limit of a check of /ready, which is 2000 ms. */
-const FROZEN_AFTER_MILLISECONDS = 10_000;
+/** Seven times the time limit of a check of /ready. Callers of a frozen app wait this long. */
+const FROZEN_AFTER_MILLISECONDS = 5000;
 
 const request = get(
   { port: process.env.OPERATIONS_PORT, path: '/ready', timeout: FROZEN_AFTER_MILLISECONDS },

@@ -64,6 +64,8 @@ function optionsOf({ metadata, spec }: Manifest, variables: Readonly<Record<stri
   expect(container.capabilities.drop).toEqual(['ALL']);
   const environment = {
     ...settings.data,
+    // The overlay of an operator sets it.
+    TRUSTED_PROXIES: '10.42.0.0/16',
     ...Object.fromEntries(
       env.map(({ name, value }: { name: string; value: string }) => [name, value]),
     ),

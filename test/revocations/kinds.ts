@@ -97,7 +97,7 @@ const clientKinds: readonly RevocationKind[] = [
       const keys: readonly { keyId: string }[] = rotated.client.keys;
       const removed = keys.find(({ keyId }) => keyId !== rotated.keyId)?.keyId ?? '';
       party.secureKey = rotated.secureKey;
-      const words = ['clients', 'remove-key', party.clientId, removed];
+      const words = ['clients', 'remove-key', party.clientId, removed, '--yes'];
       return { credentials, revoke: () => tier.operator(words) };
     },
   },

@@ -115,6 +115,7 @@ export function loadConfiguration(environment: Environment): Configuration {
       ...identitySecretFiles(environment),
       ...secretFilesOf(environment, ['COOKIE_KEYS_FILE']),
     ],
+    sockets: secretFilesOf(environment, ['AUTHORIZATION_SERVER_SOCKET']),
     dataDirectory: embedded ? dataDirectory : undefined,
     publicUrl: issuer,
   });

@@ -1,5 +1,5 @@
 /**
- * The commands for operators: `npm run gatehouse -- <group> <verb> …`
+ * The commands for operators: `gatehouse <group> <verb> …`
  *
  *   arguments ─▶ command-line/ ─▶ open-identity-store ─▶ commands/ ─▶ text or JSON, exit code
  *
@@ -71,12 +71,13 @@ export interface CliStreams {
 export async function runCli(args: readonly string[], streams: CliStreams): Promise<0 | 1 | 2> {
   const { output, errors } = streams;
   const asJson = args.includes('--json');
-  if (args.length === 1 && args[0] === '--version') {
+  if (args.length === 1 && ['--version', 'version'].includes(args[0] ?? '')) {
     output.write(`gatehouse ${release}\n`);
     return 0;
   }
   try {
-    const call = parseCommand(args, commands);
+    const [first, ...named] = args;
+    const call = parseCommand(first === 'help' ? [...named, '--help'] : args, commands);
     if (call.help) {
       const { command } = call;
       const help = command === undefined ? describeCommands(call.among) : describeCommand(command);

@@ -1,3 +1,4 @@
+#!/usr/bin/env -S node --disable-sigusr1
 import { runCli } from './cli.ts';
 
 process.exitCode = await runCli(process.argv.slice(2), {

@@ -32,12 +32,14 @@ export interface OpenIdentityStore {
  * Opens the store of the servers, with the same variables.
  *
  * @param onWarning receives warnings about settings of the store
+ * @param correctsModes whether to remove other users' access to files that Gatehouse created
  * @throws ConfigurationError also if no server has created a store yet. Otherwise an operator in
  *   the wrong folder would change a new, empty store.
  */
 export async function openIdentityStore(
   environment: Environment,
   onWarning?: (message: string) => void,
+  correctsModes = true,
 ): Promise<OpenIdentityStore> {
   const read = parseEnvironment(variables, environment);
   const { DATA_DIR, STORE_URL } = read;
@@ -51,6 +53,7 @@ export async function openIdentityStore(
     files: identitySecretFiles(environment),
     dataDirectory: STORE_URL === undefined ? DATA_DIR : undefined,
     publicUrl: undefined,
+    corrects: correctsModes,
   });
   const settings = resolveIdentitySettings(read);
   const store = openStore(settings.storeUrl, onWarning);

@@ -315,10 +315,10 @@ describe('gatehouse restore', () => {
     await gatehouse('clients disable client-1 --yes');
     const keys = rotated.client.keys as { keyId: string }[];
     const oldKey = keys.find(({ keyId }) => keyId !== rotated.keyId)?.keyId ?? '';
-    await gatehouse(`clients remove-key client-2 ${oldKey}`);
+    await gatehouse(`clients remove-key client-2 ${oldKey} --yes`);
     const { json: only } = await gatehouse('clients rotate-key client-3');
     const oldest = (only.client.keys as { keyId: string }[]).find((k) => k.keyId !== only.keyId);
-    await gatehouse(`clients remove-key client-3 ${oldest?.keyId}`);
+    await gatehouse(`clients remove-key client-3 ${oldest?.keyId} --yes`);
     await gatehouse('users disable alice --yes');
     await gatehouse('users password bob --generate');
     await gatehouse('clients add client-4 --org org-1 --scope device:read');

@@ -1,6 +1,7 @@
 // requires: redis-server
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { openIdentity } from '@gatehouse/identity';
@@ -224,7 +225,9 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       const command = 'clients change secretive --public';
       const unsure = await gatehouse(command);
       expect(unsure.code).toBe(1);
-      expect(unsure.errors).toContain('would delete the secure keys of secretive. Add --yes');
+      expect(unsure.errors).toContain(
+        'Add --yes to continue without a prompt: A public client has no secure key. This deletes the secure keys of secretive.',
+      );
       const denied = await runGatehouse(environment, command.split(' '), { typed: ['n'] });
       expect(denied.code).toBe(1);
       expect(await keys()).toHaveLength(1);
@@ -275,10 +278,17 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(third).toMatchObject({ code: 1, output: '' });
       const [{ keyId: oldest }] = added.client.keys;
       expect(third.errors).toContain(oldest);
-      const removed = await gatehouse(`clients remove-key keys ${oldest} --json`);
+      const denied = await gatehouse(`clients remove-key keys ${oldest}`, { typed: ['n'] });
+      expect([denied.code, denied.errors]).toEqual([
+        1,
+        expect.stringMatching(/This deletes the secure key [\s\S]*\nNothing was changed\.\n$/),
+      ]);
+      const removed = await gatehouse(`clients remove-key keys ${oldest} --json --yes`);
       expect(removed.json.client).toMatchObject({ notBefore: 0, keys: [{ keyId: rotated.keyId }] });
       await gatehouse('clients rotate-key keys');
-      const revoked = await gatehouse(`clients remove-key keys ${rotated.keyId} --revoke --json`);
+      const revoked = await gatehouse(
+        `clients remove-key keys ${rotated.keyId} --revoke --json --yes`,
+      );
       expect(revoked.json.client.notBefore).toBeGreaterThan(0);
     });
 
@@ -287,15 +297,19 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       const { keyId } = (await gatehouse('clients rotate-key planned --json')).json;
       const third = await gatehouse('clients rotate-key planned --replace-oldest --keep-tokens');
       expect(third.output).toContain(`issued with ${old.keyId} stay valid until they expire`);
-      const kept = await gatehouse(`clients remove-key planned ${keyId} --keep-tokens --json`);
+      const kept = await gatehouse(
+        `clients remove-key planned ${keyId} --keep-tokens --json --yes`,
+      );
       expect(kept.json).toMatchObject({
         tokensKept: true,
         client: { keptKeyIds: [old.keyId, keyId], notBefore: 0 },
       });
       expect((await gatehouse('clients show planned')).output).toContain(old.keyId);
-      const both = await gatehouse(`clients remove-key planned ${keyId} --keep-tokens --revoke`);
+      const both = await gatehouse(
+        `clients remove-key planned ${keyId} --keep-tokens --revoke --yes`,
+      );
       expect(both).toMatchObject({ code: 2, output: '' });
-      const ended = await gatehouse(`clients remove-key planned ${keyId}`);
+      const ended = await gatehouse(`clients remove-key planned ${keyId} --yes`);
       expect(ended.output).toContain(`issued with ${keyId} are revoked`);
       const { client } = (await gatehouse('clients show planned --json')).json;
       expect(client.keptKeyIds).toEqual([old.keyId]);
@@ -401,7 +415,7 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
     test('SL-09 lists every change once with its operator, and filters', async () => {
       await gatehouse('clients add audited --org org-1');
       const { keyId } = (await gatehouse('clients rotate-key audited --json')).json;
-      await gatehouse(`clients remove-key audited ${keyId} --revoke`);
+      await gatehouse(`clients remove-key audited ${keyId} --revoke --yes`);
       await gatehouse('clients disable audited --yes');
       const list = await gatehouse('audit list --client audited --since 5m --json');
       const entries = list.json.entries.toReversed();
@@ -492,10 +506,11 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       const before = await shown();
       const piped = await gatehouse(`${command} ${name}`);
       expect(piped).toMatchObject({ code: 1, output: '' });
-      expect(piped.errors).toContain('Add --yes to continue without a prompt.');
+      expect(piped.errors).toContain('Add --yes to continue without a prompt: This ');
       for (const answer of ['n', '', 'yesterday']) {
         const denied = await gatehouse(`${command} ${name}`, { typed: [answer] });
-        expect(denied).toMatchObject({ code: 1 });
+        expect(denied.code).toBe(1);
+        expect(denied.errors).toMatch(/\nNothing was changed\.\n$/);
       }
       expect(await shown()).toBe(before);
       const confirmed = await gatehouse(`${command} ${name}`, { typed: ['yes'] });
@@ -506,7 +521,7 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
 
     test('revoke token needs a confirmation before it looks for the token', async () => {
       const piped = await gatehouse('revoke token', 'unknown-token');
-      expect(piped.errors).toContain('Nothing was revoked. Add --yes');
+      expect(piped.errors).toContain('Nothing was changed. Add --yes');
       const confirmed = await gatehouse('revoke token --yes', 'unknown-token');
       expect(confirmed.errors).toContain('Unknown token.');
     });
@@ -542,7 +557,7 @@ describe('calling gatehouse', () => {
   test.each(commands.map(({ name }) => name))('%s --help works without a store', async (name) => {
     const { code, output } = await runGatehouse(nowhere, [...name.split(' '), '--help']);
     expect(code).toBe(0);
-    expect(output).toContain(`Usage: npm run gatehouse -- ${name}`);
+    expect(output).toContain(`Usage: gatehouse ${name}`);
   });
 
   test('lists the commands without arguments, and those of a group with --help', async () => {
@@ -568,8 +583,25 @@ describe('calling gatehouse', () => {
     expect(output).toBe('');
   });
 
-  test('prints its version', async () => {
-    const { code, output } = await runGatehouse(nowhere, ['--version']);
+  test('help shows all commands, or one', async () => {
+    expect(await runGatehouse(nowhere, ['help'])).toEqual(await runGatehouse(nowhere, []));
+    const one = await runGatehouse(nowhere, ['help', 'clients', 'add']);
+    expect(one).toEqual(await runGatehouse(nowhere, ['clients', 'add', '--help']));
+    expect(one.code).toBe(0);
+  });
+
+  test('works as a program, from any folder', () => {
+    const program = join(import.meta.dirname, '../src/main.ts');
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-program-'));
+    symlinkSync(program, join(folder, 'gatehouse'));
+    const PATH = `${dirname(process.execPath)}:${process.env.PATH}`;
+    const options = { cwd: folder, env: { PATH }, encoding: 'utf8' } as const;
+    expect(execFileSync('./gatehouse', ['version'], options)).toMatch(/^gatehouse \d/);
+    rmSync(folder, { recursive: true });
+  });
+
+  test.each(['--version', 'version'])('prints its version with %s', async (word) => {
+    const { code, output } = await runGatehouse(nowhere, [word]);
     expect([code, output]).toEqual([
       0,
       expect.stringMatching(/^gatehouse \d+\.\d+\.\d+(-rc\.\d+)?\n$/),

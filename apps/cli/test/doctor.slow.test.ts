@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -35,6 +36,7 @@ import {
 } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { checkFiles } from '../src/doctor/checks/check-files.ts';
+import { checkForwarding } from '../src/doctor/checks/check-forwarding.ts';
 import { checkPublicServer } from '../src/doctor/checks/check-public-server.ts';
 import type { Finding } from '../src/doctor/finding.ts';
 import { type FindingId, findingCatalogue } from '../src/doctor/finding-catalogue.ts';
@@ -70,8 +72,15 @@ afterEach(async () => {
 });
 afterAll(() => redis.stop());
 
-async function doctor(environment: Readonly<Record<string, string>>): Promise<readonly Finding[]> {
-  const reply = await runGatehouse({ ...offline, ...environment }, ['doctor', '--json']);
+async function doctor(
+  environment: Readonly<Record<string, string>>,
+  ...options: readonly string[]
+): Promise<readonly Finding[]> {
+  const reply = await runGatehouse({ ...offline, ...environment }, [
+    'doctor',
+    '--json',
+    ...options,
+  ]);
   const findings: readonly Finding[] = reply.json.findings;
   const hasError = findings.some(({ severity }) => severity === 'error');
   expect(reply.code).toBe(hasError ? 1 : 0);
@@ -223,13 +232,13 @@ describe('SQLite files', () => {
       path === folder ? { ...disk, type: NFS } : disk;
     const linked = { ...environment, STORE_URL: `sqlite:${join(directory, 'link.sqlite')}` };
     for (const used of [environment, linked]) {
-      const findings = await checkFiles(readInstallation(used), onNetwork(dirname(store)));
+      const findings = await checkFiles(readInstallation(used), false, onNetwork(dirname(store)));
       await expectFinding('data_on_network_disk', findings, /^\S+stores \(STORE_URL\) is on a net/);
     }
     const embedded = readInstallation({ DATA_DIR: directory });
-    const findings = await checkFiles(embedded, onNetwork(directory));
+    const findings = await checkFiles(embedded, false, onNetwork(directory));
     await expectFinding('data_on_network_disk', findings, /\(DATA_DIR\) is on a network file/);
-    const local = await checkFiles(readInstallation(environment), async () => disk);
+    const local = await checkFiles(readInstallation(environment), false, async () => disk);
     expect(local.map(({ id }) => id)).not.toContain('data_on_network_disk');
   });
 
@@ -256,8 +265,17 @@ describe('SQLite files', () => {
     expect(await checkFiles(readInstallation({ ...environment, DATA_DIR }))).toEqual([]);
     writeFileSync(join(DATA_DIR, 'devices.sqlite'), '', { mode: 0o644 });
     chmodSync(DATA_DIR, 0o700);
+    const file = join(DATA_DIR, 'devices.sqlite');
     const findings = await doctor({ ...environment, DATA_DIR });
-    await expectFinding('file_exposed', findings, /^DATA_DIR: .*devices\.sqlite \(mode 0644\)/);
+    await expectFinding('file_exposed', findings, /^DATA_DIR: .* \(mode 0644\)\. Run: chmod 600 /);
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+    const fixed = await doctor({ ...environment, DATA_DIR }, '--fix');
+    await expectFinding(
+      'file_exposed',
+      fixed,
+      /devices\.sqlite \(mode 0644\)\. Its mode is now 0600/,
+    );
+    expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
   test('that do not exist are not created', async () => {
@@ -552,6 +570,26 @@ describe('servers as clients see them', () => {
       doctor({ ...newStore(), GATEWAY_URL: proxy.url }),
       /answers \/api\/device with 403/,
     );
+  });
+
+  test('a gateway behind a proxy that sees the address of this machine', async () => {
+    const environment = newStore();
+    const { GATEWAY_URL: url } = await startGateway({ ...environment, ...bootstrapFile() });
+    const { requestLog } = openStoreOf(environment);
+    const server = { name: 'gateway', variable: 'GATEWAY_URL', url } as const;
+    expect(await checkForwarding(server, requestLog, ['127.0.0.1'])).toEqual([]);
+    expect(await checkForwarding(server, requestLog, ['10.9.8.7'])).toHaveLength(1);
+  });
+
+  test('a proxy whose gateway is stopped', async () => {
+    const proxy = await listen((_request, response) => response.writeHead(502).end());
+    const findings = await doctor({ ...newStore(), GATEWAY_URL: proxy.url });
+    await expectFinding(
+      'url_unreachable',
+      findings,
+      /with 502: the gateway is stopped or not ready/,
+    );
+    expect(findings.map(({ id }) => id)).not.toContain('url_of_another_service');
   });
 
   test('a proxy that redirects, or serves something else', async () => {

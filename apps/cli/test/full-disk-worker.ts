@@ -104,7 +104,7 @@ try {
   };
 
   rmSync(filler);
-  while ((await readiness()).some((state) => !state.startsWith('200'))) {
+  while ((await readiness()).some((state) => state !== '200 ok')) {
     await sleep(50);
   }
   const recovered = (await issue(3)).status;

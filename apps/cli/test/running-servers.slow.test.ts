@@ -277,7 +277,7 @@ describe.each(integrationEngines)(
         expect(await status(secureKey, server)).toBe(200);
         expect(await status(rotated.secureKey, server)).toBe(200);
       }
-      expect(await here(['clients', 'remove-key', 'keys', old.keyId])).toMatchObject({
+      expect(await here(['clients', 'remove-key', 'keys', old.keyId, '--yes'])).toMatchObject({
         code: 0,
         output: expect.stringContaining(`Tokens issued with ${old.keyId} are revoked`),
       });

@@ -80,6 +80,7 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
   const gatewayUrl = set.GATEWAY_URL ?? `http://localhost:${set.GATEWAY_PORT}`;
   const { problems: exposed, warnings } = inspectFileAccess({
     files: secretFilesOf(environment, ['DATABASE_URL_FILE']),
+    sockets: secretFilesOf(environment, ['DEVICE_SERVICE_SOCKET']),
     dataDirectory: set.DATABASE_URL === undefined ? set.DATA_DIR : undefined,
     publicUrl: gatewayUrl,
   });

@@ -67,9 +67,10 @@ export async function openDeviceService(
   return {
     listener: app,
     metrics: registry,
-    checks: { database: database.ping, 'database-writes': database.assertWritable },
-    // The service is ready without the gateway, which may start later.
-    peers: { 'gateway-keys': tokens.haveKeys },
+    checks: { database: database.ping },
+    // Every instance shares a database that refuses writes, and reads still work. The gateway may
+    // start later.
+    peers: { 'database-writes': database.assertWritable, 'gateway-keys': tokens.haveKeys },
     documents: { '/database': database.about },
     async release() {
       await expiry.close();

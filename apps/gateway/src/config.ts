@@ -13,6 +13,7 @@ import {
   port,
   readValidVariables,
   resolveTracing,
+  secretFilesOf,
   socketPath,
   tracingVariables,
 } from '@gatehouse/configuration';
@@ -118,6 +119,7 @@ export function loadConfiguration(environment: Environment): GatewayConfiguratio
   const embedded = read.STORE_URL === undefined;
   const { problems: exposed, warnings } = inspectFileAccess({
     files: identitySecretFiles(environment),
+    sockets: secretFilesOf(environment, ['GATEWAY_SOCKET', 'DEVICE_SERVICE_SOCKET']),
     dataDirectory: embedded ? dataDirectory : undefined,
     publicUrl,
   });

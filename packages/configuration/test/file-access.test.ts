@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   mkdtempSync,
   rmSync,
@@ -86,6 +87,24 @@ describe('a file with secrets that an operator names', () => {
   ])('with mode %s, owner %i and group %i is %s to a service', (mode, uid, gid, exposure) => {
     const stats = { mode: Number.parseInt(mode, 8), uid, gid };
     expect(exposureOf(stats, { user: 1000, groups: [1000] })).toBe(exposure);
+  });
+
+  test.each([
+    ['0640', 0, 7, undefined],
+    ['0660', 0, 7, 'group 7 can read and change'],
+    ['0640', 1000, 1000, 'group 1000 can read'],
+  ])('with mode %s, owner %i and group %i is %s to root', (mode, uid, gid, exposure) => {
+    const stats = { mode: Number.parseInt(mode, 8), uid, gid };
+    expect(exposureOf(stats, { user: 0, groups: [0] })).toBe(exposure);
+  });
+
+  test('of root and a group stays readable for the group', () => {
+    const path = join(directory, 'group.key');
+    writeFileSync(path, 'secret');
+    chownSync(path, 0, 7);
+    chmodSync(path, 0o664);
+    const problem = exposedFileProblem({ name: 'KEY', path }, { user: 0, groups: [0] });
+    expect(problem?.message).toContain(`Run: chmod 640 ${path}`);
   });
 });
 
@@ -214,5 +233,32 @@ describe('a file that other users can read', () => {
       publicUrl: 'https://auth.example',
     });
     expect([problems, warnings.length, modeOf(path)]).toEqual([[], 1, 0o600]);
+  });
+});
+
+describe('the folder of a Unix socket', () => {
+  const inspect = (mode: number, publicUrl: string) => {
+    chmodSync(directory, mode);
+    return inspectFileAccess({
+      files: [],
+      sockets: [{ name: 'GATEWAY_SOCKET', path: join(directory, 'gateway.sock') }],
+      dataDirectory: undefined,
+      publicUrl,
+    });
+  };
+
+  test.each([0o777, 0o1777])('with mode %o prevents a start on a public address', (mode) => {
+    const { problems } = inspect(mode, 'https://api.example');
+    expect(problems).toEqual([
+      {
+        name: 'GATEWAY_SOCKET',
+        message: expect.stringMatching(/^is in a folder that .* can change .* replace the socket/),
+      },
+    ]);
+    expect(inspect(mode, 'http://localhost').warnings).toHaveLength(1);
+  });
+
+  test('is accepted if only its owner can write to it', () => {
+    expect(inspect(0o755, 'https://api.example')).toEqual({ problems: [], warnings: [] });
   });
 });

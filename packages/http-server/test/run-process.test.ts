@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@gatehouse/testing';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { openRawConnection } from './raw-connection.ts';
 
@@ -120,6 +121,22 @@ describe('the end of a process', () => {
     child.kill('SIGINT');
     // The drain would exit with 0, and the deadline would print a message.
     expect([await exit, errors()]).toEqual([1, '']);
+  });
+
+  test.concurrent('drains after a signal that npm repeats', async () => {
+    const { child, connection, exit, port } = await runAndAsk('patient', '/slow');
+    child.kill('SIGINT');
+    // The kernel merges a signal with a pending one of the same kind, so wait until it has arrived.
+    const address = `http://127.0.0.1:${await port()}/`;
+    await until(() =>
+      fetch(address).then(
+        () => false,
+        () => true,
+      ),
+    );
+    child.kill('SIGINT');
+    expect(await connection.ended()).toMatch(/slow$/);
+    expect(await exit).toBe(0);
   });
 
   test.concurrent('CF-03 closes a hanging request and still ends in order', async () => {

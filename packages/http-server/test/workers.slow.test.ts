@@ -183,7 +183,7 @@ describe('the end of several workers', () => {
       await untilSlow(async () => (await sampleOf(app, 'gatehouse_requests_in_flight')) === 8);
       app.child.kill('SIGTERM');
       await untilSlow(async () => (await readyState(app)) === '503 draining');
-      app.child.kill('SIGTERM');
+      app.child.kill('SIGINT');
       expect(await app.exit).toBe(1);
       await untilSlow(() => !workers.some(isAlive));
       expect(new Set(await Promise.all(slow))).toEqual(new Set(['ECONNRESET']));

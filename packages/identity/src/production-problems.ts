@@ -73,7 +73,7 @@ export async function demoProblems({
     record?.enabled === true && record.orgId === demoOrganizationId;
   const advise = (kind: string, command: string): ConfigurationProblem => ({
     name: 'STORE_URL',
-    message: `names a store with the demo ${kind}. Use another store, or run: npm run gatehouse -- ${command}`,
+    message: `names a store with the demo ${kind}. Use another store, or run: gatehouse ${command}`,
   });
   return [
     ...(isLeft(client) ? [advise('client', 'clients disable demo')] : []),

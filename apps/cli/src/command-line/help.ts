@@ -4,14 +4,15 @@ import { formatTable } from './table.ts';
 export function describeCommands(commands: readonly Command[]): string {
   const rows = commands.map((command) => [`  ${usage(command)}`, command.summary]);
   return [
-    'Usage: npm run gatehouse -- <command> [arguments] [options]',
+    'Usage: gatehouse <command> [arguments] [options]',
     '',
     formatTable(rows),
     '',
     'Every command accepts --json (output for scripts) and --help.',
     'Commands that disable or revoke ask for confirmation. Scripts add --yes. Without it, and without a',
     'terminal, these commands change nothing and exit with 1.',
-    '--version prints the version.',
+    'gatehouse help <command> shows its options, and gatehouse version prints the version.',
+    'Run it as npx gatehouse, npm run -s gatehouse --, or docker compose run --rm gatehouse.',
     'sign, verify and audit verify need neither the store nor a server.',
     'The other commands find the store as the servers do: with DATA_DIR, or with STORE_URL and',
     'MASTER_KEY_FILE.',
@@ -26,7 +27,7 @@ export function describeCommand(command: Command): string {
     `${option.description}${option.multiple === true ? ' Can be repeated.' : ''}`,
   ]);
   return [
-    `Usage: npm run gatehouse -- ${usage(command)} [options]`,
+    `Usage: gatehouse ${usage(command)} [options]`,
     '',
     command.summary,
     ...(command.notes ?? []),

@@ -100,5 +100,5 @@ function describeOptionError(error: unknown, command: Command, names: readonly s
 }
 
 function hint({ name }: Command): string {
-  return `Run "npm run gatehouse -- ${name} --help" for help.`;
+  return `Run "gatehouse ${name} --help" for help.`;
 }

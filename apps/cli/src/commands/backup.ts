@@ -143,10 +143,11 @@ const replay: Command = {
     const file = input.positionals.file ?? '';
     const found = await read(file, text(input.options.hash), environment);
     warnIfOld(found, since, context.warn);
-    await assertConfirmed(input, context, {
-      question: `This repeats all revocations since ${since}, and disables every user whose password was changed since then. Continue?`,
-      unchanged: 'Nothing was changed.',
-    });
+    await assertConfirmed(
+      input,
+      context,
+      `This repeats all revocations since ${since}, and disables every user whose password was changed since then. Continue?`,
+    );
     const replayed = await replayRevocations(found.entries, since, context);
     return {
       json: { ...replayed, exportEndsAt: found.newest },

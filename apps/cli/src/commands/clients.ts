@@ -160,17 +160,18 @@ const change: Command = {
     const { identity, audit } = context;
     const { clientId = '' } = input.positionals;
     if (!namesSettings(input)) {
-      throw new UsageError('Set at least one option.', ['clients change --help']);
+      throw new UsageError('Set at least one option.', ['gatehouse clients change --help']);
     }
     const existing = await findClient(clientId, identity);
     const wanted = changedDefinition(existing, input);
     await assertOrganizationExists(wanted.orgId, identity);
     const losesKeys = wanted.public && existing.sealedSecureKeys.length > 0;
     if (losesKeys) {
-      await assertConfirmed(input, context, {
-        question: `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`,
-        unchanged: `Nothing was changed. A public client has no secure key, so this would delete the secure keys of ${clientId}.`,
-      });
+      await assertConfirmed(
+        input,
+        context,
+        `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`,
+      );
     }
     // Another operator may have changed the client while this command waited.
     const client = await identity.clients.change(clientId, (current) => {
@@ -205,10 +206,11 @@ function toggle(verb: 'enable' | 'disable', summary: string): Command {
       const { identity, audit, now } = context;
       const { clientId } = await findClient(input.positionals.clientId ?? '', identity);
       if (!enabled) {
-        await assertConfirmed(input, context, {
-          question: `This revokes everything issued to ${clientId}. Continue?`,
-          unchanged: 'Nothing was changed.',
-        });
+        await assertConfirmed(
+          input,
+          context,
+          `This revokes everything issued to ${clientId}. Continue?`,
+        );
       }
       const client = await identity.clients.update(clientId, (existing) => ({
         ...existing,

@@ -16,22 +16,28 @@ export const doctorCommand: Command = {
       type: 'boolean',
       description: 'Examine only the public addresses, on a machine without the store.',
     },
+    fix: {
+      type: 'boolean',
+      description: "Remove other users' access to files that Gatehouse created.",
+    },
     fail: {
       type: 'string',
       description: 'Lowest severity with exit code 1: error (default) or warning.',
     },
   },
   notes: [
-    'Run it with the environment of the servers. It sends a few requests to their public addresses,',
-    'and changes only the modes of files that Gatehouse created. docs/operations/doctor.md lists all',
-    'findings.',
+    'Run it with the environment of the servers. It sends a few requests to their public addresses.',
+    'Without --fix, it changes nothing. docs/operations/doctor.md lists all findings.',
   ],
   async runOffline({ options }, { environment, now }) {
     const failing = failures[text(options.fail) ?? 'error'];
     if (failing === undefined) {
       throw new UsageError('--fail must be error or warning.');
     }
-    const findings = await examine(environment, now, flag(options.addresses) ?? false);
+    const findings = await examine(environment, now, {
+      onlyAddresses: flag(options.addresses) ?? false,
+      fix: flag(options.fix) ?? false,
+    });
     return {
       json: { findings },
       text: describeFindings(findings),

@@ -92,9 +92,9 @@ function nextSteps({ clientId, reason, app, at, requestId }: RequestEntry): read
   const ofReason = reason === undefined ? '' : ` --reason ${reason}`;
   const stage = reason !== undefined && isFailureReason(reason) && failureReasons[reason].stage;
   return [
-    `Similar requests: npm run -s gatehouse -- requests list${ofClient}${ofReason} --since ${since}Z`,
-    ...(ofClient === '' ? [] : [`The client: npm run -s gatehouse -- clients show ${clientId}`]),
-    `Audit trail: npm run -s gatehouse -- audit list${ofClient} --since ${since}Z`,
+    `Similar requests: gatehouse requests list${ofClient}${ofReason} --since ${since}Z`,
+    ...(ofClient === '' ? [] : [`The client: gatehouse clients show ${clientId}`]),
+    `Audit trail: gatehouse audit list${ofClient} --since ${since}Z`,
     `Log: search the output of ${app === 'gateway' ? 'gateway and device service' : app} for ${requestId}`,
     ...(stage === 'forward' || stage === 'store'
       ? ['Health: /ready on the operations port of each app names the failing check.']

@@ -19,7 +19,7 @@ const add: Command = {
     await context.audit({ event: 'master_key_changed', change: 'added', keyId });
     return {
       json: { keyId },
-      text: `Added the key ${keyId}. Copy the key file to every host, then run master-key rotate.`,
+      text: `Added the key ${keyId}. Copy the key file to every host, then run gatehouse master-key rotate.`,
     };
   },
 };
@@ -30,10 +30,11 @@ const rotate: Command = {
   options: yesOption,
   notes: ['If it was interrupted, run it again. It continues with the same key.', guide],
   async run(input, context) {
-    await assertConfirmed(input, context, {
-      question: 'This replaces the master key. Have you backed up the key file?',
-      unchanged: 'The master key was not replaced.',
-    });
+    await assertConfirmed(
+      input,
+      context,
+      'This replaces the master key. Have you backed up the key file?',
+    );
     const { keyId, isNewKey, changedRecords } = await rotationOf(context).rotate();
     const change = isNewKey ? 'rotated' : 'continued';
     await context.audit({ event: 'master_key_changed', change, keyId });
@@ -42,7 +43,7 @@ const rotate: Command = {
       : `Continued the last rotation, to the key ${keyId}. No new key was made.`;
     return {
       json: { keyId, isNewKey, changedRecords },
-      text: `${outcome} Encrypted ${changedRecords} records again. In an hour, run master-key retire.`,
+      text: `${outcome} Encrypted ${changedRecords} records again. In an hour, run gatehouse master-key retire.`,
     };
   },
 };
@@ -67,10 +68,11 @@ const retire: Command = {
   options: yesOption,
   notes: [guide],
   async run(input, context) {
-    await assertConfirmed(input, context, {
-      question: 'The previous key will no longer decrypt anything. Continue?',
-      unchanged: 'The previous key was not removed.',
-    });
+    await assertConfirmed(
+      input,
+      context,
+      'The previous key will no longer decrypt anything. Continue?',
+    );
     const { keyId } = await rotationOf(context).retire();
     await context.audit({ event: 'master_key_changed', change: 'retired', keyId });
     return {

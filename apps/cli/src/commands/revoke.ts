@@ -14,10 +14,11 @@ const token: Command = {
   async run(input, context) {
     const { identity, terminal, audit } = context;
     const value = await terminal.readSecret('Token');
-    await assertConfirmed(input, context, {
-      question: 'This revokes the token and everything issued with it. Continue?',
-      unchanged: 'Nothing was revoked.',
-    });
+    await assertConfirmed(
+      input,
+      context,
+      'This revokes the token and everything issued with it. Continue?',
+    );
     const revoked = await identity.revocations.token(value);
     if (revoked === undefined) {
       throw new RejectedChangeError(
@@ -38,10 +39,11 @@ const client: Command = {
   async run(input, context) {
     const { identity, audit } = context;
     const { clientId } = await findClient(input.positionals.clientId ?? '', identity);
-    await assertConfirmed(input, context, {
-      question: `This revokes everything issued to ${clientId}. Continue?`,
-      unchanged: 'Nothing was revoked.',
-    });
+    await assertConfirmed(
+      input,
+      context,
+      `This revokes everything issued to ${clientId}. Continue?`,
+    );
     const revoked = await identity.revocations.client(clientId);
     await audit({ event: 'client_changed', clientId, change: 'revoked' });
     await identity.revocations.deleteTokens(clientId);
@@ -61,10 +63,7 @@ const user: Command = {
   async run(input, context) {
     const { identity, audit } = context;
     const { userId, username } = await findUser(input.positionals.username ?? '', identity);
-    await assertConfirmed(input, context, {
-      question: `This signs ${username} out everywhere. Continue?`,
-      unchanged: 'Nothing was revoked.',
-    });
+    await assertConfirmed(input, context, `This signs ${username} out everywhere. Continue?`);
     const { notBefore } = await identity.revocations.user(userId);
     await audit({ event: 'user_changed', userId, change: 'revoked' });
     return {
@@ -81,10 +80,7 @@ const all: Command = {
   notes: ['Run this after you restore a backup of the store.', nextSecond],
   async run(input, context) {
     const { identity, audit } = context;
-    await assertConfirmed(input, context, {
-      question: 'All users will have to sign in again. Continue?',
-      unchanged: 'Nothing was revoked.',
-    });
+    await assertConfirmed(input, context, 'All users will have to sign in again. Continue?');
     await identity.revocations.everything();
     await audit({ event: 'everything_revoked' });
     return { json: { revoked: 'everything' }, text: 'Revoked everything issued so far.' };

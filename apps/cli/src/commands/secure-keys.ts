@@ -1,4 +1,5 @@
 import { type Command, flag, type Option, UsageError } from '../command-line/command.ts';
+import { assertConfirmed, yesOption } from './assert-confirmed.ts';
 import { describeClient } from './clients.ts';
 
 const keepTokens: Option = {
@@ -30,7 +31,7 @@ const rotateKey: Command = {
     if (kept && !replaceOldest) {
       throw new UsageError(
         '--keep-tokens requires --replace-oldest, because otherwise no key is removed.',
-        ['clients rotate-key --help'],
+        ['gatehouse clients rotate-key --help'],
       );
     }
     const rotated = await identity.clients.rotateKey(clientId, { replaceOldest, keepTokens: kept });
@@ -62,6 +63,7 @@ const removeKey: Command = {
   summary: 'Delete one of two secure keys of a client, and revoke the tokens issued with it.',
   positionals: ['clientId', 'keyId'],
   options: {
+    ...yesOption,
     'keep-tokens': keepTokens,
     revoke: {
       type: 'boolean',
@@ -72,12 +74,19 @@ const removeKey: Command = {
     'To list the keys, run gatehouse clients show.',
     'If the key was removed with --keep-tokens before, this revokes its tokens.',
   ],
-  async run({ positionals: { clientId = '', keyId = '' }, options }, { identity, audit }) {
+  async run(input, context) {
+    const { clientId = '', keyId = '' } = input.positionals;
+    const { options } = input;
+    const { identity, audit } = context;
     const kept = flag(options['keep-tokens']) === true;
     const revoked = flag(options.revoke) === true;
     if (kept && revoked) {
-      throw new UsageError('Use either --keep-tokens or --revoke.', ['clients remove-key --help']);
+      throw new UsageError('Use either --keep-tokens or --revoke.', [
+        'gatehouse clients remove-key --help',
+      ]);
     }
+    const question = `This deletes the secure key ${keyId} of ${clientId}. Continue?`;
+    await assertConfirmed(input, context, question);
     let client = await identity.clients.removeKey(clientId, keyId, { keepTokens: kept });
     await audit({ event: 'client_changed', clientId, change: 'key_removed', keyId });
     if (revoked) {

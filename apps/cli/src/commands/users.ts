@@ -54,7 +54,7 @@ const change: Command = {
       texts(input.options['remove-role']),
     ];
     if ([email, added, removed, ...Object.values(wanted)].every((each) => each === undefined)) {
-      throw new UsageError('Set at least one option.', ['users change --help']);
+      throw new UsageError('Set at least one option.', ['gatehouse users change --help']);
     }
     const { userId } = await findUser(input.positionals.username ?? '', identity);
     const user = await identity.users.update(userId, (current) => {
@@ -87,10 +87,7 @@ const signOut: Command = {
   async run(input, context) {
     const { identity, audit } = context;
     const { userId, username } = await findUser(input.positionals.username ?? '', identity);
-    await assertConfirmed(input, context, {
-      question: `This signs ${username} out everywhere. Continue?`,
-      unchanged: 'Nothing was revoked.',
-    });
+    await assertConfirmed(input, context, `This signs ${username} out everywhere. Continue?`);
     const user = await identity.revocations.user(userId);
     await audit({ event: 'user_changed', userId, change: 'revoked' });
     return {
@@ -111,10 +108,7 @@ function toggle(verb: 'enable' | 'disable', summary: string): Command {
       const { identity, audit, now } = context;
       const { userId, username } = await findUser(input.positionals.username ?? '', identity);
       if (!enabled) {
-        await assertConfirmed(input, context, {
-          question: `This signs ${username} out everywhere. Continue?`,
-          unchanged: 'Nothing was changed.',
-        });
+        await assertConfirmed(input, context, `This signs ${username} out everywhere. Continue?`);
       }
       const user = await identity.users.update(userId, (current) => ({
         ...current,

@@ -3,8 +3,8 @@
  *
  *   environment ─▶ installation ─▶ checks/ (probe: HTTP requests) ─▶ findings, worst first
  *
- * A check reads, and changes nothing, except the modes of files that Gatehouse created. It runs
- * although others fail, so that one run shows everything.
+ * A check reads, and changes nothing. Only `--fix` corrects the modes of files that Gatehouse
+ * created. A check runs although others fail, so that one run shows everything.
  */
 import { existsSync } from 'node:fs';
 import { ConfigurationError, type Environment, isLoopbackUrl } from '@gatehouse/configuration';
@@ -26,13 +26,14 @@ import { type Installation, readInstallation } from './installation.ts';
 import { severities } from './severity.ts';
 
 /**
- * @param onlyAddresses examines the public addresses only, on a machine without the store
+ * @param options.onlyAddresses examines the public addresses only, on a machine without the store
+ * @param options.fix removes other users' access to files that Gatehouse created
  * @returns the findings, errors first
  */
 export async function examine(
   environment: Environment,
   now: () => number,
-  onlyAddresses: boolean,
+  options: { readonly onlyAddresses: boolean; readonly fix: boolean },
 ): Promise<readonly Finding[]> {
   let installation: Installation;
   try {
@@ -42,7 +43,7 @@ export async function examine(
   }
   const { servers } = installation;
   const findings = [
-    ...(onlyAddresses ? [] : await examineMachine(installation, now)),
+    ...(options.onlyAddresses ? [] : await examineMachine(installation, now, options.fix)),
     ...(await Promise.all(servers.map((server) => checkPublicServer(server)))).flat(),
   ];
   return findings.toSorted(
@@ -53,10 +54,11 @@ export async function examine(
 async function examineMachine(
   installation: Installation,
   now: () => number,
+  fix: boolean,
 ): Promise<readonly Finding[]> {
   return [
     ...checkConfiguration(installation),
-    ...(await checkFiles(installation)),
+    ...(await checkFiles(installation, fix)),
     ...(await examineStore(installation, now)),
     ...(await checkApps(installation)),
   ];
@@ -76,8 +78,10 @@ async function examineStore(
   const warned: Finding[] = [];
   let opened: Awaited<ReturnType<typeof openIdentityStore>>;
   try {
-    opened = await openIdentityStore(installation.environment, (what) =>
-      warned.push(finding('store_may_lose_writes', what)),
+    opened = await openIdentityStore(
+      installation.environment,
+      (what) => warned.push(finding('store_may_lose_writes', what)),
+      false,
     );
   } catch (error) {
     return [describeUnopened(error)];

@@ -26,7 +26,7 @@ export const findingCatalogue = {
   file_exposed: {
     severity: 'warning',
     why: 'Another user of the machine can read a secret, or change it.',
-    fix: 'Remove the access of group and others: chmod go= FILE.',
+    fix: 'Run the command of the finding. For files that Gatehouse created, doctor --fix does it.',
   },
   data_on_network_disk: {
     severity: 'error',
@@ -82,17 +82,17 @@ export const findingCatalogue = {
   secure_key_old: {
     severity: 'notice',
     why: 'The longer a key is in use, the more places have a copy of it.',
-    fix: 'Rotate the key of the client, and give its team time to change: clients rotate-key.',
+    fix: 'Rotate the key of the client, and give its team time to change: gatehouse clients rotate-key.',
   },
   client_has_two_keys: {
     severity: 'notice',
     why: 'Both keys of the client are valid. A rotation ends only when the old key is removed.',
-    fix: 'Remove the old key when the client uses the new one: clients remove-key.',
+    fix: 'Remove the old key when the client uses the new one: gatehouse clients remove-key.',
   },
   client_uses_md5: {
     severity: 'warning',
     why: 'MD5 is broken, and the strict security profile rejects it.',
-    fix: 'Change the client to SHA-256 or HMAC-SHA-256: clients change CLIENT --signature-algorithm SHA-256.',
+    fix: 'Change the client to SHA-256 or HMAC-SHA-256: gatehouse clients change CLIENT --signature-algorithm SHA-256.',
   },
   client_has_weak_grant: {
     severity: 'notice',
@@ -112,7 +112,7 @@ export const findingCatalogue = {
   url_unreachable: {
     severity: 'error',
     why: 'Clients cannot reach the server.',
-    fix: 'Check DNS, the firewall, the proxy, and the certificate of the name.',
+    fix: 'Check that the server runs. Then check DNS, the firewall, the proxy, and the certificate of the name.',
   },
   url_not_checked: {
     severity: 'notice',
@@ -177,7 +177,7 @@ export const findingCatalogue = {
   proxy_not_trusted: {
     severity: 'warning',
     why: 'All callers have the address of the proxy, and share its rate limit.',
-    fix: 'Set TRUSTED_PROXIES to the address of the proxy, and restart the servers.',
+    fix: 'If it is the address of a proxy, and not of a NAT in front of this machine, add it to TRUSTED_PROXIES, and restart the servers.',
   },
   forwarding_not_checked: {
     severity: 'notice',

@@ -19,7 +19,7 @@ export interface WriteWatchOptions {
 
 const PROBE_INTERVAL_MILLISECONDS = 1000;
 
-/** A service that is not ready gets no requests that could show the recovery, so it probes. */
+/** A service may get no request that could show the recovery, so it probes. */
 export function watchWrites({ probe, onChange }: WriteWatchOptions): WriteWatch {
   let refusal: DatabaseUnavailableError | undefined;
   let timer: NodeJS.Timeout | undefined;

@@ -52,7 +52,8 @@ export function exposedFileProblem(
 
 /**
  * Describes the access of other users, as part of a sentence. One group is accepted: the group of
- * the reader, if root owns the file and the group cannot change it (mode 0640 or 0440).
+ * the reader, if root owns the file and the group cannot change it (mode 0640 or 0440). For root,
+ * that is any group, because the servers run as another user.
  */
 export function exposureOf(
   { mode, uid, gid }: Pick<Stats, 'mode' | 'uid' | 'gid'>,
@@ -63,7 +64,7 @@ export function exposureOf(
     return `every user of this machine can ${describe(others)}`;
   }
   const group = (mode >> 3) & (READ | WRITE);
-  const isOfReader = uid === 0 && reader.groups.includes(gid);
+  const isOfReader = uid === 0 && (reader.user === 0 || reader.groups.includes(gid));
   if (group === 0 || (isOfReader && group === READ)) {
     return undefined;
   }
@@ -88,9 +89,12 @@ export function quotePath(path: string): string {
   return /^[\w./@:+-]+$/.test(explicit) ? explicit : `'${explicit.replaceAll("'", "'\\''")}'`;
 }
 
-/** The reader can still read the file after the command. */
+/** The reader can still read the file after the command, and so can a group that root prepared. */
 function remedy(path: string, { uid, gid }: Stats, { user, groups }: Reader): string {
   const quoted = quotePath(path);
+  if (user === 0 && uid === 0 && gid !== 0) {
+    return `chmod 640 ${quoted}`;
+  }
   if (uid === user || user === 0) {
     return `chmod 600 ${quoted}`;
   }

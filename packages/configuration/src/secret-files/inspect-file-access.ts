@@ -1,16 +1,20 @@
 import type { ConfigurationProblem } from '../environment/configuration-error.ts';
 import type { Environment } from '../environment/environment.ts';
 import { isLoopbackUrl } from '../environment/loopback-url.ts';
-import { exposedFileProblem, type SecretFile } from './exposed-file.ts';
-import { restrictDataDirectory } from './restrict-data-directory.ts';
+import { currentReader, exposedFileProblem, type SecretFile } from './exposed-file.ts';
+import { exposedSocketProblem, restrictDataDirectory } from './restrict-data-directory.ts';
 
 export interface FileAccessSubject {
   /** The files that an operator names. */
   readonly files: readonly SecretFile[];
+  /** The Unix sockets on which the app listens, or through which it connects. */
+  readonly sockets?: readonly SecretFile[];
   /** `DATA_DIR`, if the app stores files in it. */
   readonly dataDirectory: string | undefined;
   /** The public address. Undefined for a process that serves no requests. */
   readonly publicUrl: string | undefined;
+  /** Whether to correct modes, which is the default. Otherwise they are only reported. */
+  readonly corrects?: boolean;
 }
 
 export interface FileAccess {
@@ -26,15 +30,16 @@ export interface FileAccess {
  * warnings.
  */
 export function inspectFileAccess(subject: FileAccessSubject): FileAccess {
-  const { files, dataDirectory, publicUrl } = subject;
+  const { files, sockets = [], dataDirectory, publicUrl, corrects = true } = subject;
   // Runs first, because a variable can name a file that Gatehouse created.
   const restricted =
     dataDirectory === undefined
       ? { corrected: [], problems: [] }
-      : restrictDataDirectory(dataDirectory);
+      : restrictDataDirectory(dataDirectory, currentReader(), corrects);
   const exposed = [
     ...restricted.problems,
     ...files.map((file) => exposedFileProblem(file)).filter((problem) => problem !== undefined),
+    ...sockets.map((file) => exposedSocketProblem(file)).filter((each) => each !== undefined),
   ];
   if (publicUrl !== undefined && !isLoopbackUrl(publicUrl)) {
     return { problems: exposed, warnings: restricted.corrected };

@@ -1,5 +1,5 @@
 import { chmodSync, readdirSync, type Stats } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ConfigurationProblem } from '../environment/configuration-error.ts';
 import {
   currentReader,
@@ -8,6 +8,7 @@ import {
   modeOf,
   quotePath,
   type Reader,
+  type SecretFile,
   statOf,
 } from './exposed-file.ts';
 import { isOnReadOnlyMount } from './read-only-mount.ts';
@@ -28,10 +29,13 @@ export interface RestrictedAccess {
  * Removes the access of group and others to `DATA_DIR` and to the apps' files in it. The mode of
  * the folder changes only if it contains no other files, because `DATA_DIR` can be `/var/lib` or
  * `/tmp`. In that case, only users that could replace the keys are a problem.
+ *
+ * @param corrects false to change nothing, and report what other users can access
  */
 export function restrictDataDirectory(
   directory: string,
   reader: Reader | undefined = currentReader(),
+  corrects = true,
 ): RestrictedAccess {
   const folder = statOf(directory);
   if (reader === undefined || !folder?.isDirectory()) {
@@ -61,6 +65,9 @@ export function restrictDataDirectory(
     if ((before.mode & 0o077) === 0) {
       return true;
     }
+    if (!corrects) {
+      return false;
+    }
     try {
       chmodSync(path, before.mode & allowed);
     } catch {
@@ -77,10 +84,30 @@ export function restrictDataDirectory(
   }
 }
 
-function replaceableKeys(
-  directory: string,
+function replaceableKeys(directory: string, folder: Stats, reader: Reader) {
+  const consequence = 'Users who can write to it can replace the keys.';
+  return writableFolderProblem({ name: 'DATA_DIR', path: directory }, folder, reader, consequence);
+}
+
+/** Reports the folder of a Unix socket in which other users could put a socket of their own. */
+export function exposedSocketProblem(
+  { name, path }: SecretFile,
+  reader: Reader | undefined = currentReader(),
+): ConfigurationProblem | undefined {
+  const directory = dirname(path);
+  const folder = statOf(directory);
+  if (reader === undefined || !folder?.isDirectory()) {
+    return undefined;
+  }
+  const consequence = 'Users who can write to it can replace the socket, and get its requests.';
+  return writableFolderProblem({ name, path: directory }, folder, reader, consequence);
+}
+
+function writableFolderProblem(
+  { name, path: directory }: SecretFile,
   folder: Stats,
   reader: Reader,
+  consequence: string,
 ): ConfigurationProblem | undefined {
   const mode = folder.mode & 0o022;
   // Root prepared the volume for the group of this process (Kubernetes: fsGroup).
@@ -91,10 +118,10 @@ function replaceableKeys(
   }
   const command = `chmod go-w ${quotePath(directory)}`;
   const isOwner = folder.uid === reader.user || reader.user === 0;
-  const advice = `Users who can write to it can replace the keys. Use a folder for Gatehouse only, or run: ${isOwner ? '' : 'sudo '}${command}`;
+  const advice = `${consequence} Use a folder for Gatehouse only, or run: ${isOwner ? '' : 'sudo '}${command}`;
   return {
-    name: 'DATA_DIR',
-    message: `names a folder that ${exposure} (mode ${modeOf(folder)}). ${advice}`,
+    name,
+    message: `${name === 'DATA_DIR' ? 'names' : 'is in'} a folder that ${exposure} (mode ${modeOf(folder)}). ${advice}`,
   };
 }
 

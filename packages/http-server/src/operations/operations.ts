@@ -15,7 +15,7 @@ export type ReadinessCheck = () => Promise<unknown>;
 export interface OperationsOptions {
   /** Required dependencies by name. `/ready` reports which one is unavailable. */
   readonly checks: Readonly<Record<string, ReadinessCheck>>;
-  /** Shown in the same way, but not required: another app that may start later. */
+  /** Shown in the same way, but not required: a fault that every instance shares. */
   readonly peers?: Readonly<Record<string, ReadinessCheck>>;
   readonly metrics: MetricsRegistry;
   /** Further documents for operators and peers: path → JSON. */

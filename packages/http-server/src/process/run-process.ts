@@ -12,6 +12,8 @@ export interface RunningApp {
 /** CF-02: the process ends within 10 s in every case. */
 const EXIT_DEADLINE_MILLISECONDS = 9_500;
 const STARTING_INTERVAL_MILLISECONDS = 1000;
+/** npm passes on a signal that Ctrl-C or systemd has already sent to every process of the group. */
+const SAME_SIGNAL_MILLISECONDS = 500;
 
 export interface RunOptions {
   /** Time for `close`. After it, the process ends. */
@@ -22,7 +24,8 @@ export interface RunOptions {
  * Runs one server process: start, report ready, wait for the end, drain, exit.
  *
  * SIGTERM, SIGINT or the end of the supervisor (its IPC channel closes) starts the drain. A second
- * signal, a failed drain or a drain that takes too long ends the process with exit code 1.
+ * signal, a failed drain or a drain that takes too long ends the process with exit code 1. The same
+ * signal again within half a second does not count as a second one.
  */
 export async function runProcess(
   start: () => Promise<RunningApp>,
@@ -59,13 +62,15 @@ export async function runProcess(
     return;
   }
   // Only signals count, because at Ctrl-C the end of the supervisor can be noticed first.
-  let signals = 0;
-  const endBySignal = () => {
-    signals += 1;
-    if (signals > 1) {
+  let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
+  const endBySignal = (signal: NodeJS.Signals) => {
+    const at = performance.now();
+    if (first === undefined) {
+      first = { signal, at };
+      end();
+    } else if (signal !== first.signal || at - first.at > SAME_SIGNAL_MILLISECONDS) {
       exit(1);
     }
-    end();
   };
   process.on('SIGTERM', endBySignal);
   process.on('SIGINT', endBySignal);

@@ -112,7 +112,7 @@ export function createMasterKeyRotation(dependencies: {
       );
       if (!isChanged && isEncryptedAgain(await check())) {
         throw new RejectedChangeError(
-          'No new key: the last rotation is not finished. Run master-key retire first.',
+          'No new key: the last rotation is not finished. Run gatehouse master-key retire first.',
         );
       }
       await store.set(SWITCHED_KEY, String(now()));
@@ -178,14 +178,14 @@ function assertRetirable(use: MasterKeyUse, now: number): void {
   const needed = Object.entries(use.needPrevious).map(([kind, count]) => `${kind}: ${count}`);
   if (needed.length > 0) {
     throw new RejectedChangeError(
-      `Records need the previous key (${needed.join(', ')}). Run master-key rotate again.`,
+      `Records need the previous key (${needed.join(', ')}). Run gatehouse master-key rotate again.`,
     );
   }
   const minutes = Math.ceil(((use.retirableAt ?? Number.NaN) - now) / 60_000);
   if (!(minutes <= 0)) {
     throw new RejectedChangeError(
       Number.isNaN(minutes)
-        ? 'The rotation was not completed. Run master-key rotate again.'
+        ? 'The rotation was not completed. Run gatehouse master-key rotate again.'
         : `Sign-ins that started before the rotation need the previous key for ${minutes} more minutes.`,
     );
   }

@@ -35,7 +35,7 @@ const writes = async (key: string) => ({
 });
 
 async function untilReady(): Promise<void> {
-  while (!(await storeReadiness(store)).ready) {
+  while ((await storeReadiness(store)).state !== 'ok') {
     await sleep(20);
   }
 }

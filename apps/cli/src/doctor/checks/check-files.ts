@@ -18,6 +18,7 @@ type ReadDisk = (path: string) => Promise<StatsFs>;
 /**
  * Permissions of the secrets and databases, and the room on their disks.
  *
+ * @param corrects removes other users' access to files that Gatehouse created
  * @param readDisk reads the state of the file system that contains a path
  */
 export async function checkFiles(
@@ -26,6 +27,7 @@ export async function checkFiles(
     variables,
     dataDirectory,
   }: Pick<Installation, 'environment' | 'variables' | 'dataDirectory'>,
+  corrects = false,
   readDisk: ReadDisk = statfs,
 ): Promise<readonly Finding[]> {
   const databases = databaseFiles(variables);
@@ -38,6 +40,7 @@ export async function checkFiles(
     ],
     dataDirectory: usesDataDirectory && existsSync(dataDirectory) ? dataDirectory : undefined,
     publicUrl: undefined,
+    corrects,
   });
   const variablesOfFolders = Map.groupBy(databases, ({ path }) => dirname(path));
   const folders = [...variablesOfFolders].filter(([folder]) => existsSync(folder));

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
+import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RequestEntry, RequestLog } from '@gatehouse/identity';
 import { type Finding, finding } from '../finding.ts';
@@ -17,10 +18,13 @@ const INTERVAL_MILLISECONDS = 200;
 /**
  * Sends a request that fails, with a forged `X-Forwarded-For`, and finds in the request log which
  * address the server saw.
+ *
+ * @param ownAddresses the addresses of this machine, except loopback addresses
  */
 export async function checkForwarding(
   { name, url }: PublicServer,
   requestLog: Pick<RequestLog, 'find'>,
+  ownAddresses = externalAddresses(),
 ): Promise<readonly Finding[]> {
   const path = name === 'gateway' ? '/api/device' : '/userinfo';
   const headers = { 'X-Request-Id': randomUUID(), 'X-Forwarded-For': CLAIMED_ADDRESS };
@@ -39,7 +43,7 @@ export async function checkForwarding(
     const what = `The ${name} at ${url} does not write to the request log of this store.`;
     return [finding('server_uses_other_store', what)];
   }
-  return checkAddress(entry, { name, url });
+  return ownAddresses.includes(entry.addressGroup) ? [] : checkAddress(entry, { name, url });
 }
 
 async function checkAddress(
@@ -74,4 +78,9 @@ async function findEntry(requestId: string, requestLog: Pick<RequestLog, 'find'>
     }
     await sleep(INTERVAL_MILLISECONDS);
   }
+}
+
+function externalAddresses(): readonly string[] {
+  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  return addresses.filter(({ internal }) => !internal).map(({ address }) => address);
 }

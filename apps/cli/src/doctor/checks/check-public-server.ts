@@ -11,6 +11,9 @@ const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
 const MINIMUM_CERTIFICATE_DAYS = 21;
 const MAXIMUM_URL_CHARACTERS = 200;
 
+/** Replies of a proxy whose server is stopped or does not answer. */
+const UNANSWERED: ReadonlySet<number> = new Set([502, 503, 504]);
+
 const documents = {
   'authorization server': '/.well-known/openid-configuration',
   gateway: '/.well-known/oauth-protected-resource',
@@ -33,6 +36,10 @@ export async function checkPublicServer(
   if (reply.status >= 300 && reply.status < 400) {
     const target = String(reply.headers.location ?? '');
     return [finding('url_redirects', `${variable} ${url} redirects to ${printableUrl(target)}.`)];
+  }
+  if (UNANSWERED.has(reply.status)) {
+    const what = `${variable} ${url} answers with ${reply.status}: the ${name} is stopped or not ready.`;
+    return [finding('url_unreachable', what)];
   }
   return [
     ...checkDocument(server, reply),
