@@ -123,16 +123,14 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     publicUrl,
   };
   const isTrustedProxy = createAddressMatcher(dependencies.trustedProxies);
+  const windowSeconds = longestBindingSeconds(dependencies.signatureToleranceMilliseconds);
   const counting = { store: identity.store, now, onRefused: metrics.limited };
   const stages: UpgradeDependencies = {
     routes: createRouteTable(routing.routes),
     authenticators: createAuthenticators({
       ...dependencies,
       ...identity,
-      signatures: createSignatureBudget({
-        ...counting,
-        windowSeconds: longestBindingSeconds(dependencies.signatureToleranceMilliseconds),
-      }),
+      signatures: createSignatureBudget({ ...counting, windowSeconds }),
       verifyAccessToken: tokens.verifyAccessToken,
       verifyXAccessToken: shareInFlight(tokens.xAccessTokens.verify),
       heldBodies: dependencies.heldBodies ?? HELD_BODIES,

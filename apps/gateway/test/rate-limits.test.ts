@@ -282,7 +282,7 @@ describe('an unavailable store', () => {
   });
 });
 
-describe.each(storeEngines)('the budget of signatures on %s', (name) => {
+describe.each(integrationEngines)('the budget of signatures on %s', (name) => {
   let engine: StoreEngine;
 
   beforeAll(async () => {

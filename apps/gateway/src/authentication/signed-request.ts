@@ -51,7 +51,7 @@ export interface SignedRequestDependencies {
 export function createSignedRequestAuthenticator(
   dependencies: SignedRequestDependencies,
 ): Authenticator {
-  const { clients, holdBody, now, toleranceMilliseconds, strict } = dependencies;
+  const { clients, replayGuard, holdBody, now, toleranceMilliseconds, strict } = dependencies;
   // Stand in for missing keys, so that a failure always costs two signatures, even for unknown
   // clients.
   const decoyKeys = [generateSecureKey(), generateSecureKey()];
