@@ -8,13 +8,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { type Demo, readDemoIfPresent, readOrCreateDemo } from '@gatehouse/identity';
+import { explainPortInUse, type RunningServer, serve } from '@gatehouse/server';
 import {
   describeStartFailure,
   findMisspelledVariables,
   isLoopbackUrl,
-} from '@gatehouse/configuration';
-import { explainPortInUse, type RunningServer, serve } from '@gatehouse/http-server';
-import { type Demo, readDemoIfPresent, readOrCreateDemo } from '@gatehouse/identity';
+} from '@gatehouse/server/configuration';
 import { createApp as createDemoApplication } from '../apps/demo-application/src/app.ts';
 import { startMessage } from './start-message.ts';
 

@@ -20,7 +20,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorCatalogue } from '@gatehouse/api-envelope';
+import { errorCatalogue } from '@gatehouse/errors';
 import { freePort } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 

@@ -2,7 +2,7 @@
  * docs/devices.md lists exactly the existing operations, members, term types, columns and log
  * types.
  */
-import type { ApiError } from '@gatehouse/api-envelope';
+
 import {
   deviceStates,
   deviceTypes,
@@ -12,6 +12,7 @@ import {
   MAXIMUM_TAGS,
   newDeviceRequest,
 } from '@gatehouse/device-api';
+import type { ApiError } from '@gatehouse/errors';
 import { describe, expect, test } from '@jest/globals';
 import { readConfiguration } from '../apps/device-service/src/config.ts';
 import { deviceSubject } from '../apps/device-service/src/devices/device-subject.ts';

@@ -1,8 +1,8 @@
 /** Everything that a document names exists in the code, and lists in documents are complete. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { errorCatalogue } from '@gatehouse/api-envelope';
 import { routes as deviceApiRoutes, operations } from '@gatehouse/device-api';
+import { errorCatalogue } from '@gatehouse/errors';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { bootstrapSchema } from '../packages/identity/src/bootstrap/bootstrap-schema.ts';
 import {

@@ -1,11 +1,10 @@
 /**
  * docs/failure-reasons.md explains every reason of the catalogue, and every reason is explained.
  */
-import { errorCatalogue } from '@gatehouse/api-envelope';
-import { failureReasons, isFailureReason, signingReasons } from '@gatehouse/failure-reasons';
+import { errorCatalogue, failureReasons, isFailureReason, signingReasons } from '@gatehouse/errors';
 import { describe, expect, test } from '@jest/globals';
-import { deviceServiceReasons } from '../packages/failure-reasons/src/device-service-reasons.ts';
-import { gatewayReasons } from '../packages/failure-reasons/src/gateway-reasons.ts';
+import { deviceServiceReasons } from '../packages/errors/src/reasons/device-service-reasons.ts';
+import { gatewayReasons } from '../packages/errors/src/reasons/gateway-reasons.ts';
 import { readDocument } from './documents.ts';
 import {
   beforeTroubleshooting,
@@ -42,7 +41,7 @@ describe('every reason', () => {
 
   test('of gateway and device service is used by a server', () => {
     const code = readSourceTree()
-      .filter(({ path, isTest }) => !isTest && !path.startsWith('packages/failure-reasons/'))
+      .filter(({ path, isTest }) => !isTest && !path.startsWith('packages/errors/'))
       .map(({ text }) => text)
       .join('\n');
     const names = Object.keys({ ...gatewayReasons, ...deviceServiceReasons });

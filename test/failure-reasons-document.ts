@@ -4,7 +4,7 @@ import {
   failureReasons,
   failureStages,
   signingReasons,
-} from '@gatehouse/failure-reasons';
+} from '@gatehouse/errors';
 
 export const failureReasonsDocument = 'docs/failure-reasons.md';
 
@@ -34,11 +34,11 @@ npm run -s gatehouse -- requests explain 0b7c2d7e-2f0e-4c6e-9f6b-0c9f6f0d6f1a
 Callers see a reason only where it helps no attacker ([errors](errors.md)). The reasons are grouped
 by the stage that failed.
 
-<!-- npm run update:reasons writes this page from packages/failure-reasons/src/. -->`;
+<!-- npm run update:reasons writes this page from packages/errors/src/. -->`;
 
 const troubleshootingIntroduction = `## Troubleshooting
 
-<!-- npm run update:reasons writes this chapter from packages/failure-reasons/src/. -->
+<!-- npm run update:reasons writes this chapter from packages/errors/src/. -->
 
 When a signed request fails, \`result.cause\` of the reply usually names the mistake.
 \`gatehouse verify\` prints the same name. Find the name below.

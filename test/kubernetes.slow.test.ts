@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { addressList, knownVariables } from '@gatehouse/configuration';
+import { addressList, knownVariables } from '@gatehouse/server/configuration';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { type Manifest, podsOf, renderManifests } from './kubernetes-manifests.ts';

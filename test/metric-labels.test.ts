@@ -3,16 +3,16 @@
  * the values of several workers.
  */
 import type { Server } from 'node:http';
-import { createMetricsRegistry, type MetricsRegistry } from '@gatehouse/http-server';
+import { createMetricsRegistry, type MetricsRegistry } from '@gatehouse/server';
 import { storeOperations } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
 import { createAuthorizationServerMetrics } from '../apps/authorization-server/src/metrics/authorization-server-metrics.ts';
 import { createDeviceServiceMetrics } from '../apps/device-service/src/metrics/device-service-metrics.ts';
 import { createGatewayMetrics } from '../apps/gateway/src/metrics/gateway-metrics.ts';
 import { createUpstream } from '../apps/gateway/src/upstream/upstream.ts';
-import { createStoreMetrics } from '../packages/http-server/src/operations/store-metrics.ts';
-import type { Connections } from '../packages/http-server/src/server/connections.ts';
-import { addServerMetrics } from '../packages/http-server/src/server/server-metrics.ts';
+import { createStoreMetrics } from '../packages/server/src/operations/store-metrics.ts';
+import type { Connections } from '../packages/server/src/server/connections.ts';
+import { addServerMetrics } from '../packages/server/src/server/server-metrics.ts';
 import { readDocument, section, tableRows } from './documents.ts';
 
 type App = 'authorization-server' | 'gateway' | 'device-service';

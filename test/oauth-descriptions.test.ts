@@ -1,7 +1,7 @@
 /** docs/errors.md quotes descriptions of OAuth errors that the authorization server can send. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { authorizationServerReasons } from '@gatehouse/failure-reasons';
+import { authorizationServerReasons } from '@gatehouse/errors';
 import { describe, expect, test } from '@jest/globals';
 import { readSourceTree, root } from './source-tree.ts';
 

@@ -1,5 +1,5 @@
 /** docs/operations/reference.md states exactly the limits of the servers. */
-import { serverLimits } from '@gatehouse/http-server';
+import { serverLimits } from '@gatehouse/server';
 import { expect, test } from '@jest/globals';
 import { readConfiguration } from '../apps/device-service/src/config.ts';
 import { firstName, readDocument, tableRows } from './documents.ts';

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 
 /** A client that signs with one mistake. */
 export interface Mistake {
-  /** The reason in packages/failure-reasons. */
+  /** The reason in packages/errors. */
   readonly cause: string;
   /** The bytes of the request with the mistake. */
   readonly raw: Buffer;

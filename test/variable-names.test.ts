@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findMisspelledVariables, knownVariables } from '@gatehouse/configuration';
+import { findMisspelledVariables, knownVariables } from '@gatehouse/server/configuration';
 import { expect, test } from '@jest/globals';
 import { loadConfiguration as loadAuthorizationServer } from '../apps/authorization-server/src/config.ts';
 import { readConfiguration as loadDeviceService } from '../apps/device-service/src/config.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { signingReasons } from '@gatehouse/failure-reasons';
+import { signingReasons } from '@gatehouse/errors';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from '../apps/cli/test/run-gatehouse.ts';
 import {

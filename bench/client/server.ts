@@ -4,7 +4,7 @@
  */
 import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import { replyLines } from '@gatehouse/request-signature/signing';
+import { replyLines } from '@gatehouse/signing/core';
 
 const [port, secureKey = ''] = process.argv.slice(2);
 const devices = Array.from({ length: 10 }, (_, index) => ({

@@ -1,6 +1,6 @@
 /** The calls that `run.ts` compares. All of them get the same list of devices. */
 import { createHmac, hash } from 'node:crypto';
-import { replyLines, requestLines } from '@gatehouse/request-signature/signing';
+import { replyLines, requestLines } from '@gatehouse/signing/core';
 import { createSignedFetch, createTokenFetch } from '../../packages/client/src/index.ts';
 import type { Target } from './targets.ts';
 

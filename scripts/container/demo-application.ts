@@ -1,6 +1,7 @@
 /** `docker compose up -d demo-application`: receives the redirect of the demo sign-in. */
-import { runProcess, serve } from '@gatehouse/http-server';
+
 import { readDemoIfPresent } from '@gatehouse/identity';
+import { runProcess, serve } from '@gatehouse/server';
 import { createApp } from '../../apps/demo-application/src/app.ts';
 import { proxied } from './demo-device.ts';
 

@@ -3,7 +3,6 @@
  * prints the commands of `npm start`. A second run changes nothing and prints the same text.
  */
 import { readFileSync } from 'node:fs';
-import { isLoopbackUrl } from '@gatehouse/configuration';
 import {
   applyBootstrap,
   type Demo,
@@ -12,6 +11,7 @@ import {
   openIdentity,
   readOrCreateDemo,
 } from '@gatehouse/identity';
+import { isLoopbackUrl } from '@gatehouse/server/configuration';
 import { createStore } from '@gatehouse/store';
 import { startMessage } from '../start-message.ts';
 import { createDemoDevice } from './demo-device.ts';

@@ -7,8 +7,8 @@ const loaded = [
   ]),
   'apps/device-service/src/database/open-database.ts',
   'apps/cli/src/cli.ts',
-  'packages/http-server/src/index.ts',
-  'packages/http-server/src/tracing/open-telemetry-tracer.ts',
+  'packages/server/src/index.ts',
+  'packages/server/src/tracing/open-telemetry-tracer.ts',
 ];
 for (const path of loaded) {
   await import(`../../${path}`);

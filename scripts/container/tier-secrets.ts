@@ -15,7 +15,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readOrCreateSecretFile } from '@gatehouse/configuration';
+import { readOrCreateSecretFile } from '@gatehouse/server/configuration';
 import { redisUsers } from './redis-users.ts';
 import { scramVerifier } from './scram-verifier.ts';
 

@@ -3,8 +3,8 @@
  * has the endpoints for clients. A path in neither file never reaches the provider.
  */
 import type { RequestListener } from 'node:http';
-import { type Tracer, traced } from '@gatehouse/http-server';
 import type { Identity, MasterKey, SigningKeyPolicy } from '@gatehouse/identity';
+import { type Tracer, traced } from '@gatehouse/server';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
 import { CHANGE_PASSWORD_PATH } from './account/sign-in-address.ts';

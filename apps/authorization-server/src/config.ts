@@ -1,6 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import {
+  type BootstrapDefinition,
+  bootstrapDefinition,
+  type IdentitySettings,
+  identitySecretFiles,
+  identityVariables,
+  productionProblems,
+  resolveIdentitySettings,
+} from '@gatehouse/identity';
+import type { TracingSettings } from '@gatehouse/server';
+import {
   addressList,
   baseUrl,
   ConfigurationError,
@@ -20,17 +30,7 @@ import {
   secretFilesOf,
   socketPath,
   tracingVariables,
-} from '@gatehouse/configuration';
-import type { TracingSettings } from '@gatehouse/http-server';
-import {
-  type BootstrapDefinition,
-  bootstrapDefinition,
-  type IdentitySettings,
-  identitySecretFiles,
-  identityVariables,
-  productionProblems,
-  resolveIdentitySettings,
-} from '@gatehouse/identity';
+} from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import {
   DEFAULT_CLIENT_REQUESTS_PER_MINUTE,

@@ -1,4 +1,10 @@
-import { describeStartFailure } from '@gatehouse/configuration';
+import {
+  connectIdentity,
+  isStoreUnavailable,
+  masterKeyId,
+  prepareStore,
+  sharePasswordHashing,
+} from '@gatehouse/identity';
 import {
   collectMasterKey,
   createAddressMatcher,
@@ -11,14 +17,8 @@ import {
   runApp,
   type ServedApp,
   storeSignals,
-} from '@gatehouse/http-server';
-import {
-  connectIdentity,
-  isStoreUnavailable,
-  masterKeyId,
-  prepareStore,
-  sharePasswordHashing,
-} from '@gatehouse/identity';
+} from '@gatehouse/server';
+import { describeStartFailure } from '@gatehouse/server/configuration';
 import { createApp } from './app.ts';
 import { thisServer } from './audit/request-origin.ts';
 import { type Configuration, loadConfiguration } from './config.ts';

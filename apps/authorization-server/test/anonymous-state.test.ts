@@ -9,7 +9,7 @@ import { bootstrap, openPage, startDevice, tv } from './page-fixtures.ts';
 
 /** Chromium and Firefox limit the name and value of one cookie to this length. */
 const LARGEST_COOKIE_BYTES = 4096;
-/** packages/http-server/src/server/server-limits.ts, and nginx's buffer for the head of a reply. */
+/** packages/server/src/server/server-limits.ts, and nginx's buffer for the head of a reply. */
 const LARGEST_HEAD_BYTES = 16 * 1024;
 
 const systems = await startOnEachEngine({ bootstrap, apps: ['authorization-server'] });

@@ -1,7 +1,7 @@
 // requires: redis-server
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { failureReasons } from '@gatehouse/failure-reasons';
+import { failureReasons } from '@gatehouse/errors';
 import { authorizeAsUser } from '@gatehouse/testing';
 import { startOnEachEngine } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';

@@ -4,13 +4,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger, observeRequests } from '@gatehouse/http-server';
 import {
   applyBootstrap,
   bootstrapDefinition,
   type Identity,
   openIdentity,
 } from '@gatehouse/identity';
+import { createLogger, observeRequests } from '@gatehouse/server';
 import { createStore } from '@gatehouse/store';
 import { type StoreEngineName, startStoreEngine } from '@gatehouse/testing';
 import { createApp } from '../src/app.ts';

@@ -5,7 +5,7 @@
  * learn.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { failureReasons } from '@gatehouse/failure-reasons';
+import { failureReasons } from '@gatehouse/errors';
 import { openIdentity } from '@gatehouse/identity';
 import { authorizeAsUser, until } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';

@@ -4,13 +4,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger, observeRequests } from '@gatehouse/http-server';
 import {
   applyBootstrap,
   bootstrapDefinition,
   type Identity,
   openIdentity,
 } from '@gatehouse/identity';
+import { createLogger, observeRequests } from '@gatehouse/server';
 import { createStore, type Store } from '@gatehouse/store';
 import { type Around, freePort, wrappedStore } from '@gatehouse/testing';
 import { type AppDependencies, createApp } from '../src/app.ts';

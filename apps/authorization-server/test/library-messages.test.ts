@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { authorizationServerReasons, failureReasons } from '@gatehouse/failure-reasons';
+import { authorizationServerReasons, failureReasons } from '@gatehouse/errors';
 import { describe, expect, test } from '@jest/globals';
 import { oauthErrorCodes } from '../src/metrics/oauth-error-codes.ts';
 import { pageErrors } from '../src/pages/page-errors.ts';

@@ -4,7 +4,6 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger, observeRequests } from '@gatehouse/http-server';
 import {
   applyBootstrap,
   bootstrapDefinition,
@@ -12,6 +11,7 @@ import {
   type Identity,
   openIdentity,
 } from '@gatehouse/identity';
+import { createLogger, observeRequests } from '@gatehouse/server';
 import { createStore } from '@gatehouse/store';
 import { authorizeAsUser } from '@gatehouse/testing';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -11,8 +11,8 @@
  * do not open the store (signing/).
  */
 import type { Readable, Writable } from 'node:stream';
-import { ConfigurationError, type Environment } from '@gatehouse/configuration';
 import { RejectedChangeError } from '@gatehouse/identity';
+import { ConfigurationError, type Environment } from '@gatehouse/server/configuration';
 import { StoreUnavailableError } from '@gatehouse/store';
 import {
   type Command,

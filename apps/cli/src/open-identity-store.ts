@@ -1,13 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  ConfigurationError,
-  commonVariables,
-  type Environment,
-  inspectFileAccess,
-  parseEnvironment,
-} from '@gatehouse/configuration';
-import {
   assertMasterKeyFits,
   type Identity,
   type IdentitySettings,
@@ -16,6 +9,13 @@ import {
   openIdentity,
   resolveIdentitySettings,
 } from '@gatehouse/identity';
+import {
+  ConfigurationError,
+  commonVariables,
+  type Environment,
+  inspectFileAccess,
+  parseEnvironment,
+} from '@gatehouse/server/configuration';
 import { createStore } from '@gatehouse/store';
 import { z } from 'zod';
 

@@ -1,5 +1,5 @@
-import type { Environment } from '@gatehouse/configuration';
 import type { AuditEvent, Identity } from '@gatehouse/identity';
+import type { Environment } from '@gatehouse/server/configuration';
 import { operatorName } from './command-line/operator-name.ts';
 
 /** A change without an audit entry is an error, because the operator has to know about it. */

@@ -9,7 +9,7 @@
  */
 import type { RequestListener } from 'node:http';
 import { operations } from '@gatehouse/device-api';
-import { type Logger, observeRequests, type Tracer } from '@gatehouse/http-server';
+import { type Logger, observeRequests, type Tracer } from '@gatehouse/server';
 import {
   handleCountDevices,
   handleCreateDevice,

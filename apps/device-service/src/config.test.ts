@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigurationError } from '@gatehouse/configuration';
+import { ConfigurationError } from '@gatehouse/server/configuration';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { readConfiguration } from './config.ts';
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { TracingSettings } from '@gatehouse/server';
 import {
   baseUrl,
   commonVariables,
@@ -14,8 +15,7 @@ import {
   secretFilesOf,
   socketPath,
   tracingVariables,
-} from '@gatehouse/configuration';
-import type { TracingSettings } from '@gatehouse/http-server';
+} from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { type DatabaseLocation, parseDatabaseUrl } from './database/database-url.ts';
 

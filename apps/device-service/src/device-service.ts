@@ -1,10 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  createMetricsRegistry,
-  type Logger,
-  openTracer,
-  type ServedApp,
-} from '@gatehouse/http-server';
+import { createMetricsRegistry, type Logger, openTracer, type ServedApp } from '@gatehouse/server';
 import { createApp } from './app.ts';
 import type { DeviceServiceConfiguration } from './config.ts';
 import { openDatabase } from './database/open-database.ts';

@@ -1,5 +1,5 @@
-import { describeStartFailure } from '@gatehouse/configuration';
-import { runApp } from '@gatehouse/http-server';
+import { runApp } from '@gatehouse/server';
+import { describeStartFailure } from '@gatehouse/server/configuration';
 import { readConfiguration } from './config.ts';
 import { openDeviceService } from './device-service.ts';
 

@@ -1,6 +1,6 @@
-import { errorCatalogue } from '@gatehouse/api-envelope';
 import { routes } from '@gatehouse/device-api';
 import { createOpenApiDocument } from '@gatehouse/device-api/openapi';
+import { errorCatalogue } from '@gatehouse/errors';
 import { createReplyValidator, type SeenReply } from '@gatehouse/testing/open-api';
 
 const assertFitsDocument = createReplyValidator(

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger, createMetricsRegistry, serve } from '@gatehouse/http-server';
+import { createLogger, createMetricsRegistry, serve } from '@gatehouse/server';
 import { createApp } from '../src/app.ts';
 import type { DatabaseLocation } from '../src/database/database-url.ts';
 import { type OpenDatabase, openDatabase } from '../src/database/open-database.ts';

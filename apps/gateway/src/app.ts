@@ -14,13 +14,6 @@
  */
 import type { RequestListener } from 'node:http';
 import {
-  createAddressMatcher,
-  type Logger,
-  type RequestRecorder,
-  type Tracer,
-  type UpgradeListener,
-} from '@gatehouse/http-server';
-import {
   createRegisteredOrigins,
   createRevocationCanary,
   createXAccessTokens,
@@ -31,6 +24,13 @@ import {
   type SigningKeyPolicy,
   type XAccessTokens,
 } from '@gatehouse/identity';
+import {
+  createAddressMatcher,
+  type Logger,
+  type RequestRecorder,
+  type Tracer,
+  type UpgradeListener,
+} from '@gatehouse/server';
 import type { RateLimit } from '@gatehouse/store';
 import { thisGateway } from './audit/request-origin.ts';
 import { createSignatureAudit } from './audit/signature-audit.ts';

@@ -1,4 +1,14 @@
 import {
+  type BootstrapDefinition,
+  bootstrapDefinition,
+  type IdentitySettings,
+  identitySecretFiles,
+  identityVariables,
+  productionProblems,
+  resolveIdentitySettings,
+} from '@gatehouse/identity';
+import type { TracingSettings } from '@gatehouse/server';
+import {
   addressList,
   baseUrl,
   commonVariables,
@@ -16,17 +26,7 @@ import {
   secretFilesOf,
   socketPath,
   tracingVariables,
-} from '@gatehouse/configuration';
-import type { TracingSettings } from '@gatehouse/http-server';
-import {
-  type BootstrapDefinition,
-  bootstrapDefinition,
-  type IdentitySettings,
-  identitySecretFiles,
-  identityVariables,
-  productionProblems,
-  resolveIdentitySettings,
-} from '@gatehouse/identity';
+} from '@gatehouse/server/configuration';
 import type { RateLimit } from '@gatehouse/store';
 import { z } from 'zod';
 import { loadRouting, type Routing } from './routes/route-file.ts';

@@ -1,4 +1,9 @@
-import { describeStartFailure } from '@gatehouse/configuration';
+import {
+  connectIdentity,
+  isStoreUnavailable,
+  masterKeyId,
+  prepareStore,
+} from '@gatehouse/identity';
 import {
   collectMasterKey,
   createMetricsRegistry,
@@ -8,13 +13,8 @@ import {
   runApp,
   type ServedApp,
   storeSignals,
-} from '@gatehouse/http-server';
-import {
-  connectIdentity,
-  isStoreUnavailable,
-  masterKeyId,
-  prepareStore,
-} from '@gatehouse/identity';
+} from '@gatehouse/server';
+import { describeStartFailure } from '@gatehouse/server/configuration';
 import { createGateway } from './app.ts';
 import { thisGateway } from './audit/request-origin.ts';
 import { type GatewayConfiguration, loadConfiguration } from './config.ts';

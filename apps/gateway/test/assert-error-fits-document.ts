@@ -1,5 +1,5 @@
-import { errorCatalogue } from '@gatehouse/api-envelope';
 import { createOpenApiDocument } from '@gatehouse/device-api/openapi';
+import { errorCatalogue } from '@gatehouse/errors';
 import {
   createReplyValidator,
   type ReplyValidator,

@@ -1,12 +1,13 @@
-import { ApiError } from '@gatehouse/api-envelope';
-import { addressGroup } from '@gatehouse/http-server';
-import { parseRequestTarget, splitQueryToken } from '@gatehouse/request-reading';
+import { ApiError } from '@gatehouse/errors';
+import { addressGroup } from '@gatehouse/server';
 import {
   AmbiguousTextError,
   canonicalText,
   encodeParameters,
   parseParameters,
-} from '@gatehouse/request-signature';
+  parseRequestTarget,
+  splitQueryToken,
+} from '@gatehouse/signing';
 import { readLifetime } from '../src/x-access-tokens/read-lifetime.ts';
 
 /** Characters that cause problems most often. */

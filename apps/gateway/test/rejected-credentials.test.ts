@@ -1,5 +1,5 @@
 // requires: redis-server
-import { failureReasons } from '@gatehouse/failure-reasons';
+import { failureReasons } from '@gatehouse/errors';
 import { createXAccessTokens } from '@gatehouse/identity';
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

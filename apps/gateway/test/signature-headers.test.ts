@@ -1,4 +1,4 @@
-import { timestampMistake } from '@gatehouse/request-signature';
+import { timestampMistake } from '@gatehouse/signing';
 import { describe, expect, test } from '@jest/globals';
 import { send } from './http-client.ts';
 import { useSignedCalls } from './signed-calls.ts';

@@ -1,4 +1,4 @@
-import { failureReasons, signingReasons } from '@gatehouse/failure-reasons';
+import { failureReasons, signingReasons } from '@gatehouse/errors';
 import {
   type RefusedRequestVector,
   type RequestVector,

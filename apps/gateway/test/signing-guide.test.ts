@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { canonicalText, parseParameters } from '@gatehouse/request-signature';
+import { canonicalText, parseParameters } from '@gatehouse/signing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { digest, hmacLines } from './test-credentials.ts';

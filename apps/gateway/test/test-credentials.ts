@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { accessTokenKey, type Identity, type NewClient } from '@gatehouse/identity';
-import { canonicalText, parseParameters } from '@gatehouse/request-signature';
+import { canonicalText, parseParameters } from '@gatehouse/signing';
 
 export interface Signing {
   readonly query?: string;

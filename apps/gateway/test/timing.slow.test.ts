@@ -1,8 +1,7 @@
 // runs alone: it compares times
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'node:http';
-import { nodeDigest } from '@gatehouse/request-reading';
-import { findSigningKey } from '@gatehouse/request-signature';
+import { findSigningKey, nodeDigest } from '@gatehouse/signing';
 import { median, medianRatio, type Times } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';

@@ -1,4 +1,4 @@
-import type { SignatureAlgorithm } from '@gatehouse/request-signature/signing';
+import type { SignatureAlgorithm } from '@gatehouse/signing/core';
 import { GatehouseError } from './gatehouse-error.ts';
 
 type Parts = readonly (string | Uint8Array)[];

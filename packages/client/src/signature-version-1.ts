@@ -8,7 +8,7 @@ import {
   parseTimestamp,
   type SignatureAlgorithm,
   signedPart,
-} from '@gatehouse/request-signature/signing';
+} from '@gatehouse/signing/core';
 import type { Digests } from './digests.ts';
 import { parseEnvelope } from './envelope.ts';
 import { GatehouseError } from './gatehouse-error.ts';

@@ -1,4 +1,4 @@
-import { findLinesKey, replyLines, requestLines } from '@gatehouse/request-signature/signing';
+import { findLinesKey, replyLines, requestLines } from '@gatehouse/signing/core';
 import type { Digests } from './digests.ts';
 import type { SignatureVersion } from './signature-version.ts';
 

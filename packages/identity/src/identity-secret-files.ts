@@ -1,4 +1,4 @@
-import { type Environment, type SecretFile, secretFilesOf } from '@gatehouse/configuration';
+import { type Environment, type SecretFile, secretFilesOf } from '@gatehouse/server/configuration';
 import { bootstrapSecretFiles } from './bootstrap/load-bootstrap.ts';
 
 /** The secret files of the identity store, including those that the bootstrap file names. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ConfigurationError } from '@gatehouse/configuration';
+import { ConfigurationError } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { DEFAULT_AUDIT_RETENTION_DAYS } from './audit/trail-log.ts';
 import type { MasterKeys } from './secrets/master-key.ts';

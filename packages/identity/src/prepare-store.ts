@@ -1,4 +1,4 @@
-import { ConfigurationError, isLoopbackUrl } from '@gatehouse/configuration';
+import { ConfigurationError, isLoopbackUrl } from '@gatehouse/server/configuration';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { AuditOrigin } from './audit/audit-event.ts';
 import { applyBootstrap } from './bootstrap/apply-bootstrap.ts';

@@ -1,4 +1,4 @@
-import { type ConfigurationProblem, isLoopbackUrl } from '@gatehouse/configuration';
+import { type ConfigurationProblem, isLoopbackUrl } from '@gatehouse/server/configuration';
 import type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
 import { demoOrganizationId, readDemoIfPresent } from './bootstrap/demo.ts';
 import type { Identity } from './open-identity.ts';

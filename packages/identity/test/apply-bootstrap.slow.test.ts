@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ConfigurationError } from '@gatehouse/configuration';
+import { ConfigurationError } from '@gatehouse/server/configuration';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bootstrapSchema } from '../src/bootstrap/bootstrap-schema.ts';

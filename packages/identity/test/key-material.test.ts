@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { isLoopbackUrl } from '@gatehouse/configuration';
+import { isLoopbackUrl } from '@gatehouse/server/configuration';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { demoDefinition } from '../src/bootstrap/demo.ts';
 import {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { observedRequest } from '@gatehouse/http-server';
 import type { AuditOrigin, RecordedOrigin } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
 import { addressGroupOf } from '../http/address-group-of.ts';
 
 /** The origin of events without a request. */

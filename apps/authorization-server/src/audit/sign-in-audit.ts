@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { SignInReasonName } from '@gatehouse/failure-reasons';
-import { observedRequest } from '@gatehouse/http-server';
+import type { SignInReasonName } from '@gatehouse/errors';
 import type { Identity, SignInMethod } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
 import { requestOrigin, thisServer } from './request-origin.ts';
 
 /** One attempt to sign in, by any method. */

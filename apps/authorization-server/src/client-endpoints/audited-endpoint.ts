@@ -1,5 +1,5 @@
-import { observedRequest } from '@gatehouse/http-server';
 import type { Identity } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import { requestOrigin } from '../audit/request-origin.ts';
 import { basicClientId } from '../http/basic-client-id.ts';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import type { FailureReasonName } from '@gatehouse/errors';
 
 type BasicProblem = Extract<
   FailureReasonName,

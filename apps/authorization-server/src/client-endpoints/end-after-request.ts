@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { lingerBeforeClose } from '@gatehouse/http-server';
+import { lingerBeforeClose } from '@gatehouse/server';
 
 /** Sends a complete failure reply and ends it when the caller has sent the rest of its request. */
 export async function endAfterRequest(

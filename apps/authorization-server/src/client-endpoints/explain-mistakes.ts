@@ -3,8 +3,8 @@
  * parameter that is in the query, in a body without a type, or under a similar name. The reply
  * repeats names of parameters only, never values, so it needs no authentication.
  */
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
-import { observedRequest } from '@gatehouse/http-server';
+import type { FailureReasonName } from '@gatehouse/errors';
+import { observedRequest } from '@gatehouse/server';
 import { describeReason } from '../http/describe-reason.ts';
 import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
 import { findMisplaced } from './misplaced-parameters.ts';

@@ -1,4 +1,4 @@
-import { observedRequest } from '@gatehouse/http-server';
+import { observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler } from 'express';
 import { failureBody } from '../http/failure-body.ts';

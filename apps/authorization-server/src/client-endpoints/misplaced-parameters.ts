@@ -1,4 +1,4 @@
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import type { FailureReasonName } from '@gatehouse/errors';
 import { bodyNamesOf } from '../http/body-names.ts';
 import { describeReason } from '../http/describe-reason.ts';
 import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';

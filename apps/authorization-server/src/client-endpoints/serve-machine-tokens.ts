@@ -8,8 +8,9 @@
  * and counts every rejection. The provider's own models decide about client, secret, grant type,
  * scope and token, so this path accepts nothing that the provider would reject.
  */
-import { observedRequest } from '@gatehouse/http-server';
+
 import type { AuditTrail } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import { requestOrigin } from '../audit/request-origin.ts';
 import type { MachineTokenIssuer } from '../grants/machine-token-issuer.ts';

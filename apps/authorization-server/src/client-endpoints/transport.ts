@@ -5,8 +5,8 @@
  * Client authentication and the protocol are the provider's.
  */
 import { parse } from 'node:querystring';
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
-import { observedRequest } from '@gatehouse/http-server';
+import type { FailureReasonName } from '@gatehouse/errors';
+import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import { basicClientId } from '../http/basic-client-id.ts';
 import { describeReason } from '../http/describe-reason.ts';

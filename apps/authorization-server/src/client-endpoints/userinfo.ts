@@ -1,4 +1,4 @@
-import { observedRequest, type RequestNotes } from '@gatehouse/http-server';
+import { observedRequest, type RequestNotes } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 
 /** OpenID Connect Core §5.3: GET and POST, with a bearer token; errors are JSON. */

@@ -5,8 +5,9 @@
  * /device/{interaction} → done. A link with the code (`verification_uri_complete`) only fills in
  * the form. provider/adapters/device-codes.ts handles polling and races.
  */
-import { observedRequest } from '@gatehouse/http-server';
+
 import type { Identity } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
 import type { Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { rejectedForms } from '../pages/error-page.ts';
 import { hasCookies } from '../pages/has-cookies.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { addressGroup } from '@gatehouse/http-server';
+import { addressGroup } from '@gatehouse/server';
 import type { Request } from 'express';
 
 /**

@@ -1,4 +1,4 @@
-import { type FailureReasonName, failureReasons } from '@gatehouse/failure-reasons';
+import { type FailureReasonName, failureReasons } from '@gatehouse/errors';
 
 /**
  * The `error_description` of a reason that the caller may read: what happened, and how to fix it.

@@ -1,4 +1,4 @@
-import { ApiError, type ErrorCode, failureEnvelope } from '@gatehouse/api-envelope';
+import { ApiError, type ErrorCode, failureEnvelope } from '@gatehouse/errors';
 
 interface OauthError {
   readonly error: string;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { observedRequest } from '@gatehouse/http-server';
 import type { ClientRegistry } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
 
 /**
  * Adds the presented client to the log line of a failed request if it is registered. The reply does

@@ -1,4 +1,4 @@
-import { observedRequest } from '@gatehouse/http-server';
+import { observedRequest } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import type { OperationName } from './operation-names.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
-import { observedRequest, transferEncodingProblem } from '@gatehouse/http-server';
+import type { FailureReasonName } from '@gatehouse/errors';
+import { observedRequest, transferEncodingProblem } from '@gatehouse/server';
 
 /**
  * Rejects requests that two parsers could read differently, before a router or URL parser sees

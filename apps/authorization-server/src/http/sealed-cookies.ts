@@ -23,7 +23,7 @@ export interface SealedCookies {
 const CHUNK_BYTES = 3800;
 /**
  * Together they stay below the 16 KiB of a request's headers
- * (packages/http-server/src/server/server-limits.ts).
+ * (packages/server/src/server/server-limits.ts).
  */
 const MAXIMUM_CHUNKS = 3;
 

@@ -4,20 +4,20 @@
  *
  *   observeRequests ─▶ requested      audit trail ─▶ audited (tokens, replays, sign-ins)      limits ─▶ throttled
  */
-import type { SignInReasonName } from '@gatehouse/failure-reasons';
-import {
-  addProcessMetrics,
-  createRequestLogMetrics,
-  createRequestMetrics,
-  type MetricsRegistry,
-  type RequestObserver,
-} from '@gatehouse/http-server';
+import type { SignInReasonName } from '@gatehouse/errors';
 import {
   type AuditEvent,
   auditEvents,
   passwordHashingLoad,
   requestLogResults,
 } from '@gatehouse/identity';
+import {
+  addProcessMetrics,
+  createRequestLogMetrics,
+  createRequestMetrics,
+  type MetricsRegistry,
+  type RequestObserver,
+} from '@gatehouse/server';
 import { clientCredentialKinds } from '../http/client-credential-kinds.ts';
 import { operationNames } from '../http/operation-names.ts';
 import { formProblems, pageErrors } from '../pages/page-errors.ts';

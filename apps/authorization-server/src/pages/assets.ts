@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { readSharedStyles } from '@gatehouse/http-server';
+import { readSharedStyles } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 
 /** One stylesheet for all pages, so that browsers load it once. */

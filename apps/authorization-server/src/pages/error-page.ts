@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
-import { observedRequest } from '@gatehouse/http-server';
+import type { FailureReasonName } from '@gatehouse/errors';
 import { PasswordHashingBusyError } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';

@@ -1,4 +1,4 @@
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import type { FailureReasonName } from '@gatehouse/errors';
 
 /**
  * The errors that are pages, with the reason of each unless a finer one was noted. Each name is the

@@ -1,4 +1,4 @@
-import { parseStrictJson, StrictJsonError } from '@gatehouse/strict-json';
+import { parseStrictJson, StrictJsonError } from '@gatehouse/server';
 
 /** Every other member is ignored (`expires_in`, `sub`, `role`). */
 const parameters = [

@@ -1,5 +1,5 @@
-import { observedRequest } from '@gatehouse/http-server';
 import type { Identity } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';

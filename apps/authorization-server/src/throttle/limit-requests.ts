@@ -1,4 +1,4 @@
-import { observedRequest } from '@gatehouse/http-server';
+import { observedRequest } from '@gatehouse/server';
 import {
   createRateLimiter,
   limitPolicy,

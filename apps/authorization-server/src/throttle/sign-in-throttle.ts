@@ -17,7 +17,7 @@
  * processor time of a flood from many addresses.
  */
 import type { IncomingMessage } from 'node:http';
-import type { SignInReasonName } from '@gatehouse/failure-reasons';
+import type { SignInReasonName } from '@gatehouse/errors';
 import {
   type CredentialHash,
   createSignInLocks,

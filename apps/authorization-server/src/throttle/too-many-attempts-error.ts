@@ -1,4 +1,4 @@
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import type { FailureReasonName } from '@gatehouse/errors';
 
 /** Thrown before anything is evaluated, so it reveals nothing about the account or the client. */
 export class TooManyAttemptsError extends Error {

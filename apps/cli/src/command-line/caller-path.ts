@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Environment } from '@gatehouse/configuration';
+import type { Environment } from '@gatehouse/server/configuration';
 
 /**
  * A path relative to the folder of the caller. npm runs a script in the folder of the project, and

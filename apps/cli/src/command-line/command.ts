@@ -1,5 +1,5 @@
-import type { Environment } from '@gatehouse/configuration';
 import type { AuditEvent, Identity, IdentitySettings } from '@gatehouse/identity';
+import type { Environment } from '@gatehouse/server/configuration';
 import type { Terminal } from './terminal.ts';
 
 /** The option `--name`. */

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import type { Environment } from '@gatehouse/configuration';
+import type { Environment } from '@gatehouse/server/configuration';
 
 const MAXIMUM_CHARACTERS = 64;
 

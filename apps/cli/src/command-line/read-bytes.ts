@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import type { Environment } from '@gatehouse/configuration';
+import type { Environment } from '@gatehouse/server/configuration';
 import { callerPath } from './caller-path.ts';
 import { type OfflineContext, UsageError } from './command.ts';
 import { fileError } from './file-error.ts';

@@ -1,5 +1,5 @@
-import { readableIssue } from '@gatehouse/configuration';
 import { type Identity, RejectedChangeError } from '@gatehouse/identity';
+import { readableIssue } from '@gatehouse/server/configuration';
 import type { z } from 'zod';
 import { UsageError } from './command.ts';
 

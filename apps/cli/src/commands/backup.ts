@@ -1,17 +1,17 @@
 import { dirname, join } from 'node:path';
 import {
-  ConfigurationError,
-  commonVariables,
-  type Environment,
-  parseEnvironment,
-} from '@gatehouse/configuration';
-import {
   type AuditEvent,
   identityVariables,
   loadMasterKey,
   masterKeyId,
   RejectedChangeError,
 } from '@gatehouse/identity';
+import {
+  ConfigurationError,
+  commonVariables,
+  type Environment,
+  parseEnvironment,
+} from '@gatehouse/server/configuration';
 import { parseStoreUrl } from '@gatehouse/store';
 import { z } from 'zod';
 import { createBackup } from '../backup/create-backup.ts';

@@ -1,4 +1,4 @@
-import { type FailureReason, failureReasons, isFailureReason } from '@gatehouse/failure-reasons';
+import { type FailureReason, failureReasons, isFailureReason } from '@gatehouse/errors';
 import type { RequestEntry } from '@gatehouse/identity';
 import { printable } from '../command-line/printable.ts';
 import { formatTable } from '../command-line/table.ts';

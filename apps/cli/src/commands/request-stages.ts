@@ -1,4 +1,4 @@
-import { type FailureStage, failureReasons, isFailureReason } from '@gatehouse/failure-reasons';
+import { type FailureStage, failureReasons, isFailureReason } from '@gatehouse/errors';
 import type { RequestEntry } from '@gatehouse/identity';
 
 /** One stage of a request: its name, and what happened. */

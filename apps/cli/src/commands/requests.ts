@@ -1,4 +1,4 @@
-import { failureReasons, isFailureReason } from '@gatehouse/failure-reasons';
+import { failureReasons, isFailureReason } from '@gatehouse/errors';
 import type { RequestEntry } from '@gatehouse/identity';
 import { closestName } from '../command-line/closest-name.ts';
 import { type Command, text, UsageError } from '../command-line/command.ts';
@@ -9,7 +9,7 @@ import { describeRequest, explainedRequest, shownClient } from './explain-reques
 import { readTime } from './read-time.ts';
 import { relatedAuditEntries } from './related-audit-entries.ts';
 
-/** As in packages/http-server, which replaces any other id. */
+/** As in packages/server, which replaces any other id. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 /** A caller can send any number of requests with one id. */
 const MAXIMUM_EXPLAINED = 10;

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { isClientId } from '@gatehouse/request-reading';
-import { isNonce, parseTimestamp } from '@gatehouse/request-signature';
+import { isClientId, isNonce, parseTimestamp } from '@gatehouse/signing';
 import {
   type CommandInput,
   type OfflineCommand,

@@ -1,4 +1,4 @@
-import { parseTimestamp, type SignatureAlgorithm } from '@gatehouse/request-signature';
+import { parseTimestamp, type SignatureAlgorithm } from '@gatehouse/signing';
 import { type OfflineCommand, text, UsageError } from '../command-line/command.ts';
 import {
   keyFileOption,

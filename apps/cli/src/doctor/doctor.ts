@@ -7,8 +7,12 @@
  * created. A check runs although others fail, so that one run shows everything.
  */
 import { existsSync } from 'node:fs';
-import { ConfigurationError, type Environment, isLoopbackUrl } from '@gatehouse/configuration';
 import { type Identity, resolveIdentitySettings } from '@gatehouse/identity';
+import {
+  ConfigurationError,
+  type Environment,
+  isLoopbackUrl,
+} from '@gatehouse/server/configuration';
 import { parseStoreUrl, StoreUnavailableError } from '@gatehouse/store';
 import { openIdentityStore } from '../open-identity-store.ts';
 import { checkApps } from './checks/check-apps.ts';

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { identityVariables } from '@gatehouse/identity';
 import {
   addressList,
   baseUrl,
@@ -7,8 +8,7 @@ import {
   operationsPortOf,
   parseVariables,
   port,
-} from '@gatehouse/configuration';
-import { identityVariables } from '@gatehouse/identity';
+} from '@gatehouse/server/configuration';
 import { z } from 'zod';
 
 const variables = z.object({

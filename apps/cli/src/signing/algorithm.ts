@@ -1,4 +1,4 @@
-import type { SignatureAlgorithm } from '@gatehouse/request-signature';
+import type { SignatureAlgorithm } from '@gatehouse/signing';
 import { UsageError } from '../command-line/command.ts';
 
 /** @throws UsageError */

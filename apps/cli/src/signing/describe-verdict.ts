@@ -1,4 +1,4 @@
-import { failureReasons, signingReasons } from '@gatehouse/failure-reasons';
+import { failureReasons, signingReasons } from '@gatehouse/errors';
 import { describeSignedLines, describeSignedText } from './describe-signing.ts';
 import { replyMistakes } from './reply-mistakes.ts';
 import type { SignedInput, Verdict } from './verdict.ts';

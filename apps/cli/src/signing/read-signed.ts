@@ -1,22 +1,20 @@
-import { ApiError } from '@gatehouse/api-envelope';
+import { ApiError } from '@gatehouse/errors';
 import {
   assertNotReplyEnvelope,
   assertReadableQuery,
   coveredPart,
+  findLinesKey,
+  findSigningKey,
+  isNonce,
   nodeDigest,
   nodeHmac,
   type PresentedSignature,
   type RequestTarget,
-  signedBody,
-  signedQuery,
-} from '@gatehouse/request-reading';
-import {
-  findLinesKey,
-  findSigningKey,
-  isNonce,
   requestLines,
   type SignatureAlgorithm,
-} from '@gatehouse/request-signature';
+  signedBody,
+  signedQuery,
+} from '@gatehouse/signing';
 import { type CapturedMessage, headerOf } from './captured-message.ts';
 import type { SignedInput } from './verdict.ts';
 

@@ -9,7 +9,7 @@ interface ReplyMistake {
 const version1 = 'the-reply-of-version-1';
 const version2 = 'the-reply-of-version-2';
 
-/** Why a reply does not verify. Requests have reasons in packages/failure-reasons. */
+/** Why a reply does not verify. Requests have reasons in packages/errors. */
 export const replyMistakes = {
   reply_unsigned: {
     cause: 'The reply has no signature.',

@@ -1,9 +1,5 @@
-import { ApiError } from '@gatehouse/api-envelope';
-import {
-  parseRequestTarget,
-  type RequestTarget,
-  splitQueryToken,
-} from '@gatehouse/request-reading';
+import { ApiError } from '@gatehouse/errors';
+import { parseRequestTarget, type RequestTarget, splitQueryToken } from '@gatehouse/signing';
 import { UsageError } from '../command-line/command.ts';
 
 export interface RequestUrl {

@@ -3,28 +3,26 @@
  *
  *   sign command → read-url → sign-request → describe-signing (text), curl-command
  *
- * It reads the request with the code of the gateway (packages/request-reading), so what it signs is
+ * It reads the request with the code of the gateway (packages/signing), so what it signs is
  * what the gateway verifies.
  */
-import { ApiError } from '@gatehouse/api-envelope';
+import { ApiError } from '@gatehouse/errors';
 import {
+  AmbiguousTextError,
   assertNotReplyEnvelope,
   assertReadableQuery,
   coveredPart,
   nodeDigest,
   nodeHmac,
   type RequestTarget,
-  signedBody,
-  signedQuery,
-} from '@gatehouse/request-reading';
-import {
-  AmbiguousTextError,
   requestLines,
   type SignatureAlgorithm,
   type SignedPart,
   sign,
+  signedBody,
+  signedQuery,
   signLines,
-} from '@gatehouse/request-signature';
+} from '@gatehouse/signing';
 
 export interface RequestInput {
   readonly method: string;

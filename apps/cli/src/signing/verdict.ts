@@ -1,4 +1,4 @@
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import type { FailureReasonName } from '@gatehouse/errors';
 import type { ReplyMistakeName } from './reply-mistakes.ts';
 
 /** What a signature covers, as the verifier reads the message. */

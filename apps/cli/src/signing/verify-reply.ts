@@ -1,10 +1,11 @@
-import { nodeDigest, nodeHmac } from '@gatehouse/request-reading';
 import {
   findLinesKey,
   findSigningKey,
+  nodeDigest,
+  nodeHmac,
   replyLines,
   type SignatureAlgorithm,
-} from '@gatehouse/request-signature';
+} from '@gatehouse/signing';
 import { UsageError } from '../command-line/command.ts';
 import { type CapturedMessage, headerOf } from './captured-message.ts';
 import type { ReplyMistakeName } from './reply-mistakes.ts';

@@ -6,9 +6,14 @@
  *
  * Not here: whether the client exists, its address, and whether the signature was used before.
  */
-import { ApiError } from '@gatehouse/api-envelope';
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+
+import type { FailureReasonName } from '@gatehouse/errors';
+import { ApiError } from '@gatehouse/errors';
 import {
+  AmbiguousTextError,
+  diagnoseSignature,
+  type FailedRequest,
+  malformedSignature,
   nodeDigest,
   nodeHmac,
   type PresentedCredentials,
@@ -19,17 +24,11 @@ import {
   readBearerToken,
   readQueryToken,
   readXAccessToken,
-  similarHeader,
-  unknownTokenMistake,
-} from '@gatehouse/request-reading';
-import {
-  AmbiguousTextError,
-  diagnoseSignature,
-  type FailedRequest,
-  malformedSignature,
   type SignatureAlgorithm,
+  similarHeader,
   timestampMistake,
-} from '@gatehouse/request-signature';
+  unknownTokenMistake,
+} from '@gatehouse/signing';
 import { type CapturedMessage, headerOf } from './captured-message.ts';
 import { readSigned, type SignedReading } from './read-signed.ts';
 import type { Verdict } from './verdict.ts';

@@ -1,4 +1,4 @@
-import type { Tracer } from '@gatehouse/http-server';
+import type { Tracer } from '@gatehouse/server';
 import type { DatabaseObserver } from './observe-queries.ts';
 
 /** Adds a span for each statement to the trace of its request. */

@@ -1,5 +1,5 @@
-import { ApiError, type IllegalArgument } from '@gatehouse/api-envelope';
 import { type IdResult, type IdsResult, idsRequest } from '@gatehouse/device-api';
+import { ApiError, type IllegalArgument } from '@gatehouse/errors';
 import { DatabaseUnavailableError } from '../database/database-unavailable-error.ts';
 import { parsePayload } from '../input/parse-payload.ts';
 

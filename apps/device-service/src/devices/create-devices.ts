@@ -1,10 +1,10 @@
-import { ApiError, type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
 import {
   type BatchItemResult,
   type BatchResult,
   MAXIMUM_BATCH_DEVICES,
   newDeviceRequest,
 } from '@gatehouse/device-api';
+import { ApiError, type IllegalArgument, illegalArgument } from '@gatehouse/errors';
 import { toIllegalArgument } from '../input/parse-payload.ts';
 import { type CreateDeviceDependencies, toNewDevice } from './create-device.ts';
 import type { NewDevice } from './device.ts';

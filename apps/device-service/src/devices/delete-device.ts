@@ -1,5 +1,5 @@
-import { ApiError, illegalArgument } from '@gatehouse/api-envelope';
 import { deviceIdPattern } from '@gatehouse/device-api';
+import { ApiError, illegalArgument } from '@gatehouse/errors';
 import type { Devices } from './devices.ts';
 
 /** @throws ApiError `not_found`; `illegal_argument` unless the device is `notActive` */

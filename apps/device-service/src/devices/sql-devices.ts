@@ -1,5 +1,5 @@
-import { ApiError, illegalArgument } from '@gatehouse/api-envelope';
 import { MAXIMUM_CONFIGURATION_ENTRIES } from '@gatehouse/device-api';
+import { ApiError, illegalArgument } from '@gatehouse/errors';
 import { sql } from 'kysely';
 import { inTransaction, withOneChange } from '../database/in-transaction.ts';
 import type { OrganizationDatabase } from '../database/organization-scope.ts';

@@ -1,5 +1,5 @@
-import { illegalArgument } from '@gatehouse/api-envelope';
 import { deviceChangesRequest } from '@gatehouse/device-api';
+import { illegalArgument } from '@gatehouse/errors';
 import { findByDeviceId } from '../input/find-by-device-id.ts';
 import { parsePayload } from '../input/parse-payload.ts';
 import { withoutUndefined } from '../input/without-undefined.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '@gatehouse/api-envelope';
-import { observedRequest } from '@gatehouse/http-server';
+import { ApiError } from '@gatehouse/errors';
+import { observedRequest } from '@gatehouse/server';
 import type { Caller } from './internal-token.ts';
 import type { IdentifyCaller } from './verified-token-cache.ts';
 

@@ -8,7 +8,7 @@
  */
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { OperationName } from '@gatehouse/device-api';
-import { observedRequest } from '@gatehouse/http-server';
+import { observedRequest } from '@gatehouse/server';
 import { assertScope, authenticate } from './authenticate.ts';
 import type { Caller } from './internal-token.ts';
 import { rejectAmbiguousFraming } from './reject-ambiguous-framing.ts';

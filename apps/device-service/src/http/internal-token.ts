@@ -1,4 +1,4 @@
-import { ApiError, serviceUnavailable } from '@gatehouse/api-envelope';
+import { ApiError, serviceUnavailable } from '@gatehouse/errors';
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 
 /** The claims of a verified internal token. */

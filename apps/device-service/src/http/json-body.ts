@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError, illegalArgument } from '@gatehouse/api-envelope';
 import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
-import { parseStrictJson, StrictJsonError } from '@gatehouse/strict-json';
+import { ApiError, illegalArgument } from '@gatehouse/errors';
+import { parseStrictJson, StrictJsonError } from '@gatehouse/server';
 import { readBody } from './read-body.ts';
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?;?$/i;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '@gatehouse/api-envelope';
+import { ApiError } from '@gatehouse/errors';
 
 /** The service discards this much of a large body, so that the client can read the 413. */
 const MAXIMUM_DISCARDED_BYTES = 8 * 1024 * 1024;

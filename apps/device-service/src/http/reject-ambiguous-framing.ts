@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '@gatehouse/api-envelope';
-import { transferEncodingProblem } from '@gatehouse/http-server';
+import { ApiError } from '@gatehouse/errors';
+import { transferEncodingProblem } from '@gatehouse/server';
 
 /**
  * Request smuggling: a caller and this service could disagree about where a body ends, for example

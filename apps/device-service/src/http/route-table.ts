@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '@gatehouse/api-envelope';
 import {
   type Operation,
   type OperationMethod,
   type OperationName,
   routes,
 } from '@gatehouse/device-api';
+import { ApiError } from '@gatehouse/errors';
 
 export interface RoutedRequest extends IncomingMessage {
   /** The decoded path segments, by the name of their parameter. */

@@ -1,4 +1,4 @@
-import { ApiError } from '@gatehouse/api-envelope';
+import { ApiError } from '@gatehouse/errors';
 import { findByDeviceId } from '../input/find-by-device-id.ts';
 import type { InventoryOf } from '../inventory/inventory.ts';
 import { setTags } from '../tags/set-tags.ts';

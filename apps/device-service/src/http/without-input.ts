@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
+import { type IllegalArgument, illegalArgument } from '@gatehouse/errors';
 import type { Handler } from './handle-requests.ts';
 import { hasBody, queryOf } from './request-parts.ts';
 

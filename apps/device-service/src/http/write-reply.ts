@@ -5,8 +5,8 @@ import {
   serviceUnavailable,
   successEnvelope,
   toApiError,
-} from '@gatehouse/api-envelope';
-import { observedRequest } from '@gatehouse/http-server';
+} from '@gatehouse/errors';
+import { observedRequest } from '@gatehouse/server';
 import { DatabaseUnavailableError } from '../database/database-unavailable-error.ts';
 import type { Reply } from './handle-requests.ts';
 

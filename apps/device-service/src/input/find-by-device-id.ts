@@ -1,5 +1,5 @@
-import { ApiError } from '@gatehouse/api-envelope';
 import { deviceIdPattern } from '@gatehouse/device-api';
+import { ApiError } from '@gatehouse/errors';
 
 /**
  * Calls `find` only for ids that a device can have.

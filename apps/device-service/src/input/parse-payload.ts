@@ -1,4 +1,4 @@
-import { type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
+import { type IllegalArgument, illegalArgument } from '@gatehouse/errors';
 import type { z } from 'zod';
 
 /** @throws ApiError `illegal_argument` naming every wrong member */

@@ -4,13 +4,13 @@
  *
  *   observeRequests ─▶ requested      observe-verification ─▶ verified      database/observe-queries ─▶ database
  */
-import { errorCatalogue } from '@gatehouse/api-envelope';
+import { errorCatalogue } from '@gatehouse/errors';
 import {
   addProcessMetrics,
   createRequestMetrics,
   type MetricsRegistry,
   type RequestObserver,
-} from '@gatehouse/http-server';
+} from '@gatehouse/server';
 import { type DatabaseObserver, statementKinds } from '../database/observe-queries.ts';
 import type { DatabaseEngine } from '../tables/tables.ts';
 import type { Verification } from './observe-verification.ts';

@@ -1,4 +1,4 @@
-import { toApiError } from '@gatehouse/api-envelope';
+import { toApiError } from '@gatehouse/errors';
 import type { VerifyInternalToken } from '../http/internal-token.ts';
 
 export interface Verification {

@@ -1,5 +1,5 @@
-import { ApiError } from '@gatehouse/api-envelope';
 import { productChangesRequest } from '@gatehouse/device-api';
+import { ApiError } from '@gatehouse/errors';
 import { parsePayload } from '../input/parse-payload.ts';
 import { withoutUndefined } from '../input/without-undefined.ts';
 import type { Product, ProductChanges, Products } from './product.ts';

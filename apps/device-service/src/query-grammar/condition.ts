@@ -1,5 +1,5 @@
-import { illegalArgument } from '@gatehouse/api-envelope';
 import type { termTypes } from '@gatehouse/device-api';
+import { illegalArgument } from '@gatehouse/errors';
 
 export type Operator = (typeof termTypes)[number];
 

@@ -1,4 +1,4 @@
-import { type IllegalArgument, illegalArgument } from '@gatehouse/api-envelope';
+import { type IllegalArgument, illegalArgument } from '@gatehouse/errors';
 import { assertBounded, group } from './condition.ts';
 import { MAXIMUM_PAGE_SIZE, type Query, type QuerySubject } from './query.ts';
 import { parseSorts } from './sorts.ts';

@@ -1,4 +1,4 @@
-import { illegalArgument } from '@gatehouse/api-envelope';
+import { illegalArgument } from '@gatehouse/errors';
 import type { Query, QuerySubject } from './query.ts';
 import { parseQueryBody } from './query-body.ts';
 

@@ -1,4 +1,4 @@
-import { illegalArgument } from '@gatehouse/api-envelope';
+import { illegalArgument } from '@gatehouse/errors';
 import { MAXIMUM_PAGE_SIZE, type Query } from './query.ts';
 
 export interface Count {

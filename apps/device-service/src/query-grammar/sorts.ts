@@ -1,4 +1,4 @@
-import { illegalArgument } from '@gatehouse/api-envelope';
+import { illegalArgument } from '@gatehouse/errors';
 import type { QuerySubject, Sort } from './query.ts';
 
 const MAXIMUM_SORTS = 8;

@@ -1,4 +1,4 @@
-import { illegalArgument } from '@gatehouse/api-envelope';
+import { illegalArgument } from '@gatehouse/errors';
 import { createComparison, type Place } from './comparison.ts';
 import { type Condition, combine, group, type Link, MAXIMUM_CONDITION_DEPTH } from './condition.ts';
 import type { QuerySubject } from './query.ts';

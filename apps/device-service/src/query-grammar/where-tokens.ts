@@ -1,4 +1,4 @@
-import { illegalArgument } from '@gatehouse/api-envelope';
+import { illegalArgument } from '@gatehouse/errors';
 
 export interface WhereToken {
   readonly kind: 'word' | 'quoted' | 'symbol' | 'open' | 'close' | 'comma' | 'end';

@@ -1,5 +1,5 @@
-import { illegalArgument } from '@gatehouse/api-envelope';
 import { MAXIMUM_TAGS } from '@gatehouse/device-api';
+import { illegalArgument } from '@gatehouse/errors';
 import type { Selectable } from 'kysely';
 import { fixedQuery, type ValueOf } from '../database/fixed-query.ts';
 import { inTransaction } from '../database/in-transaction.ts';

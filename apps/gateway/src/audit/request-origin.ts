@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { addressGroup, observedRequest } from '@gatehouse/http-server';
 import type { AuditOrigin, RecordedOrigin } from '@gatehouse/identity';
+import { addressGroup, observedRequest } from '@gatehouse/server';
 
 /** The origin of events that no request caused. */
 export const thisGateway: AuditOrigin = { actor: 'gateway' };

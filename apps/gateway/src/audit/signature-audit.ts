@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { ApiError } from '@gatehouse/api-envelope';
-import { observedRequest } from '@gatehouse/http-server';
+import type { ApiError } from '@gatehouse/errors';
 import type { Identity } from '@gatehouse/identity';
-import { isClientId } from '@gatehouse/request-reading';
+import { observedRequest } from '@gatehouse/server';
+import { isClientId } from '@gatehouse/signing';
 import { received } from '../http/header-names.ts';
 import { requestOrigin } from './request-origin.ts';
 

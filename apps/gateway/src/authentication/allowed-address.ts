@@ -1,6 +1,6 @@
-import { ApiError } from '@gatehouse/api-envelope';
-import { type AddressMatcher, createAddressMatcher } from '@gatehouse/http-server';
+import { ApiError } from '@gatehouse/errors';
 import type { Client } from '@gatehouse/identity';
+import { type AddressMatcher, createAddressMatcher } from '@gatehouse/server';
 import { bearerChallenge } from './challenge.ts';
 
 const matchers = new WeakMap<readonly string[], AddressMatcher>();

@@ -6,7 +6,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '@gatehouse/api-envelope';
+import { ApiError } from '@gatehouse/errors';
 import type { AccessTokenVerifier, Principal } from '@gatehouse/identity';
 import {
   explanationOf,
@@ -14,7 +14,7 @@ import {
   type RequestTarget,
   type SignedBody,
   similarHeader,
-} from '@gatehouse/request-reading';
+} from '@gatehouse/signing';
 import type { sent } from '../http/header-names.ts';
 import type { CredentialKind } from '../routes/route.ts';
 import { bearerChallenge } from './challenge.ts';

@@ -4,7 +4,7 @@ import {
   type PresentedCredentials,
   readBearerToken,
   readQueryToken,
-} from '@gatehouse/request-reading';
+} from '@gatehouse/signing';
 import type { Authenticator, VerifiedRequest } from './authenticator.ts';
 import { malformedToken, otherScheme, rejectedToken, tokenInQuery } from './rejected-token.ts';
 

@@ -1,4 +1,4 @@
-import { ApiError, serviceUnavailable } from '@gatehouse/api-envelope';
+import { ApiError, serviceUnavailable } from '@gatehouse/errors';
 
 export interface BodyRoomLimits {
   readonly totalBytes: number;

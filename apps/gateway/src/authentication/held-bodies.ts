@@ -1,5 +1,5 @@
-import { ApiError } from '@gatehouse/api-envelope';
-import { addressGroup } from '@gatehouse/http-server';
+import { ApiError } from '@gatehouse/errors';
+import { addressGroup } from '@gatehouse/server';
 import { BodyRoom, type BodyRoomLimits, type Occupant } from './body-room.ts';
 
 const KIBIBYTE = 1024;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '@gatehouse/api-envelope';
-import { sendContinue } from '@gatehouse/http-server';
+import { ApiError } from '@gatehouse/errors';
+import { sendContinue } from '@gatehouse/server';
 import { assertAnnouncedSize, hasBody } from '../http/request-body.ts';
 import type { HeldBody } from './held-bodies.ts';
 

@@ -1,4 +1,4 @@
-import { coveredPart, type SignedText, signedBody, signedQuery } from '@gatehouse/request-reading';
+import { coveredPart, type SignedText, signedBody, signedQuery } from '@gatehouse/signing';
 import { received } from '../http/header-names.ts';
 import { assertAnnouncedSize, hasBody } from '../http/request-body.ts';
 import type { AuthenticationRequest } from './authenticator.ts';

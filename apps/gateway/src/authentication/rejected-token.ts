@@ -1,11 +1,6 @@
-import { ApiError } from '@gatehouse/api-envelope';
-import { type FailureReasonName, failureReasons } from '@gatehouse/failure-reasons';
+import { ApiError, type FailureReasonName, failureReasons } from '@gatehouse/errors';
 import type { FindTokenKind, TokenKind } from '@gatehouse/identity';
-import {
-  type CredentialMistake,
-  explanationOf,
-  unknownTokenMistake,
-} from '@gatehouse/request-reading';
+import { type CredentialMistake, explanationOf, unknownTokenMistake } from '@gatehouse/signing';
 import { bearerChallenge } from './challenge.ts';
 
 /** 401 for a token that is unknown, expired or revoked. Clients of the platform check `value`. */

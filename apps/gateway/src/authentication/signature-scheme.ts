@@ -1,6 +1,5 @@
 import type { Client } from '@gatehouse/identity';
-import type { PresentedSignature, SignedBody } from '@gatehouse/request-reading';
-import type { SignatureAlgorithm } from '@gatehouse/request-signature';
+import type { PresentedSignature, SignatureAlgorithm, SignedBody } from '@gatehouse/signing';
 import type { AuthenticationRequest, Signer } from './authenticator.ts';
 import type { SignedInput } from './explanation/signed-input.ts';
 import type { HeldBody } from './held-bodies.ts';

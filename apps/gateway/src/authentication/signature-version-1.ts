@@ -1,10 +1,11 @@
-import { assertNotReplyEnvelope, nodeDigest } from '@gatehouse/request-reading';
 import {
+  assertNotReplyEnvelope,
   findSigningKey,
+  nodeDigest,
   type SignatureAlgorithm,
   type SignatureInput,
   sign,
-} from '@gatehouse/request-signature';
+} from '@gatehouse/signing';
 import { sent } from '../http/header-names.ts';
 import { readSignedText } from './read-signed-text.ts';
 import type { SignatureScheme } from './signature-scheme.ts';

@@ -1,12 +1,14 @@
-import { illegalArgument } from '@gatehouse/api-envelope';
-import { assertReadableQuery, nodeDigest, nodeHmac } from '@gatehouse/request-reading';
+import { illegalArgument } from '@gatehouse/errors';
 import {
+  assertReadableQuery,
   findLinesKey,
   isNonce,
+  nodeDigest,
+  nodeHmac,
   replyLines,
   requestLines,
   signLines,
-} from '@gatehouse/request-signature';
+} from '@gatehouse/signing';
 import { received, sent } from '../http/header-names.ts';
 import { hasBody } from '../http/request-body.ts';
 import { readSignedBody } from './read-signed-body.ts';

@@ -1,5 +1,4 @@
-import { ApiError } from '@gatehouse/api-envelope';
-import { addressGroup } from '@gatehouse/http-server';
+import { ApiError } from '@gatehouse/errors';
 import {
   type Client,
   type ClientRegistry,
@@ -9,14 +8,17 @@ import {
   type ReplayGuard,
   type SignatureUse,
 } from '@gatehouse/identity';
-import { explainedFailure, isClientId, type PresentedSignature } from '@gatehouse/request-reading';
+import { addressGroup } from '@gatehouse/server';
 import {
   AmbiguousTextError,
+  explainedFailure,
+  isClientId,
   isTimely,
   malformedSignature,
+  type PresentedSignature,
   parseTimestamp,
   timestampMistake,
-} from '@gatehouse/request-signature';
+} from '@gatehouse/signing';
 import { received } from '../http/header-names.ts';
 import type { SignatureBudget } from '../rate-limits/request-limits.ts';
 import { assertAllowedAddress } from './allowed-address.ts';

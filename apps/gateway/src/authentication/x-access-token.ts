@@ -1,5 +1,5 @@
 import type { AccessTokenVerifier, ClientRegistry, FindTokenKind } from '@gatehouse/identity';
-import { readXAccessToken } from '@gatehouse/request-reading';
+import { readXAccessToken } from '@gatehouse/signing';
 import { assertAllowedAddress } from './allowed-address.ts';
 import type { AuthenticationRequest, Authenticator, VerifiedRequest } from './authenticator.ts';
 import { malformedToken, rejectedToken } from './rejected-token.ts';

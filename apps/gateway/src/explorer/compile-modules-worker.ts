@@ -1,6 +1,6 @@
 /**
  * Turns the page and all modules that it imports into JavaScript. The signing code comes from
- * `packages/request-signature`, so the page signs exactly as the gateway verifies.
+ * `packages/signing`, so the page signs exactly as the gateway verifies.
  */
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -11,10 +11,7 @@ import type { BrowserModule } from './browser-modules.ts';
 /** Folder on the server → folder below `/explorer/`. */
 const folders: readonly (readonly [source: string, target: string])[] = [
   [new URL('page/', import.meta.url).href, 'page/'],
-  [
-    new URL('./', import.meta.resolve('@gatehouse/request-signature/signing')).href,
-    'request-signature/',
-  ],
+  [new URL('./', import.meta.resolve('@gatehouse/signing/core')).href, 'signing/'],
 ];
 
 parentPort?.postMessage(compileModules(new URL('page/main.ts', import.meta.url).href));

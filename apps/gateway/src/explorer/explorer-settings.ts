@@ -1,5 +1,4 @@
-import { errorCatalogue } from '@gatehouse/api-envelope';
-import { failureReasons, isFailureReason } from '@gatehouse/failure-reasons';
+import { errorCatalogue, failureReasons, isFailureReason } from '@gatehouse/errors';
 import { type ClientRegistry, explorerClientId } from '@gatehouse/identity';
 
 export interface ExplorerSettings {

@@ -10,8 +10,8 @@
  * client does. Nothing in this folder runs for another path.
  */
 import { readFile } from 'node:fs/promises';
-import { ApiError } from '@gatehouse/api-envelope';
-import { readSharedStyles } from '@gatehouse/http-server';
+import { ApiError } from '@gatehouse/errors';
+import { readSharedStyles } from '@gatehouse/server';
 import { sent } from '../http/header-names.ts';
 import { protectiveHeaders, type Reply } from '../http/reply.ts';
 import type { PublicDocument } from '../public-documents/public-documents.ts';

@@ -9,9 +9,9 @@
  * Deliberately not here: any check of a credential.
  */
 import type { IncomingMessage } from 'node:http';
-import { ApiError, illegalArgument } from '@gatehouse/api-envelope';
-import { type AddressMatcher, unmappedAddress } from '@gatehouse/http-server';
+import { ApiError, illegalArgument } from '@gatehouse/errors';
 import type { Principal } from '@gatehouse/identity';
+import { type AddressMatcher, unmappedAddress } from '@gatehouse/server';
 import type { InternalTokenIssuer } from '../forwarding/internal-token.ts';
 import { sent } from '../http/header-names.ts';
 import { protectiveHeaders, type Reply } from '../http/reply.ts';

@@ -1,6 +1,6 @@
-import { type ApiError, illegalArgument } from '@gatehouse/api-envelope';
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
-import { parseRequestTarget, type RequestTarget } from '@gatehouse/request-reading';
+import type { FailureReasonName } from '@gatehouse/errors';
+import { type ApiError, illegalArgument } from '@gatehouse/errors';
+import { parseRequestTarget, type RequestTarget } from '@gatehouse/signing';
 
 /** The request that a proxy asks about. */
 export interface OriginalRequest {

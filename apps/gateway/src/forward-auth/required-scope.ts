@@ -1,5 +1,5 @@
-import { illegalArgument } from '@gatehouse/api-envelope';
 import { deviceScopes } from '@gatehouse/device-api';
+import { illegalArgument } from '@gatehouse/errors';
 import { credentialKinds, type Route } from '../routes/route.ts';
 
 /** The operation of a verification that does not use the route table, in logs and metrics. */

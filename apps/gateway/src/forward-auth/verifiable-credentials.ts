@@ -1,6 +1,6 @@
-import { ApiError } from '@gatehouse/api-envelope';
-import type { PresentedCredentials } from '@gatehouse/request-reading';
-import { signedPart } from '@gatehouse/request-signature';
+import { ApiError } from '@gatehouse/errors';
+import type { PresentedCredentials } from '@gatehouse/signing';
+import { signedPart } from '@gatehouse/signing';
 import { bearerChallenge } from '../authentication/challenge.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
-import { ApiError } from '@gatehouse/api-envelope';
-import { sendContinue } from '@gatehouse/http-server';
+import { ApiError } from '@gatehouse/errors';
+import { sendContinue } from '@gatehouse/server';
 import { received } from '../http/header-names.ts';
 import type { BodyStream } from '../upstream/http1/outgoing-request.ts';
 

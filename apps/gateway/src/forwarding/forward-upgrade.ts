@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { observedRequest } from '@gatehouse/http-server';
+import { observedRequest } from '@gatehouse/server';
 import type { VerifiedRequest } from '../authentication/authenticator.ts';
 import { sent } from '../http/header-names.ts';
 import type { Route } from '../routes/route.ts';

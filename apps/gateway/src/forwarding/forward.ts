@@ -6,8 +6,8 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ApiError } from '@gatehouse/api-envelope';
-import type { ObservedRequest } from '@gatehouse/http-server';
+import { ApiError } from '@gatehouse/errors';
+import type { ObservedRequest } from '@gatehouse/server';
 import type { VerifiedRequest } from '../authentication/authenticator.ts';
 import { received, sent } from '../http/header-names.ts';
 import { protectiveHeaders, type Reply } from '../http/reply.ts';

@@ -1,4 +1,4 @@
-import type { RequestNotes } from '@gatehouse/http-server';
+import type { RequestNotes } from '@gatehouse/server';
 import { describe, expect, test } from '@jest/globals';
 import { noteUpstreamFailure } from './note-upstream-failure.ts';
 

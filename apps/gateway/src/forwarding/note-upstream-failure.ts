@@ -1,6 +1,5 @@
-import { errorCatalogue } from '@gatehouse/api-envelope';
-import { isFailureReason } from '@gatehouse/failure-reasons';
-import type { RequestNotes } from '@gatehouse/http-server';
+import { errorCatalogue, isFailureReason } from '@gatehouse/errors';
+import type { RequestNotes } from '@gatehouse/server';
 import { received } from '../http/header-names.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { createAddressMatcher } from '@gatehouse/http-server';
+import { createAddressMatcher } from '@gatehouse/server';
 import { describe, expect, test } from '@jest/globals';
 import { clientAddress } from './client-address.ts';
 

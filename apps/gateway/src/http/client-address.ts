@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { type AddressMatcher, unmappedAddress } from '@gatehouse/http-server';
+import { type AddressMatcher, unmappedAddress } from '@gatehouse/server';
 import { received } from './header-names.ts';
 
 /**

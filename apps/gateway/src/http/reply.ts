@@ -1,4 +1,4 @@
-import { type ApiError, failureEnvelope } from '@gatehouse/api-envelope';
+import { type ApiError, failureEnvelope } from '@gatehouse/errors';
 import { sent } from './header-names.ts';
 import type { StreamedBody } from './streamed-body.ts';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '@gatehouse/api-envelope';
+import { ApiError } from '@gatehouse/errors';
 import { received } from './header-names.ts';
 
 /** Whether the request has a body (RFC 9112 §6.3). */

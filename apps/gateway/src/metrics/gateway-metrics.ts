@@ -8,15 +8,15 @@
  *   request log ─▶ requestLog
  *   observeRequests ─▶ requested           upstreams ─▶ watchUpstreams, read for each scrape
  */
-import { errorCatalogue } from '@gatehouse/api-envelope';
+import { errorCatalogue } from '@gatehouse/errors';
+import { type AuditEvent, canaryKinds, requestLogResults } from '@gatehouse/identity';
 import {
   addProcessMetrics,
   createRequestLogMetrics,
   createRequestMetrics,
   type MetricsRegistry,
   type RequestObserver,
-} from '@gatehouse/http-server';
-import { type AuditEvent, canaryKinds, requestLogResults } from '@gatehouse/identity';
+} from '@gatehouse/server';
 import { forwardAuthOperation } from '../forward-auth/required-scope.ts';
 import { credentialKinds } from '../routes/route.ts';
 import type { Routing } from '../routes/route-file.ts';

@@ -1,4 +1,4 @@
-import { ApiError } from '@gatehouse/api-envelope';
+import { ApiError } from '@gatehouse/errors';
 import type { Authenticator } from '../authentication/authenticator.ts';
 import type { CredentialKind } from '../routes/route.ts';
 

@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import type { Identity } from '@gatehouse/identity';
 import {
   type AddressMatcher,
   addressGroup,
@@ -8,8 +9,7 @@ import {
   type RequestObserver,
   type RequestRecorder,
   type Tracer,
-} from '@gatehouse/http-server';
-import type { Identity } from '@gatehouse/identity';
+} from '@gatehouse/server';
 import { clientAddress } from '../http/client-address.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 

@@ -1,8 +1,8 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { ApiError } from '@gatehouse/api-envelope';
-import { createLogger, observeRequests } from '@gatehouse/http-server';
-import { parseRequestTarget } from '@gatehouse/request-reading';
+import { ApiError } from '@gatehouse/errors';
+import { createLogger, observeRequests } from '@gatehouse/server';
+import { parseRequestTarget } from '@gatehouse/signing';
 import { describe, expect, test } from '@jest/globals';
 import type { VerifiedRequest } from '../authentication/authenticator.ts';
 import type { RequestLimits } from '../rate-limits/request-limits.ts';

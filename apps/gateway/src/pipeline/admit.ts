@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '@gatehouse/api-envelope';
 import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
-import { type AddressMatcher, observedRequest, type RequestNotes } from '@gatehouse/http-server';
+import { ApiError } from '@gatehouse/errors';
+import { type AddressMatcher, observedRequest, type RequestNotes } from '@gatehouse/server';
 import {
   assertReadableQuery,
   isPresent,
   type PresentedCredentials,
   presentedCredentials,
   type RequestTarget,
-} from '@gatehouse/request-reading';
+} from '@gatehouse/signing';
 import {
   type Authenticator,
   authenticate,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '@gatehouse/api-envelope';
+import { ApiError } from '@gatehouse/errors';
 import { describe, expect, test } from '@jest/globals';
 import { assertServable } from './assert-servable.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '@gatehouse/api-envelope';
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
-import { isHost, transferEncodingProblem } from '@gatehouse/http-server';
+import type { FailureReasonName } from '@gatehouse/errors';
+import { ApiError } from '@gatehouse/errors';
+import { isHost, transferEncodingProblem } from '@gatehouse/server';
 import { sent } from '../http/header-names.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];

@@ -1,4 +1,4 @@
-import { ApiError } from '@gatehouse/api-envelope';
+import { ApiError } from '@gatehouse/errors';
 import type { VerifiedRequest } from '../authentication/authenticator.ts';
 import { bearerChallenge } from '../authentication/challenge.ts';
 import type { Route } from '../routes/route.ts';

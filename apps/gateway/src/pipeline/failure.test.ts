@@ -1,5 +1,5 @@
-import { ApiError, type ErrorCode } from '@gatehouse/api-envelope';
-import type { RequestNotes } from '@gatehouse/http-server';
+import { ApiError, type ErrorCode } from '@gatehouse/errors';
+import type { RequestNotes } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { describe, expect, test } from '@jest/globals';
 import { CircuitOpenError } from '../upstream/circuit-open-error.ts';

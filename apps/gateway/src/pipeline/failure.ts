@@ -1,5 +1,5 @@
-import { ApiError, serviceUnavailable, toApiError } from '@gatehouse/api-envelope';
-import type { RequestNotes } from '@gatehouse/http-server';
+import { ApiError, serviceUnavailable, toApiError } from '@gatehouse/errors';
+import type { RequestNotes } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { bearerChallenge } from '../authentication/challenge.ts';
 import { sent } from '../http/header-names.ts';

@@ -10,8 +10,8 @@
  */
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { type AddressMatcher, observedRequest } from '@gatehouse/http-server';
-import { parseRequestTarget, type RequestTarget } from '@gatehouse/request-reading';
+import { type AddressMatcher, observedRequest } from '@gatehouse/server';
+import { parseRequestTarget, type RequestTarget } from '@gatehouse/signing';
 import { StoreFullError, StoreUnavailableError } from '@gatehouse/store';
 import type { AuditFailure } from '../audit/signature-audit.ts';
 import type { CrossOrigin } from '../cross-origin/cross-origin.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { createLogger, observeRequests } from '@gatehouse/http-server';
+import { createLogger, observeRequests } from '@gatehouse/server';
 import { expect, test } from '@jest/globals';
 import { createUpgradeHandler, type UpgradeDependencies } from './handle-upgrade.ts';
 

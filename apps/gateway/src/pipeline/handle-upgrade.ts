@@ -1,8 +1,8 @@
 import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ApiError } from '@gatehouse/api-envelope';
-import { observedRequest, type UpgradeListener } from '@gatehouse/http-server';
-import { parseRequestTarget, type RequestTarget } from '@gatehouse/request-reading';
+import { ApiError } from '@gatehouse/errors';
+import { observedRequest, type UpgradeListener } from '@gatehouse/server';
+import { parseRequestTarget, type RequestTarget } from '@gatehouse/signing';
 import {
   joinConnections,
   switchingHeaders,

@@ -1,4 +1,4 @@
-import { ApiError } from '@gatehouse/api-envelope';
+import { ApiError } from '@gatehouse/errors';
 import { sent } from '../http/header-names.ts';
 import type { RouteMatch } from '../routes/route-table.ts';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { lingerBeforeClose } from '@gatehouse/http-server';
+import { lingerBeforeClose } from '@gatehouse/server';
 import { sent } from '../http/header-names.ts';
 import type { Reply } from '../http/reply.ts';
 import { hasBody } from '../http/request-body.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
-import { errorCatalogue } from '@gatehouse/api-envelope';
+import { errorCatalogue } from '@gatehouse/errors';
 import { sent } from '../http/header-names.ts';
 import type { Route } from '../routes/route.ts';
 import { describedRoutes } from './described-routes.ts';

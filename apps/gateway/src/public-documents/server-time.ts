@@ -1,4 +1,4 @@
-import { successEnvelope } from '@gatehouse/api-envelope';
+import { successEnvelope } from '@gatehouse/errors';
 import { jsonHeaders } from '../http/reply.ts';
 import type { PublicDocument } from './public-documents.ts';
 

@@ -1,5 +1,5 @@
-import { ApiError } from '@gatehouse/api-envelope';
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import type { FailureReasonName } from '@gatehouse/errors';
+import { ApiError } from '@gatehouse/errors';
 import { limitState, retryAfter, type Verdict } from '@gatehouse/store';
 
 /** One limit that a request was counted against. */

@@ -4,12 +4,12 @@
  *
  *   pipeline ─▶ request-limits (selects key and limit) ─▶ rate limiter (packages/store)
  *                ├ limit-headers (RateLimit, Retry-After)
- *                └ addressGroup of http-server (addresses that count together)
+ *                └ addressGroup (addresses that count together)
  *
  * Deliberately not here: sign-in attempts, which the authorization server counts.
  */
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
-import { addressGroup } from '@gatehouse/http-server';
+import type { FailureReasonName } from '@gatehouse/errors';
+import { addressGroup } from '@gatehouse/server';
 import {
   type BudgetParty,
   createRateLimiter,

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigurationError } from '@gatehouse/configuration';
+import { ConfigurationError } from '@gatehouse/server/configuration';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { aliasesOfSubject, forgedHeaders } from '../../test/forged-headers.ts';
 import { received } from '../http/header-names.ts';

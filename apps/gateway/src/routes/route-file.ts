@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
+import { DEFAULT_BODY_LIMIT_BYTES, deviceScopes } from '@gatehouse/device-api';
 import {
   baseUrl,
   ConfigurationError,
   type ConfigurationProblem,
   toProblems,
-} from '@gatehouse/configuration';
-import { DEFAULT_BODY_LIMIT_BYTES, deviceScopes } from '@gatehouse/device-api';
+} from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { DEFAULT_TIMEOUT_MILLISECONDS, deviceRoutes } from './device-routes.ts';
 import { credentialKinds, type Route, routeMethods } from './route.ts';

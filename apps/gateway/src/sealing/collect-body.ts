@@ -1,4 +1,4 @@
-import { ApiError } from '@gatehouse/api-envelope';
+import { ApiError } from '@gatehouse/errors';
 import type { StreamedBody } from '../http/streamed-body.ts';
 
 /**

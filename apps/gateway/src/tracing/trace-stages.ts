@@ -1,4 +1,4 @@
-import { type Tracer, traced } from '@gatehouse/http-server';
+import { type Tracer, traced } from '@gatehouse/server';
 import type { UpgradeDependencies } from '../pipeline/handle-upgrade.ts';
 
 /** Puts each stage of the pipeline that can wait into a span. */

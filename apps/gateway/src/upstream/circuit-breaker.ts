@@ -12,7 +12,7 @@
  *
  * A slow service keeps answering its health path, so long requests do not open the circuit.
  */
-import { ApiError, serviceUnavailable } from '@gatehouse/api-envelope';
+import { ApiError, serviceUnavailable } from '@gatehouse/errors';
 import { CircuitOpenError } from './circuit-open-error.ts';
 import type { HealthProbe } from './health-probe.ts';
 

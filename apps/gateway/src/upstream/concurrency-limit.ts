@@ -1,4 +1,4 @@
-import { serviceUnavailable } from '@gatehouse/api-envelope';
+import { serviceUnavailable } from '@gatehouse/errors';
 
 /** Limits how many exchanges of one kind run at the same time. */
 export class ConcurrencyLimit {

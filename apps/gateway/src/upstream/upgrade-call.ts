@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ApiError, type ErrorCode } from '@gatehouse/api-envelope';
+import { ApiError, type ErrorCode } from '@gatehouse/errors';
 import type { Dispatcher } from 'undici';
 import type { WatchedCall } from './circuit-breaker.ts';
 import { toUpstreamError } from './upstream-errors.ts';

@@ -1,5 +1,5 @@
-import { ApiError } from '@gatehouse/api-envelope';
-import type { RequestDependent } from '@gatehouse/http-server';
+import { ApiError } from '@gatehouse/errors';
+import type { RequestDependent } from '@gatehouse/server';
 import { received } from '../http/header-names.ts';
 import type { WatchedCall } from './circuit-breaker.ts';
 import type { Expiring } from './deadlines.ts';

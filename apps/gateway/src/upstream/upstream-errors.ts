@@ -1,4 +1,4 @@
-import { ApiError } from '@gatehouse/api-envelope';
+import { ApiError } from '@gatehouse/errors';
 
 /** System errors before the service received anything. */
 const unreachable: ReadonlySet<string> = new Set([

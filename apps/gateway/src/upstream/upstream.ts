@@ -1,5 +1,5 @@
-import { serviceUnavailable } from '@gatehouse/api-envelope';
-import type { RequestDependent } from '@gatehouse/http-server';
+import { serviceUnavailable } from '@gatehouse/errors';
+import type { RequestDependent } from '@gatehouse/server';
 import { CircuitBreaker, type CircuitState } from './circuit-breaker.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { Deadlines } from './deadlines.ts';

@@ -1,4 +1,4 @@
-import { ApiError, successEnvelope } from '@gatehouse/api-envelope';
+import { ApiError, successEnvelope } from '@gatehouse/errors';
 import type { AuditTrail, XAccessTokens } from '@gatehouse/identity';
 import { requestOrigin } from '../audit/request-origin.ts';
 import { received } from '../http/header-names.ts';

@@ -1,4 +1,4 @@
-import { ApiError, illegalArgument } from '@gatehouse/api-envelope';
+import { ApiError, illegalArgument } from '@gatehouse/errors';
 import { z } from 'zod';
 
 export interface LifetimeLimits {

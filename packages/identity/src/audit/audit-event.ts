@@ -1,4 +1,4 @@
-import type { SignInReasonName } from '@gatehouse/failure-reasons';
+import type { SignInReasonName } from '@gatehouse/errors';
 
 /**
  * Where a user entered a password: the sign-in page of an application or of a device code, the
@@ -37,7 +37,7 @@ interface Parties {
 }
 
 interface Explained {
-  /** A name of `packages/failure-reasons`. Absent in entries of earlier releases. */
+  /** A name of `packages/errors`. Absent in entries of earlier releases. */
   readonly reason?: string | undefined;
 }
 

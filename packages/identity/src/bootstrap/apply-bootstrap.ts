@@ -1,4 +1,4 @@
-import { ConfigurationError, type ConfigurationProblem } from '@gatehouse/configuration';
+import { ConfigurationError, type ConfigurationProblem } from '@gatehouse/server/configuration';
 import type { AuditEvent } from '../audit/audit-event.ts';
 import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';

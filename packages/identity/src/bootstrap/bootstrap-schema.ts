@@ -1,4 +1,4 @@
-import { isAddressOrRange } from '@gatehouse/configuration';
+import { isAddressOrRange } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { signatureAlgorithms } from '../clients/client.ts';
 import { knownScopes } from '../clients/scopes.ts';

@@ -7,7 +7,7 @@
  * Not here: deleting records. A definition only adds and changes them.
  */
 import { existsSync } from 'node:fs';
-import { ConfigurationError, isLoopbackUrl } from '@gatehouse/configuration';
+import { ConfigurationError, isLoopbackUrl } from '@gatehouse/server/configuration';
 import type { BootstrapDefinition } from './bootstrap-schema.ts';
 import { demoDefinition, demoFile, readOrCreateDemo } from './demo.ts';
 import { loadBootstrap } from './load-bootstrap.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/configuration';
 import { deviceScopes } from '@gatehouse/device-api';
+import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { identityScopes } from '../clients/scopes.ts';
 import { parseRecord } from '../records/parse-record.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigurationError } from '@gatehouse/configuration';
+import { ConfigurationError } from '@gatehouse/server/configuration';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { loadBootstrap } from './load-bootstrap.ts';
 

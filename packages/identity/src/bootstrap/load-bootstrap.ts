@@ -6,7 +6,7 @@ import {
   readableIssue,
   type SecretFile,
   toProblems,
-} from '@gatehouse/configuration';
+} from '@gatehouse/server/configuration';
 import { type BootstrapDefinition, bootstrapSchema } from './bootstrap-schema.ts';
 
 /** The members that can be read from a file, as `secureKeyFile` and `passwordFile`. */

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '@gatehouse/configuration';
+import { ConfigurationError } from '@gatehouse/server/configuration';
 import type { Store } from '@gatehouse/store';
 import type { ClientRegistry } from '../clients/clients.ts';
 import type { CredentialHash } from '../secrets/credential-hash.ts';

@@ -6,7 +6,7 @@
  *   record ─▶ request-queue ─ every second ─▶ request-writer ─▶ request-shares, request-trails
  *   read, find ◀─ search-requests ◀─ request-trails
  *
- * Not here: choosing the requests and their members, which packages/http-server does.
+ * Not here: choosing the requests and their members, which packages/server does.
  */
 import type { Store } from '@gatehouse/store';
 import type { RequestEntry } from './request-entry.ts';

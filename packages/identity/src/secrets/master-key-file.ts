@@ -15,7 +15,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/configuration';
+import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/server/configuration';
 import {
   KEY_BYTES,
   type LastingKeys,

@@ -1,4 +1,4 @@
-import type { SignInReasonName } from '@gatehouse/failure-reasons';
+import type { SignInReasonName } from '@gatehouse/errors';
 import { z } from 'zod';
 
 /** An account that a person signs in with. */

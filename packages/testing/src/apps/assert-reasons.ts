@@ -1,4 +1,4 @@
-import { authorizationServerReasons, type FailureReason } from '@gatehouse/failure-reasons';
+import { authorizationServerReasons, type FailureReason } from '@gatehouse/errors';
 
 interface RequestLine {
   readonly status?: number;

@@ -60,7 +60,7 @@ export interface Constellation {
   stop(): Promise<void>;
 }
 
-/** Servers buffer their log for up to 100 ms (packages/http-server). */
+/** Servers buffer their log for up to 100 ms (packages/server). */
 const LOG_COLLECTING_MILLISECONDS = 200;
 
 const portVariables = {

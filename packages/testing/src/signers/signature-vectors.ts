@@ -34,7 +34,7 @@ export interface RefusedRequestVector extends RequestVector {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly status: number;
   readonly code: string;
-  /** A name in `packages/failure-reasons`. */
+  /** A name in `packages/errors`. */
   readonly reason: string;
 }
 

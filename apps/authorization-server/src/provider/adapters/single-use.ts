@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { observedRequest } from '@gatehouse/http-server';
+import { observedRequest } from '@gatehouse/server';
 import { currentContext } from '../patches/current-context.ts';
 
 /** A code or token that can be redeemed once: its value and the key of its record. */

@@ -1,10 +1,10 @@
-import { observedRequest } from '@gatehouse/http-server';
 import {
   type AuditEvent,
   type CredentialHash,
   credentialId,
   type Identity,
 } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
 import type Provider from 'oidc-provider';
 import type {
   AccessToken,

@@ -3,8 +3,9 @@
  * the `sub` of machines, describes X-Access-Tokens, and replies `active: false` for a token in the
  * form of a JWT.
  */
-import { observedRequest } from '@gatehouse/http-server';
+
 import type { Identity, XAccessTokens } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { providerRoutes } from '../../http/provider-routes.ts';
 import type { ProviderMiddleware } from './provider-middleware.ts';

@@ -1,4 +1,4 @@
-import { observedRequest } from '@gatehouse/http-server';
+import { observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { renderErrorPage } from '../../pages/error-page.ts';
 import { TemporarilyUnavailableError } from '../adapters/temporarily-unavailable-error.ts';

@@ -1,5 +1,5 @@
-import { observedRequest } from '@gatehouse/http-server';
 import type { ClientRegistry } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
 import type Provider from 'oidc-provider';
 import type { errors, KoaContextWithOIDC } from 'oidc-provider';
 import type { ClientCredentialKind } from '../../http/client-credential-kinds.ts';

@@ -1,4 +1,4 @@
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import type { FailureReasonName } from '@gatehouse/errors';
 import { PasswordHashingBusyError } from '@gatehouse/identity';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { KoaContextWithOIDC } from 'oidc-provider';

@@ -1,4 +1,4 @@
-import { type FailureReasonName, signInReasons } from '@gatehouse/failure-reasons';
+import { type FailureReasonName, signInReasons } from '@gatehouse/errors';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { describeReason } from '../../http/describe-reason.ts';
 import { provenKeyOf } from '../patches/secure-keys-of-tokens.ts';

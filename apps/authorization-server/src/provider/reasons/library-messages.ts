@@ -4,7 +4,7 @@
  * library-messages.test.ts compares the table with the installed library, so that an upgrade
  * reports a message that changed.
  */
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import type { FailureReasonName } from '@gatehouse/errors';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import {
   clientNotFound,

@@ -1,4 +1,4 @@
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import type { FailureReasonName } from '@gatehouse/errors';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { libraryMessages, messagePatterns } from './library-messages.ts';
 import { reasonsOfCodes } from './reasons-of-codes.ts';

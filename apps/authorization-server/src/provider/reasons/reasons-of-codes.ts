@@ -1,4 +1,4 @@
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import type { FailureReasonName } from '@gatehouse/errors';
 
 /** The reason of an error whose message is not more precise than its code. */
 export const reasonsOfCodes: Readonly<Record<string, FailureReasonName>> = {

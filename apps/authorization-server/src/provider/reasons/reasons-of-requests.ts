@@ -2,7 +2,7 @@
  * The reasons of messages that the library uses for several cases. The request tells the cases
  * apart.
  */
-import type { FailureReasonName } from '@gatehouse/failure-reasons';
+import type { FailureReasonName } from '@gatehouse/errors';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isDisabledClient } from '../patches/client-lookups.ts';
 import { presentedCredentialOf } from './presented-credential.ts';

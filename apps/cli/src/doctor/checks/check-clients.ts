@@ -1,5 +1,5 @@
-import { isLoopbackUrl } from '@gatehouse/configuration';
 import type { Client, Identity } from '@gatehouse/identity';
+import { isLoopbackUrl } from '@gatehouse/server/configuration';
 import { type Finding, finding } from '../finding.ts';
 import type { FindingId } from '../finding-catalogue.ts';
 import { listed } from './listed-clients.ts';

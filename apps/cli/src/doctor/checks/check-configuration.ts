@@ -1,5 +1,5 @@
-import { findMisspelledVariables, isLoopbackUrl } from '@gatehouse/configuration';
 import { demoProblems, type Identity, productionProblems } from '@gatehouse/identity';
+import { findMisspelledVariables, isLoopbackUrl } from '@gatehouse/server/configuration';
 import { type Finding, finding } from '../finding.ts';
 import type { Installation } from '../installation.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync, type StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { inspectFileAccess, secretFilesOf } from '@gatehouse/configuration';
 import { identitySecretFiles } from '@gatehouse/identity';
+import { inspectFileAccess, secretFilesOf } from '@gatehouse/server/configuration';
 import { type DatabaseFile, databaseFiles } from '../database-files.ts';
 import { type Finding, finding } from '../finding.ts';
 import type { Installation } from '../installation.ts';

@@ -1,4 +1,4 @@
-import { isLoopbackUrl, operationsPortOf } from '@gatehouse/configuration';
+import { isLoopbackUrl, operationsPortOf } from '@gatehouse/server/configuration';
 import { printable } from '../../command-line/printable.ts';
 import { type Finding, finding } from '../finding.ts';
 import type { PublicServer } from '../installation.ts';

@@ -1,4 +1,4 @@
-import { addressGroup } from '@gatehouse/http-server';
+import { addressGroup } from '@gatehouse/server';
 
 /** How many wrong signatures are examined in a window. */
 export interface DiagnosisLimits {

@@ -4,14 +4,15 @@
  * a nonce that nobody has used: otherwise, an attacker with a captured request could change it and
  * learn which guesses about it are right.
  *
- *   malformedSignature (the header alone) → diagnosis-budget → diagnoseSignature (request-signature)
- *     → explainedFailure (request-reading), with signed-input
+ *   malformedSignature (the header alone) → diagnosis-budget → diagnoseSignature
+ *     → explainedFailure, with signed-input
  *
  * The work and the reply are the same for unknown, disabled and wrong-key clients: random keys
  * replace the keys that are missing (SG-36).
  */
-import { ApiError } from '@gatehouse/api-envelope';
-import type { SigningReasonName } from '@gatehouse/failure-reasons';
+
+import type { SigningReasonName } from '@gatehouse/errors';
+import { ApiError } from '@gatehouse/errors';
 import {
   type Client,
   type ClientRegistry,
@@ -19,13 +20,16 @@ import {
   MAXIMUM_ACTIVE_KEYS,
   type ReplayGuard,
 } from '@gatehouse/identity';
-import { explainedFailure, isClientId, nodeDigest, nodeHmac } from '@gatehouse/request-reading';
 import {
   diagnoseSignature,
+  explainedFailure,
   type FailedRequest,
+  isClientId,
   type MalformedSignature,
+  nodeDigest,
+  nodeHmac,
   type SignatureAlgorithm,
-} from '@gatehouse/request-signature';
+} from '@gatehouse/signing';
 import { createDiagnosisBudget, DIAGNOSIS_LIMITS } from './diagnosis-budget.ts';
 import { describeSignedInput, type SignedInput } from './signed-input.ts';
 

@@ -1,4 +1,4 @@
-import { nodeDigest } from '@gatehouse/request-reading';
+import { nodeDigest } from '@gatehouse/signing';
 
 /** What the gateway built from the request, and compared with the signature. */
 export interface SignedInput {

@@ -6,7 +6,7 @@ import {
   parseParameters,
   parseTimestamp,
   signedPart,
-} from '@gatehouse/request-signature/signing';
+} from '@gatehouse/signing/core';
 import type { ApiRequest, ReceivedReply } from '../api-request.ts';
 import type { SecureKeyCredential } from '../credential.ts';
 import { parseEnvelope } from '../reply-envelope.ts';

@@ -1,4 +1,4 @@
-import { findLinesKey, replyLines, requestLines } from '@gatehouse/request-signature/signing';
+import { findLinesKey, replyLines, requestLines } from '@gatehouse/signing/core';
 import type { ApiRequest } from '../api-request.ts';
 import type { SecureKeyCredential } from '../credential.ts';
 import { hmacSha256, sha256 } from '../web-digests.ts';

@@ -1,0 +1,264 @@
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { inspectFileAccess } from '../src/configuration.ts';
+import { exposedFileProblem, exposureOf } from '../src/secret-files/exposed-file.ts';
+import { isOnReadOnlyMount } from '../src/secret-files/read-only-mount.ts';
+import { restrictDataDirectory } from '../src/secret-files/restrict-data-directory.ts';
+
+let directory = '';
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gatehouse-file-access-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+function file(name: string, mode: number): string {
+  const path = join(directory, name);
+  writeFileSync(path, 'secret');
+  chmodSync(path, mode);
+  return path;
+}
+
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+/** A process of a user that does not own the files of this test. */
+const foreigner = { user: statSync(import.meta.filename).uid + 4242, groups: [4242] };
+
+describe('a file with secrets that an operator names', () => {
+  test.each(['0600', '0400', '0700'])('is accepted with mode %s', (mode) => {
+    const path = file('key', Number.parseInt(mode, 8));
+    expect(exposedFileProblem({ name: 'KEY', path })).toBeUndefined();
+  });
+
+  test.each([
+    ['0604', 'every user of this machine can read (mode 0604)'],
+    ['0644', 'every user of this machine can read (mode 0644)'],
+    ['0602', 'every user of this machine can change (mode 0602)'],
+    ['0666', 'every user of this machine can read and change (mode 0666)'],
+    ['0660', 'can read and change (mode 0660)'],
+  ])('is reported with mode %s, with a command that corrects it', (mode, exposure) => {
+    const path = file('key', Number.parseInt(mode, 8));
+    const problem = exposedFileProblem({ name: 'KEY', path });
+    expect(problem?.name).toBe('KEY');
+    expect(problem?.message).toContain('names a file with secrets that ');
+    expect(problem?.message).toContain(`${exposure}. Run: chmod 600 ${path}`);
+    chmodSync(path, 0o600);
+    expect(exposedFileProblem({ name: 'KEY', path })).toBeUndefined();
+  });
+
+  test('of another user gets a command that changes its owner, so that it stays readable', () => {
+    const path = file("it's a key", 0o644);
+    const quoted = `'${path.replace("it's", "it'\\''s")}'`;
+    expect(exposedFileProblem({ name: 'KEY', path }, foreigner)?.message).toContain(
+      `Run: sudo chown ${foreigner.user} ${quoted} && sudo chmod 600 ${quoted}`,
+    );
+  });
+
+  test('is reported behind a symbolic link, by the mode of its target', () => {
+    const link = join(directory, 'link');
+    symlinkSync(file('key', 0o644), link);
+    expect(exposedFileProblem({ name: 'KEY', path: link })?.message).toContain('mode 0644');
+  });
+
+  test('is not reported if it is a folder, a pipe, or missing', () => {
+    chmodSync(directory, 0o755);
+    for (const path of [directory, join(directory, 'missing'), '/dev/null', 'x'.repeat(5000)]) {
+      expect(exposedFileProblem({ name: 'KEY', path })).toBeUndefined();
+    }
+  });
+
+  test.each([
+    ['0640', 0, 1000, undefined],
+    ['0440', 0, 1000, undefined],
+    ['0660', 0, 1000, 'group 1000 can read and change'],
+    ['0640', 0, 7, 'group 7 can read'],
+    ['0640', 1000, 1000, 'group 1000 can read'],
+    ['0644', 0, 1000, 'every user of this machine can read'],
+  ])('with mode %s, owner %i and group %i is %s to a service', (mode, uid, gid, exposure) => {
+    const stats = { mode: Number.parseInt(mode, 8), uid, gid };
+    expect(exposureOf(stats, { user: 1000, groups: [1000] })).toBe(exposure);
+  });
+
+  test.each([
+    ['0640', 0, 7, undefined],
+    ['0660', 0, 7, 'group 7 can read and change'],
+    ['0640', 1000, 1000, 'group 1000 can read'],
+  ])('with mode %s, owner %i and group %i is %s to root', (mode, uid, gid, exposure) => {
+    const stats = { mode: Number.parseInt(mode, 8), uid, gid };
+    expect(exposureOf(stats, { user: 0, groups: [0] })).toBe(exposure);
+  });
+
+  test('of root and a group stays readable for the group', () => {
+    const path = join(directory, 'group.key');
+    writeFileSync(path, 'secret');
+    chownSync(path, 0, 7);
+    chmodSync(path, 0o664);
+    const problem = exposedFileProblem({ name: 'KEY', path }, { user: 0, groups: [0] });
+    expect(problem?.message).toContain(`Run: chmod 640 ${path}`);
+  });
+});
+
+describe('a read-only mount', () => {
+  const mounts = (point: string, options: string, ofFileSystem = 'rw') =>
+    `21 1 8:1 / / rw,relatime - ext4 /dev/sda rw\n22 21 8:2 / ${point} ${options} master:1 - tmpfs tmpfs ${ofFileSystem}\n`;
+
+  test('is recognized by its own options and by those of its file system', () => {
+    const path = file('key', 0o644);
+    expect(isOnReadOnlyMount(path, mounts(directory, 'ro,nosuid'))).toBe(true);
+    expect(isOnReadOnlyMount(path, mounts(path, 'ro'))).toBe(true);
+    expect(isOnReadOnlyMount(path, mounts(directory, 'rw', 'ro,size=4k'))).toBe(true);
+    expect(isOnReadOnlyMount(path, mounts(directory, 'rw'))).toBe(false);
+    expect(isOnReadOnlyMount(path, mounts(directory.slice(0, -1), 'ro'))).toBe(false);
+    expect(isOnReadOnlyMount(path, '')).toBe(false);
+  });
+
+  test('is accepted with any mode of the file', () => {
+    const secret = { name: 'KEY', path: file('key', 0o644) };
+    expect(exposedFileProblem(secret, foreigner, mounts(directory, 'ro'))).toBeUndefined();
+    expect(exposedFileProblem(secret, foreigner, mounts(directory, 'rw'))).toMatchObject({
+      name: 'KEY',
+    });
+  });
+
+  test('below a writable mount with the same path does not count', () => {
+    const folder = join(directory, 'with space');
+    mkdirSync(folder);
+    const path = join(folder, 'key');
+    writeFileSync(path, '');
+    const escaped = folder.replace(' ', '\\040');
+    expect(isOnReadOnlyMount(path, mounts(escaped, 'ro'))).toBe(true);
+    expect(isOnReadOnlyMount(path, mounts(escaped, 'ro') + mounts(escaped, 'rw'))).toBe(false);
+  });
+
+  test('of this machine is read from the kernel', () => {
+    expect(isOnReadOnlyMount(file('key', 0o644))).toBe(false);
+  });
+});
+
+describe('DATA_DIR', () => {
+  const own = [
+    'master.key',
+    'cookie.keys',
+    'demo.json',
+    'gatehouse.sqlite',
+    'gatehouse.sqlite-wal',
+  ];
+
+  test('and files of apps in it lose the access of other users, with a warning', () => {
+    const files = [...own, 'devices.sqlite', 'devices.sqlite-shm'].map((name) => file(name, 0o644));
+    chmodSync(directory, 0o755);
+    const { corrected, problems } = restrictDataDirectory(directory);
+    expect(files.map(modeOf)).toEqual(files.map(() => 0o600));
+    expect(modeOf(directory)).toBe(0o700);
+    expect(problems).toEqual([]);
+    expect(corrected).toHaveLength(files.length + 1);
+    expect(corrected).toContain(
+      `DATA_DIR: other users had access to ${directory} (mode 0755). Its mode is now 0700.`,
+    );
+    expect(restrictDataDirectory(directory)).toEqual({ corrected: [], problems: [] });
+  });
+
+  test('keeps its mode if it contains other files, which stay unchanged', () => {
+    const other = file('report.txt', 0o644);
+    const key = file('master.key', 0o640);
+    chmodSync(directory, 0o755);
+    const { corrected, problems } = restrictDataDirectory(directory);
+    expect([directory, other, key].map(modeOf)).toEqual([0o755, 0o644, 0o600]);
+    expect([corrected.length, problems]).toEqual([1, []]);
+  });
+
+  test('is a problem if other users could replace the keys', () => {
+    file('report.txt', 0o644);
+    chmodSync(directory, 0o1777);
+    const [problem] = restrictDataDirectory(directory).problems;
+    expect(problem).toMatchObject({ name: 'DATA_DIR' });
+    expect(problem?.message).toContain('every user of this machine can change (mode 0777)');
+    expect(problem?.message).toContain(`run: chmod go-w ${directory}`);
+    expect(modeOf(directory)).toBe(0o777);
+  });
+
+  test('of another user stays unchanged, and its exposed files are problems', () => {
+    const key = file('master.key', 0o644);
+    chmodSync(directory, 0o755);
+    const { corrected, problems } = restrictDataDirectory(directory, foreigner);
+    expect([modeOf(directory), modeOf(key), corrected]).toEqual([0o755, 0o644, []]);
+    expect(problems).toEqual([
+      { name: 'DATA_DIR', message: expect.stringContaining(`sudo chmod 600 ${key}`) },
+    ]);
+  });
+
+  test('can be missing or a file', () => {
+    for (const path of [join(directory, 'missing'), file('file', 0o644)]) {
+      expect(restrictDataDirectory(path)).toEqual({ corrected: [], problems: [] });
+    }
+  });
+});
+
+describe('a file that other users can read', () => {
+  const inspect = (publicUrl: string | undefined) =>
+    inspectFileAccess({
+      files: [{ name: 'KEY', path: file('key', 0o644) }],
+      dataDirectory: undefined,
+      publicUrl,
+    });
+
+  test('prevents a start on a public address', () => {
+    const { problems, warnings } = inspect('https://auth.example');
+    expect([problems.map(({ name }) => name), warnings]).toEqual([['KEY'], []]);
+  });
+
+  test.each(['http://localhost:9000', 'http://127.0.0.1', undefined])(
+    'is a warning on %s',
+    (url) => {
+      const { problems, warnings } = inspect(url);
+      expect([problems, warnings]).toEqual([[], [expect.stringMatching(/^KEY: names a file/)]]);
+    },
+  );
+
+  test('is not a problem if a variable names the file that an app created in DATA_DIR', () => {
+    const path = file('master.key', 0o644);
+    const { problems, warnings } = inspectFileAccess({
+      files: [{ name: 'MASTER_KEY_FILE', path }],
+      dataDirectory: directory,
+      publicUrl: 'https://auth.example',
+    });
+    expect([problems, warnings.length, modeOf(path)]).toEqual([[], 1, 0o600]);
+  });
+});
+
+describe('the folder of a Unix socket', () => {
+  const inspect = (mode: number, publicUrl: string) => {
+    chmodSync(directory, mode);
+    return inspectFileAccess({
+      files: [],
+      sockets: [{ name: 'GATEWAY_SOCKET', path: join(directory, 'gateway.sock') }],
+      dataDirectory: undefined,
+      publicUrl,
+    });
+  };
+
+  test.each([0o777, 0o1777])('with mode %o prevents a start on a public address', (mode) => {
+    const { problems } = inspect(mode, 'https://api.example');
+    expect(problems).toEqual([
+      {
+        name: 'GATEWAY_SOCKET',
+        message: expect.stringMatching(/^is in a folder that .* can change .* replace the socket/),
+      },
+    ]);
+    expect(inspect(mode, 'http://localhost').warnings).toHaveLength(1);
+  });
+
+  test('is accepted if only its owner can write to it', () => {
+    expect(inspect(0o755, 'https://api.example')).toEqual({ problems: [], warnings: [] });
+  });
+});

@@ -1,0 +1,37 @@
+import {
+  ApiError,
+  type ErrorCode,
+  failureReasons,
+  type SigningReasonName,
+} from '@gatehouse/errors';
+
+interface Explanation {
+  /** The most important reason first. */
+  readonly causes: readonly [SigningReasonName, ...SigningReasonName[]];
+  /** Default: the causes in the catalogue of reasons. */
+  readonly message?: string | undefined;
+  /** Further members of `result`. */
+  readonly result?: object | undefined;
+  readonly clientId?: string | undefined;
+  /** As in ApiError. Default: the other causes. */
+  readonly finding?: string | undefined;
+}
+
+/** The error of a signed request that names the mistake of the signer. */
+export function explainedFailure(code: ErrorCode, explanation: Explanation): ApiError {
+  const { causes, clientId } = explanation;
+  const [reason, ...others] = causes;
+  return new ApiError(code, {
+    message: explanation.message ?? causes.map((name) => failureReasons[name].cause).join(' '),
+    result: {
+      ...explanation.result,
+      cause: reason,
+      ...(others.length > 0 && { alsoCauses: others }),
+      hint: causes.map((name) => failureReasons[name].fix).join(' '),
+      documentation: `docs/signing.md#${reason}`,
+    },
+    reason,
+    finding: explanation.finding ?? (others.length > 0 ? `Also: ${others.join(', ')}.` : undefined),
+    clientId,
+  });
+}

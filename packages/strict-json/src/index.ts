@@ -1,1 +1,0 @@
-export { parseStrictJson, StrictJsonError } from './parse-strict-json.ts';
