@@ -163,7 +163,7 @@ describe('docs/applications.md', () => {
 
   test('revokes the tokens', () => {
     const { access_token: accessToken = '', refresh_token: refreshToken = '' } = tokens;
-    expect(run('revoke', { REFRESH_TOKEN: refreshToken })).toBe('');
+    expect(answer('revoke', { REFRESH_TOKEN: refreshToken })).toEqual({});
     expect(answer('refresh', { REFRESH_TOKEN: refreshToken })).toMatchObject({
       error: 'invalid_grant',
     });

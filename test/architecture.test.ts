@@ -153,7 +153,7 @@ const offenders: Readonly<Record<string, readonly [path: string, text: string]>>
   ],
   'has no folder for leftovers': ['packages/store/src/utils/a.ts', ''],
   'names files and folders in kebab-case': ['packages/store/src/redisStore.ts', ''],
-  'has no source file over 250 lines': ['packages/store/src/a.ts', '\n'.repeat(251)],
+  'has no source file over 300 lines': ['packages/store/src/a.ts', '\n'.repeat(301)],
   'has no function over 60 lines but the listed ones': [
     'packages/store/src/a.ts',
     '// biome-ignore lint/complexity/noExcessiveLinesPerFunction: long\n',

@@ -66,7 +66,7 @@ describe('rejected requests', () => {
     ['/account', 'GET, HEAD'],
     ['/account/password', 'GET, HEAD, POST'],
     ['/sign-in/unknown', 'GET, HEAD'],
-    ['/sign-in/unknown/credentials', 'POST'],
+    ['/sign-in/unknown/credentials', 'GET, HEAD, POST'],
     ['/assets/pages.css', 'GET, HEAD'],
     ['/', 'GET, HEAD'],
   ])('to %s with a wrong method get 405 with Allow: %s', async (path, allow) => {
