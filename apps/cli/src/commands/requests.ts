@@ -113,7 +113,7 @@ function readReason(reason: string | undefined): string | undefined {
   if (reason !== undefined && !isFailureReason(reason)) {
     const meant = closestName(reason, Object.keys(failureReasons));
     throw new UsageError(
-      `Unknown reason.${meant === undefined ? '' : ` Did you mean ${meant}?`} docs/failure-reasons.md lists all reasons.`,
+      `Unknown reason.${meant === undefined ? '' : ` Did you mean ${meant}?`} gatehouse reasons lists all of them.`,
     );
   }
   return reason;
