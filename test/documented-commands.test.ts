@@ -33,7 +33,7 @@ describe('commands of operators', () => {
   ];
 
   test('are found in the documents', () => {
-    expect(documented.length).toBeGreaterThan(40);
+    expect(documented.length).toBeGreaterThan(20);
   });
 
   test('have names, arguments and options that the program accepts', () => {
@@ -72,7 +72,7 @@ describe('commands of Docker Compose', () => {
       const [verb = '', ...rest] = words;
       return servicesNamed(verb, withoutEntrypoint(rest)).some((name) => !(name in services));
     });
-    expect(documented.length).toBeGreaterThan(40);
+    expect(documented.length).toBeGreaterThan(20);
     expect(wrong.map(text)).toEqual([]);
   });
 });
@@ -108,7 +108,7 @@ describe('commands of kubectl', () => {
         )
         .some((name) => !resources.has(name.replace('deploy/', 'deployment/'))),
     );
-    expect(documented.length).toBeGreaterThan(15);
+    expect(documented.length).toBeGreaterThan(5);
     expect(wrong.map(text)).toEqual([]);
   });
 });

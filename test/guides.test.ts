@@ -1,12 +1,9 @@
-/** The integration guides have one form, and quote the programs in examples/ exactly. */
-import { globSync, readdirSync, readFileSync } from 'node:fs';
+/** The guides quote the programs in examples/ exactly. */
+import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { readDocument, relativeLinks } from './documents.ts';
+import { readDocument } from './documents.ts';
 import { root } from './source-tree.ts';
-
-/** Two screens: a guide is one page, and a reader sees all of it quickly. */
-const MAXIMUM_LINES = 130;
 
 const guides = globSync('docs/guides/*.md', { cwd: root }).sort();
 
@@ -19,13 +16,6 @@ function quotations(text: string): readonly { readonly path: string; readonly qu
 describe.each(guides)('%s', (path) => {
   const { text } = readDocument(path);
 
-  test('has the sections of a guide, in their order, on one page', () => {
-    const headings = [...text.matchAll(/^## (.+)$/gm)].map(([, heading = '']) => heading);
-    const expected = ['Register the client', 'The program', 'Run it', 'In production'];
-    expect(headings.filter((heading) => expected.includes(heading))).toEqual(expected);
-    expect(text.split('\n').length).toBeLessThanOrEqual(MAXIMUM_LINES);
-  });
-
   test('quotes its program exactly', () => {
     const quoted = quotations(text);
     const wrong = quoted.filter(
@@ -34,21 +24,6 @@ describe.each(guides)('%s', (path) => {
     expect(quoted.length).toBeGreaterThan(0);
     expect(wrong).toEqual([]);
   });
-
-  test('is in the index of the documentation, and in the list of the examples', () => {
-    const name = basename(path);
-    expect(relativeLinks(readDocument('docs/README.md'))).toContain(`guides/${name}`);
-    expect(relativeLinks(readDocument('examples/README.md'))).toContain(`../docs/guides/${name}`);
-  });
-});
-
-test('each example is in the list of the examples', () => {
-  const folders = readdirSync(join(root, 'examples'), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name);
-  const { text } = readDocument('examples/README.md');
-  const listed = [...text.matchAll(/^\| `([a-z-]+)\/`/gm)].map(([, name = '']) => name);
-  expect(listed.sort()).toEqual(folders.sort());
 });
 
 test('git and npm ignore the secrets that the commands of the guides write', () => {
