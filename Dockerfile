@@ -1,4 +1,4 @@
-# One image for every app. The command selects the app (docs/decisions/0034-one-image.md).
+# One image for every app. The command selects the app (docs/decisions/02-containers.md).
 
 # For a build that others can repeat, add the digest (docs/releases.md).
 ARG NODE_IMAGE=node:24-bookworm-slim
