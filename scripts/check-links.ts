@@ -29,9 +29,7 @@ function problemsOfDocument(path: string): readonly string[] {
     .map(([, target = '']) => target)
     .filter((target) => !/^[a-z]+:/.test(target))
     .filter((target) => !isAddress(path, target));
-  const files = [
-    ...text.matchAll(/`((?:apps|packages|scripts|test|docs|examples)\/[^`\s*{}…]*)`/g),
-  ]
+  const files = [...text.matchAll(/`((?:apps|packages|scripts|test|docs|examples)\/[^`\s*{}…]*)`/g)]
     .map(([, named = '']) => named)
     .filter((named) => !existsSync(join(root, named)));
   const commands = [...text.matchAll(/\bnpm run (?:-s )?([a-z][a-z:-]*)/g)]

@@ -4,8 +4,12 @@
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ErrorCode, errorCatalogue } from '@gatehouse/api-envelope';
-import { type FailureReason, failureReasons } from '@gatehouse/failure-reasons';
+import {
+  type ErrorCode,
+  errorCatalogue,
+  type FailureReason,
+  failureReasons,
+} from '@gatehouse/errors';
 
 const root = join(import.meta.dirname, '..');
 const check = process.argv.includes('--check');

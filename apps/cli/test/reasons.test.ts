@@ -1,4 +1,4 @@
-import { failureReasons } from '@gatehouse/failure-reasons';
+import { failureReasons } from '@gatehouse/errors';
 import { describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 

@@ -1,4 +1,4 @@
-import { type FailureReason, failureReasons, failureStages } from '@gatehouse/failure-reasons';
+import { type FailureReason, failureReasons, failureStages } from '@gatehouse/errors';
 import { closestName } from '../command-line/closest-name.ts';
 import { type OfflineCommand, UsageError } from '../command-line/command.ts';
 
