@@ -9,6 +9,7 @@ import {
   errorCatalogue,
   type FailureReason,
   failureReasons,
+  signingReasons,
 } from '@gatehouse/errors';
 import { identityVariables } from '@gatehouse/identity';
 import { commonVariables, tracingVariables } from '@gatehouse/server/configuration';
@@ -26,6 +27,7 @@ const shared = { ...identityVariables, TRUSTED_PROXIES };
 
 const lists: Readonly<Record<string, () => string>> = {
   codes: errorCodes,
+  'signing-mistakes': signingMistakes,
   'variables-every-server': () => variables(everyServer),
   'variables-shared': () => variables(shared),
   'variables-authorization-server': () => variables(without(authorizationServer.shape)),
@@ -70,6 +72,16 @@ function errorCodes(): string {
   return table(['Code', 'Status', 'Cause', 'What to do'], rows);
 }
 
+/** The names in `result.cause` of a rejected signature. */
+function signingMistakes(): string {
+  const rows = Object.entries<FailureReason>(signingReasons).map(([name, { cause, fix }]) => [
+    `\`${name}\``,
+    cause,
+    fix,
+  ]);
+  return table(['Cause', 'What happened', 'How to fix it'], rows);
+}
+
 /** Variables with a description. An app that reads a variable of another app has none for it. */
 function variables(shape: Readonly<Record<string, z.ZodType>>): string {
   const rows = Object.entries(shape).flatMap(([name, schema]) => {
@@ -95,6 +107,7 @@ function defaultOf(schema: z.ZodType): string {
 }
 
 function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(heading), `|${heading.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');
 }
