@@ -1,17 +1,12 @@
 /**
  * docs/failure-reasons.md explains every reason of the catalogue, and every reason is explained.
  */
-import { errorCatalogue, failureReasons, isFailureReason, signingReasons } from '@gatehouse/errors';
+import { errorCatalogue, failureReasons, isFailureReason } from '@gatehouse/errors';
 import { describe, expect, test } from '@jest/globals';
 import { deviceServiceReasons } from '../packages/errors/src/reasons/device-service-reasons.ts';
 import { gatewayReasons } from '../packages/errors/src/reasons/gateway-reasons.ts';
 import { readDocument } from './documents.ts';
-import {
-  beforeTroubleshooting,
-  failureReasonsDocument,
-  failureReasonsPage,
-  signingTroubleshooting,
-} from './failure-reasons-document.ts';
+import { failureReasonsDocument, failureReasonsPage } from './failure-reasons-document.ts';
 import { readSourceTree } from './source-tree.ts';
 
 const reasons = Object.entries(failureReasons);
@@ -19,15 +14,6 @@ const reasons = Object.entries(failureReasons);
 test('The page of reasons equals the catalogue. If not, run npm run update:reasons.', () => {
   const { text } = readDocument(failureReasonsDocument);
   expect(text.split('\n')).toEqual(failureReasonsPage().split('\n'));
-});
-
-test('docs/signing.md ends with an entry for each mistake. If not, run npm run update:reasons.', () => {
-  const { text } = readDocument('docs/signing.md');
-  const expected = `${beforeTroubleshooting(text)}${signingTroubleshooting()}`;
-  expect(text.split('\n')).toEqual(expected.split('\n'));
-  for (const name of Object.keys(signingReasons)) {
-    expect(text).toContain(`\n### \`${name}\`\n`);
-  }
 });
 
 describe('every reason', () => {

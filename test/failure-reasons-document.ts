@@ -3,7 +3,6 @@ import {
   type FailureStage,
   failureReasons,
   failureStages,
-  signingReasons,
 } from '@gatehouse/errors';
 
 export const failureReasonsDocument = 'docs/failure-reasons.md';
@@ -36,23 +35,6 @@ by the stage that failed.
 
 <!-- npm run update:reasons writes this page from packages/errors/src/. -->`;
 
-const troubleshootingIntroduction = `## Troubleshooting
-
-<!-- npm run update:reasons writes this chapter from packages/errors/src/. -->
-
-When a signed request fails, \`result.cause\` of the reply usually names the mistake.
-\`gatehouse verify\` prints the same name. Find the name below.
-
-If the reply with \`invalid_signature\` has no \`result.cause\`, compare \`result.expectedText\` or
-\`result.expectedLines\` with the text that your program signs. For a body, compare the SHA-256 in
-\`result.expectedBody\`.
-
-- **The texts differ:** correct your program. Run [\`gatehouse sign\`](#check-your-signatures) to see
-  every character of the correct text.
-- **The texts are equal:** the client id or the secure key is wrong, or the client is disabled. The
-  reply does not distinguish these cases, so that it reveals nothing to attackers. Send your
-  operator the \`X-Request-Id\` of the reply. The operator can look up the reason.`;
-
 /** The whole page, written from the catalogue. */
 export function failureReasonsPage(): string {
   const sections = failureStages.map((stage) => {
@@ -63,19 +45,6 @@ export function failureReasonsPage(): string {
     return [`## Stage ${stage}`, meanings[stage], ...entries].join('\n\n');
   });
   return `${[introduction, ...sections].join('\n\n')}\n`;
-}
-
-/** The chapter of docs/signing.md that `result.documentation` of a signed request points to. */
-export function signingTroubleshooting(): string {
-  const entries = Object.entries<FailureReason>(signingReasons).map(([name, reason]) =>
-    describeReason(name, reason),
-  );
-  return `${[troubleshootingIntroduction, ...entries].join('\n\n')}\n`;
-}
-
-/** Everything before the chapter, which is the last one of the page. */
-export function beforeTroubleshooting(page: string): string {
-  return page.slice(0, page.indexOf(`${troubleshootingIntroduction.split('\n', 1)}\n`));
 }
 
 function describeReason(name: string, { codes, cause, fix, example }: FailureReason): string {
