@@ -9,7 +9,6 @@ import {
   errorCatalogue,
   type FailureReason,
   failureReasons,
-  signingReasons,
 } from '@gatehouse/errors';
 import { identityVariables } from '@gatehouse/identity';
 import { commonVariables, tracingVariables } from '@gatehouse/server/configuration';
@@ -27,7 +26,6 @@ const shared = { ...identityVariables, TRUSTED_PROXIES };
 
 const lists: Readonly<Record<string, () => string>> = {
   codes: errorCodes,
-  'signing-mistakes': signingMistakes,
   'variables-every-server': () => variables(everyServer),
   'variables-shared': () => variables(shared),
   'variables-authorization-server': () => variables(without(authorizationServer.shape)),
@@ -70,16 +68,6 @@ function errorCodes(): string {
     return [`\`${code}\``, `${status}`, cause, fix];
   });
   return table(['Code', 'Status', 'Cause', 'What to do'], rows);
-}
-
-/** The names in `result.cause` of a rejected signature. */
-function signingMistakes(): string {
-  const rows = Object.entries<FailureReason>(signingReasons).map(([name, { cause, fix }]) => [
-    `\`${name}\``,
-    cause,
-    fix,
-  ]);
-  return table(['Cause', 'What happened', 'How to fix it'], rows);
 }
 
 /** Variables with a description. An app that reads a variable of another app has none for it. */

@@ -19,7 +19,7 @@ function withoutEntrypoint(words: readonly string[]): readonly string[] {
 
 describe('commands of operators', () => {
   const start =
-    /(?:npm run (?:-s )?gatehouse -- |docker compose run (?:--?\S+ )*gatehouse |node apps\/cli\/src\/main\.ts |(?:^|\$\()gatehouse )/g;
+    /(?:npm run (?:-s )?gatehouse -- |npx gatehouse |docker compose run (?:--?\S+ )*gatehouse |node apps\/cli\/src\/main\.ts |(?:^|\$\()gatehouse )/g;
   const documented = [
     ...documentedCommands(start),
     ...['backup', 'restore', 'doctor'].flatMap((name) =>

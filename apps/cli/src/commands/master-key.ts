@@ -3,7 +3,7 @@ import { createMasterKeyRotation, type MasterKeyUse } from '@gatehouse/identity'
 import type { Command, CommandContext } from '../command-line/command.ts';
 import { assertConfirmed, yesOption } from './assert-confirmed.ts';
 
-const guide = 'See docs/operations/rotate-the-master-key.md.';
+const guide = 'See docs/operations/secrets.md#rotate-the-master-key.';
 
 function rotationOf({ identity, settings, now }: CommandContext) {
   const { masterKey, masterKeyFile: path } = settings;

@@ -1,7 +1,7 @@
 import { databaseFindings } from './database-findings.ts';
 import type { FindingEntry } from './severity.ts';
 
-/** Every kind of finding. */
+/** Every kind of finding, with what doctor prints. */
 export const findingCatalogue = {
   variable_invalid: {
     severity: 'error',

@@ -22,7 +22,7 @@ export function explain(name: Verdict['causes'][number]): Explanation {
   }
   const { cause, fix, example } = failureReasons[name as keyof typeof failureReasons];
   const documentation =
-    name in signingReasons ? `${signingPage}#troubleshooting` : 'docs/errors.md#credentials';
+    name in signingReasons ? `${signingPage}#mistakes` : 'docs/errors.md#credentials';
   return { name, cause, fix, example, documentation };
 }
 
