@@ -112,6 +112,21 @@ describe.each(Object.entries(duringOutage))('without %s', (service, answers) => 
   }, 180_000);
 });
 
+test('up --wait succeeds right after Redis was frozen for a minute', async () => {
+  const { Id } = await containerOf('redis');
+  await docker('pause', Id);
+  try {
+    // Twelve checks, at intervals of 5 s.
+    while (((await containerOf('redis')).State.Health?.FailingStreak ?? 0) < 12) {
+      await sleep(250);
+    }
+  } finally {
+    await docker('unpause', Id);
+  }
+  await tier.up();
+  expect(await statuses()).toEqual(whole);
+}, 180_000);
+
 describe.each([...Object.keys(duringOutage), 'nginx'])('%s that crashes', (service) => {
   test('restarts automatically, and no caller gets a wrong reply', async () => {
     const before = await containerOf(service);
