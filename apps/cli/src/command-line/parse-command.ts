@@ -50,10 +50,10 @@ function parseInput(args: readonly string[], command: Command): CommandInput {
   const given = parsed.positionals.slice(command.name.split(' ').length);
   const missing = required[given.length];
   if (missing !== undefined) {
-    throw new UsageError(`${command.name} needs <${missing}>.`, [hint(command)]);
+    throw new UsageError(`gatehouse ${command.name} needs <${missing}>.`, [hint(command)]);
   }
   if (given.length > names.length) {
-    const message = `${command.name} takes ${names.length} argument(s), but got ${given.length}.`;
+    const message = `gatehouse ${command.name} takes ${names.length} argument(s), but got ${given.length}.`;
     throw new UsageError(message, [hint(command)]);
   }
   return {

@@ -13,7 +13,7 @@ function rotationOf({ identity, settings, now }: CommandContext) {
 const add: Command = {
   name: 'master-key add',
   summary: 'Add the next master key to the key file, to copy it to other hosts first.',
-  notes: ['Nothing is encrypted with it until master-key rotate.', guide],
+  notes: ['Nothing is encrypted with it until gatehouse master-key rotate.', guide],
   async run(_input, context) {
     const keyId = await rotationOf(context).add();
     await context.audit({ event: 'master_key_changed', change: 'added', keyId });

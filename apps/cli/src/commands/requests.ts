@@ -103,7 +103,7 @@ const notFound = [
   '- It arrived less than two seconds ago and is still being written. Try again.',
   '- It is older than 7 days, or newer entries replaced it.',
   '- Its client or address group had more failures in that hour than the log keeps. List similar',
-  '  ones: requests list --client ID --since 1h',
+  '  ones: gatehouse requests list --client ID --since 1h',
   '- The store was unavailable. gatehouse_request_log_entries_total counts lost entries.',
   '- The servers use another store. Compare STORE_URL and DATA_DIR.',
   '- The id is that of a reply of nginx or of the device service. Search their logs for it.',

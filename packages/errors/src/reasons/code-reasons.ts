@@ -59,7 +59,7 @@ export const codeReasons = {
     stage: 'authenticate',
     cause:
       'The client is unknown or disabled, or the signature does not match the request and the keys of the client.',
-    fix: 'Compare client id, secure key, digest and signed text with docs/signing.md. `clients show` lists the keys of the client.',
+    fix: 'Compare client id, secure key, digest and signed text with docs/signing.md. `gatehouse clients show` lists the keys of the client.',
     example: 'X-Sign computed with the key of another client',
   },
   signed_body_not_verifiable: {
