@@ -50,15 +50,9 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       [
         `${authorizationServer}/app.ts`,
         `${authorizationServer}/client-routes.ts`,
-        ...[
-          'account',
-          'authorize',
-          'client-endpoints',
-          'cors',
-          'device-sign-in',
-          'http',
-          'pages',
-        ].map((folder) => `${authorizationServer}/${folder}/`),
+        ...['account', 'authorize', 'client-endpoints', 'cors', 'http', 'pages'].map(
+          (folder) => `${authorizationServer}/${folder}/`,
+        ),
         ...['platform', 'sign-in', 'throttle'].map((folder) => `${authorizationServer}/${folder}/`),
       ],
       'Only the HTTP edge uses Express; domain code never sees Request or Response; the gateway (docs/decisions/04-gateway-on-node-http.md) and the device service use node:http',
@@ -80,7 +74,7 @@ const confinements: readonly (readonly [module: string, places: readonly string[
     ],
     [
       'oidc-provider',
-      ['account', 'device-sign-in', 'grants', 'logout', 'pages', 'provider', 'sign-in'].map(
+      ['account', 'grants', 'pages', 'provider', 'sign-in'].map(
         (folder) => `${authorizationServer}/${folder}/`,
       ),
       'provider/ configures the library, grants/ extends it, and the folders of the pages answer for it',

@@ -6,16 +6,13 @@ import type { RequestListener } from 'node:http';
 import type { Identity, MasterKey, SigningKeyPolicy } from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
-import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
-import { CHANGE_PASSWORD_PATH } from './account/sign-in-address.ts';
-import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-page.ts';
+import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
+import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
 import { createSignInAudit } from './audit/sign-in-audit.ts';
 import { defaultRedirectUri } from './authorize/default-redirect-uri.ts';
 import { redirectPostedRequest } from './authorize/form-post.ts';
-import { SUBMIT_FORM_SCRIPT_PATH } from './authorize/form-post-page.ts';
 import { handleClientEndpointErrors } from './client-endpoints/handle-errors.ts';
 import { addClientEndpoints, clientPaths, rejectLimitedClient } from './client-routes.ts';
-import { linkWithCode } from './device-sign-in/link-with-code.ts';
 import { createExactRouting } from './http/exact-routing.ts';
 import { fixOrigin } from './http/fix-origin.ts';
 import { operation } from './http/operation.ts';
@@ -26,25 +23,21 @@ import { rejectCrossSite } from './http/reject-cross-site.ts';
 import { withSealedCookies } from './http/sealed-cookies.ts';
 import type { ThrottledLimit } from './metrics/authorization-server-metrics.ts';
 import { openProvider } from './open-provider.ts';
-import {
-  serveIcon,
-  serveSignInLinkScript,
-  serveStylesheet,
-  serveSubmitFormScript,
-} from './pages/assets.ts';
-import { createCsrfTokens } from './pages/csrf-token.ts';
-import { handlePageError, noteFailure, sendErrorPage } from './pages/error-page.ts';
-import { ICON_PATH, STYLESHEET_PATH } from './pages/layout.ts';
-import { rejectMethods } from './pages/reject-methods.ts';
+import * as assets from './pages/assets.ts';
+import { handlePageError, noteFailure, rejectMethods, sendErrorPage } from './pages/error-page.ts';
+import { createCsrfTokens } from './pages/page.ts';
+import { serveWelcomePage } from './pages/welcome.ts';
 import type { Provider } from './provider/create-provider.ts';
 import { withAccountClient } from './provider/policy/account-client.ts';
 import { cookieOptions, createBrowserState } from './provider/policy/cookies.ts';
 import type { SecurityProfile } from './provider/policy/grant-types.ts';
 import { isUserAllowed } from './provider/policy/interaction-policy.ts';
+import { linkWithCode, rejectUserCode } from './sign-in/device.ts';
 import { createDeviceCookies } from './sign-in/device-cookie.ts';
-import { createSignInRoutes, type SignInDependencies } from './sign-in/sign-in-routes.ts';
-import { createEndpointLimits } from './throttle/endpoint-limits.ts';
+import type { SignInDependencies } from './sign-in/interaction.ts';
+import { createSignInRoutes } from './sign-in/sign-in.ts';
 import { createFailedSecrets } from './throttle/failed-secrets.ts';
+import { createLimits, type Limits } from './throttle/limits.ts';
 import { createSignIn } from './throttle/sign-in-throttle.ts';
 
 export interface AppDependencies {
@@ -87,10 +80,14 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const browserState = createBrowserState(masterKey, secure);
   const services = { ...dependencies, identity, browserState, signIn, failedSecrets };
   const provider = await openProvider(services);
-  const limits = createEndpointLimits(identity.store, {
+  const csrfTokens = createCsrfTokens(masterKey);
+  const cookie = cookieOptions(secure);
+  const sessions = createAccountSessions({ provider, identity, csrfTokens, issuer, cookie });
+  const limits = createLimits(identity.store, {
     ...dependencies,
     onLimited: () => onThrottled?.('requests'),
-    replies: { client: rejectLimitedClient, page: showTooManyRequests },
+    signedInUser: async (...exchange) => (await sessions.current(...exchange))?.user.userId,
+    replies: { client: rejectLimitedClient, page: showTooManyRequests, userCode: rejectUserCode },
   });
   const app = createExactRouting(dependencies.trustedProxies ?? []);
   app.use(fixOrigin(issuer), noSniff);
@@ -98,14 +95,13 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   addClientEndpoints(app, serve, { ...services, provider, limits });
   app.use(createPageHeaders({ strict: dependencies.securityProfile === 'strict' }));
   addPages(app, serve, {
-    limit: limits.pages,
+    limits,
     provider,
     identity,
     signIn,
-    issuer,
     browserState,
-    csrfTokens: createCsrfTokens(masterKey),
-    cookie: cookieOptions(secure),
+    csrfTokens,
+    sessions,
     deviceCookies: createDeviceCookies({ provider, identity, secure }),
   });
   return app;
@@ -115,12 +111,12 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
 function addPages(
   app: Express,
   serve: RequestHandler,
-  pages: AccountDependencies & SignInDependencies & { readonly limit: RequestHandler },
+  pages: AccountDependencies & SignInDependencies & { readonly limits: Limits },
 ): void {
-  app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
-  app.get(SIGN_IN_LINK_SCRIPT_PATH, operation('script'), serveSignInLinkScript);
-  app.get(ICON_PATH, operation('icon'), serveIcon);
-  app.get(SUBMIT_FORM_SCRIPT_PATH, operation('script'), serveSubmitFormScript);
+  app.get(assets.STYLESHEET_PATH, operation('stylesheet'), assets.serveStylesheet);
+  app.get(assets.SIGN_IN_LINK_SCRIPT_PATH, operation('script'), assets.serveSignInLinkScript);
+  app.get(assets.ICON_PATH, operation('icon'), assets.serveIcon);
+  app.get(assets.SUBMIT_FORM_SCRIPT_PATH, operation('script'), assets.serveSubmitFormScript);
   app.use(noStore, withSealedCookies);
   const rejectForeignForm = rejectCrossSite((request, response) => {
     noteFailure(request, 'formRefused', 'form_of_another_site');
@@ -133,7 +129,7 @@ function addPages(
   );
   const form = express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 100 });
   app.post(routes.authorization, operation('authorize'), form, redirectPostedRequest);
-  const limited = (name: OperationName) => [operation(name), pages.limit];
+  const limited = (name: OperationName) => [operation(name), pages.limits.pages];
   app.get(
     routes.authorization,
     limited('authorize'),
@@ -145,7 +141,14 @@ function addPages(
   app.use('/sign-in', limited('sign-in'), rejectForeignForm, createSignInRoutes(pages));
   app.use('/account', limited('account'), rejectForeignForm, createAccountRoutes(pages));
   app.get(routes.code_verification, limited('device'), asPage, linkWithCode, serve);
-  app.post(routes.code_verification, limited('device'), rejectForeignForm, asPage, serve);
+  app.post(
+    routes.code_verification,
+    limited('device'),
+    rejectForeignForm,
+    pages.limits.userCodes,
+    asPage,
+    serve,
+  );
   app.get(`${routes.code_verification}/:interaction`, limited('device-resume'), asPage, serve);
   app.get(routes.end_session, limited('logout'), asPage, serve);
   app.post(routes.end_session, operation('logout'), form, redirectPostedRequest);

@@ -17,8 +17,8 @@ import {
 } from './platform/platform-endpoint.ts';
 import type { Provider } from './provider/create-provider.ts';
 import type { SecurityProfile } from './provider/policy/grant-types.ts';
-import type { EndpointLimits } from './throttle/endpoint-limits.ts';
 import type { FailedSecrets } from './throttle/failed-secrets.ts';
+import type { Limits } from './throttle/limits.ts';
 
 const discoveryPaths = [
   '/.well-known/openid-configuration',
@@ -37,7 +37,7 @@ export const clientPaths: readonly string[] = [
 interface ClientEndpointDependencies {
   readonly provider: Provider;
   readonly identity: Identity;
-  readonly limits: EndpointLimits;
+  readonly limits: Limits;
   readonly failedSecrets: FailedSecrets;
   readonly securityProfile: SecurityProfile;
 }

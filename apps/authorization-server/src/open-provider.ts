@@ -16,14 +16,10 @@ import { redirectReply } from './authorize/redirect-reply.ts';
 import { explainMistakes } from './client-endpoints/explain-mistakes.ts';
 import { clientEndpointReply } from './client-endpoints/reply.ts';
 import { forgetForeignOrigin, removeForeignOrigins } from './cors/registered-origins.ts';
-import { deviceFlow } from './device-sign-in/device-pages.ts';
-import { limitUserCodes } from './device-sign-in/limit-user-codes.ts';
 import { registerClientCredentials } from './grants/client-credentials.ts';
 import { registerMachineRefresh } from './grants/machine-tokens.ts';
 import { registerPassword } from './grants/password.ts';
 import { clientEndpointPaths } from './http/provider-routes.ts';
-import { logout } from './logout/logout-pages.ts';
-import { skipLogoutQuestion } from './logout/skip-logout-question.ts';
 import { platformReply } from './platform/platform-reply.ts';
 import {
   createProvider,
@@ -33,6 +29,8 @@ import {
 import { completeIntrospection } from './provider/middleware/complete-introspection.ts';
 import type { BrowserState } from './provider/policy/cookies.ts';
 import type { SecurityProfile } from './provider/policy/grant-types.ts';
+import { deviceFlow } from './sign-in/device.ts';
+import { logout, skipLogoutQuestion } from './sign-in/logout.ts';
 import type { FailedSecrets } from './throttle/failed-secrets.ts';
 import type { SignIn } from './throttle/sign-in-throttle.ts';
 
@@ -91,10 +89,9 @@ function extensionsOf(dependencies: OpenProviderDependencies): ProviderExtension
       clientEndpointReply(clientEndpointPaths),
       platformReply,
     ],
-    endpointSteps: (provider) => [
+    endpointSteps: () => [
       explainMistakes,
       completeIntrospection({ identity, xAccessTokens, issuer }),
-      limitUserCodes(provider, identity),
       skipLogoutQuestion,
     ],
   };

@@ -115,9 +115,9 @@ describe.each(systems)('the limits of the client endpoints on $engine', ({ syste
       expect(headers.get('cache-control')).toBe('no-store');
       expect(headers.get('pragma')).toBe('no-cache');
       expect(headers.get('ratelimit-policy')).toMatch(
-        new RegExp(`^"address";q=${REQUESTS_PER_MINUTE};w=60$`),
+        new RegExp(`^"address"; q=${REQUESTS_PER_MINUTE}; w=60; pk=`),
       );
-      expect(headers.get('ratelimit')).toMatch(/^"address";r=0;t=\d+$/);
+      expect(headers.get('ratelimit')).toMatch(/^"address"; r=0; t=\d+$/);
       const platform = await requestPlatformToken(system.first, grant, {
         'x-forwarded-for': '192.0.2.9',
       });
@@ -183,7 +183,7 @@ describe.each(systems)('the limits of the client endpoints on $engine', ({ syste
         const [first] = rejected;
         expect(first?.headers.get('content-type')).toMatch(/^text\/html/);
         expect(first?.headers.get('ratelimit-policy')).toMatch(
-          new RegExp(`^"address";q=${REQUESTS_PER_MINUTE};w=60$`),
+          new RegExp(`^"address"; q=${REQUESTS_PER_MINUTE}; w=60; pk=`),
         );
         expect(Number(first?.headers.get('retry-after'))).toBeGreaterThan(0);
         expect(await first?.text()).toContain('This network sends too many requests.');

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { authorizationServerReasons, failureReasons } from '@gatehouse/errors';
 import { describe, expect, test } from '@jest/globals';
 import { oauthErrorCodes } from '../src/metrics/oauth-error-codes.ts';
-import { pageErrors } from '../src/pages/page-errors.ts';
+import { pageErrors } from '../src/pages/error-page.ts';
 import { libraryMessages } from '../src/provider/reasons/library-messages.ts';
 import { reasonsOfCodes } from '../src/provider/reasons/reasons-of-codes.ts';
 

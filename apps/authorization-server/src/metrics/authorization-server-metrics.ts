@@ -20,7 +20,7 @@ import {
 } from '@gatehouse/server';
 import { clientCredentialKinds } from '../http/client-credential-kinds.ts';
 import { operationNames } from '../http/operation-names.ts';
-import { formProblems, pageErrors } from '../pages/page-errors.ts';
+import { formProblems, pageErrors } from '../pages/error-page.ts';
 import { allGrantTypes } from '../provider/policy/grant-types.ts';
 import { oauthErrorCodes } from './oauth-error-codes.ts';
 

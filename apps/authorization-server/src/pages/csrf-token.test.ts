@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { createCsrfTokens } from './csrf-token.ts';
+import { createCsrfTokens } from './page.ts';
 
 describe('the token of a form', () => {
   const tokens = createCsrfTokens(randomBytes(32));

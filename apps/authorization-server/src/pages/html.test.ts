@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { foreignName, plainName } from './foreign-name.ts';
-import { html, sentence } from './html.ts';
+import { foreignName, html, plainName, sentence } from './html.ts';
 
 describe('markup', () => {
   test('escapes every value that is not markup', () => {

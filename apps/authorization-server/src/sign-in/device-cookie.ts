@@ -9,23 +9,20 @@ const LIFETIME_SECONDS = 180 * DAY_SECONDS;
 const CONTEXT = 'device-cookie';
 const DEVICE_ID_BYTES = 16;
 
+export type DeviceCookies = ReturnType<typeof createDeviceCookies>;
+
 /**
  * The cookie that identifies a browser with an earlier sign-in, so that guesses from other devices
  * do not lock it out (OWASP "device cookies"). It does not sign in a user. It outlives a sign-out,
  * and becomes invalid when the user's not-before changes: by a new password, disabling, or signing
  * out everywhere.
  */
-export interface DeviceCookies {
-  read(request: Request, response: Response): Promise<KnownDevice | undefined>;
-  issue(request: Request, response: Response, user: User): void;
-}
-
 export function createDeviceCookies(dependencies: {
   readonly provider: Provider;
   readonly identity: Pick<Identity, 'sealer' | 'findLiveHolder'>;
   /** Whether the issuer is https. */
   readonly secure: boolean;
-}): DeviceCookies {
+}) {
   const { provider, secure } = dependencies;
   const { sealer, findLiveHolder } = dependencies.identity;
   const name = secure ? '__Host-device' : 'device';
@@ -39,7 +36,7 @@ export function createDeviceCookies(dependencies: {
   }
 
   return {
-    async read(request, response) {
+    async read(request: Request, response: Response): Promise<KnownDevice | undefined> {
       const { cookies } = provider.createContext(request, response);
       const sealed = cookies.get(name, { signed: false });
       const [userId, deviceId, issued] = sealed === undefined ? [] : open(sealed);
@@ -50,7 +47,7 @@ export function createDeviceCookies(dependencies: {
       const isLive = (await findLiveHolder({ issuedAt, userId })) !== undefined;
       return isLive ? { userId, deviceId } : undefined;
     },
-    issue(request, response, { userId, notBefore }) {
+    issue(request: Request, response: Response, { userId, notBefore }: User): void {
       const deviceId = randomBytes(DEVICE_ID_BYTES).toString('base64url');
       // Right after a sign-out everywhere, this sign-in must count as the later of the two.
       const issuedAt = Math.max(now(), notBefore + 1);

@@ -1,6 +1,5 @@
 import type { Store } from '@gatehouse/store';
 import { errors } from 'oidc-provider';
-import { createAttemptLimit } from '../../http/attempt-limit.ts';
 import { lifetimes } from '../policy/lifetimes.ts';
 import { MARGIN_SECONDS, type SingleUse } from './single-use.ts';
 
@@ -20,15 +19,12 @@ export const TOO_MANY_CODE_ATTEMPTS = 'authorization code presented too often';
  * it yet.
  */
 export function limitCodeAttempts(singleUse: SingleUse, store: Store): SingleUse {
-  const limit = createAttemptLimit(store, {
-    name: 'code',
-    attempts: MAXIMUM_ATTEMPTS,
-    windowSeconds: lifetimes.AuthorizationCode + MARGIN_SECONDS,
-  });
+  const windowSeconds = lifetimes.AuthorizationCode + MARGIN_SECONDS;
   return {
     ...singleUse,
     async assertMayPresent({ key }) {
-      if ((await limit.take(key)) !== undefined) {
+      const { count } = await store.increment(`attempts:code:${key}`, windowSeconds);
+      if (count > MAXIMUM_ATTEMPTS) {
         throw new errors.InvalidGrant(TOO_MANY_CODE_ATTEMPTS);
       }
     },

@@ -1,10 +1,7 @@
 import type { RequestHandler } from 'express';
-import { contentSecurityPolicy } from '../http/page-headers.ts';
-import { html } from '../pages/html.ts';
-import { pageLanguage } from '../pages/language.ts';
-import { renderPage } from '../pages/layout.ts';
-
-export const SIGN_IN_LINK_SCRIPT_PATH = '/assets/sign-in-link.js';
+import { SIGN_IN_LINK_SCRIPT_PATH } from './assets.ts';
+import { html } from './html.ts';
+import { sendPage, textsFor } from './page.ts';
 
 /**
  * `/`, and the specification's `{auth_url}/#/user/login`. The part after `#` stays in the browser,
@@ -12,14 +9,11 @@ export const SIGN_IN_LINK_SCRIPT_PATH = '/assets/sign-in-link.js';
  * it is a page with two links.
  */
 export const serveWelcomePage: RequestHandler = (request, response) => {
-  const { language, texts } = pageLanguage(request);
-  const content = html`<h1>${texts.welcomeTitle}</h1>
+  const texts = textsFor(request);
+  const title = texts.welcomeTitle;
+  const content = html`<h1>${title}</h1>
 <p class="lead">${texts.welcomeLead}</p>
 <p class="actions"><a class="button primary" href="/account">${texts.openAccount}</a> <a class="button" href="/device">${texts.connectDevice}</a></p>
 <noscript><p class="small">${texts.signInLinkNeedsScript}</p></noscript>`;
-  const title = texts.welcomeTitle;
-  response.set('Content-Security-Policy', contentSecurityPolicy({ script: true }));
-  response
-    .type('html')
-    .end(renderPage({ language, title, content, script: SIGN_IN_LINK_SCRIPT_PATH }));
+  sendPage(response, { texts, title, content, script: SIGN_IN_LINK_SCRIPT_PATH });
 };
