@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { authorizationServerReasons, failureReasons } from '@gatehouse/errors';
 import { describe, expect, test } from '@jest/globals';
-import { oauthErrorCodes } from '../src/metrics/oauth-error-codes.ts';
 import { pageErrors } from '../src/pages/page-errors.ts';
 import { libraryMessages } from '../src/provider/reasons/library-messages.ts';
 import { reasonsOfCodes } from '../src/provider/reasons/reasons-of-codes.ts';
+import { oauthErrorCodes } from '../src/requests/metrics.ts';
 
 const source = fileURLToPath(new URL('../src/', import.meta.url));
 /** It verifies passwords, and passes on the reason of a rejection. */

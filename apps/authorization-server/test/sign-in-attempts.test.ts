@@ -10,9 +10,9 @@ import {
 } from '@gatehouse/identity';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { TooManyAttemptsError } from '../src/requests/too-many-attempts-error.ts';
 import { accountLimit, addressLimit, type Limit } from '../src/throttle/limits.ts';
 import { createSignIn } from '../src/throttle/sign-in-throttle.ts';
-import { TooManyAttemptsError } from '../src/throttle/too-many-attempts-error.ts';
 import { openSuiteStores } from './suite-stores.ts';
 
 const RIGHT = 'the right password';

@@ -1,21 +1,21 @@
 /**
  * The account page: profile, applications with access and their revocation, change of password,
  * sign-out everywhere. A browser without a session goes through the ordinary sign-in, as a client
- * of this server (provider/policy/account-client.ts), and returns with the same session. Every form
+ * of this server (provider/clients.ts), and returns with the same session. Every form
  * carries a token of the session, and every reply to a form is a 303. logout/ signs out of this
  * browser only.
  */
 import type { Identity } from '@gatehouse/identity';
 import { type Request, type Response, Router } from 'express';
 import type Provider from 'oidc-provider';
-import { requestOrigin } from '../audit/request-origin.ts';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
 import { sendErrorPage } from '../pages/error-page.ts';
 import { formField, parseForm } from '../pages/form-field.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import { rejectMethods } from '../pages/reject-methods.ts';
-import type { CookieOptions } from '../provider/policy/cookies.ts';
+import type { CookieOptions } from '../provider/browser-state.ts';
+import { requestOrigin } from '../requests/caller.ts';
 import type { DeviceCookies } from '../sign-in/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { createAccountSessions, type SignedIn } from './account-session.ts';

@@ -2,8 +2,8 @@ import type { Identity, User } from '@gatehouse/identity';
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
 import type { Session } from 'oidc-provider';
-import type { CookieOptions } from '../provider/policy/cookies.ts';
-import { isSessionOf, sessionLifetime } from '../provider/policy/sessions.ts';
+import type { CookieOptions } from '../provider/browser-state.ts';
+import { isSessionOf, sessionLifetime } from '../provider/lifetimes.ts';
 
 /** The signed-in user of this browser. */
 export interface SignedIn {

@@ -1,10 +1,10 @@
 import type { User } from '@gatehouse/identity';
-import { providerRoutes } from '../http/provider-routes.ts';
 import { foreignName, plainName } from '../pages/foreign-name.ts';
 import { type Html, html } from '../pages/html.ts';
 import { formatDay } from '../pages/language.ts';
 import { scopeList } from '../pages/scope-list.ts';
 import { fill, type Texts } from '../pages/texts.ts';
+import { providerRoutes } from '../requests/routes.ts';
 import type { GrantedApplication } from './applications.ts';
 
 export interface AccountView {

@@ -1,7 +1,7 @@
 import { type Identity, userGrantsKey } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import type { Grant } from 'oidc-provider';
-import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 
 /**
  * An application with grants of a user: one for each browser in which the user allowed it, and one

@@ -1,13 +1,12 @@
 import type { Identity } from '@gatehouse/identity';
 import type { Request, Response, Router } from 'express';
-import { requestOrigin } from '../audit/request-origin.ts';
-import { addressGroupOf } from '../http/address-group-of.ts';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
 import { noteFailure } from '../pages/error-page.ts';
 import { formField, parseForm } from '../pages/form-field.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import { formProblems } from '../pages/page-errors.ts';
+import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
 import type { DeviceCookies } from '../sign-in/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import type { AccountSessions, SignedIn } from './account-session.ts';

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
-import { providerRoutes } from '../http/provider-routes.ts';
-import { ACCOUNT_CLIENT_ID, SIGNED_IN_PATH } from '../provider/policy/account-client.ts';
+import { ACCOUNT_CLIENT_ID, SIGNED_IN_PATH } from '../provider/clients.ts';
+import { providerRoutes } from '../requests/routes.ts';
 
 export const CHANGE_PASSWORD_PATH = '/account/password';
 

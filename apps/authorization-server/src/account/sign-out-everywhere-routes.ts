@@ -1,10 +1,10 @@
 import type { Identity } from '@gatehouse/identity';
 import type { Request, Response, Router } from 'express';
-import { requestOrigin } from '../audit/request-origin.ts';
 import type { CsrfTokens } from '../pages/csrf-token.ts';
 import { parseForm } from '../pages/form-field.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
+import { requestOrigin } from '../requests/caller.ts';
 import type { AccountSessions } from './account-session.ts';
 import type { EndEverything } from './end-everything.ts';
 import { signOutEverywhereView } from './sign-out-everywhere-view.ts';

@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express';
-import { contentSecurityPolicy } from '../http/page-headers.ts';
 import { html } from '../pages/html.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
+import { contentSecurityPolicy } from '../pages/page-headers.ts';
 
 export const SIGN_IN_LINK_SCRIPT_PATH = '/assets/sign-in-link.js';
 

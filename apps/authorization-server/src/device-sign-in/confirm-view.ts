@@ -1,8 +1,8 @@
-import { providerRoutes } from '../http/provider-routes.ts';
 import { foreignName } from '../pages/foreign-name.ts';
 import { type Html, html, sentence } from '../pages/html.ts';
 import { scopeList } from '../pages/scope-list.ts';
 import { fill, type Texts } from '../pages/texts.ts';
+import { providerRoutes } from '../requests/routes.ts';
 
 export interface ConfirmView {
   readonly clientName: string;

@@ -3,7 +3,7 @@
  * shows, confirms it, and continues to the ordinary sign-in and consent. The provider owns the flow
  * and calls these functions for markup: /device → confirm → /sign-in/{interaction} →
  * /device/{interaction} → done. A link with the code (`verification_uri_complete`) only fills in
- * the form. provider/adapters/device-codes.ts handles polling and races.
+ * the form. provider/device-codes.ts handles polling and races.
  */
 
 import type { Identity } from '@gatehouse/identity';
@@ -15,7 +15,7 @@ import type { Html } from '../pages/html.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import type { Texts } from '../pages/texts.ts';
-import { detachDeviceGrant } from '../provider/policy/device-grant.ts';
+import { detachDeviceGrant } from '../provider/device-codes.ts';
 import { reasonOfError } from '../provider/reasons/reason-of-error.ts';
 import { confirmView } from './confirm-view.ts';
 import { connectedView, deviceProblemView, stoppedView } from './outcome-views.ts';

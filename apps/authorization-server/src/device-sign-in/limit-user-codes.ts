@@ -1,14 +1,14 @@
 import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
-import { addressGroupOf } from '../http/address-group-of.ts';
-import { type AttemptLimit, createAttemptLimit } from '../http/attempt-limit.ts';
-import { providerRoutes } from '../http/provider-routes.ts';
 import { noteFailure } from '../pages/error-page.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import { fill } from '../pages/texts.ts';
-import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
-import { isSessionOf } from '../provider/policy/sessions.ts';
+import type { ProviderMiddleware } from '../provider/library.ts';
+import { isSessionOf } from '../provider/lifetimes.ts';
+import { addressGroupOf } from '../requests/caller.ts';
+import { providerRoutes } from '../requests/routes.ts';
+import { type AttemptLimit, createAttemptLimit } from '../throttle/attempt-limit.ts';
 import { deviceProblemView, signInFirstView } from './outcome-views.ts';
 
 const WINDOW_SECONDS = 600;

@@ -1,6 +1,6 @@
-import { providerRoutes } from '../http/provider-routes.ts';
 import { type Html, html } from '../pages/html.ts';
 import type { Texts } from '../pages/texts.ts';
+import { providerRoutes } from '../requests/routes.ts';
 
 export interface UserCodeView {
   readonly userCode: string;

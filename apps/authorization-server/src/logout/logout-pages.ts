@@ -1,18 +1,18 @@
 /**
  * OpenID Connect RP-Initiated Logout. /logout asks for confirmation, its form ends the session and
- * its grants (provider/patches/session-end.ts), and the browser returns to the application or to
+ * its grants (provider/patches.ts), and the browser returns to the application or to
  * the last page. A GET changes nothing for a signed-in user; skip-logout-question.ts redirects all
  * others at once.
  */
 import type { Identity } from '@gatehouse/identity';
 import type { Configuration, KoaContextWithOIDC, Session } from 'oidc-provider';
-import { contentSecurityPolicy } from '../http/page-headers.ts';
 import { formTargets } from '../pages/form-targets.ts';
 import type { Html } from '../pages/html.ts';
 import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
-import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
-import { assertParametersFit } from '../provider/policy/parameter-limit.ts';
+import { contentSecurityPolicy } from '../pages/page-headers.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
+import { assertParametersFit } from '../provider/stored-budgets.ts';
 import { logoutView, signedOutView } from './logout-views.ts';
 import { postLogoutAddress } from './post-logout-address.ts';
 

@@ -1,7 +1,7 @@
-import { providerRoutes } from '../http/provider-routes.ts';
 import { foreignName } from '../pages/foreign-name.ts';
 import { type Html, html, sentence } from '../pages/html.ts';
 import type { Texts } from '../pages/texts.ts';
+import { providerRoutes } from '../requests/routes.ts';
 
 export interface LogoutView {
   readonly userName: string;

@@ -1,5 +1,5 @@
-import { providerRoutes } from '../http/provider-routes.ts';
-import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
+import type { ProviderMiddleware } from '../provider/library.ts';
+import { providerRoutes } from '../requests/routes.ts';
 import { postLogoutAddress } from './post-logout-address.ts';
 
 /**

@@ -5,7 +5,7 @@ import { observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { TooManyAttemptsError } from '../throttle/too-many-attempts-error.ts';
+import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
 import { errorView, type NextStep } from './error-view.ts';
 import { hasCookies } from './has-cookies.ts';
 import { InteractionGoneError } from './interaction-gone-error.ts';

@@ -8,12 +8,12 @@
 
 import { type Request, type Response, Router } from 'express';
 import type { InteractionResults } from 'oidc-provider';
-import { addressGroupOf } from '../http/address-group-of.ts';
 import { noteFailure, sendErrorPage } from '../pages/error-page.ts';
 import { formField as field, parseForm } from '../pages/form-field.ts';
 import { formProblems } from '../pages/page-errors.ts';
 import { rejectMethods } from '../pages/reject-methods.ts';
-import { lifetimes } from '../provider/policy/lifetimes.ts';
+import { lifetimes } from '../provider/lifetimes.ts';
+import { addressGroupOf } from '../requests/caller.ts';
 import { leaveFormerAccount } from './leave-former-account.ts';
 import {
   findInteraction,

@@ -1,8 +1,8 @@
 import type { AdapterPayload } from 'oidc-provider';
-import { providerRoutes } from '../http/provider-routes.ts';
 import { InteractionGoneError } from '../pages/interaction-gone-error.ts';
-import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
-import { OMITTED } from '../provider/policy/omitted-redirect-uri.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
+import { OMITTED } from '../provider/redirect-uris.ts';
+import { providerRoutes } from '../requests/routes.ts';
 
 /** Why the record in the cookie of a browser opens no page, and where its user continues. */
 export function interactionGone(record: AdapterPayload): InteractionGoneError {

@@ -1,5 +1,5 @@
 import type { Store } from '@gatehouse/store';
-import { TooManyAttemptsError } from './too-many-attempts-error.ts';
+import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
 
 /** The number of bytes that a party may store within a window. */
 export interface ByteBudget {

@@ -7,7 +7,7 @@ import {
   type Store,
 } from '@gatehouse/store';
 import type { Request, RequestHandler, Response } from 'express';
-import { addressGroupOf } from '../http/address-group-of.ts';
+import { addressGroupOf } from '../requests/caller.ts';
 import { REQUEST_WINDOW_SECONDS } from './limits.ts';
 
 /** Endpoints that count together. */

@@ -27,8 +27,8 @@ import {
   type UserRegistry,
 } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
+import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
 import { accountLimit, addressLimit } from './limits.ts';
-import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 
 /** A browser in which this user has signed in before. */
 export interface KnownDevice {

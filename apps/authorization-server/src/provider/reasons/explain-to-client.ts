@@ -1,7 +1,7 @@
 import { type FailureReasonName, signInReasons } from '@gatehouse/errors';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { describeReason } from '../../http/describe-reason.ts';
-import { provenKeyOf } from '../patches/secure-keys-of-tokens.ts';
+import { contextOf } from '../../requests/request-context.ts';
+import { describeReason } from './describe-reason.ts';
 
 /**
  * The library has one description for all causes of `invalid_grant`, and one for all redirect URIs.
@@ -21,7 +21,7 @@ const isSecret = (reason: FailureReasonName) => Object.hasOwn(signInReasons, rea
 export function explainToClient(context: KoaContextWithOIDC, reason: FailureReasonName): void {
   const { body } = context;
   if (
-    provenKeyOf(context.req) !== undefined &&
+    contextOf(context.req).secureKeyId !== undefined &&
     !isSecret(reason) &&
     typeof body === 'object' &&
     body !== null &&

@@ -4,8 +4,7 @@
  */
 import type { FailureReasonName } from '@gatehouse/errors';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { isDisabledClient } from '../patches/client-lookups.ts';
-import { presentedCredentialOf } from './presented-credential.ts';
+import { contextOf } from '../../requests/request-context.ts';
 import { redirectUriDifference, registrationDifference } from './redirect-uri-difference.ts';
 
 type ReasonOfRequest = (context: KoaContextWithOIDC) => FailureReasonName;
@@ -27,7 +26,7 @@ export const lostRace: ReasonOfRequest = (context) => `${credentialKind(context)
 /** To another client, every state of a credential looks the same. */
 export function presentedByOther(reason: FailureReasonName): ReasonOfRequest {
   return (context) => {
-    const { clientId } = presentedCredentialOf(context.req) ?? {};
+    const { clientId } = contextOf(context.req).credential ?? {};
     return clientId !== undefined && clientId !== context.oidc.client?.clientId
       ? mismatchOfClient(context)
       : reason;
@@ -36,13 +35,13 @@ export function presentedByOther(reason: FailureReasonName): ReasonOfRequest {
 
 export const unknownCredential: ReasonOfRequest = (context) => {
   const kind = credentialKind(context);
-  return presentedCredentialOf(context.req)?.isRevoked === true
+  return contextOf(context.req).credential?.isRevoked === true
     ? presentedByOther(`${kind}_revoked`)(context)
     : `${kind}_unknown`;
 };
 
 export const redirectUriOfCode: ReasonOfRequest = ({ oidc, req }) => {
-  const { redirectUri } = presentedCredentialOf(req) ?? {};
+  const { redirectUri } = contextOf(req).credential ?? {};
   return redirectUriDifference(redirectUri ?? '', String(oidc.params?.redirect_uri));
 };
 
@@ -50,7 +49,7 @@ export const mismatchOfRegistration: ReasonOfRequest = ({ oidc }) =>
   registrationDifference(oidc.client?.redirectUris ?? [], String(oidc.params?.redirect_uri));
 
 export const clientNotFound: ReasonOfRequest = ({ req }) =>
-  isDisabledClient(req) ? 'client_disabled' : 'client_unknown';
+  contextOf(req).isClientDisabled ? 'client_disabled' : 'client_unknown';
 
 export const mismatchOfSecret: ReasonOfRequest = ({ oidc }) =>
   oidc.client?.clientAuthMethod === 'none' ? 'client_secret_unexpected' : 'client_secret_missing';
