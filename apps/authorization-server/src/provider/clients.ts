@@ -12,11 +12,8 @@ import {
   type KoaContextWithOIDC,
   type ResponseType,
 } from 'oidc-provider';
-import { addressGroupOf, basicClientId } from '../requests/caller.ts';
-import { contextOf } from '../requests/request-context.ts';
-import type { FailedSecrets } from '../throttle/failed-secrets.ts';
+import { basicClientId } from '../requests/caller.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
-import type { ProviderMiddleware } from './library.ts';
 
 /** Reads clients from the registry; the provider never writes them. */
 export class ClientAdapter implements Adapter {
@@ -203,15 +200,4 @@ export function presentedClientId({ oidc, headers }: KoaContextWithOIDC): string
     return client?.clientId ?? String(params?.client_id);
   }
   return basicClientId(headers.authorization);
-}
-
-/** A 401 counts as a failed secret. The patch `client-lookups` applies the limit. */
-export function countFailedSecrets(failedSecrets: FailedSecrets): ProviderMiddleware {
-  return async (context, next) => {
-    await next();
-    const clientId = contextOf(context.req).presentedClientId;
-    if (clientId !== undefined && context.status === 401) {
-      await failedSecrets.record(clientId, addressGroupOf(context.req));
-    }
-  };
 }

@@ -1,4 +1,5 @@
-import { GRANT_LIFETIME_SECONDS, type User } from '@gatehouse/identity';
+import { GRANT_LIFETIME_SECONDS, type Identity, type User } from '@gatehouse/identity';
+import type Provider from 'oidc-provider';
 import type { Session } from 'oidc-provider';
 
 const MINUTE = 60;
@@ -89,4 +90,34 @@ export function isSessionOf(
     user.userId === session.accountId &&
     (session.loginTs ?? 0) > user.notBefore
   );
+}
+
+/**
+ * A request that runs while the session ends must not write it back. No request takes longer than
+ * this.
+ */
+const ENDED_SESSION_SECONDS = 60 * 60;
+
+export function endSessionsWithGrants(
+  provider: Provider,
+  { identity: { store, credentialHash } }: { readonly identity: Identity },
+): void {
+  const session = provider.Session.prototype;
+  const { destroy, persist } = session;
+  session.destroy = async function destroyWithGrants() {
+    // An anonymous session is not in the store. A record of its end would let any caller fill the
+    // store.
+    if (this.accountId !== undefined) {
+      const key = endedSessionKey(credentialHash(this.uid));
+      await store.set(key, '', ENDED_SESSION_SECONDS, { revokes: true });
+    }
+    for (const { grantId } of Object.values(this.authorizations ?? {})) {
+      const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+      await grant?.destroy();
+    }
+    await destroy.call(this);
+  };
+  session.persist = async function persistIfStored() {
+    return typeof this.exp === 'number' ? persist.call(this) : this.jti;
+  };
 }

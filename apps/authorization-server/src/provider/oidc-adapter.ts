@@ -18,9 +18,9 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { contextOf } from '../requests/request-context.ts';
 import { RevocationPendingError } from '../requests/too-many-attempts-error.ts';
 import { withoutLostScopes } from './claims.ts';
+import type { TokenOfSecureKey } from './client-patches.ts';
 import { currentContext } from './library.ts';
 import { endedSessionKey, lifetimes } from './lifetimes.ts';
-import type { TokenOfSecureKey } from './patches.ts';
 import type { SingleUse } from './single-use.ts';
 
 /**

@@ -4,23 +4,14 @@
  * middleware to a new entry. docs/decisions/09-oidc-provider-patches.md describes how to upgrade
  * the library.
  */
-import type {
-  Identity,
-  KeptSigningKeys,
-  Client as RegisteredClient,
-  SigningKeys,
-} from '@gatehouse/identity';
-import Provider, { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Identity, KeptSigningKeys, SigningKeys } from '@gatehouse/identity';
+import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
-import { addressGroupOf } from '../requests/caller.ts';
-import { contextOf } from '../requests/request-context.ts';
-import { clientEndpointPaths } from '../requests/routes.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
+import { checkPermissions, limitLookups, storeSecureKeys, tokenModels } from './client-patches.ts';
 import type { SecurityProfile } from './clients.ts';
 import { currentContext, type ProviderMiddleware } from './library.ts';
-import { endedSessionKey } from './lifetimes.ts';
-import { addOmittedRedirectUri } from './redirect-uris.ts';
-import { settleScope } from './scopes.ts';
+import { endSessionsWithGrants } from './lifetimes.ts';
 
 /** Something in the library that Gatehouse replaces, or uses although it is not documented. */
 interface Patch {
@@ -60,19 +51,6 @@ export type FormPostPage = (
   redirectUri: string,
   parameters: Readonly<Record<string, unknown>>,
 ) => void;
-
-/** Answers by setting `context.body`, or throws one of the library's errors. */
-type GrantHandler = (context: KoaContextWithOIDC) => Promise<void>;
-
-/**
- * The member of a stored token that names the secure key of its client; `findLiveHolder` compares
- * it.
- */
-export interface TokenOfSecureKey {
-  secureKeyId?: string | undefined;
-}
-
-const tokenModels = ['AccessToken', 'ClientCredentials', 'RefreshToken'] as const;
 
 export const patches: readonly Patch[] = [
   {
@@ -287,11 +265,7 @@ function entry(member: 'responseModes' | 'grantTypeHandlers', key: string): Join
 
 /** The private state of a provider. The joints show at start that it exists. */
 function internalsOf(provider: Provider) {
-  const internals = instance(provider);
-  if (internals === undefined) {
-    throw new Error('oidc-provider has no internal state for this provider.');
-  }
-  return internals;
+  return instance(provider) as NonNullable<ReturnType<typeof instance>>;
 }
 
 /**
@@ -325,130 +299,5 @@ export function wrapRefreshTokenGrant(
   handlers.set('refresh_token', (context) => wrap(context, handler));
 }
 
-/**
- * A request that runs while the session ends must not write it back. No request takes longer than
- * this.
- */
-const ENDED_SESSION_SECONDS = 60 * 60;
-
-function endSessionsWithGrants(
-  provider: Provider,
-  { identity: { store, credentialHash } }: PatchDependencies,
-): void {
-  const session = provider.Session.prototype;
-  const { destroy, persist } = session;
-  session.destroy = async function destroyWithGrants() {
-    // An anonymous session is not in the store. A record of its end would let any caller fill the
-    // store.
-    if (this.accountId !== undefined) {
-      const key = endedSessionKey(credentialHash(this.uid));
-      await store.set(key, '', ENDED_SESSION_SECONDS, { revokes: true });
-    }
-    for (const { grantId } of Object.values(this.authorizations ?? {})) {
-      const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
-      await grant?.destroy();
-    }
-    await destroy.call(this);
-  };
-  session.persist = async function persistIfStored() {
-    return typeof this.exp === 'number' ? persist.call(this) : this.jti;
-  };
-}
-
-/** Both methods run after the client is known and before the library checks the scope. */
-function checkPermissions(
-  provider: Provider,
-  { securityProfile, platformGrantTypes }: PatchDependencies,
-): void {
-  const client = provider.Client.prototype;
-  const { responseTypeAllowed, grantTypeAllowed } = client;
-
-  client.responseTypeAllowed = function responseTypeAllowedOrThrow(type) {
-    if (!responseTypeAllowed.call(this, type)) {
-      throw new errors.UnauthorizedClient('this client may not use the response_type');
-    }
-    settleScope(currentContext(), securityProfile);
-    return true;
-  };
-
-  // The library also calls this method to decide which tokens to issue. Only the grant type that
-  // a token request names is rejected.
-  client.grantTypeAllowed = function grantTypeAllowedOrThrow(type) {
-    const allowed = grantTypeAllowed.call(this, type);
-    const context = currentContext();
-    const route = context?.oidc.route;
-    if (context !== undefined && route === 'token' && context.oidc.params?.grant_type === type) {
-      if (contextOf(context.req).isPlatform && !platformGrantTypes.has(type)) {
-        throw new errors.UnsupportedGrantType();
-      }
-      if (!allowed) {
-        throw new errors.UnauthorizedClient('this client may not use the grant_type');
-      }
-      addOmittedRedirectUri(context, securityProfile);
-      settleScope(context, securityProfile);
-    } else if (allowed && route === 'device_authorization') {
-      settleScope(context, securityProfile);
-    }
-    return allowed;
-  };
-}
-
-/** Every token that a request saves gets the id of the secure key that the client proved. */
-function storeSecureKeys(provider: Provider, { identity: { clients } }: PatchDependencies): void {
-  provider.Client.prototype.compareClientSecret = async function compareClientSecret(actual) {
-    const context = currentContext();
-    const secureKeyId = clients.identifySecret(await clients.find(this.clientId), actual);
-    if (context !== undefined) {
-      contextOf(context.req).secureKeyId = secureKeyId;
-    }
-    return secureKeyId !== undefined;
-  };
-
-  for (const name of tokenModels) {
-    const model = provider[name] as object as { readonly IN_PAYLOAD: readonly string[] };
-    Object.defineProperty(model, 'IN_PAYLOAD', { value: [...model.IN_PAYLOAD, 'secureKeyId'] });
-    const prototype: TokenOfSecureKey & { save(...lifetime: unknown[]): Promise<string> } =
-      provider[name].prototype;
-    const { save } = prototype;
-    prototype.save = function saveWithKey(...lifetime) {
-      const context = currentContext();
-      this.secureKeyId ??= context && contextOf(context.req).secureKeyId;
-      return save.apply(this, lifetime);
-    };
-  }
-}
-
-function limitLookups(
-  provider: Provider,
-  { failedSecrets, identity: { clients } }: PatchDependencies,
-): void {
-  const clientOfRecord = new WeakMap<RegisteredClient, Client>();
-  const findInLibrary = provider.Client.find.bind(provider.Client);
-  provider.Client.find = async (clientId) => {
-    const context = currentContext();
-    const found = context && contextOf(context.req);
-    // The first lookup of a request is for the client that authenticates. Later ones are for other
-    // clients.
-    if (
-      context !== undefined &&
-      found?.presentedClientId === undefined &&
-      clientEndpointPaths.includes(context.path)
-    ) {
-      contextOf(context.req).presentedClientId = clientId;
-      await failedSecrets.assertMayTry(clientId, addressGroupOf(context.req));
-    }
-    const record = await clients.find(clientId);
-    if (found !== undefined && record?.enabled === false) {
-      found.isClientDisabled = true;
-    }
-    const known = record === undefined ? undefined : clientOfRecord.get(record);
-    if (known !== undefined) {
-      return known;
-    }
-    const client = await findInLibrary(clientId);
-    if (record !== undefined && client !== undefined) {
-      clientOfRecord.set(record, client);
-    }
-    return client;
-  };
-}
+/** Answers by setting `context.body`, or throws one of the library's errors. */
+type GrantHandler = (context: KoaContextWithOIDC) => Promise<void>;

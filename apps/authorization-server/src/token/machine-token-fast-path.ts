@@ -15,9 +15,9 @@ import { observedRequest } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import type Provider from 'oidc-provider';
 import { type Client, errors } from 'oidc-provider';
+import type { TokenOfSecureKey } from '../provider/client-patches.ts';
 import type { SecurityProfile } from '../provider/clients.ts';
 import { TemporarilyUnavailableError } from '../provider/library.ts';
-import type { TokenOfSecureKey } from '../provider/patches.ts';
 import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
 import { contextOf } from '../requests/request-context.ts';
 import {
