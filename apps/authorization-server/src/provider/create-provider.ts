@@ -28,12 +28,12 @@ import {
   limitCodeAttempts,
   type SingleUse,
 } from './single-use.ts';
-import { createMachineTokenBudgets } from './stored-budgets.ts';
+import { createTokenBudgets } from './stored-budgets.ts';
 
 export type { Provider };
 
 export interface ProviderDependencies
-  extends Omit<ProviderSettings, 'singleUseOf' | 'machineTokenBudgets'>,
+  extends Omit<ProviderSettings, 'singleUseOf' | 'tokenBudgets'>,
     GrantDependencies {
   readonly masterKey: MasterKey;
   readonly keptSigningKeys: KeptSigningKeys;
@@ -78,7 +78,7 @@ export function createProvider(
         ...dependencies,
         grants,
         singleUseOf: (model) => singleUses[model] ?? redemptions,
-        machineTokenBudgets: createMachineTokenBudgets(store),
+        tokenBudgets: createTokenBudgets(store),
       },
       extensions.configuration,
     ),

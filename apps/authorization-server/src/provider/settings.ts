@@ -20,9 +20,10 @@ import { keepOfflineAccess } from './scopes.ts';
 import { createInteractionPolicy, createLoadExistingGrant } from './sign-in-policy.ts';
 import type { SingleUse } from './single-use.ts';
 import {
-  limitMachineTokens,
+  limitedModels,
   limitPushedRequests,
-  type MachineTokenBudgets,
+  limitTokens,
+  type TokenBudgets,
 } from './stored-budgets.ts';
 
 export interface ProviderSettings {
@@ -33,7 +34,7 @@ export interface ProviderSettings {
   readonly browserState: BrowserState;
   /** How the records of a model are used once. */
   readonly singleUseOf: (model: string) => SingleUse;
-  readonly machineTokenBudgets: MachineTokenBudgets;
+  readonly tokenBudgets: TokenBudgets;
   /** The keys at start. `keepJwksCurrent` installs later ones. */
   readonly signingKeys: SigningKeys;
   readonly cookieKeys: readonly string[];
@@ -117,11 +118,14 @@ export function providerConfiguration(
 
 /** Where the records of a model are kept. */
 function adapterOf(model: string, settings: ProviderSettings): Adapter {
-  const { identity, singleUseOf, browserState, machineTokenBudgets: budgets } = settings;
+  const { identity, singleUseOf, browserState, tokenBudgets: budgets } = settings;
   if (model === 'Client') {
     return new ClientAdapter(identity.clients, settings.grants);
   }
-  const stored = new OidcAdapter(model, { ...identity, singleUse: singleUseOf(model) });
+  const unlimited = new OidcAdapter(model, { ...identity, singleUse: singleUseOf(model) });
+  const stored = limitedModels.has(model)
+    ? limitTokens(unlimited, model, { identity, budgets })
+    : unlimited;
   switch (model) {
     case 'Interaction':
       return keepInteractionsInBrowser(stored, { ...identity, cookies: browserState.interactions });
@@ -134,6 +138,6 @@ function adapterOf(model: string, settings: ProviderSettings): Adapter {
     case 'AuthorizationCode':
       return requireRedirectUri(stored);
     default:
-      return budgets.has(model) ? limitMachineTokens(stored, model, { identity, budgets }) : stored;
+      return stored;
   }
 }
