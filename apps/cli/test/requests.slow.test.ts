@@ -139,7 +139,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
       JSON.parse((await gatehouse('requests', 'list', '--from', group, '--json')).output).requests;
     await until(async () => (await from('192.0.2.78')).length === 1);
     expect(await from('192.0.2.77')).toEqual([
-      expect.objectContaining({ addressGroup: '192.0.2.77', reason: 'no_credential' }),
+      expect.objectContaining({ addressGroup: '192.0.2.77', reason: 'unauthorized' }),
     ]);
   });
 
@@ -224,7 +224,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
         credential: 'bearer',
         status: 404,
         code: 'not_found',
-        reason: 'device_unknown',
+        reason: 'not_found',
         upstreamMs: expect.any(Number),
         addressGroup: expect.stringMatching(/^127\.0\.0\.1$|\/56$/),
         explanation: { cause: expect.any(String) },
@@ -280,7 +280,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
     await explain(requestId);
     const list = async (...filter: string[]) =>
       (await gatehouse('requests', 'list', '--json', ...filter)).json.requests;
-    const found = await list('--client', clientId, '--reason', 'operation_unknown');
+    const found = await list('--client', clientId, '--reason', 'not_found');
     expect(found[0]).toMatchObject({ requestId, code: 'not_found' });
     expect(await list('--code', 'not_found', '--since', '1h', '--limit', '1')).toHaveLength(1);
     expect(await list('--client', 'another')).toEqual([]);

@@ -58,7 +58,7 @@ describe('the test vectors', () => {
     expect([...covered].filter((reason) => !(reason in failureReasons))).toEqual([]);
     for (const reason of [
       ...Object.keys(signingReasons),
-      'several_credentials',
+      'multiple_credentials',
       'replayed_request',
     ]) {
       expect(covered).toContain(reason);

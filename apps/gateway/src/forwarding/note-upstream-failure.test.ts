@@ -11,7 +11,7 @@ function notesFor(status: number, ...headers: string[]): RequestNotes {
 describe('the reason of an error reply of an upstream', () => {
   test('is that of X-Failure', () => {
     const headers = ['content-type', 'application/json', 'x-failure', 'not_found device_unknown'];
-    expect(notesFor(404, ...headers)).toEqual({ code: 'not_found', reason: 'device_unknown' });
+    expect(notesFor(404, ...headers)).toEqual({ code: 'not_found', reason: 'not_found' });
   });
 
   test.each([

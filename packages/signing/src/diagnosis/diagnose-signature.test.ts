@@ -1,11 +1,7 @@
 import { createHash, createHmac, hash } from 'node:crypto';
+import type { SigningReasonName } from '@gatehouse/errors';
 import { describe, expect, test } from '@jest/globals';
-import {
-  type DiagnosisDigests,
-  diagnoseSignature,
-  type FailedRequest,
-  type SigningMistake,
-} from '../index.ts';
+import { type DiagnosisDigests, diagnoseSignature, type FailedRequest } from '../index.ts';
 
 const key = 'kQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC';
 const timestamp = '1574993804802';
@@ -40,12 +36,7 @@ const base = {
   timestamp,
 };
 
-function diagnose(
-  version: 1 | 2,
-  sent: Sent,
-  signature: string,
-  removed: readonly string[] = ['first', 'second'],
-) {
+function diagnose(version: 1 | 2, sent: Sent, signature: string) {
   const { body = '', ...others } = sent;
   const request: FailedRequest = {
     ...base,
@@ -55,11 +46,7 @@ function diagnose(
     signature,
     body: Buffer.from(body),
   };
-  return diagnoseSignature(
-    request,
-    { active: [key, 'older'], removed, algorithm: 'SHA-256' },
-    digests,
-  );
+  return diagnoseSignature(request, { active: [key, 'older'], algorithm: 'SHA-256' }, digests);
 }
 
 const nonce = 'q83vEjRWeJCrze8S';
@@ -75,7 +62,7 @@ const form = { method: 'POST', contentType: 'application/x-www-form-urlencoded' 
 const seconds = timestamp.slice(0, 10);
 
 type Mistaken = readonly [
-  expected: readonly SigningMistake[],
+  expected: readonly SigningReasonName[],
   what: string,
   sent: Sent,
   signature: string,
@@ -139,10 +126,10 @@ const version1: readonly Mistaken[] = [
     sha256('a=1&a=2&b=3', timestamp, key),
   ],
   [['query_not_signed'], 'no query', get, sha256(timestamp, key)],
-  [['query_question_mark'], 'a question mark', get, sha256(`?${query}`, timestamp, key)],
+  [['path_included'], 'a question mark', get, sha256(`?${query}`, timestamp, key)],
   [['path_included'], 'the target', get, sha256(`/api/device?${query}`, timestamp, key)],
   [['path_included'], 'the path', {}, sha256('/api/device', timestamp, key)],
-  [['trailing_newline'], 'echo', get, sha256(`${right}\n`, timestamp, key)],
+  [['line_endings'], 'echo', get, sha256(`${right}\n`, timestamp, key)],
   [['timestamp_not_signed'], 'no timestamp', get, sha256(right, key)],
   [['timestamp_signed_in_seconds'], 'seconds', get, sha256(right, seconds, key)],
   [['key_not_used'], 'no key', get, sha256(right, timestamp)],
@@ -158,14 +145,14 @@ const version1: readonly Mistaken[] = [
     hmac('pageSize=20&pageIndex=0', timestamp),
   ],
   [['body_not_signed'], 'no body', post, sha256(timestamp, key)],
-  [['trailing_newline'], 'a line feed', post, sha256(`${json}\n`, timestamp, key)],
+  [['line_endings'], 'a line feed', post, sha256(`${json}\n`, timestamp, key)],
   [
     ['line_endings'],
     'CR LF',
     { ...post, body: '{\n"id": "d1"\n}' },
     sha256('{\r\n"id": "d1"\r\n}', timestamp, key),
   ],
-  [['body_byte_order_mark'], 'a byte order mark', post, sha256(`\ufeff${json}`, timestamp, key)],
+  [['body_not_utf8'], 'a byte order mark', post, sha256(`\ufeff${json}`, timestamp, key)],
   [['path_included'], 'path and body', post, sha256(`/api/device${json}`, timestamp, key)],
   ...[
     '{"name": "caf\\u00e9 1/2", "id": "d1"}',
@@ -224,7 +211,7 @@ const version2: readonly Mistaken[] = [
     signed(get, { query: 'pageIndex=0&pageSize=20&where=name%20like%20a' }),
   ],
   [['query_not_signed'], 'no query', get, signed(get, { query: '' })],
-  [['query_question_mark'], 'a question mark', get, signed(get, { query: `?${query}` })],
+  [['query_not_as_sent'], 'a question mark', get, signed(get, { query: `?${query}` })],
   [
     ['path_not_as_sent'],
     'the target',
@@ -261,7 +248,7 @@ const version2: readonly Mistaken[] = [
     signed({ ...post, body: 'text' }, { bodyLine: sha256('text').toUpperCase() }),
   ],
   [['body_not_signed'], 'no body', post, signed(post, { hashed: '' })],
-  [['trailing_newline'], 'a line feed', post, signed(post, { hashed: `${json}\n` })],
+  [['line_endings'], 'a line feed', post, signed(post, { hashed: `${json}\n` })],
   ...['{"name": "caf\\u00e9 1/2", "id": "d1"}', '{"name":"caf\\u00e9 1\\/2","id":"d1"}'].map(
     (text): Mistaken => [['json_serialized_again'], text, post, signed(post, { hashed: text })],
   ),
@@ -309,19 +296,14 @@ const version2: readonly Mistaken[] = [
   [['digest_in_version_2'], 'a digest', plain, sha256(lines(plain).join('\n'), key)],
   [['parts_in_wrong_order'], 'exchanged', plain, digests.hmac(lines(plain).join('\n'), key)],
   [['key_whitespace'], 'a line feed', plain, digests.hmac(`${key}\n`, lines(plain).join('\n'))],
-  [['version_1_text_in_version_2'], 'a digest', plain, sha256(rightPlain, timestamp, key)],
-  [['version_1_text_in_version_2'], 'an HMAC', plain, hmac(rightPlain, timestamp)],
-  [['version_1_text_in_version_2'], 'of a body', post, hmac(json, timestamp)],
+  [['digest_in_version_2'], 'a digest', plain, sha256(rightPlain, timestamp, key)],
+  [['digest_in_version_2'], 'an HMAC', plain, hmac(rightPlain, timestamp)],
+  [['digest_in_version_2'], 'of a body', post, hmac(json, timestamp)],
 ];
 
 describe('a wrong signature of version 2', () => {
   test.each(version2)('is explained by %p: %s', (expected, _what, sent, signature) => {
     expect(diagnose(2, sent, signature)).toEqual(expected);
-  });
-
-  test('is explained by a removed key', () => {
-    const signature = digests.hmac('old', lines(get).join('\n'));
-    expect(diagnose(2, get, signature, ['old', 'other'])).toEqual(['key_removed']);
   });
 });
 
@@ -329,12 +311,6 @@ describe('a wrong signature of version 1', () => {
   test.each(version1)('is explained by %p: %s', (expected, _what, sent, signature) => {
     expect(diagnose(1, sent, signature)).toEqual(expected);
     expect(diagnose(1, sent, signature.toUpperCase())).toEqual(expected);
-  });
-
-  test('is explained by a removed key', () => {
-    expect(diagnose(1, get, sha256(right, timestamp, 'old'), ['other', 'old'])).toEqual([
-      'key_removed',
-    ]);
   });
 
   test('is not explained without a key of the client', () => {
@@ -363,7 +339,7 @@ describe('the digest that the client is registered for', () => {
   const ofClient = (algorithm: 'MD5' | undefined, version: 1 | 2, signature: string) =>
     diagnoseSignature(
       { ...base, ...get, version, nonce: version === 2 ? nonce : '', signature, body: Buffer.of() },
-      { active: [key], removed: [], algorithm },
+      { active: [key], algorithm },
       digests,
     );
 

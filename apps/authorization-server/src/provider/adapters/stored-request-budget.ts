@@ -114,12 +114,7 @@ export function limitMachineTokens(
     if (rejection !== undefined) {
       const message =
         'The tokens of this client or its organization take up too much of the store.';
-      throw new TooManyAttemptsError(
-        'stored_tokens_limit',
-        rejection.resetsAt,
-        Date.now(),
-        message,
-      );
+      throw new TooManyAttemptsError('stored_state_limit', rejection.resetsAt, Date.now(), message);
     }
   };
   return wrapAdapter(stored, {
