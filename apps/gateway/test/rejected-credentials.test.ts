@@ -1,25 +1,16 @@
-// requires: redis-server
 import { failureReasons } from '@gatehouse/errors';
 import { createXAccessTokens } from '@gatehouse/identity';
-import { type RedisServer, startRedisServer } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { type Received, type Sent, send } from './http-client.ts';
 
-let redis: RedisServer;
-
-beforeAll(async () => {
-  redis = await startRedisServer();
-});
-afterAll(() => redis.stop());
-
-describe.each(['sqlite', 'redis'])('a rejected token on %s', (engine) => {
+describe('a rejected token', () => {
   let booted: BootedGateway;
   const get = (headers: Record<string, string>) => send(booted.port, '/api/device', { headers });
   const bearer = (token: string) => get({ Authorization: `Bearer ${token}` });
 
   beforeAll(async () => {
-    booted = await bootGateway(engine === 'redis' ? { storeUrl: redis.url } : {});
+    booted = await bootGateway();
     await booted.saveClient({ clientId: 'revoked' }, 'the key of the revoked client');
     await booted.saveClient({ clientId: 'disabled' }, 'the key of the disabled client');
   });
@@ -113,12 +104,8 @@ describe('a rejected credential', () => {
 
   test.each([
     ['Basic ZGVtbzp4', 'bearer_scheme_wrong', 'the scheme Basic'],
-    ['basic ZGVtbzp4', 'bearer_scheme_wrong', 'the scheme Basic'],
-    ['Token kXhnR0b2vY6cM1pFz7', 'bearer_scheme_wrong', 'the scheme Token'],
-    ['kXhnR0b2vY6cM1pFz7 abc', 'bearer_scheme_wrong', 'another scheme'],
-    ['kXhnR0b2vY6cM1pFz7', 'bearer_malformed', 'without a scheme'],
     ['', 'token_missing', 'no token'],
-    ['Bearer:kXhnR0b2vY6cM1pFz7', 'bearer_malformed', 'exactly one space'],
+    ['Bearer:kXhnR0b2vY6cM1pFz7', 'bearer_malformed', 'one space'],
   ])(
     'of Authorization %p is named without an error in the challenge',
     async (value, cause, text) => {
@@ -130,38 +117,14 @@ describe('a rejected credential', () => {
     },
   );
 
-  test.each([
-    ['Bearer', 'token_missing'],
-    ['bearer ', 'token_missing'],
-    ['Bearer Bearer kXhnR0b2vY6cM1pFz7', 'bearer_malformed'],
-    ['Bearer  kXhnR0b2vY6cM1pFz7', 'bearer_malformed'],
-    ['Bearer\tkXhnR0b2vY6cM1pFz7', 'bearer_malformed'],
-    ['Bearer "kXhnR0b2vY6cM1pFz7"', 'token_malformed'],
-    ["Bearer 'kXhnR0b2vY6cM1pFz7'", 'token_malformed'],
-    ['Bearer undefined', 'token_missing'],
-    ['Bearer <ACCESS_TOKEN>', 'token_missing'],
-    ['Bearer $TOKEN', 'token_missing'],
-    ['Bearer {{token}}', 'token_missing'],
-    ['Bearer kXhnR0b2v Y6cM1pFz7', 'token_malformed'],
-    ['Bearer kXhnR0b2v%2BY6cM1pFz7', 'token_malformed'],
-    [`Bearer ${'k'.repeat(513)}`, 'token_malformed'],
-    ['Bearer eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln', 'access_token_is_jwt'],
-    [`Bearer eyJhbGciOiJFUzI1NiJ9.${'k'.repeat(600)}.c2ln`, 'access_token_is_jwt'],
-  ])('after Bearer is named, and its value stays "expired": %#', async (value, cause) => {
-    const reply = await get({ Authorization: value });
+  test.each<[string, Record<string, string>]>([
+    ['token_missing', { Authorization: 'bearer ' }],
+    ['token_malformed', { Authorization: 'Bearer "kXhnR0b2vY6cM1pFz7"' }],
+    ['token_missing', { 'X-Access-Token': 'null' }],
+  ])('is named %s in %j, and its value stays "expired"', async (cause, headers) => {
+    const reply = await get(headers);
     expectMistake(reply, cause, 'expired');
     expect(reply.headers['www-authenticate']).toContain('error="invalid_token"');
-    expect(lastReason()).toBe(cause);
-  });
-
-  test.each([
-    ['', 'token_missing'],
-    ['Bearer kXhnR0b2vY6cM1pFz7', 'token_malformed'],
-    ['"kXhnR0b2vY6cM1pFz7"', 'token_malformed'],
-    ['null', 'token_missing'],
-    ['kXhnR0b2vY6c,M1pFz7', 'token_malformed'],
-  ])('of X-Access-Token %p is named', async (value, cause) => {
-    expectMistake(await get({ 'X-Access-Token': value }), cause, 'expired');
     expect(lastReason()).toBe(cause);
   });
 

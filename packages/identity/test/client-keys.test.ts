@@ -161,7 +161,7 @@ describeOnBothEngines('rotation of secure keys', ({ openIdentity, storedText }) 
     const sealed = (await find()).sealedSecureKeys;
     await clients.rotateKey(clientId, { replaceOldest: false });
     await clients.removeKey(clientId, clients.secureKeyId(first));
-    const text = await storedText();
+    const text = await identity.store.get(`client:${clientId}`);
     expect(text).not.toContain(kept.sealed);
     expect(text).not.toContain(sealed[0]);
   });

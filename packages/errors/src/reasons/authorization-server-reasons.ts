@@ -160,7 +160,7 @@ export const authorizationServerReasons = {
   ...reasons('authenticate', ['invalid_token', 'unsupported_token_type'], {
     invalid_token: {
       cause: 'The access token is missing, unknown, expired, revoked, or of an unsupported type.',
-      fix: 'Send a current access token as "Authorization: Bearer". An ID token is not accepted.',
+      fix: 'Send a current access token with Authorization: Bearer. An ID token is not accepted.',
     },
   }),
   ...reasons('authorize', ['login_required', 'consent_required', 'interaction_required'], {

@@ -97,6 +97,13 @@ export const gatewayReasons = {
       fix: 'Allow the address: `clients change ID --ip-allow` replaces the whole list. If the address is that of a proxy, set TRUSTED_PROXIES.',
     },
   }),
+  ...reasons('authenticate', ['ambiguous_request'], {
+    signed_parameter_repeated: {
+      cause:
+        'A version 1 signature covers a repeated parameter, which a proxy that asks /_verify forwards as it arrived.',
+      fix: 'Sign with version 2, or send each parameter once.',
+    },
+  }),
   ...reasons('authorize', ['unauthorized'], {
     credential_kind_not_accepted: {
       cause: 'The credential is valid, but the operation does not accept this kind.',

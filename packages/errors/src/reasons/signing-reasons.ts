@@ -153,11 +153,6 @@ export const signingReasons = {
       cause: 'Two parsers could interpret a parameter differently.',
       fix: 'Use no & in a value, no & or = in a key, and no control characters. Send valid percent-encoded UTF-8.',
     },
-    signed_parameter_repeated: {
-      cause:
-        'A version 1 signature covers a repeated parameter, which a proxy that asks /_verify forwards as it arrived.',
-      fix: 'Sign with version 2, or send each parameter once.',
-    },
     reply_as_request: {
       cause: 'The version 1 request looks like a reply of the gateway.',
       fix: 'Rename one of the members status, code, message and timestamp, or use version 2.',
