@@ -175,13 +175,17 @@ export const authorizationServerReasons = {
       fix: 'Do not ask again without an action of the user.',
     },
   }),
-  ...reasons('validate', ['signInExpired', 'invalid_request', 'SessionNotFound'], {
-    sign_in_expired: {
-      cause:
-        'The sign-in has expired, was completed, or belongs to another browser or another tab.',
-      fix: 'Go back to the application and start the sign-in again, with one tab.',
+  ...reasons(
+    'validate',
+    ['signInExpired', 'signInStartAgain', 'signInCompleted', 'invalid_request', 'SessionNotFound'],
+    {
+      sign_in_expired: {
+        cause:
+          'The sign-in has expired, was completed, or belongs to another browser or another tab.',
+        fix: 'Go back to the application and start the sign-in again, with one tab.',
+      },
     },
-  }),
+  ),
   ...reasons(
     'validate',
     ['cookiesBlocked', 'cookiesNeeded', 'signInExpired', 'invalid_request', 'formRefused'],
