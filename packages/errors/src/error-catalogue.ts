@@ -1,6 +1,7 @@
 /**
  * The failures of the platform API: HTTP status, default message, and the texts of the failure
- * reason with the same name. An entry here adds the code, its metric label and its reason.
+ * reason with the same name. An entry here adds the code, its metric label and its reason, and
+ * `npm run generate:docs` writes it into docs/errors.md.
  */
 export const errorCatalogue = {
   illegal_argument: {
@@ -69,7 +70,7 @@ export const errorCatalogue = {
     status: 403,
     message: 'The credential does not allow this operation.',
     stage: 'authorize',
-    fix: 'Request the scope that the reply names. Operators grant it with `clients change ID --add-scope SCOPE`.',
+    fix: 'Request the scope that the reply names. Operators grant it with `gatehouse clients change ID --add-scope SCOPE`.',
   },
   not_found: {
     status: 404,

@@ -224,7 +224,7 @@ export const authorizationServerReasons = {
       fix: 'Wait for the seconds in Retry-After. Operators: check TRUSTED_PROXIES, or raise CLIENT_REQUESTS_PER_MINUTE or PAGE_REQUESTS_PER_MINUTE.',
     },
   }),
-  ...reasons('store', ['temporarily_unavailable'], {
+  ...reasons('store', ['temporarily_unavailable', 'service_unavailable'], {
     revocation_pending: {
       cause:
         'An operator has just revoked the tokens of this client, this user or everyone. Until the next second, new tokens would be revoked as well.',

@@ -71,7 +71,7 @@ export const failureReasons = {
 export type FailureReasonName = keyof typeof failureReasons;
 /** Why a user was not signed in. */
 export type SignInReasonName = keyof typeof signInReasons;
-/** Why a signed request failed. docs/signing.md has an entry for each. */
+/** Why a signed request failed. */
 export type SigningReasonName =
   | keyof typeof signingReasons
   | 'missing_signature'

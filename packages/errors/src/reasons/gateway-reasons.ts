@@ -38,7 +38,7 @@ export const gatewayReasons = {
     },
     stored_state_limit: {
       cause:
-        'Used signatures, tokens or pushed requests of this client, organization or address take up too much of the store.',
+        'Used signatures, tokens or pushed requests of this client, user, organization or address take up too much of the store.',
       fix: 'Wait for the seconds in Retry-After. Use each token until it expires, and call with access tokens, which store nothing. Operators can raise maxmemory of Redis.',
     },
   }),
@@ -94,7 +94,7 @@ export const gatewayReasons = {
   ...reasons('authenticate', ['access_denied'], {
     address_not_allowed: {
       cause: 'The credential is valid, but the client may not be used from this address.',
-      fix: 'Allow the address: `clients change ID --ip-allow` replaces the whole list. If the address is that of a proxy, set TRUSTED_PROXIES.',
+      fix: 'Allow the address: `gatehouse clients change ID --ip-allow ADDRESS` replaces the whole list. If the address is that of a proxy, set TRUSTED_PROXIES.',
     },
   }),
   ...reasons('authenticate', ['ambiguous_request'], {

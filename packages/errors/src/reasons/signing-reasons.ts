@@ -1,8 +1,7 @@
 import { reasons } from './failure-reason.ts';
 
 /**
- * Why signed requests fail, in addition to error codes. A reply names the reason as `result.cause`,
- * and `result.documentation` points to its entry in docs/signing.md.
+ * Why signed requests fail, in addition to error codes. A reply names the reason as `result.cause`.
  */
 export const signingReasons = {
   ...reasons('authenticate', ['invalid_signature'], {

@@ -335,6 +335,60 @@ describe('a captured signature without a current timestamp', () => {
   });
 });
 
+describe.each([1, 2] as const)('the work for a wrong signature of version %d', (version) => {
+  const KEY_LENGTH = 32;
+  const formType = 'application/x-www-form-urlencoded';
+  const jsonOf = (bytes: number) =>
+    JSON.stringify(Array.from({ length: bytes / 24 }, (_, id) => ({ id, name: 'é/' })));
+
+  /** The length of each digest's input. */
+  function workOn(sent: Sent, signature: string, letters: string): readonly number[] {
+    const work: number[] = [];
+    const active = [...letters].map((letter) => letter.repeat(KEY_LENGTH));
+    const counting: DiagnosisDigests = {
+      digest(_algorithm, parts) {
+        work.push(parts.reduce((sum, part) => sum + Buffer.from(part).length, 0));
+        return 'e'.repeat(64);
+      },
+      hmac(secureKey, text) {
+        work.push(Buffer.byteLength(secureKey + text));
+        return 'e'.repeat(64);
+      },
+    };
+    const body = Buffer.from(sent.body ?? '', 'latin1');
+    const request: FailedRequest = { ...base, nonce, ...sent, version, signature, body };
+    expect(diagnoseSignature(request, { active, algorithm: 'SHA-256' }, counting)).toBeUndefined();
+    return work;
+  }
+
+  test.each<[string, Sent, string?]>([
+    ['a query', { query: 'b=%20&a=1&a=2' }],
+    ['no query', {}],
+    ['a long query', { query: 'a=1&'.repeat(2000) }],
+    ['escapes', { query: '%25'.repeat(2700) }],
+    ['a form', { ...form, body: 'b=%20&a=1' }],
+    ['JSON as a form', { ...form, contentType: formType, body: jsonOf(5000) }],
+    ['no body', post],
+    ['JSON', { ...post, body: jsonOf(100) }],
+    ['long JSON', { ...post, body: jsonOf(5000) }],
+    ['nested JSON', { ...post, body: '['.repeat(4000) + ']'.repeat(4000) }],
+    ['indented JSON', { ...post, body: `${'['.repeat(32)}${'1,'.repeat(3900)}1${']'.repeat(32)}` }],
+    ['line feeds', { ...post, body: '\n'.repeat(8000) }],
+    ['binary data', { ...post, body: '\xff'.repeat(8000) }],
+    ['an MD5', { ...post, body: jsonOf(100) }, 'f'.repeat(32)],
+  ])('on %s is bounded and does not depend on the keys', (_name, sent, signature = 'f'.repeat(64)) => {
+    const work = workOn(sent, signature, 'ab');
+    expect(work.length).toBeGreaterThan(20);
+    expect(work.length).toBeLessThanOrEqual(140);
+    expect(work.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(2 * 1024 * 1024);
+    expect(workOn(sent, signature, 'cd')).toEqual(work);
+  });
+
+  test('on more than 8 KiB is nothing', () => {
+    expect(workOn({ ...post, body: 'a'.repeat(8192) }, 'f'.repeat(64), 'ab')).toEqual([]);
+  });
+});
+
 describe('the digest that the client is registered for', () => {
   const ofClient = (algorithm: 'MD5' | undefined, version: 1 | 2, signature: string) =>
     diagnoseSignature(
