@@ -290,7 +290,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
   });
 
   test.each([
-    [['requests', 'list', '--reason', 'token_unknow'], 'Did you mean token_unknown?'],
+    [['requests', 'list', '--reason', 'tokens_unknown'], 'Did you mean token_unknown?'],
     [['requests', 'list', '--since', 'yesterday'], '--since must be a time'],
     [['requests', 'list', '--limit', '0'], '--limit must be a number'],
     [['requests', 'explain', '\x1b[31mred-text'], 'A request id has 8 to 64 characters'],

@@ -147,7 +147,7 @@ const DIAGNOSIS_LIMITS = {
   /** From one address group (an IPv6 /56 is one group). */
   perAddressGroup: 240,
   /** From all callers. Also bounds the memory for the counts. */
-  total: 1000,
+  total: 500,
 };
 
 /**

@@ -11,29 +11,16 @@ import type { SigningReasonName } from '@gatehouse/errors';
 import { findMatchingKey } from '../matching-key.ts';
 import { canonicalText, parseParameters } from '../parameters.ts';
 import type { Digest, Hmac, SignatureAlgorithm } from '../signature-algorithm.ts';
-import { requestLines } from '../signed-lines.ts';
+import { type RequestToSign, requestLines } from '../signed-lines.ts';
 import { signedPart } from '../signed-part.ts';
 import { version1Texts, version2Texts } from './mistaken-texts.ts';
 
-/** A request whose signature is wrong, exactly as it was sent. */
-export interface FailedRequest {
+/** A request whose signature is wrong, exactly as it was sent. The nonce is empty if absent. */
+export interface FailedRequest extends RequestToSign {
   readonly version: 1 | 2;
   /** The value of X-Sign or X-Sign-V2. */
   readonly signature: string;
-  /** In upper case. */
-  readonly method: string;
-  /** Percent-encoded as sent, without host and query. */
-  readonly path: string;
-  /** Percent-encoded as sent, without `?`. */
-  readonly query: string;
-  /** Empty if absent. */
-  readonly contentType: string;
-  /** Empty if absent. */
   readonly body: Uint8Array;
-  readonly clientId: string;
-  readonly timestamp: string;
-  /** The value of X-Nonce, also in version 1. Empty if absent. */
-  readonly nonce: string;
 }
 
 export interface DiagnosisKeys {
@@ -54,7 +41,7 @@ interface Attempt {
   readonly sign: (key: string) => string;
 }
 
-const MAXIMUM_REQUEST_BYTES = 8 * 1024;
+const MAXIMUM_REQUEST_BYTES = 4 * 1024;
 
 /**
  * @returns the mistakes that together explain the signature, the first of them the most important.
@@ -89,46 +76,28 @@ function withDigest(
     : mistakes;
 }
 
-/** How a signer of version 1 combines text, timestamp and key. */
-interface Recipe {
-  readonly mistakes: readonly SigningReasonName[];
-  /** The parts of a digest, or the text of an HMAC. */
-  readonly parts?: (text: string, timestamp: string, key: string) => readonly string[];
-  readonly hmac?: (text: string, timestamp: string) => string;
-  /** The timestamp is not signed. */
-  readonly isTimeless?: true;
-}
+/** The parts of a digest as a signer combines them. Those of an HMAC do not contain the key. */
+type Recipe = readonly [
+  mistakes: readonly SigningReasonName[],
+  parts: (text: string, timestamp: string, key: string) => readonly string[],
+  isHmac?: 'hmac',
+];
 
-const rightRecipe: Recipe = { mistakes: [], parts: (text, time, key) => [text, time, key] };
+const rightRecipe: Recipe = [[], (text, time, key) => [text, time, key]];
 
 const recipes: readonly Recipe[] = [
-  {
-    mistakes: ['timestamp_not_signed'],
-    parts: (text, _time, key) => [text, key],
-    isTimeless: true,
-  },
-  { mistakes: ['key_whitespace'], parts: (text, time, key) => [text, time, key, '\n'] },
-  { mistakes: ['hmac_in_version_1'], hmac: (text, time) => text + time },
-  {
-    mistakes: ['timestamp_signed_in_seconds'],
-    parts: (text, time, key) => [text, time.slice(0, 10), key],
-  },
-  { mistakes: ['key_not_used'], parts: (text, time) => [text, time] },
-  { mistakes: ['parts_in_wrong_order'], parts: (text, time, key) => [key, text, time] },
-  { mistakes: ['parts_in_wrong_order'], parts: (text, time, key) => [text, key, time] },
-  { mistakes: ['parts_in_wrong_order'], parts: (text, time, key) => [time, text, key] },
-  { mistakes: ['parts_in_wrong_order'], parts: (text, time, key) => [key, time, text] },
-  { mistakes: ['parts_in_wrong_order'], parts: (text, time, key) => [time, key, text] },
-  {
-    mistakes: ['hmac_in_version_1', 'timestamp_not_signed'],
-    hmac: (text) => text,
-    isTimeless: true,
-  },
-  {
-    mistakes: ['parts_in_wrong_order', 'timestamp_not_signed'],
-    parts: (text, _time, key) => [key, text],
-    isTimeless: true,
-  },
+  [['timestamp_not_signed'], (text, _time, key) => [text, key]],
+  [['key_whitespace'], (text, time, key) => [text, time, key, '\n']],
+  [['hmac_in_version_1'], (text, time) => [text, time], 'hmac'],
+  [['timestamp_signed_in_seconds'], (text, time, key) => [text, time.slice(0, 10), key]],
+  [['key_not_used'], (text, time) => [text, time]],
+  [['parts_in_wrong_order'], (text, time, key) => [key, text, time]],
+  [['parts_in_wrong_order'], (text, time, key) => [text, key, time]],
+  [['parts_in_wrong_order'], (text, time, key) => [time, text, key]],
+  [['parts_in_wrong_order'], (text, time, key) => [key, time, text]],
+  [['parts_in_wrong_order'], (text, time, key) => [time, key, text]],
+  [['hmac_in_version_1', 'timestamp_not_signed'], (text) => [text], 'hmac'],
+  [['parts_in_wrong_order', 'timestamp_not_signed'], (text, _time, key) => [key, text]],
 ];
 
 /** Attempts for X-Sign: one mistake first, then the most common wrong text in every wrong way. */
@@ -142,16 +111,20 @@ function version1Attempts(
   if (right === undefined) {
     return [];
   }
-  const attempt = (text: string, wrong: readonly SigningReasonName[], recipe: Recipe): Attempt => ({
-    mistakes: [...wrong, ...recipe.mistakes],
+  const attempt = (
+    text: string,
+    wrong: readonly SigningReasonName[],
+    [mistakes, parts, isHmac]: Recipe,
+  ): Attempt => ({
+    mistakes: [...wrong, ...mistakes],
     sign: (key) =>
-      recipe.hmac === undefined
-        ? digest(algorithm, recipe.parts?.(text, timestamp, key) ?? [])
-        : hmac(key, recipe.hmac(text, timestamp)),
+      isHmac === undefined
+        ? digest(algorithm, parts(text, timestamp, key))
+        : hmac(key, parts(text, timestamp, key).join('')),
   });
   const inEveryWay = (text: string, wrong: readonly SigningReasonName[]) =>
     recipes
-      .filter(({ isTimeless }) => isTimeless !== true || !couldBeCaptured(text))
+      .filter(([mistakes]) => !(mistakes.includes('timestamp_not_signed') && couldBeCaptured(text)))
       .map((recipe) => attempt(text, wrong, recipe));
   const texts = version1Texts(request, right);
   const lines = nonce === '' ? [] : [requestLines(request, digest)];

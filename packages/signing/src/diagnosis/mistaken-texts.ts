@@ -40,30 +40,31 @@ export function version2Texts(
   digest: Digest,
 ): readonly MistakenText[] {
   const { method, path, query, contentType, timestamp, nonce } = request;
-  const changed = (name: keyof typeof lineIndexes, text: string) =>
-    lines.with(lineIndexes[name], text);
+  const right = lines.join('\n');
+  const written = (mistake: SigningReasonName, wrong: readonly string[]): MistakenText => [
+    wrong.join('\n'),
+    mistake,
+  ];
+  const changed = (mistake: SigningReasonName, line: keyof typeof lineIndexes, text: string) =>
+    written(mistake, lines.with(lineIndexes[line], text));
   const target = query === '' ? path : `${path}?${query}`;
-  const targetAsPath = changed('path', target);
   const mediaType = contentType.split(';', 1)[0]?.trim() ?? '';
   const types = [mediaType, '', 'application/json', 'application/json; charset=utf-8'];
-  const right = lines.join('\n');
   const texts: readonly MistakenText[] = [
-    ...queryLines(query).map(([text, mistake]) => written(changed('query', text), mistake)),
-    ...bodyLines(request, digest).map(([text, mistake]) => written(changed('body', text), mistake)),
-    ...types.map((type) => written(changed('contentType', type), 'content_type_not_as_sent')),
-    written(targetAsPath.with(lineIndexes.query, ''), 'path_not_as_sent'),
-    written(targetAsPath, 'path_not_as_sent'),
-    written(changed('path', decoded(path) ?? path), 'path_not_as_sent'),
-    written(changed('method', method.toLowerCase()), 'method_not_as_sent'),
-    written(changed('timestamp', timestamp.slice(0, 10)), 'timestamp_signed_in_seconds'),
-    written(lines.toSpliced(lineIndexes.timestamp, 1), 'timestamp_not_signed'),
-    written(lines.toSpliced(lineIndexes.timestamp, 2, nonce, timestamp), 'parts_in_wrong_order'),
-    written(lines.slice(1), 'line_missing'),
-    written(lines.slice(0, -1), 'line_missing'),
-    written(
-      lines.filter((line) => line !== ''),
-      'line_missing',
-    ),
+    changed('query_not_signed', 'query', ''),
+    ...wrongQueries(query).map((text) => changed('query_not_as_sent', 'query', text)),
+    ...bodyLines(request, digest).map(([text, mistake]) => changed(mistake, 'body', text)),
+    ...types.map((type) => changed('content_type_not_as_sent', 'contentType', type)),
+    written('path_not_as_sent', lines.toSpliced(lineIndexes.path, 2, target, '')),
+    changed('path_not_as_sent', 'path', target),
+    changed('path_not_as_sent', 'path', decoded(path)),
+    changed('method_not_as_sent', 'method', method.toLowerCase()),
+    changed('timestamp_signed_in_seconds', 'timestamp', timestamp.slice(0, 10)),
+    written('timestamp_not_signed', lines.toSpliced(lineIndexes.timestamp, 1)),
+    written('parts_in_wrong_order', lines.toSpliced(lineIndexes.timestamp, 2, nonce, timestamp)),
+    written('line_missing', lines.slice(1)),
+    written('line_missing', lines.slice(0, -1)),
+    written('line_missing', lines.filter(Boolean)),
     [`${right}\n`, 'lines_joined_differently'],
     [lines.join('\r\n'), 'lines_joined_differently'],
     [lines.join(''), 'lines_joined_differently'],
@@ -80,29 +81,10 @@ const lineIndexes = {
   timestamp: 7,
 } as const;
 
-const written = (lines: readonly string[], mistake: SigningReasonName): MistakenText => [
-  lines.join('\n'),
-  mistake,
-];
-
-function queryLines(query: string): readonly (readonly [string, SigningReasonName])[] {
-  if (query === '') {
-    return [];
-  }
-  const sorted = query.split('&').toSorted(byKey).join('&');
-  const spellings = [
-    decoded(query),
-    decoded(query.replaceAll('+', ' ')),
-    sorted,
-    decoded(sorted.replaceAll('+', ' ')),
-    `?${query}`,
-  ];
-  return [
-    ['', 'query_not_signed'],
-    ...spellings
-      .filter((text) => text !== undefined)
-      .map((text) => [text, 'query_not_as_sent'] as const),
-  ];
+function wrongQueries(query: string): readonly string[] {
+  const ordered = write(sorted(query.split('&').map(toPair)));
+  const plain = [query, ordered].flatMap((text) => [decoded(text), decodedForm(text)]);
+  return query === '' ? [] : [...plain, ordered, `?${query}`];
 }
 
 /** The line of the body: the SHA-256 of a wrong text, or no SHA-256. */
@@ -142,41 +124,49 @@ function bodyTexts(path: string, body: string): readonly MistakenText[] {
   ];
 }
 
+type Pair = readonly [key: string, value: string];
+
 /** The texts of a query or form. */
 function parameterTexts(sent: string, right: string): readonly MistakenText[] {
-  const given = sent.split('&').filter((pair) => pair !== '');
-  const raw = given.map((pair) => (pair.includes('=') ? pair : `${pair}=`));
-  const pairs = raw.map((pair) => decoded(pair.replaceAll('+', ' ')) ?? pair);
-  const literal = raw.map((pair) => decoded(pair) ?? pair);
-  const sorted = (texts: readonly string[]) => texts.toSorted(byKey);
-  const percent = sorted(pairs).map((pair) => encodeURIComponent(pair).replace('%3D', '='));
+  const raw = sent.split('&').filter((pair) => pair !== '');
+  const given = raw.map(toPair);
+  const pairs = raw.map((pair) => toPair(decodedForm(pair)));
+  const literal = raw.map((pair) => toPair(decoded(pair)));
+  const percent = write(
+    sorted(pairs.map(([key, value]): Pair => [encodeURIComponent(key), encodeURIComponent(value)])),
+  );
   return [
-    [joinValues(pairs).join('&'), 'parameters_unsorted'],
-    [sorted(pairs).join('&'), 'parameters_not_joined'],
+    [write(joinValues(pairs)), 'parameters_unsorted'],
+    [write(sorted(pairs)), 'parameters_not_joined'],
     [right.replaceAll(' ', '+'), 'parameters_plus_for_space'],
-    [sorted(joinValues(literal)).join('&'), 'parameters_plus_for_space'],
-    [sorted(joinValues(raw)).join('&'), 'parameters_encoded'],
-    [percent.join('&'), 'parameters_encoded'],
-    [percent.join('&').replaceAll('%20', '+'), 'parameters_encoded', 'parameters_plus_for_space'],
-    [pairs.join('&'), 'parameters_unsorted', 'parameters_not_joined'],
+    [write(sorted(joinValues(literal))), 'parameters_plus_for_space'],
+    [write(sorted(joinValues(given))), 'parameters_encoded'],
+    [percent, 'parameters_encoded'],
+    [percent.replaceAll('%20', '+'), 'parameters_encoded', 'parameters_plus_for_space'],
+    [write(pairs), 'parameters_unsorted', 'parameters_not_joined'],
     [sent, 'parameters_unsorted', 'parameters_encoded'],
     // As most locales sort.
-    [joinValues(pairs).toSorted(byKeyIgnoringCase).join('&'), 'parameters_unsorted'],
+    [write(sorted(joinValues(pairs), (key) => key.toLowerCase())), 'parameters_unsorted'],
   ];
 }
 
-const keyOf = (pair: string) => pair.split('=', 1)[0] ?? '';
-const byKey = (a: string, b: string) => compareCodePoints(keyOf(a), keyOf(b));
-const byKeyIgnoringCase = (a: string, b: string) => byKey(a.toLowerCase(), b.toLowerCase());
+function toPair(text: string): Pair {
+  const [key = ''] = text.split('=', 1);
+  return [key, text.slice(key.length + 1)];
+}
 
-function joinValues(pairs: readonly string[]): readonly string[] {
+const write = (pairs: readonly Pair[]) => pairs.map(([key, value]) => `${key}=${value}`).join('&');
+
+const sorted = (pairs: readonly Pair[], by = (key: string) => key) =>
+  pairs.toSorted(([a], [b]) => compareCodePoints(by(a), by(b)));
+
+function joinValues(pairs: readonly Pair[]): readonly Pair[] {
   const joined = new Map<string, string>();
-  for (const pair of pairs) {
-    const earlier = joined.get(keyOf(pair));
-    const value = pair.slice(keyOf(pair).length + 1);
-    joined.set(keyOf(pair), earlier === undefined ? value : `${earlier},${value}`);
+  for (const [key, value] of pairs) {
+    const earlier = joined.get(key);
+    joined.set(key, earlier === undefined ? value : `${earlier},${value}`);
   }
-  return [...joined].map(([key, value]) => `${key}=${value}`);
+  return [...joined];
 }
 
 const STRING = '"(?:[^"\\\\]|\\\\.)*"';
@@ -184,34 +174,29 @@ const STRING_OR_SPACE = new RegExp(`(${STRING})|\\s+`, 'g');
 const STRING_OR_SEPARATOR = new RegExp(`(${STRING})|([,:])`, 'g');
 /** Indentation makes deep JSON quadratically longer. */
 const MAXIMUM_INDENTED_BRACKETS = 32;
-const MAXIMUM_SPELLING_LENGTH = 16 * 1024;
+const MAXIMUM_SPELLING_LENGTH = 8 * 1024;
 
 /** The same JSON as common libraries write it. Nothing if the text is not JSON, or too deep. */
 function jsonSpellings(text: string): readonly string[] {
   try {
-    return spellings(text, JSON.parse(text)).filter(
-      ({ length }) => length <= MAXIMUM_SPELLING_LENGTH,
-    );
+    const value: unknown = JSON.parse(text);
+    const compact = JSON.stringify(value);
+    const inOrder = JSON.stringify(value, withSortedKeys);
+    const brackets = text.match(/[[{]/g)?.length ?? 0;
+    const indentation = brackets > MAXIMUM_INDENTED_BRACKETS ? 0 : 2;
+    return [
+      withSpaces(asciiOnly(compact)), // Python: json.dumps
+      text.replace(STRING_OR_SPACE, '$1'),
+      compact, // JavaScript, Java, C#
+      asciiOnly(compact).replaceAll('/', '\\/'), // PHP: json_encode
+      inOrder, // Go: json.Marshal of a map
+      withSpaces(compact), // Python: json.dumps(ensure_ascii=False)
+      withSpaces(asciiOnly(inOrder)), // Python: json.dumps(sort_keys=True)
+      JSON.stringify(value, undefined, indentation),
+    ].filter(({ length }) => length <= MAXIMUM_SPELLING_LENGTH);
   } catch {
     return [];
   }
-}
-
-function spellings(text: string, value: unknown): readonly string[] {
-  const compact = JSON.stringify(value);
-  const sorted = JSON.stringify(value, withSortedKeys);
-  const brackets = text.match(/[[{]/g)?.length ?? 0;
-  return [
-    withSpaces(asciiOnly(compact)), // Python: json.dumps
-    text.replace(STRING_OR_SPACE, '$1'),
-    compact, // JavaScript, Java, C#
-    asciiOnly(compact).replaceAll('/', '\\/'), // PHP: json_encode
-    sorted, // Go: json.Marshal of a map
-    withSpaces(compact), // Python: json.dumps(ensure_ascii=False)
-    withSpaces(asciiOnly(sorted)), // Python: json.dumps(sort_keys=True)
-    asciiOnly(compact),
-    ...(brackets > MAXIMUM_INDENTED_BRACKETS ? [] : [JSON.stringify(value, undefined, 2)]),
-  ];
 }
 
 function withSortedKeys(_key: string, value: unknown): unknown {
@@ -238,10 +223,13 @@ function textOf(body: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(body);
 }
 
-function decoded(text: string): string | undefined {
+const decodedForm = (text: string) => decoded(text.replaceAll('+', ' '));
+
+/** The text itself if it cannot be decoded. */
+function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return undefined;
+    return text;
   }
 }
