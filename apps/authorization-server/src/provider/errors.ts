@@ -13,8 +13,7 @@ import {
 } from '../requests/too-many-attempts-error.ts';
 import { presentedClientId } from './clients.ts';
 import { type ProviderMiddleware, TemporarilyUnavailableError } from './library.ts';
-import { explainToClient } from './reasons/explain-to-client.ts';
-import { reasonOfError } from './reasons/reason-of-error.ts';
+import { noteReason } from './reasons.ts';
 
 /**
  * Adds the provider's outcomes to the log line of the request: codes and client ids, never values.
@@ -23,8 +22,7 @@ export function logOutcomes(provider: Provider, clients: ClientRegistry): void {
   const logError = (context: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     const { notes } = observedRequest(context.req);
     notes.code = error.error;
-    notes.reason = reasonOfError(context, error, notes.reason);
-    explainToClient(context, notes.reason);
+    noteReason(context, error);
     if (error instanceof TemporarilyUnavailableError) {
       notes.err = error.cause;
     }

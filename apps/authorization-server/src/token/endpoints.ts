@@ -99,14 +99,14 @@ const rejectUnknownPaths: RequestHandler = (request, response) => {
       ? {
           status: 405,
           error: 'invalid_request',
-          reason: 'oauth_method_wrong',
+          reason: 'method_not_allowed',
           description: 'This endpoint answers GET only.',
           headers: { Allow: 'GET, HEAD' },
         }
       : {
           status: 404,
           error: 'invalid_request',
-          reason: 'oauth_path_unknown',
+          reason: 'not_found',
           description: `There is no such endpoint. Its path is ${endpoint}.`,
         },
   );
@@ -122,7 +122,7 @@ const userinfoEndpoint: RequestHandler = (request, response, next) => {
   }
   Object.assign(observedRequest(request).notes, {
     code: 'invalid_request',
-    reason: 'oauth_method_wrong',
+    reason: 'method_not_allowed',
   } satisfies RequestNotes);
   response.status(405).set({ Allow: 'GET, POST', 'Cache-Control': 'no-store' }).end();
 };

@@ -66,10 +66,10 @@ function toForm(body: Buffer): Buffer | TransportError {
     value = parseStrictJson(text);
   } catch (error) {
     const problem = error instanceof StrictJsonError ? error.message : 'is not UTF-8';
-    return invalid('oauth_json_invalid', `The body ${problem}.`);
+    return invalid(`The body ${problem}.`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return invalid('oauth_json_invalid', 'The body must be a JSON object.');
+    return invalid('The body must be a JSON object.');
   }
   const members = value as Readonly<Record<string, unknown>>;
   const form = new URLSearchParams();
@@ -78,12 +78,12 @@ function toForm(body: Buffer): Buffer | TransportError {
     if (typeof member === 'string') {
       form.set(name, member);
     } else if (member !== undefined && member !== null) {
-      return invalid('json_parameter_not_text', `${name} must be a string.`);
+      return invalid(`${name} must be a string.`);
     }
   }
   return Buffer.from(form.toString());
 }
 
-function invalid(reason: TransportError['reason'], description: string): TransportError {
-  return { status: 400, error: 'invalid_request', reason, description };
+function invalid(description: string): TransportError {
+  return { status: 400, error: 'invalid_request', reason: 'invalid_request', description };
 }

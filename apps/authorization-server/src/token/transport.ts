@@ -6,11 +6,10 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
-import type { FailureReasonName } from '@gatehouse/errors';
+import { type FailureReasonName, failureReasons } from '@gatehouse/errors';
 import type { Identity } from '@gatehouse/identity';
 import { lingerBeforeClose, observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
-import { describeReason } from '../provider/reasons/describe-reason.ts';
 import { basicClientId, nameClient, requestOrigin } from '../requests/caller.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { basicProblem, hasEmptySecret } from './basic-credentials.ts';
@@ -74,7 +73,7 @@ export function createClientEndpoint(
   };
 }
 
-function findTransportError(
+export function findTransportError(
   request: Request,
   mediaTypes: readonly string[],
 ): TransportError | undefined {
@@ -94,7 +93,7 @@ async function takeBody(
   let problem: TransportError | undefined = {
     status: 413,
     error: 'invalid_request',
-    reason: 'oauth_body_too_large',
+    reason: 'payload_too_large',
     description: 'The body is too large.',
   };
   await readBody(request, (received) => {
@@ -186,7 +185,7 @@ function checkMethod(request: Request): TransportError | undefined {
     : {
         status: 405,
         error: 'invalid_request',
-        reason: 'oauth_method_wrong',
+        reason: 'method_not_allowed',
         description: 'This endpoint answers POST only.',
         headers: { Allow: 'POST' },
       };
@@ -198,15 +197,18 @@ function checkCredentials(request: Request): TransportError | undefined {
     return {
       status: 400,
       error: 'invalid_request',
-      reason: 'authorization_header_repeated',
+      reason: 'client_authentication_malformed',
       description: 'Send one Authorization header.',
     };
   }
   const { authorization } = request.headers;
-  const reason = authorization === undefined ? undefined : basicProblem(authorization);
-  return (
-    reason && { status: 401, error: 'invalid_client', reason, description: describeReason(reason) }
-  );
+  const problem = authorization === undefined ? undefined : basicProblem(authorization);
+  if (problem === undefined) {
+    return undefined;
+  }
+  const reason = 'client_authentication_malformed';
+  const description = `${problem} ${failureReasons[reason].fix}`;
+  return { status: 401, error: 'invalid_client', reason, description };
 }
 
 function checkUrl(request: Request): TransportError | undefined {
@@ -220,7 +222,7 @@ function checkUrl(request: Request): TransportError | undefined {
     : {
         status: 400,
         error: 'invalid_request',
-        reason: 'secret_in_query',
+        reason: 'parameter_misplaced',
         description: `${found} belongs in the body, never in the address.`,
       };
 }
@@ -229,11 +231,11 @@ function checkBody(request: Request, mediaTypes: readonly string[]): TransportEr
   const { 'content-encoding': encoding = 'identity', 'content-length': length = '0' } =
     request.headers;
   if (encoding.toLowerCase() !== 'identity') {
-    return invalidBody(415, 'oauth_body_compressed', 'Send the body uncompressed.');
+    return invalidBody(415, 'unsupported_media_type', 'Send the body uncompressed.');
   }
   if (Number(length) > MAXIMUM_BODY_BYTES) {
     const description = `The body is larger than ${MAXIMUM_BODY_BYTES} bytes.`;
-    return invalidBody(413, 'oauth_body_too_large', description);
+    return invalidBody(413, 'payload_too_large', description);
   }
   const defaultType = mediaTypes.length === 1 ? mediaTypes[0] : '';
   const [type = '', ...parameters] = (request.headers['content-type'] ?? defaultType ?? '')
@@ -244,23 +246,16 @@ function checkBody(request: Request, mediaTypes: readonly string[]): TransportEr
   if (mediaTypes.includes(type) && /^"?(utf-8|us-ascii)"?$/.test(charset)) {
     return undefined;
   }
-  const reason = typeProblem(type, mediaTypes);
-  const description = `${foundTypes[reason]}Send ${mediaTypes.join(' or ')} in UTF-8.`;
-  return invalidBody(415, reason, description);
+  const description = `${foundType(type, mediaTypes)}Send ${mediaTypes.join(' or ')} in UTF-8.`;
+  return invalidBody(415, 'body_type_wrong', description);
 }
 
-const foundTypes = {
-  content_type_missing: 'The request has no Content-Type. ',
-  body_is_json: 'The body is JSON. ',
-  oauth_body_type_wrong: '',
-} as const satisfies Partial<Record<FailureReasonName, string>>;
-
-function typeProblem(type: string, mediaTypes: readonly string[]): keyof typeof foundTypes {
+function foundType(type: string, mediaTypes: readonly string[]): string {
   if (type === '') {
-    return 'content_type_missing';
+    return 'The request has no Content-Type. ';
   }
   const isJson = type === 'application/json' || type.endsWith('+json');
-  return isJson && !mediaTypes.includes(type) ? 'body_is_json' : 'oauth_body_type_wrong';
+  return isJson && !mediaTypes.includes(type) ? 'The body is JSON. ' : '';
 }
 
 function invalidBody(
