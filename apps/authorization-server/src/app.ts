@@ -1,44 +1,72 @@
 /**
- * The authorization server's composition root: every page, with its dependencies. client-routes.ts
- * has the endpoints for clients. A path in neither file never reaches the provider.
+ * The authorization server's composition root: the provider, and every page with its dependencies.
+ * token/endpoints.ts has the endpoints for clients. A path in neither file never reaches the
+ * provider.
  */
+
 import type { RequestListener } from 'node:http';
-import type { Identity, MasterKey, SigningKeyPolicy } from '@gatehouse/identity';
+import {
+  createXAccessTokens,
+  defaultSigningKeyPolicy,
+  type Identity,
+  keepSigningKeys,
+  type MasterKey,
+  type SigningKeyPolicy,
+} from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
-import { createSignInAudit } from './audit/sign-in-audit.ts';
-import { defaultRedirectUri } from './authorize/default-redirect-uri.ts';
-import { redirectPostedRequest } from './authorize/form-post.ts';
-import { handleClientEndpointErrors } from './client-endpoints/handle-errors.ts';
-import { addClientEndpoints, clientPaths, rejectLimitedClient } from './client-routes.ts';
-import { createExactRouting } from './http/exact-routing.ts';
-import { fixOrigin } from './http/fix-origin.ts';
-import { operation } from './http/operation.ts';
-import type { OperationName } from './http/operation-names.ts';
-import { createPageHeaders, noSniff, noStore } from './http/page-headers.ts';
-import { providerRoutes as routes } from './http/provider-routes.ts';
-import { rejectCrossSite } from './http/reject-cross-site.ts';
-import { withSealedCookies } from './http/sealed-cookies.ts';
-import type { ThrottledLimit } from './metrics/authorization-server-metrics.ts';
-import { openProvider } from './open-provider.ts';
 import * as assets from './pages/assets.ts';
 import { handlePageError, noteFailure, rejectMethods, sendErrorPage } from './pages/error-page.ts';
 import { createCsrfTokens } from './pages/page.ts';
+import { createPageHeaders, noSniff, noStore, rejectCrossSite } from './pages/page-headers.ts';
+import { withSealedCookies } from './pages/sealed-cookies.ts';
 import { serveWelcomePage } from './pages/welcome.ts';
-import type { Provider } from './provider/create-provider.ts';
-import { withAccountClient } from './provider/policy/account-client.ts';
-import { cookieOptions, createBrowserState } from './provider/policy/cookies.ts';
-import type { SecurityProfile } from './provider/policy/grant-types.ts';
-import { isUserAllowed } from './provider/policy/interaction-policy.ts';
-import { linkWithCode, rejectUserCode } from './sign-in/device.ts';
+import { type BrowserState, cookieOptions, createBrowserState } from './provider/browser-state.ts';
+import { type SecurityProfile, withAccountClient } from './provider/clients.ts';
+import {
+  createProvider,
+  type Provider,
+  type ProviderExtensions,
+} from './provider/create-provider.ts';
+import { completeIntrospection } from './provider/introspection.ts';
+import { isUserAllowed } from './provider/sign-in-policy.ts';
+import { thisServer } from './requests/caller.ts';
+import type { ThrottledLimit } from './requests/metrics.ts';
+import {
+  clientEndpointPaths,
+  createExactRouting,
+  fixOrigin,
+  type OperationName,
+  operation,
+  providerRoutes as routes,
+} from './requests/routes.ts';
+import { deviceFlow, linkWithCode, rejectUserCode } from './sign-in/device.ts';
 import { createDeviceCookies } from './sign-in/device-cookie.ts';
 import type { SignInDependencies } from './sign-in/interaction.ts';
+import { logout, skipLogoutQuestion } from './sign-in/logout.ts';
 import { createSignInRoutes } from './sign-in/sign-in.ts';
-import { createFailedSecrets } from './throttle/failed-secrets.ts';
+import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
 import { createLimits, type Limits } from './throttle/limits.ts';
-import { createSignIn } from './throttle/sign-in-throttle.ts';
+import { createSignInAudit } from './throttle/sign-in-audit.ts';
+import { createSignIn, type SignIn } from './throttle/sign-in-throttle.ts';
+import {
+  defaultRedirectUri,
+  formPostPage,
+  redirectPostedRequest,
+  redirectReply,
+} from './token/authorize.ts';
+import { forgetForeignOrigin, removeForeignOrigins } from './token/cors.ts';
+import {
+  addClientEndpoints,
+  clientPaths,
+  handleClientEndpointErrors,
+  rejectLimitedClient,
+} from './token/endpoints.ts';
+import { explainMistakes } from './token/explain-mistakes.ts';
+import { grants } from './token/grants.ts';
+import { clientEndpointReply, platformReply } from './token/replies.ts';
 
 export interface AppDependencies {
   readonly identity: Identity;
@@ -107,6 +135,59 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   return app;
 }
 
+interface ProviderParts extends AppDependencies {
+  readonly browserState: BrowserState;
+  readonly signIn: SignIn;
+  readonly failedSecrets: FailedSecrets;
+}
+
+/** @throws StoreUnavailableError when the signing key cannot be read or created */
+export async function openProvider(dependencies: ProviderParts): Promise<Provider> {
+  const { issuer, identity, signingKeyPolicy = defaultSigningKeyPolicy } = dependencies;
+  const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
+    ...identity,
+    now: dependencies.now ?? Date.now,
+    policy: signingKeyPolicy,
+    onMade: (kid) =>
+      identity.audit.record(
+        { event: 'signing_key_made', purpose: 'authorization-server', kid },
+        thisServer,
+      ),
+  });
+  const signingKeys = await keptSigningKeys.load();
+  const secureCookies = issuer.startsWith('https:');
+  return createProvider(
+    issuer,
+    { ...dependencies, grants, keptSigningKeys, signingKeys, secureCookies },
+    extensionsOf(dependencies),
+  );
+}
+
+function extensionsOf(dependencies: ProviderParts): ProviderExtensions {
+  const { identity, issuer, now = Date.now } = dependencies;
+  const xAccessTokens = createXAccessTokens({ ...identity, now });
+  return {
+    configuration: {
+      deviceFlow: deviceFlow(identity),
+      rpInitiatedLogout: logout(identity),
+      clientBasedCORS: (context, origin, client) =>
+        forgetForeignOrigin(context, origin, client.corsOrigins),
+    },
+    formPostPage,
+    replySteps: [
+      redirectReply,
+      removeForeignOrigins,
+      clientEndpointReply(clientEndpointPaths),
+      platformReply,
+    ],
+    endpointSteps: () => [
+      explainMistakes,
+      completeIntrospection({ identity, xAccessTokens, issuer }),
+      skipLogoutQuestion,
+    ],
+  };
+}
+
 /** The pages. Browsers store none of them, and their errors are pages as well. */
 function addPages(
   app: Express,
@@ -119,7 +200,7 @@ function addPages(
   app.get(assets.SUBMIT_FORM_SCRIPT_PATH, operation('script'), assets.serveSubmitFormScript);
   app.use(noStore, withSealedCookies);
   const rejectForeignForm = rejectCrossSite((request, response) => {
-    noteFailure(request, 'formRefused', 'form_of_another_site');
+    noteFailure(request, 'formRefused', 'form_refused');
     sendErrorPage(request, response, 403, 'formRefused');
   });
   app.get('/', operation('welcome'), serveWelcomePage);

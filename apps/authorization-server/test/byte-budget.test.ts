@@ -1,8 +1,8 @@
 // requires: redis-server
 
 import { describe, expect, test } from '@jest/globals';
+import { TooManyAttemptsError } from '../src/requests/too-many-attempts-error.ts';
 import { BudgetExhaustedError, chargeBudgets } from '../src/throttle/byte-budget.ts';
-import { TooManyAttemptsError } from '../src/throttle/too-many-attempts-error.ts';
 import { openSuiteStores } from './suite-stores.ts';
 
 const stores = await openSuiteStores();
@@ -17,7 +17,7 @@ describe.each(stores)('the budget of stored bytes on $engine', ({ system: { stor
     const rejected = charge(1);
     await expect(rejected).rejects.toBeInstanceOf(BudgetExhaustedError);
     await expect(rejected).rejects.toMatchObject({
-      reason: 'stored_bytes_limit',
+      reason: 'stored_state_limit',
       message: 'Too much is stored for this address, this client, or all public clients.',
       retryAfterSeconds: expect.closeTo(60, -1),
     });

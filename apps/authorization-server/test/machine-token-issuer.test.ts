@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { applyBootstrap, bootstrapDefinition, openIdentity } from '@gatehouse/identity';
 import { createStore, StoreUnavailableError } from '@gatehouse/store';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { openProvider } from '../src/app.ts';
+import { createBrowserState } from '../src/provider/browser-state.ts';
+import { createFailedSecrets } from '../src/throttle/failed-secrets.ts';
+import { failedSecretLimit } from '../src/throttle/limits.ts';
 import {
   createMachineTokenIssuer,
   type MachineTokenRequest,
-} from '../src/grants/machine-token-issuer.ts';
-import { openProvider } from '../src/open-provider.ts';
-import { createBrowserState } from '../src/provider/policy/cookies.ts';
-import { createFailedSecrets } from '../src/throttle/failed-secrets.ts';
-import { failedSecretLimit } from '../src/throttle/limits.ts';
+} from '../src/token/machine-token-fast-path.ts';
 import { bootstrap, browserApp, web } from './fixtures.ts';
 
 const ADDRESS = '192.0.2.1';

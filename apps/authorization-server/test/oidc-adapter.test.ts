@@ -6,11 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { grantMembersKey, openIdentity, userGrantsKey, userSessionsKey } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import { describe, expect, test } from '@jest/globals';
-import { OidcAdapter } from '../src/provider/adapters/oidc-adapter.ts';
-import { recordKey } from '../src/provider/adapters/record-key.ts';
-import { createRedemptions } from '../src/provider/adapters/redemptions.ts';
-import type { SingleUse } from '../src/provider/adapters/single-use.ts';
-import { endedSessionKey } from '../src/provider/policy/sessions.ts';
+import { endedSessionKey } from '../src/provider/lifetimes.ts';
+import { OidcAdapter, recordKey } from '../src/provider/oidc-adapter.ts';
+import type { SingleUse } from '../src/provider/single-use.ts';
+import { createRedemptions } from '../src/provider/single-use.ts';
 import { openSuiteStores } from './suite-stores.ts';
 
 const stores = await openSuiteStores();

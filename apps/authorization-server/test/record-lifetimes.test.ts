@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { authorizeAsUser, createPageVisitor } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { recordKey } from '../src/provider/adapters/record-key.ts';
+import { recordKey } from '../src/provider/oidc-adapter.ts';
 import { alice, authorizationUrl } from './fixtures.ts';
 import { type InProcessServer, startInProcess } from './in-process-server.ts';
 import { bootstrap, openPage } from './page-fixtures.ts';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { createRefreshRotation } from '../src/provider/adapters/refresh-rotation.ts';
+import { createRefreshRotation } from '../src/provider/single-use.ts';
 import { openSuiteStores } from './suite-stores.ts';
 
 const MONTH = 30 * 24 * 60 * 60;

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createPageVisitor } from '@gatehouse/testing';
 import { startOnEachEngine } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
-import { recordKey } from '../src/provider/adapters/record-key.ts';
+import { recordKey } from '../src/provider/oidc-adapter.ts';
 import { alice, authorizationUrl, pushRequest, web } from './fixtures.ts';
 import { startInProcess } from './in-process-server.ts';
 import { bob, bootstrap, openPage } from './page-fixtures.ts';

@@ -10,9 +10,9 @@ import {
 } from '@gatehouse/identity';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { TooManyAttemptsError } from '../src/requests/too-many-attempts-error.ts';
 import { accountLimit, addressLimit, type Limit } from '../src/throttle/limits.ts';
 import { createSignIn } from '../src/throttle/sign-in-throttle.ts';
-import { TooManyAttemptsError } from '../src/throttle/too-many-attempts-error.ts';
 import { openSuiteStores } from './suite-stores.ts';
 
 const RIGHT = 'the right password';
@@ -227,7 +227,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     });
     const longest = 'é'.repeat(MAXIMUM_PASSWORD_BYTES / 2);
     expect(await signIn(attempt(`${longest}!`))).toBeUndefined();
-    expect([evaluated, reasons]).toEqual([[], ['password_too_long']]);
+    expect([evaluated, reasons]).toEqual([[], ['password_wrong']]);
     expect(await countOf(`sign-ins:address:${attempt('').address}`)).toBe(0);
     await signIn(attempt(longest));
     expect(evaluated).toEqual([longest]);

@@ -1,15 +1,13 @@
 /**
  * The account page: profile, applications with access and their revocation, change of password,
  * sign-out everywhere. A browser without a session goes through the ordinary sign-in, as a client
- * of this server (provider/policy/account-client.ts), and returns with the same session. Every form
+ * of this server (provider/clients.ts), and returns with the same session. Every form
  * carries a token of the session, and every reply to a form is a 303. sign-in/logout.ts signs out of
  * this browser only.
  */
 import { type Identity, type User, userGrantsKey } from '@gatehouse/identity';
 import { Router } from 'express';
 import type { Grant, Provider } from 'oidc-provider';
-import { requestOrigin } from '../audit/request-origin.ts';
-import { providerRoutes } from '../http/provider-routes.ts';
 import { rejectMethods, sendErrorPage } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html, plainName } from '../pages/html.ts';
 import {
@@ -22,7 +20,9 @@ import {
   textsFor,
 } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
+import { requestOrigin } from '../requests/caller.ts';
+import { providerRoutes } from '../requests/routes.ts';
 import type { DeviceCookies } from '../sign-in/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { addPasswordPage } from './password.ts';

@@ -5,8 +5,6 @@
  */
 import { hashPassword, passwordProblem, type User } from '@gatehouse/identity';
 import type { Request, Router } from 'express';
-import { requestOrigin } from '../audit/request-origin.ts';
-import { addressGroupOf } from '../http/address-group-of.ts';
 import { formProblems, noteFailure } from '../pages/error-page.ts';
 import { type Html, html } from '../pages/html.ts';
 import {
@@ -19,6 +17,7 @@ import {
   textsFor,
 } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
+import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
 import type { KnownDevice } from '../throttle/sign-in-throttle.ts';
 import type { AccountPages } from './account.ts';
 import type { SignedIn } from './session.ts';

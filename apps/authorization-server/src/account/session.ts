@@ -7,13 +7,13 @@ import type { Identity, User } from '@gatehouse/identity';
 import type { Request, RequestHandler, Response } from 'express';
 import type Provider from 'oidc-provider';
 import type { Session } from 'oidc-provider';
-import { providerRoutes } from '../http/provider-routes.ts';
 import { sendErrorPage } from '../pages/error-page.ts';
 import type { CsrfTokens } from '../pages/page.ts';
 import { formField, hasCookies } from '../pages/page.ts';
-import { ACCOUNT_CLIENT_ID, SIGNED_IN_PATH } from '../provider/policy/account-client.ts';
-import type { CookieOptions } from '../provider/policy/cookies.ts';
-import { isSessionOf, sessionLifetime } from '../provider/policy/sessions.ts';
+import type { CookieOptions } from '../provider/browser-state.ts';
+import { ACCOUNT_CLIENT_ID, SIGNED_IN_PATH } from '../provider/clients.ts';
+import { isSessionOf, sessionLifetime } from '../provider/lifetimes.ts';
+import { providerRoutes } from '../requests/routes.ts';
 
 /** The signed-in user of this browser. */
 export interface SignedIn {

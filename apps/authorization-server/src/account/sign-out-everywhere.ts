@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nextNotBefore, type User } from '@gatehouse/identity';
 import type { Router } from 'express';
-import { requestOrigin } from '../audit/request-origin.ts';
 import { html } from '../pages/html.ts';
 import { csrfField, linkButton, parseForm, sendPage, textsFor } from '../pages/page.ts';
+import { requestOrigin } from '../requests/caller.ts';
 import type { AccountPages } from './account.ts';
 
 export function addSignOutEverywherePages(router: Router, pages: AccountPages): void {

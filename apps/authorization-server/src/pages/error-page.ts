@@ -6,8 +6,7 @@ import { observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, RequestHandler, Response, Router } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { rejectOtherMethods } from '../http/reject-other-methods.ts';
-import { TooManyAttemptsError } from '../throttle/too-many-attempts-error.ts';
+import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
 import { fill, html } from './html.ts';
 import { hasCookies, linkButton, type Page, sendPage, showPage, textsFor } from './page.ts';
 import type { TextName, Texts } from './texts-en.ts';
@@ -22,13 +21,13 @@ export const pageErrors = {
   signInCompleted: 'sign_in_expired',
   tooManyAttempts: 'sign_in_address_limit',
   tooManyRequests: 'request_limit',
-  formRefused: 'form_token_invalid',
-  wasSignedOut: 'form_token_invalid',
+  formRefused: 'form_refused',
+  wasSignedOut: 'form_refused',
   unavailable: 'store_unavailable',
   unexpected: 'unexpected_error',
-  notFound: 'page_unknown',
-  badRequest: 'page_form_unreadable',
-  methodNotAllowed: 'page_method_wrong',
+  notFound: 'not_found',
+  badRequest: 'form_refused',
+  methodNotAllowed: 'method_not_allowed',
   cookiesNeeded: 'cookies_missing',
   cookiesBlocked: 'cookies_missing',
 } as const satisfies Readonly<Record<string, FailureReasonName>>;
@@ -157,11 +156,32 @@ export function sendErrorPage(
   sendPage(response, errorPage(texts, request, { title, message: texts[message], next }));
 }
 
-/** A page for a method that the routes of this router do not have. */
+/** The part of a router's layer that lists the methods of a path. */
+interface Layer {
+  readonly route?: { readonly methods: Readonly<Record<string, boolean>> };
+  match(path: string): boolean;
+}
+
+/**
+ * RFC 9110 §15.5.6: a path that exists for other methods is 405, and `Allow` names them. Mount it
+ * after all routes of the router.
+ */
 export function rejectMethods(router: Pick<Router, 'stack'>): RequestHandler {
-  return rejectOtherMethods(router, (request, response) =>
-    sendErrorPage(request, response, 405, 'methodNotAllowed'),
-  );
+  return (request, response, next) => {
+    const methods = (router.stack as unknown as readonly Layer[])
+      .filter((layer) => layer.route !== undefined && layer.match(request.path))
+      .flatMap((layer) => Object.keys(layer.route?.methods ?? {}));
+    if (methods.length === 0) {
+      next();
+      return;
+    }
+    const allowed = new Set(methods.includes('get') ? ['HEAD'] : []);
+    for (const method of methods) {
+      allowed.add(method.toUpperCase());
+    }
+    response.set('Allow', [...allowed].sort().join(', '));
+    sendErrorPage(request, response, 405, 'methodNotAllowed');
+  };
 }
 
 const noLogoutDetails = 'could not find logout details';

@@ -4,9 +4,9 @@ import type { IncomingMessage } from 'node:http';
 import { deriveKeys, type MasterKey } from '@gatehouse/identity';
 import { type Request, type RequestHandler, type Response, urlencoded } from 'express';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { contentSecurityPolicy } from '../http/page-headers.ts';
 import { ICON_PATH, STYLESHEET_PATH } from './assets.ts';
 import { type Html, html } from './html.ts';
+import { contentSecurityPolicy } from './page-headers.ts';
 import { english, type Texts } from './texts-en.ts';
 import { chinese } from './texts-zh.ts';
 

@@ -2,7 +2,7 @@
 import type { Router } from 'express';
 import { fill, foreignName, html, plainName, sentence } from '../pages/html.ts';
 import { formField, parseForm, scopeList } from '../pages/page.ts';
-import { scopesOfClaims } from '../provider/policy/requested-claims.ts';
+import { scopesOfClaims } from '../provider/claims.ts';
 import {
   type Interaction,
   type InteractionPage,

@@ -3,13 +3,12 @@
  * shows, confirms it, and continues to the ordinary sign-in and consent. The provider owns the flow
  * and calls these functions for markup: /device → confirm → /sign-in/{interaction} →
  * /device/{interaction} → done. A link with the code (`verification_uri_complete`) only fills in
- * the form. provider/adapters/device-codes.ts handles polling and races.
+ * the form. provider/device-codes.ts handles polling and races.
  */
 import type { Client, Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import type { Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
-import { providerRoutes } from '../http/provider-routes.ts';
 import { noteFailure, rejectedForms } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html, sentence } from '../pages/html.ts';
 import {
@@ -23,8 +22,9 @@ import {
   textsFor,
 } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { detachDeviceGrant } from '../provider/policy/device-grant.ts';
-import { reasonOfError } from '../provider/reasons/reason-of-error.ts';
+import { detachDeviceGrant } from '../provider/device-codes.ts';
+import { noteReason } from '../provider/reasons.ts';
+import { providerRoutes } from '../requests/routes.ts';
 import type { UserCodeReply } from '../throttle/limits.ts';
 
 type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;
@@ -94,7 +94,7 @@ ${anotherCode(texts)}`;
   }
   const { notes } = observedRequest(context.req);
   notes.code = 'error' in error ? String(out?.error) : error.name;
-  notes.reason = reasonOfError(context, error);
+  noteReason(context, error);
   if (rejectedForms.has(out?.error_description ?? '')) {
     context.status = 403;
   }

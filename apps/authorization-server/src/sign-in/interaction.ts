@@ -10,15 +10,15 @@ import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import type Provider from 'oidc-provider';
 import { type AdapterPayload, errors } from 'oidc-provider';
-import { providerRoutes } from '../http/provider-routes.ts';
 import { InteractionGoneError, sendErrorPage } from '../pages/error-page.ts';
 import type { Html } from '../pages/html.ts';
 import type { CsrfTokens } from '../pages/page.ts';
 import { csrfField, formField, formTargetsOf, sendPage, textsFor } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
-import type { BrowserState } from '../provider/policy/cookies.ts';
-import { OMITTED } from '../provider/policy/omitted-redirect-uri.ts';
+import type { BrowserState } from '../provider/browser-state.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
+import { OMITTED } from '../provider/redirect-uris.ts';
+import { providerRoutes } from '../requests/routes.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import type { DeviceCookies } from './device-cookie.ts';
 
@@ -56,7 +56,7 @@ export async function findInteraction(
       : error;
   });
   if (interaction.uid !== uid) {
-    observedRequest(request).notes.reason = 'sign_in_of_another_browser';
+    observedRequest(request).notes.reason = 'sign_in_expired';
     throw new errors.SessionNotFound('another interaction');
   }
   const clientId = interaction.params.client_id;

@@ -1,16 +1,16 @@
 /**
  * OpenID Connect RP-Initiated Logout. /logout asks for confirmation, its form ends the session and
- * its grants (provider/patches/session-end.ts), and the browser returns to the application or to
+ * its grants (provider/patches.ts), and the browser returns to the application or to
  * the last page. A GET changes nothing for a signed-in user. All others are redirected at once.
  */
 import type { Identity } from '@gatehouse/identity';
 import type { Configuration, KoaContextWithOIDC, Session } from 'oidc-provider';
-import { providerRoutes } from '../http/provider-routes.ts';
 import { foreignName, html, sentence } from '../pages/html.ts';
 import { formTargetsOf, linkButton, showPage, textsFor } from '../pages/page.ts';
-import type { ProviderMiddleware } from '../provider/middleware/provider-middleware.ts';
-import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
-import { assertParametersFit } from '../provider/policy/parameter-limit.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
+import type { ProviderMiddleware } from '../provider/library.ts';
+import { assertParametersFit } from '../provider/stored-budgets.ts';
+import { providerRoutes } from '../requests/routes.ts';
 
 type Logout = NonNullable<NonNullable<Configuration['features']>['rpInitiatedLogout']>;
 

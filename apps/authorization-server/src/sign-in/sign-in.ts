@@ -4,12 +4,12 @@
  */
 import { type Request, type Response, Router } from 'express';
 import type Provider from 'oidc-provider';
-import { addressGroupOf } from '../http/address-group-of.ts';
 import { formProblems, noteFailure, rejectMethods } from '../pages/error-page.ts';
 import { foreignName, html, sentence } from '../pages/html.ts';
 import { formField, parseForm, problemNotice } from '../pages/page.ts';
-import { ACCOUNT_CLIENT_ID } from '../provider/policy/account-client.ts';
-import { lifetimes } from '../provider/policy/lifetimes.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
+import { lifetimes } from '../provider/lifetimes.ts';
+import { addressGroupOf } from '../requests/caller.ts';
 import { addDecision, showConsent } from './consent.ts';
 import {
   type Interaction,

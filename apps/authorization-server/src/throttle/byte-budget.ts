@@ -1,5 +1,5 @@
 import type { Store } from '@gatehouse/store';
-import { TooManyAttemptsError } from './too-many-attempts-error.ts';
+import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
 
 /** The number of bytes that a party may store within a window. */
 export interface ByteBudget {
@@ -11,7 +11,7 @@ export interface ByteBudget {
 /** Thrown before anything is stored. */
 export class BudgetExhaustedError extends TooManyAttemptsError {
   constructor(resetsAt: number, now: number) {
-    super('stored_bytes_limit', resetsAt, now);
+    super('stored_state_limit', resetsAt, now);
     this.name = 'BudgetExhaustedError';
     this.message = 'Too much is stored for this address, this client, or all public clients.';
   }

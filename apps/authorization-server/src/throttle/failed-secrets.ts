@@ -1,8 +1,8 @@
 import type { CredentialHash } from '@gatehouse/identity';
 import type { Counter, Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
+import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
 import { failedSecretLimit } from './limits.ts';
-import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 
 /**
  * Counts wrong client secrets for each client and address group, so that an attacker cannot lock out

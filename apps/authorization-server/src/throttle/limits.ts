@@ -13,7 +13,7 @@ import {
   rateLimit,
   type Store as WindowStore,
 } from 'express-rate-limit';
-import { addressGroupOf } from '../http/address-group-of.ts';
+import { addressGroupOf } from '../requests/caller.ts';
 
 export { accountLimit } from '@gatehouse/identity';
 

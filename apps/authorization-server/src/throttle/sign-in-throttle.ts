@@ -27,8 +27,8 @@ import {
   type UserRegistry,
 } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
+import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
 import { accountLimit, addressLimit } from './limits.ts';
-import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 
 /** A browser in which this user has signed in before. */
 export interface KnownDevice {
@@ -124,7 +124,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
 
   return async (presented) => {
     if (Buffer.byteLength(presented.password) > MAXIMUM_PASSWORD_BYTES) {
-      observer?.failed(presented, 'password_too_long');
+      observer?.failed(presented, 'password_wrong');
       return undefined;
     }
     const attempt = await withKnownDevice(presented, users);
