@@ -67,6 +67,7 @@ import {
   redirectReply,
   SUBMIT_FORM_SCRIPT_PATH,
 } from './token/authorize.ts';
+import { explainMistakes } from './token/client-mistakes.ts';
 import { forgetForeignOrigin, removeForeignOrigins } from './token/cors.ts';
 import {
   addClientEndpoints,
@@ -74,7 +75,6 @@ import {
   handleClientEndpointErrors,
   rejectLimitedClient,
 } from './token/endpoints.ts';
-import { explainMistakes } from './token/explain-mistakes.ts';
 import { grants } from './token/grants.ts';
 import { clientEndpointReply, platformReply } from './token/replies.ts';
 
