@@ -10,9 +10,9 @@ import { createAuthorizationServerMetrics } from '../apps/authorization-server/s
 import { createDeviceServiceMetrics } from '../apps/device-service/src/metrics/device-service-metrics.ts';
 import { createGatewayMetrics } from '../apps/gateway/src/metrics/gateway-metrics.ts';
 import { createUpstream } from '../apps/gateway/src/upstream/upstream.ts';
-import { createStoreMetrics } from '../packages/server/src/operations/store-metrics.ts';
 import type { Connections } from '../packages/server/src/server/connections.ts';
 import { addServerMetrics } from '../packages/server/src/server/server-metrics.ts';
+import { storeSignals } from '../packages/server/src/telemetry/store-signals.ts';
 import { readDocument, section, tableRows } from './documents.ts';
 
 type App = 'authorization-server' | 'gateway' | 'device-service';
@@ -79,7 +79,11 @@ async function producedValues(rules?: Map<string, string>): Promise<ReadonlySet<
   }
   for (const app of apps.slice(0, 2)) {
     for (const engine of ['sqlite', 'redis']) {
-      createStoreMetrics(recordValues(app, values, rules), { engine, operations: storeOperations });
+      storeSignals(
+        recordValues(app, values, rules),
+        { warn: () => undefined },
+        { engine, operations: storeOperations },
+      );
     }
   }
   createAuthorizationServerMetrics(recordValues('authorization-server', values, rules));

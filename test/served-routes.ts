@@ -27,7 +27,7 @@ export function isServed(named: string, routes: readonly ServedRoute[]): boolean
 
 export async function readServedRoutes(): Promise<readonly ServedRoute[]> {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
-  const operations = read('packages/server/src/operations/operations-server.ts');
+  const operations = read('packages/server/src/server/operations.ts');
   const ofGateway = read('apps/gateway/src/main.ts');
   const ofDeviceService = read('apps/device-service/src/device-service.ts');
   const ofDemo = read('packages/identity/src/bootstrap/demo.ts');

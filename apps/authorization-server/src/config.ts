@@ -9,7 +9,6 @@ import {
   productionProblems,
   resolveIdentitySettings,
 } from '@gatehouse/identity';
-import type { TracingSettings } from '@gatehouse/server';
 import {
   addressList,
   baseUrl,
@@ -26,10 +25,8 @@ import {
   port,
   readOrCreateSecretFile,
   readValidVariables,
-  resolveTracing,
   secretFilesOf,
   socketPath,
-  tracingVariables,
 } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import {
@@ -45,7 +42,6 @@ const requestsPerMinute = z
 const variables = z
   .object({
     ...commonVariables,
-    ...tracingVariables,
     ...identityVariables,
     AUTHORIZATION_SERVER_SOCKET: socketPath.optional(),
     AUTHORIZATION_SERVER_PORT: port.default(9000),
@@ -80,8 +76,6 @@ export interface Configuration {
   readonly maximumConnections: number;
   /** Processes that serve requests. */
   readonly workers: number;
-  /** Undefined: no tracing. */
-  readonly tracing: TracingSettings | undefined;
   /** The public address; every URL the server produces starts with it. */
   readonly issuer: string;
   readonly identity: IdentitySettings;
@@ -150,7 +144,6 @@ export function loadConfiguration(environment: Environment): Configuration {
     shutdownDelayMilliseconds: read.SHUTDOWN_DELAY_SECONDS * 1000,
     maximumConnections: read.MAXIMUM_CONNECTIONS,
     workers: read.WORKERS,
-    tracing: resolveTracing(read),
     issuer,
     identity,
     cookieKeys,

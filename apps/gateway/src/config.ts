@@ -7,7 +7,6 @@ import {
   productionProblems,
   resolveIdentitySettings,
 } from '@gatehouse/identity';
-import type { TracingSettings } from '@gatehouse/server';
 import {
   addressList,
   baseUrl,
@@ -22,10 +21,8 @@ import {
   operationsPortRule,
   port,
   readValidVariables,
-  resolveTracing,
   secretFilesOf,
   socketPath,
-  tracingVariables,
 } from '@gatehouse/server/configuration';
 import type { RateLimit } from '@gatehouse/store';
 import { z } from 'zod';
@@ -50,7 +47,6 @@ const rateLimit = z
 const variables = z
   .object({
     ...commonVariables,
-    ...tracingVariables,
     ...identityVariables,
     GATEWAY_SOCKET: socketPath.optional(),
     GATEWAY_PORT: port.default(8844),
@@ -100,8 +96,6 @@ export interface GatewayConfiguration {
   readonly forwardAuth: boolean;
   /** Serves the API explorer at `/explorer`. */
   readonly explorer: boolean;
-  /** Undefined: no tracing. */
-  readonly tracing: TracingSettings | undefined;
   readonly signatureToleranceMilliseconds: number;
   readonly identity: IdentitySettings;
   /** The initial content of the store. */
@@ -172,7 +166,6 @@ export function loadConfiguration(environment: Environment): GatewayConfiguratio
     trustedProxies,
     forwardAuth,
     explorer: read.EXPLORER === undefined ? isLoopbackUrl(publicUrl) : read.EXPLORER === 'true',
-    tracing: resolveTracing(read),
     signatureToleranceMilliseconds: read.SIGNATURE_TOLERANCE_SECONDS * 1000,
     identity,
     bootstrap,

@@ -30,7 +30,6 @@ export {
 } from './configuration/problem-collector.ts';
 export { readValidVariables } from './configuration/read-valid-variables.ts';
 export { readableIssue } from './configuration/readable-issue.ts';
-export { resolveTracing, tracingVariables } from './configuration/tracing-variables.ts';
 export type { SecretFile } from './secret-files/exposed-file.ts';
 export {
   type FileAccess,

@@ -1,21 +1,3 @@
-export { createLogger, type Logger, type LoggerOptions } from './logging/logger.ts';
-export type { Histogram } from './metrics/histogram.ts';
-export type { LabelledCells } from './metrics/labelled-cells.ts';
-export {
-  type Counter,
-  createMetricsRegistry,
-  type MetricsRegistry,
-  type Sample,
-} from './metrics/metrics-registry.ts';
-export { addProcessMetrics } from './metrics/process-metrics.ts';
-export { collectMasterKey } from './operations/master-key-metric.ts';
-export {
-  createOperations,
-  type OperationsOptions,
-  type ReadinessCheck,
-} from './operations/operations.ts';
-export { type OperationsServer, serveOperations } from './operations/operations-server.ts';
-export { type StoreSignals, storeSignals } from './operations/store-signals.ts';
 export { readSharedStyles } from './page-styles/shared-styles.ts';
 export { type DeferredListener, deferListener } from './process/deferred-listener.ts';
 export { type RetriedStart, retryStart } from './process/retry-start.ts';
@@ -26,7 +8,6 @@ export {
   type RunOptions,
   runProcess,
 } from './process/run-process.ts';
-
 export { type ServedApp, type ServingOptions, serveApp } from './process/serve-app.ts';
 export { addressGroup } from './requests/address-group.ts';
 export {
@@ -52,6 +33,13 @@ export {
 export { sendContinue } from './server/continue.ts';
 export { isHost } from './server/host.ts';
 export { lingerBeforeClose } from './server/linger-before-close.ts';
+export {
+  createOperations,
+  type OperationsOptions,
+  type OperationsServer,
+  type ReadinessCheck,
+  serveOperations,
+} from './server/operations.ts';
 export { explainPortInUse } from './server/port-in-use.ts';
 export {
   type ListenOptions,
@@ -61,5 +49,19 @@ export {
 } from './server/serve.ts';
 export { serverLimits } from './server/server-limits.ts';
 export { transferEncodingProblem } from './server/transfer-encoding.ts';
-export { openTracer, type TracingSettings } from './tracing/open-tracer.ts';
-export { type StageKind, type Tracer, traced } from './tracing/tracer.ts';
+export type { Histogram, LabelledCells } from './telemetry/cells.ts';
+export { createLogger, type Logger, type LoggerOptions } from './telemetry/logger.ts';
+export {
+  type Counter,
+  createMetricsRegistry,
+  type MetricsRegistry,
+  type Sample,
+} from './telemetry/metrics-registry.ts';
+export { addProcessMetrics, collectMasterKey } from './telemetry/process-metrics.ts';
+export { type StoreSignals, storeSignals } from './telemetry/store-signals.ts';
+export {
+  openTracer,
+  type StageKind,
+  type Tracer,
+  traced,
+} from './telemetry/tracer.ts';

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import type { Logger } from '../logging/logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { superviseWorkers } from '../workers/supervise-workers.ts';
 import { runProcess } from './run-process.ts';
 import {

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import type { Logger } from '../logging/logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { StartReportedError } from '../workers/start-reported-error.ts';
 import type { MessageFromWorker, MessageToWorker } from '../workers/worker-messages.ts';
 import { denyDebugging } from './deny-debugging.ts';

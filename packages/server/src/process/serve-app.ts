@@ -1,10 +1,9 @@
 import cluster from 'node:cluster';
 import type { RequestListener } from 'node:http';
-import type { Logger } from '../logging/logger.ts';
-import { createOperations, type OperationsOptions } from '../operations/operations.ts';
-import { serveOperations } from '../operations/operations-server.ts';
+import { createOperations, type OperationsOptions, serveOperations } from '../server/operations.ts';
 import { explainPortInUse } from '../server/port-in-use.ts';
 import { type ListenOptions, serve } from '../server/serve.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { answerSupervisor } from '../workers/answer-supervisor.ts';
 import { listenInWorker } from '../workers/listen-in-worker.ts';
 import type { RunningApp } from './run-process.ts';

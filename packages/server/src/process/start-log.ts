@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import { createLogger, type Logger } from '../logging/logger.ts';
+import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { exitOnUnhandledErrors } from './run-process.ts';
 
 /**

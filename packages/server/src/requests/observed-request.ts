@@ -1,11 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type FailureReasonName, failureReasons } from '@gatehouse/errors';
-import type { Logger } from '../logging/logger.ts';
-import type { RequestTrace, Tracer } from '../tracing/tracer.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { createRequestLineWriter, type RequestLine } from '../telemetry/request-line.ts';
+import type { RequestTrace, Tracer } from '../telemetry/tracer.ts';
 import type { AddressMatcher } from './address-matcher.ts';
 import { failureReasonOf } from './failure-reason-of.ts';
 import { requestId } from './request-id.ts';
-import { createRequestLineWriter, type RequestLine } from './request-line.ts';
 import type { RequestObserver } from './request-metrics.ts';
 import { createForwardingCheck } from './untrusted-forwarding.ts';
 

@@ -1,4 +1,4 @@
-import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
+import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
 
 /** Counts what happened to the entries of the request log. */
 export function createRequestLogMetrics(

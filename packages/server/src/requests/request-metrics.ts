@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
-import type { RequestLine } from './request-line.ts';
+import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
+import type { RequestLine } from '../telemetry/request-line.ts';
 
 /** Allowed label values of the request metrics. Other values count as `other`. */
 export interface RequestLabels {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import type { RequestLine } from '../telemetry/request-line.ts';
 import { addressGroup } from './address-group.ts';
 import { unmappedAddress } from './address-matcher.ts';
 import { observedRequest } from './observed-request.ts';
-import type { RequestLine } from './request-line.ts';
 import type { RequestObserver } from './request-metrics.ts';
 
 /** A request for the request log. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Logger } from '../logging/logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { type AddressMatcher, unmappedAddress } from './address-matcher.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FailureReasonName, failureReasons } from '@gatehouse/errors';
-import type { Logger } from '../logging/logger.ts';
 import { observationOf } from '../requests/observed-request.ts';
-import { createRequestLineWriter, type RequestLine } from '../requests/request-line.ts';
 import type { RequestRecorder } from '../requests/request-recorder.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { createRequestLineWriter, type RequestLine } from '../telemetry/request-line.ts';
 import type { ClientErrorCode } from './client-error.ts';
 
 /** Input that never became a request for the application, and its reply. */

@@ -20,9 +20,9 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../logging/logger.ts';
-import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
 import type { RequestRecorder } from '../requests/request-recorder.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
 import { toOriginForm } from './absolute-form.ts';
 import { acceptFirst } from './accept-first.ts';
 import { acceptWaiting } from './accept-waiting.ts';

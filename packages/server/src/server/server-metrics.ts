@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
+import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
 import { CLIENT_ERROR_CODES, type ClientErrorCode } from './client-error.ts';
 import type { Connections } from './connections.ts';
 

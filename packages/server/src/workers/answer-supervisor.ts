@@ -1,4 +1,4 @@
-import type { Operations } from '../operations/operations.ts';
+import type { Operations } from '../server/operations.ts';
 import type { RunningServer } from '../server/serve.ts';
 import type { Answer, MessageToWorker, Question } from './worker-messages.ts';
 

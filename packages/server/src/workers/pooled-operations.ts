@@ -1,7 +1,7 @@
-import { combineFamilies, withoutGauges } from '../metrics/combine-families.ts';
-import type { MetricFamily } from '../metrics/metric-family.ts';
-import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
-import type { Operations, Readiness } from '../operations/operations.ts';
+import type { Operations, Readiness } from '../server/operations.ts';
+import type { MetricFamily } from '../telemetry/metric-families.ts';
+import { combineFamilies, withoutGauges } from '../telemetry/metric-families.ts';
+import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 export interface PooledOperations extends Operations {

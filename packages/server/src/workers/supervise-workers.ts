@@ -11,11 +11,11 @@
  */
 import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../logging/logger.ts';
-import { createMetricsRegistry } from '../metrics/metrics-registry.ts';
-import { addProcessMetrics } from '../metrics/process-metrics.ts';
-import { type OperationsServer, serveOperations } from '../operations/operations-server.ts';
+import { type OperationsServer, serveOperations } from '../server/operations.ts';
 import { explainPortInUse } from '../server/port-in-use.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { createMetricsRegistry } from '../telemetry/metrics-registry.ts';
+import { addProcessMetrics } from '../telemetry/process-metrics.ts';
 import { createPooledOperations, type PooledOperations } from './pooled-operations.ts';
 import { createSharedSocket, type SharedSocket } from './shared-socket.ts';
 import { startWorkerPool, type WorkerPool } from './worker-pool.ts';

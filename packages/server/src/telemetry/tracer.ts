@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import type { Logger } from './logger.ts';
+import type { RequestLine } from './request-line.ts';
 
 /**
  * Records the spans of sampled requests. This is the port: an app without an OTLP endpoint has no
@@ -26,20 +28,30 @@ export interface RequestTrace {
   run(handle: () => void): void;
   /** The header with which a service continues the trace (W3C Trace Context). */
   traceparent(): string;
-  end(request: FinishedRequest): void;
+  /** @param line the log line of the request, which contains no secret */
+  end(line: RequestLine): void;
 }
 
-/** The values of the log line of a request, which contains no secret. */
-export interface FinishedRequest {
-  readonly requestId: string;
-  readonly method: string | undefined;
-  readonly status: number | undefined;
-  readonly aborted: boolean;
-  readonly operation: string | undefined;
-  readonly clientId: string | undefined;
-  readonly credential: string | undefined;
-  readonly code: string | undefined;
-  readonly reason: string | undefined;
+export interface TracerOptions {
+  readonly app: string;
+  readonly logger: Logger;
+  /** Records only the requests that the caller records, whatever the sampler says. */
+  readonly onlyFollowsCaller?: boolean;
+}
+
+/**
+ * Opens the tracer of an app, if the standard variables of OpenTelemetry name a receiver. Only then
+ * does the process load OpenTelemetry.
+ */
+export async function openTracer(options: TracerOptions): Promise<Tracer | undefined> {
+  // biome-ignore lint/style/noProcessEnv: the variables of OpenTelemetry, which its exporter reads there
+  const environment = process.env;
+  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT } = environment;
+  if (!(OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || OTEL_EXPORTER_OTLP_ENDPOINT)) {
+    return undefined;
+  }
+  const { createOpenTelemetryTracer } = await import('./open-telemetry-tracer.ts');
+  return createOpenTelemetryTracer(options, environment);
 }
 
 /** Runs a function in a span. Without a tracer, it is the function itself. */

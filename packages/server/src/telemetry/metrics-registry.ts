@@ -3,22 +3,21 @@
  *
  *   createMetricsRegistry ── counter, histogram (cells that the request path adds to)
  *                        └── collect (read at each scrape: a pool, the memory, the event loop)
- *   metric-family (values of a scrape, as text) ── combine-families (of several workers)
- *   process-metrics, request-metrics, server-metrics: shared by all apps; the rest is in metrics/ of each app
+ *   metric-families: the values of a scrape as text, and those of several workers combined
+ *   process-metrics, request-metrics, store-signals: shared by all apps; the rest is in metrics/ of each app
  *
  * A cell is a number. Text is built only for a scrape. A label accepts declared values only, and
  * `other` for the rest, so a caller cannot create a time series (SL-08). There is no global
  * registry, and nothing is pushed.
  */
-import { Histogram } from './histogram.ts';
-import { type LabelledCells, type LabelValues, labelledCells } from './labelled-cells.ts';
+import { Histogram, type LabelledCells, type LabelValues, labelledCells } from './cells.ts';
 import {
   type Combination,
   type FamilySample,
   type MetricFamily,
   metricsText,
   numberText,
-} from './metric-family.ts';
+} from './metric-families.ts';
 
 export interface MetricDefinition<Labels extends LabelValues = LabelValues> {
   readonly name: string;

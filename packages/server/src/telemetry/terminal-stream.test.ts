@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
-import { createRequestLineWriter, type RequestLine } from '../requests/request-line.ts';
 import { createLogger } from './logger.ts';
+import { createRequestLineWriter, type RequestLine } from './request-line.ts';
 import { terminalStream } from './terminal-stream.ts';
 
 const request = {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { combineFamilies, withoutGauges } from './combine-families.ts';
-import { metricsText } from './metric-family.ts';
+import { combineFamilies, metricsText, withoutGauges } from './metric-families.ts';
 import { createMetricsRegistry } from './metrics-registry.ts';
 
 function familiesOf(value: number) {

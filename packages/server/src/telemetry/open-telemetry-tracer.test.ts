@@ -1,26 +1,27 @@
 import { describe, expect, test } from '@jest/globals';
-import { formatTraceparent, parseTraceparent } from './traceparent.ts';
+import { formatTraceparent, parseTraceparent } from './open-telemetry-tracer.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const spanId = '00f067aa0ba902b7';
 
 describe('a traceparent header', () => {
   test.each([
-    ['01', true],
-    ['00', false],
-    ['03', true],
-    ['fe', false],
-  ])('with the flags %s has sampled %s', (flags, sampled) => {
+    ['01', 1],
+    ['00', 0],
+    ['03', 1],
+    ['fe', 0],
+  ])('with the flags %s has the sampled flag %i', (flags, traceFlags) => {
     expect(parseTraceparent(`00-${traceId}-${spanId}-${flags}`)).toEqual({
       traceId,
       spanId,
-      sampled,
+      traceFlags,
+      isRemote: true,
     });
   });
 
   test('of a later version may have more fields', () => {
-    expect(parseTraceparent(`cc-${traceId}-${spanId}-01-what-the-future-brings`)?.sampled).toBe(
-      true,
+    expect(parseTraceparent(`cc-${traceId}-${spanId}-01-what-the-future-brings`)?.traceFlags).toBe(
+      1,
     );
   });
 
@@ -42,8 +43,8 @@ describe('a traceparent header', () => {
   });
 
   test('has the sampled flag of its trace', () => {
-    const header = formatTraceparent({ traceId, spanId, sampled: false });
+    const header = formatTraceparent({ traceId, spanId, traceFlags: 0 });
     expect(header).toBe(`00-${traceId}-${spanId}-00`);
-    expect(parseTraceparent(header)).toEqual({ traceId, spanId, sampled: false });
+    expect(parseTraceparent(header)).toMatchObject({ traceId, spanId, traceFlags: 0 });
   });
 });

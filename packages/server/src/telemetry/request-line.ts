@@ -1,6 +1,6 @@
 import type { FailureReasonName, FailureStage } from '@gatehouse/errors';
 import pino from 'pino';
-import type { Logger } from '../logging/logger.ts';
+import type { Logger } from './logger.ts';
 
 /** Values of one line of the request log. */
 export interface RequestLine {

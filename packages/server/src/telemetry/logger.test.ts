@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { serializeError } from './serialize-error.ts';
+import { serializeError } from './logger.ts';
 
 const logged = (error: unknown) => JSON.stringify(serializeError(error));
 

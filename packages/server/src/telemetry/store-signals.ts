@@ -1,42 +1,68 @@
-import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
+import type { Logger } from './logger.ts';
+import type { MetricsRegistry } from './metrics-registry.ts';
+import type { Tracer } from './tracer.ts';
 
 const storeStates = ['available', 'nearly-full', 'full', 'unavailable'] as const;
-
-/** Calls of a store to its observer. */
-export interface StoreMetrics {
-  observer(operation: string, seconds: number, failed: boolean): void;
-  changedTo(state: (typeof storeStates)[number]): void;
-  onRoom(room: { readonly usedBytes: number; readonly maximumBytes: number | undefined }): void;
-}
+type StoreState = (typeof storeStates)[number];
 
 const LATENCY_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.5] as const;
 
+/** Signals of a store, in the form of its options. */
+export interface StoreSignals {
+  observer(operation: string, seconds: number, failed: boolean): void;
+  onRoom(room: { readonly usedBytes: number; readonly maximumBytes: number | undefined }): void;
+  onStateChange(state: StoreState, reason: string | undefined): void;
+  onWarning(message: string): void;
+}
+
 /**
- * Metrics for the duration of store operations and the availability of the store.
+ * Writes the signals of a store to the metrics and traces, and each change to the log.
  *
  * @param store.operations the operations of its port
  */
-export function createStoreMetrics(
+export function storeSignals(
   registry: MetricsRegistry,
+  logger: Pick<Logger, 'warn'>,
   { engine, operations }: { readonly engine: string; readonly operations: readonly string[] },
-): StoreMetrics {
+  tracer?: Tracer,
+): StoreSignals {
+  const labels = { engine: [engine], operation: operations };
   const latency = registry.histogram({
     name: 'gatehouse_store_duration_seconds',
     help: 'Duration of a store operation, including failed ones.',
-    labels: { engine: [engine], operation: operations },
+    labels,
     buckets: LATENCY_BUCKETS_SECONDS,
   });
   const failures = registry.counter({
     name: 'gatehouse_store_failures_total',
     help: 'Store operations that failed.',
-    labels: { engine: [engine], operation: operations },
+    labels,
   });
   // From the start, so that Prometheus sees the first operation of a kind.
   for (const operation of operations) {
     latency.of(engine, operation);
     failures.of(engine, operation);
   }
-  let current: (typeof storeStates)[number] = 'available';
+  const changeTo = collectState(registry);
+  return {
+    observer(operation, seconds, failed) {
+      latency.of(engine, operation).observe(seconds);
+      if (failed) {
+        failures.of(engine, operation).value += 1;
+      }
+      tracer?.step(`store ${operation}`, seconds, failed);
+    },
+    onRoom: collectRoom(registry),
+    onStateChange(state, reason) {
+      changeTo(state);
+      logger.warn({ state, reason }, `store ${state}`);
+    },
+    onWarning: (message) => logger.warn(message),
+  };
+}
+
+function collectState(registry: MetricsRegistry): (state: StoreState) => void {
+  let current: StoreState = 'available';
   registry.collect({
     name: 'gatehouse_store_up',
     help: '1 while the store reads and writes, otherwise 0.',
@@ -52,23 +78,13 @@ export function createStoreMetrics(
     read: () =>
       storeStates.map((state) => ({ labels: { state }, value: state === current ? 1 : 0 })),
   });
-  const onRoom = collectRoom(registry);
-  return {
-    observer(operation, seconds, failed) {
-      latency.of(engine, operation).observe(seconds);
-      if (failed) {
-        failures.of(engine, operation).value += 1;
-      }
-    },
-    changedTo(state) {
-      current = state;
-    },
-    onRoom,
+  return (state) => {
+    current = state;
   };
 }
 
-function collectRoom(registry: MetricsRegistry): StoreMetrics['onRoom'] {
-  let room: Parameters<StoreMetrics['onRoom']>[0] | undefined;
+function collectRoom(registry: MetricsRegistry): StoreSignals['onRoom'] {
+  let room: Parameters<StoreSignals['onRoom']>[0] | undefined;
   const samples = (value: number | undefined) => (value === undefined ? [] : [{ value }]);
   registry.collect({
     name: 'gatehouse_store_used_bytes',
