@@ -9,12 +9,12 @@ export {
   runProcess,
 } from './process/run-process.ts';
 export { type ServedApp, type ServingOptions, serveApp } from './process/serve-app.ts';
-export { addressGroup } from './requests/address-group.ts';
 export {
   type AddressMatcher,
+  addressGroup,
   createAddressMatcher,
   unmappedAddress,
-} from './requests/address-matcher.ts';
+} from './requests/addresses.ts';
 export {
   type ObservedRequest,
   observedRequest,
@@ -22,14 +22,17 @@ export {
   type RequestDependent,
   type RequestNotes,
 } from './requests/observed-request.ts';
-export { parseStrictJson, StrictJsonError } from './requests/parse-strict-json.ts';
-export { createRequestLogMetrics } from './requests/request-log-metrics.ts';
-export { createRequestMetrics, type RequestObserver } from './requests/request-metrics.ts';
+export {
+  createRequestLogMetrics,
+  createRequestMetrics,
+  type RequestObserver,
+} from './requests/request-metrics.ts';
 export {
   createRequestRecorder,
   type RecordedRequest,
   type RequestRecorder,
 } from './requests/request-recorder.ts';
+export { parseStrictJson, StrictJsonError } from './requests/strict-json.ts';
 export { sendContinue } from './server/continue.ts';
 export { isHost } from './server/host.ts';
 export { lingerBeforeClose } from './server/linger-before-close.ts';

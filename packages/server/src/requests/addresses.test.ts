@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { addressGroup } from './address-group.ts';
+import { addressGroup } from './addresses.ts';
 
 describe('the group of addresses that shares one limit', () => {
   test.each([

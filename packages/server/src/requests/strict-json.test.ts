@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseStrictJson, StrictJsonError } from './parse-strict-json.ts';
+import { parseStrictJson, StrictJsonError } from './strict-json.ts';
 
 describe('parseStrictJson', () => {
   test.each([

@@ -1,6 +1,7 @@
-// runs alone: it compares times
 import { expect, test } from '@jest/globals';
-import { parseStrictJson } from './parse-strict-json.ts';
+import { parseStrictJson } from './strict-json.ts';
+
+// runs alone: it compares times
 
 test('PT-05 takes time in proportion to names, strings and brackets', () => {
   const milliseconds = (count: number) => {
