@@ -1,39 +1,38 @@
-export { isAddressOrRange } from './configuration/address-range.ts';
 export {
   ConfigurationError,
   type ConfigurationProblem,
+  createProblemCollector,
+  describeStartFailure,
+  readableIssue,
+  toProblems,
 } from './configuration/configuration-error.ts';
-export { debuggingProblems } from './configuration/debugging-problems.ts';
-export { describeStartFailure } from './configuration/describe-start-failure.ts';
+export { debuggingProblems } from './configuration/debugging.ts';
 export {
-  addressList,
-  baseUrl,
-  commonVariables,
   type Environment,
-  logLevel,
   parseEnvironment,
   parseVariables,
-  port,
-  socketPath,
-  toProblems,
+  readValidVariables,
 } from './configuration/environment.ts';
 export { knownVariables, securityVariables } from './configuration/known-variables.ts';
-export { isLoopbackUrl } from './configuration/loopback-url.ts';
 export {
   findMisspelledVariables,
   type MisspelledVariables,
 } from './configuration/misspelled-variables.ts';
-export { operationsPortOf, operationsPortRule } from './configuration/operations-port.ts';
+export { readOrCreateSecretFile } from './configuration/secret-file-creation.ts';
 export {
-  createProblemCollector,
-  type ProblemCollector,
-} from './configuration/problem-collector.ts';
-export { readValidVariables } from './configuration/read-valid-variables.ts';
-export { readableIssue } from './configuration/readable-issue.ts';
-export type { SecretFile } from './secret-files/exposed-file.ts';
-export {
-  type FileAccess,
   inspectFileAccess,
+  type SecretFile,
   secretFilesOf,
-} from './secret-files/inspect-file-access.ts';
-export { readOrCreateSecretFile } from './secret-files/key-file.ts';
+} from './configuration/secret-files.ts';
+export {
+  addressList,
+  baseUrl,
+  commonVariables,
+  isAddressOrRange,
+  isLoopbackUrl,
+  logLevel,
+  operationsPortOf,
+  operationsPortRule,
+  port,
+  socketPath,
+} from './configuration/variable-kinds.ts';

@@ -1,13 +1,8 @@
 // cspell:ignore AUTHORISATION
 import { describe, expect, test } from '@jest/globals';
 import { namesOfOthers } from '../../test/names-of-others.ts';
-import {
-  knownVariables,
-  likelyNames,
-  securityVariables,
-  variablesOfOthers,
-} from './known-variables.ts';
-import { findMisspelledVariables } from './misspelled-variables.ts';
+import { knownVariables, securityVariables } from './known-variables.ts';
+import { findMisspelledVariables, likelyNames, variablesOfOthers } from './misspelled-variables.ts';
 
 const environmentOf = (names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, 'set']));

@@ -1,10 +1,32 @@
 import type { ConfigurationProblem } from './configuration-error.ts';
-import {
-  knownVariables,
-  likelyNames,
-  securityVariables,
-  variablesOfOthers,
-} from './known-variables.ts';
+import { knownVariables, securityVariables } from './known-variables.ts';
+
+/** Variables of other programs that look like misspellings. In capitals, with underscores. */
+export const variablesOfOthers: readonly string[] = [
+  'DATABASE_URI',
+  'DATABASE_URI_FILE',
+  'DATADIR',
+  'DATA_DIRS',
+  'GLOG_LEVEL',
+  'KLOG_LEVEL',
+  'LOGLEVEL',
+  'LOG_LEVELS',
+  'SLOG_LEVEL',
+];
+
+/** Wrong names that are likely, although they are more than one mistake away. */
+export const likelyNames: Readonly<Record<string, string>> = {
+  ACCESS_TOKEN_MAX_SECONDS: 'ACCESS_TOKEN_MAXIMUM_SECONDS',
+  AUDIT_RETENTION: 'AUDIT_RETENTION_DAYS',
+  COOKIE_KEYS: 'COOKIE_KEYS_FILE',
+  LOG_RETENTION: 'LOG_RETENTION_DAYS',
+  SECURE_PROFILE: 'SECURITY_PROFILE',
+  SECURITY_PROFILE_FILE: 'SECURITY_PROFILE',
+  SHUTDOWN_DELAY: 'SHUTDOWN_DELAY_SECONDS',
+  SIGNATURE_TOLERANCE: 'SIGNATURE_TOLERANCE_SECONDS',
+  SIGNING_KEY_ROTATION: 'SIGNING_KEY_ROTATION_DAYS',
+  TRUST_PROXIES: 'TRUSTED_PROXIES',
+};
 
 /** Shorter names, such as `HOST`, are similar to names of other programs. */
 const MINIMUM_LENGTH = 8;

@@ -1,8 +1,8 @@
 import cluster from 'node:cluster';
+import { denyDebugging } from '../configuration/debugging.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { StartReportedError } from '../workers/start-reported-error.ts';
 import type { MessageFromWorker, MessageToWorker } from '../workers/worker-messages.ts';
-import { denyDebugging } from './deny-debugging.ts';
 
 export interface RunningApp {
   /** Drains and releases all resources, in reverse order of opening. */

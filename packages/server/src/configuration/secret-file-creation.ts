@@ -8,9 +8,10 @@ import { dirname } from 'node:path';
  * of them read the same complete content.
  */
 export function readOrCreateSecretFile(path: string, createContent: () => string): string {
-  const existing = readIfPresent(path);
-  if (existing !== undefined) {
-    return existing;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    assertCode(error, 'ENOENT');
   }
   // Runs first. If it throws, no folder is created.
   const content = createContent();
@@ -20,26 +21,15 @@ export function readOrCreateSecretFile(path: string, createContent: () => string
   try {
     linkSync(temporary, path);
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) {
-      throw error;
-    }
+    assertCode(error, 'EEXIST');
   } finally {
     unlinkSync(temporary);
   }
   return readFileSync(path, 'utf8');
 }
 
-function readIfPresent(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) {
-      return undefined;
-    }
+function assertCode(error: unknown, code: string): void {
+  if ((error as NodeJS.ErrnoException | undefined)?.code !== code) {
     throw error;
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
 }

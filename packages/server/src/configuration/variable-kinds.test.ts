@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { ConfigurationError } from './configuration-error.ts';
-import { parseEnvironment, port } from './environment.ts';
-import { operationsPortOf, operationsPortRule } from './operations-port.ts';
+import { parseEnvironment } from './environment.ts';
+import { operationsPortOf, operationsPortRule, port } from './variable-kinds.ts';
 
 const schema = z
   .object({ APP_PORT: port.default(9000), OPERATIONS_PORT: port.optional() })
