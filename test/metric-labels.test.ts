@@ -11,7 +11,7 @@ import { createDeviceServiceMetrics } from '../apps/device-service/src/metrics/d
 import { createGatewayMetrics } from '../apps/gateway/src/metrics/gateway-metrics.ts';
 import { createUpstream } from '../apps/gateway/src/upstream/upstream.ts';
 import type { Connections } from '../packages/server/src/server/connections.ts';
-import { addServerMetrics } from '../packages/server/src/server/server-metrics.ts';
+import { addServerMetrics } from '../packages/server/src/server/connections.ts';
 import { storeSignals } from '../packages/server/src/telemetry/store-signals.ts';
 import { readDocument, section, tableRows } from './documents.ts';
 

@@ -1,14 +1,7 @@
 export { readSharedStyles } from './page-styles/shared-styles.ts';
-export { type DeferredListener, deferListener } from './process/deferred-listener.ts';
-export { type RetriedStart, retryStart } from './process/retry-start.ts';
-export { type App, runApp } from './process/run-app.ts';
-export {
-  exitOnUnhandledErrors,
-  type RunningApp,
-  type RunOptions,
-  runProcess,
-} from './process/run-process.ts';
-export { type ServedApp, type ServingOptions, serveApp } from './process/serve-app.ts';
+export { deferListener, type RetriedStart, retryStart } from './process/retry-start.ts';
+export { type App, runApp, type ServedApp } from './process/run-app.ts';
+export { exitOnUnhandledErrors, type RunningApp, runProcess } from './process/run-process.ts';
 export {
   type AddressMatcher,
   addressGroup,
@@ -33,27 +26,18 @@ export {
   type RequestRecorder,
 } from './requests/request-recorder.ts';
 export { parseStrictJson, StrictJsonError } from './requests/strict-json.ts';
-export { sendContinue } from './server/continue.ts';
-export { isHost } from './server/host.ts';
-export { lingerBeforeClose } from './server/linger-before-close.ts';
+export { explainPortInUse } from './server/listen.ts';
+export { messageProblem } from './server/message-framing.ts';
+export { createOperations, type OperationsOptions, serveOperations } from './server/operations.ts';
+export { lingerBeforeClose, sendContinue } from './server/request-body.ts';
 export {
-  createOperations,
-  type OperationsOptions,
-  type OperationsServer,
-  type ReadinessCheck,
-  serveOperations,
-} from './server/operations.ts';
-export { explainPortInUse } from './server/port-in-use.ts';
-export {
-  type ListenOptions,
   type RunningServer,
+  type ServeOptions,
   serve,
   type UpgradeListener,
 } from './server/serve.ts';
 export { serverLimits } from './server/server-limits.ts';
-export { transferEncodingProblem } from './server/transfer-encoding.ts';
-export type { Histogram, LabelledCells } from './telemetry/cells.ts';
-export { createLogger, type Logger, type LoggerOptions } from './telemetry/logger.ts';
+export { createLogger, type Logger } from './telemetry/logger.ts';
 export {
   type Counter,
   createMetricsRegistry,
@@ -61,10 +45,5 @@ export {
   type Sample,
 } from './telemetry/metrics-registry.ts';
 export { addProcessMetrics, collectMasterKey } from './telemetry/process-metrics.ts';
-export { type StoreSignals, storeSignals } from './telemetry/store-signals.ts';
-export {
-  openTracer,
-  type StageKind,
-  type Tracer,
-  traced,
-} from './telemetry/tracer.ts';
+export { storeSignals } from './telemetry/store-signals.ts';
+export { openTracer, type Tracer, traced } from './telemetry/tracer.ts';

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { MetricFamily } from '../telemetry/metric-families.ts';
-import { metricsText } from '../telemetry/metric-families.ts';
+import { type MetricFamily, metricsText } from '../telemetry/metric-families.ts';
 import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
-import { type ListenOptions, type RunningServer, serve } from './serve.ts';
+import type { ListenAddress } from './listen.ts';
+import { type RunningServer, serve } from './serve.ts';
 import { serverLimits } from './server-limits.ts';
 
 export interface OperationsServer extends RunningServer {
@@ -14,7 +14,7 @@ export interface OperationsServer extends RunningServer {
 /** Serves `/live`, `/ready`, `/metrics` and documents of the app on a private port. */
 export async function serveOperations(
   operations: Operations,
-  { host, port }: Pick<ListenOptions, 'host' | 'port'>,
+  { host, port }: Pick<ListenAddress, 'host' | 'port'>,
 ): Promise<OperationsServer> {
   let draining = false;
   const server = await serve(

@@ -1,4 +1,21 @@
-import type { IncomingMessage } from 'node:http';
+/** When a client sends the body of its request, and how long a server still reads it. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** Requests whose client sends the body only after `100 Continue`. */
+const waiting = new WeakMap<IncomingMessage, ServerResponse>();
+
+export function deferContinue(request: IncomingMessage, response: ServerResponse): void {
+  waiting.set(request, response);
+}
+
+/**
+ * Requests the body if the client waits for it (RFC 9110 §10.1.1). Node would always do so
+ * immediately.
+ */
+export function sendContinue(request: IncomingMessage): void {
+  waiting.get(request)?.writeContinue();
+  waiting.delete(request);
+}
 
 /** Time until a server closes a connection whose peer may still send data. */
 export const LINGER_MILLISECONDS = 1000;
