@@ -13,7 +13,7 @@ export {
   parseVariables,
   readValidVariables,
 } from './configuration/environment.ts';
-export { knownVariables, securityVariables } from './configuration/known-variables.ts';
+export { formerVariables, knownVariables } from './configuration/known-variables.ts';
 export {
   findMisspelledVariables,
   type MisspelledVariables,
@@ -34,5 +34,6 @@ export {
   operationsPortOf,
   operationsPortRule,
   port,
+  rate,
   socketPath,
 } from './configuration/variable-kinds.ts';

@@ -1,5 +1,5 @@
 import type { ConfigurationProblem } from './configuration-error.ts';
-import { knownVariables, securityVariables } from './known-variables.ts';
+import { formerNameWarnings, knownVariables, securityVariables } from './known-variables.ts';
 
 /** Variables of other programs that look like misspellings. In capitals, with underscores. */
 export const variablesOfOthers: readonly string[] = [
@@ -18,7 +18,6 @@ export const variablesOfOthers: readonly string[] = [
 export const likelyNames: Readonly<Record<string, string>> = {
   ACCESS_TOKEN_MAX_SECONDS: 'ACCESS_TOKEN_MAXIMUM_SECONDS',
   AUDIT_RETENTION: 'AUDIT_RETENTION_DAYS',
-  COOKIE_KEYS: 'COOKIE_KEYS_FILE',
   LOG_RETENTION: 'LOG_RETENTION_DAYS',
   SECURE_PROFILE: 'SECURITY_PROFILE',
   SECURITY_PROFILE_FILE: 'SECURITY_PROFILE',
@@ -41,7 +40,7 @@ export interface MisspelledVariable extends ConfigurationProblem {
 export interface MisspelledVariables {
   /** Misspellings of security variables. With one of them, a process must not start. */
   readonly problems: readonly MisspelledVariable[];
-  /** Other misspellings, for the log. */
+  /** Other misspellings and former names, for the log. */
   readonly warnings: readonly string[];
 }
 
@@ -59,9 +58,12 @@ export function findMisspelledVariables(
   });
   return {
     problems: found.filter(({ meant }) => securityVariables.includes(meant)),
-    warnings: found
-      .filter(({ meant }) => !securityVariables.includes(meant))
-      .map(({ name, message }) => `${name}: ${message}`),
+    warnings: [
+      ...formerNameWarnings(environment),
+      ...found
+        .filter(({ meant }) => !securityVariables.includes(meant))
+        .map(({ name, message }) => `${name}: ${message}`),
+    ],
   };
 }
 
