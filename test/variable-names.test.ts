@@ -31,7 +31,7 @@ test('.env.example names every variable of the apps, and no unknown one', () => 
   const text = readFileSync(join(root, '.env.example'), 'utf8');
   const names = [...text.matchAll(/^# ([A-Z][A-Z0-9_]+)=/gm)].map(([, name = '']) => name);
   const others = [...variablesOfScripts(), ...variablesOfContainers(), 'NODE_OPTIONS'];
-  const former = [...Object.keys(formerVariables), 'COOKIE_KEYS_FILE'];
+  const former = [...Object.keys(formerVariables), 'COOKIE_KEYS_FILE', 'FORMER_COMPOSE_VARIABLES'];
   const current = knownVariables.filter((name) => !former.includes(name));
   expect(names).toEqual(expect.arrayContaining(current));
   expect(names.filter((name) => ![...knownVariables, ...others].includes(name))).toEqual([]);

@@ -125,8 +125,8 @@ export function loadConfiguration(environment: Environment): Configuration {
   });
   problems.add(exposed);
   const identity = problems.attempt(() => resolveIdentitySettings(read));
-  const cookieFile = read.COOKIE_KEYS_FILE ?? (embedded ? join(dataDirectory, 'cookie.keys') : '');
-  const formerKeys = problems.attempt(() => formerCookieKeys(cookieFile)) ?? [];
+  const formerKeys =
+    problems.attempt(() => formerCookieKeys(read.COOKIE_KEYS_FILE, dataDirectory)) ?? [];
   const bootstrap = problems.attempt(() =>
     bootstrapDefinition({
       bootstrapFile: read.BOOTSTRAP_FILE,
@@ -174,8 +174,17 @@ function cookieKey(masterKey: MasterKey): string {
 }
 
 /** The keys of an earlier release, one a line. They still verify the cookies of signed-in users. */
-function formerCookieKeys(file: string): readonly string[] {
-  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+function formerCookieKeys(named: string | undefined, dataDirectory: string): readonly string[] {
+  const file = named ?? join(dataDirectory, 'cookie.keys');
+  if (!existsSync(file)) {
+    if (named === undefined) {
+      return [];
+    }
+    throw new ConfigurationError([
+      { name: 'COOKIE_KEYS_FILE', message: 'the file is missing. Unset the variable' },
+    ]);
+  }
+  const text = readFileSync(file, 'utf8');
   const keys = text.split(/\s+/).filter((key) => key !== '');
   if (keys.some((key) => key.length < 32)) {
     throw new ConfigurationError([

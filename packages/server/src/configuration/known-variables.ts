@@ -55,6 +55,7 @@ const otherVariables: readonly string[] = [
   'DEVICE_SERVICE_PORT',
   'DEVICE_SERVICE_SOCKET',
   'DEVICE_SERVICE_URL',
+  'FORMER_COMPOSE_VARIABLES',
   'GATEWAY_PORT',
   'GATEWAY_SOCKET',
   'HOST',
@@ -82,15 +83,18 @@ export function settingOf(
   return environment[name] || (value ? convert(value) : undefined);
 }
 
-/** Warnings about former names, for the log. */
+/** Warnings about former names, for the log. docker-compose.yml reports those that it reads. */
 export function formerNameWarnings(
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
-  return Object.entries(formerVariables).flatMap(([former, { name }]) => {
+  const ofCompose = (environment.FORMER_COMPOSE_VARIABLES ?? '').split(' ').filter(Boolean);
+  const override = 'still works. The next release needs a docker-compose.override.yml instead';
+  const renamed = Object.entries(formerVariables).flatMap(([former, { name }]) => {
     if (!environment[former]) {
       return [];
     }
     const effect = environment[name] ? `is ignored, because ${name} is set` : 'still works';
     return [`${former}: ${effect}. The next release reads only ${name}`];
   });
+  return [...renamed, ...ofCompose.map((former) => `${former}: ${override}`)];
 }

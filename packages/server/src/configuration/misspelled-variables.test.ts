@@ -42,7 +42,7 @@ describe('a misspelled variable', () => {
     ['TRUSTED_PROXY', 'TRUSTED_PROXIES'],
     ['TRUSTD_PROXY', 'TRUSTED_PROXIES'],
     ['ADDRESS_RATE_LIMITS', 'ADDRESS_RATE_LIMIT'],
-    ['CLIENT_ENDPOINT_RATE_LIMT', 'CLIENT_ENDPOINT_RATE_LIMIT'],
+    ['CLIENT_ENDPOINTS_RATE_LIMIT', 'CLIENT_ENDPOINT_RATE_LIMIT'],
     ['CLIENT_REQUEST_PER_MINUTES', 'CLIENT_REQUESTS_PER_MINUTE'],
     ['AUTHORISATION_SERVER_URL', 'AUTHORIZATION_SERVER_URL'],
     ['STORE_URI', 'STORE_URL'],
@@ -99,7 +99,9 @@ describe('a misspelled variable', () => {
 
 describe('a variable that is not misspelled', () => {
   test('can belong to any app', () => {
-    const current = knownVariables.filter((name) => !(name in formerVariables));
+    const current = knownVariables.filter(
+      (name) => !(name in formerVariables || name.startsWith('FORMER_')),
+    );
     expect(findMisspelledVariables(environmentOf(current))).toEqual(nothing);
   });
 

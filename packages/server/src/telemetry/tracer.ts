@@ -35,7 +35,7 @@ export interface RequestTrace {
 export interface TracerOptions {
   readonly app: string;
   readonly logger: Logger;
-  /** Records only the requests that the caller records, whatever the sampler says. */
+  /** Records only the requests that the caller records, and ignores the sampler. */
   readonly onlyFollowsCaller?: boolean;
 }
 
