@@ -14,10 +14,7 @@ export {
   readValidVariables,
 } from './configuration/environment.ts';
 export { formerVariables, knownVariables } from './configuration/known-variables.ts';
-export {
-  findMisspelledVariables,
-  type MisspelledVariables,
-} from './configuration/misspelled-variables.ts';
+export { findMisspelledVariables } from './configuration/misspelled-variables.ts';
 export { readOrCreateSecretFile } from './configuration/secret-file-creation.ts';
 export {
   inspectFileAccess,

@@ -132,7 +132,7 @@ function readSecret(
  * `GATEWAY_PORT=tcp://10.0.0.1:8844` for a Service called `gateway`. Such a variable is no setting
  * of an operator. Kubernetes always sets `GATEWAY_SERVICE_HOST` with it.
  */
-export function isServiceLink(name: string, environment: Environment): boolean {
+function isServiceLink(name: string, environment: Environment): boolean {
   const service = name.replace(/_PORT$/, '');
   return (
     service !== name &&

@@ -1,4 +1,3 @@
-import type { ConfigurationProblem } from './configuration-error.ts';
 import { formerNameWarnings, knownVariables, securityVariables } from './known-variables.ts';
 
 /** Variables of other programs that look like misspellings. In capitals, with underscores. */
@@ -32,26 +31,15 @@ const MINIMUM_LENGTH = 8;
 
 const comparable = knownVariables.filter((name) => name.length >= MINIMUM_LENGTH);
 
-export interface MisspelledVariable extends ConfigurationProblem {
-  /** The Gatehouse variable with the most similar name. */
-  readonly meant: string;
-}
-
-export interface MisspelledVariables {
-  /** Misspellings of security variables. With one of them, a process must not start. */
-  readonly problems: readonly MisspelledVariable[];
-  /** Other misspellings and former names, for the log. */
-  readonly warnings: readonly string[];
-}
-
 /**
  * Finds variables whose name differs from a Gatehouse variable by one mistake. An operator who
  * wrote `SECURTY_PROFILE=strict` believes that the profile is strict.
+ *
+ * @returns problems, misspellings of security variables with which a process must not start, and
+ *   warnings for the log: other misspellings and former names
  */
-export function findMisspelledVariables(
-  environment: Readonly<Record<string, string | undefined>>,
-): MisspelledVariables {
-  const found = Object.keys(environment).flatMap((name): readonly MisspelledVariable[] => {
+export function findMisspelledVariables(environment: Readonly<Record<string, string | undefined>>) {
+  const found = Object.keys(environment).flatMap((name) => {
     const meant = environment[name] ? findMeant(name) : undefined;
     const message = `looks like a misspelling of ${meant}. Rename it or unset it`;
     return meant === undefined ? [] : [{ name, meant, message }];

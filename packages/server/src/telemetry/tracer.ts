@@ -21,7 +21,7 @@ export interface Tracer {
 }
 
 /** `call`: another service continues the trace. */
-export type StageKind = 'internal' | 'call';
+type StageKind = 'internal' | 'call';
 
 export interface RequestTrace {
   /** Runs the request, so that its stages and steps find its span. */
