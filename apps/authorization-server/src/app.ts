@@ -14,6 +14,7 @@ import {
   type SigningKeyPolicy,
 } from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';
+import type { RateLimit } from '@gatehouse/store';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
@@ -57,6 +58,7 @@ import {
   redirectPostedRequest,
   redirectReply,
 } from './token/authorize.ts';
+import { explainMistakes } from './token/client-mistakes.ts';
 import { forgetForeignOrigin, removeForeignOrigins } from './token/cors.ts';
 import {
   addClientEndpoints,
@@ -64,7 +66,6 @@ import {
   handleClientEndpointErrors,
   rejectLimitedClient,
 } from './token/endpoints.ts';
-import { explainMistakes } from './token/explain-mistakes.ts';
 import { grants } from './token/grants.ts';
 import { clientEndpointReply, platformReply } from './token/replies.ts';
 
@@ -79,9 +80,9 @@ export interface AppDependencies {
   /**
    * From one address group, to the client endpoints. Introspection has the same limit of its own.
    */
-  readonly clientRequestsPerMinute?: number;
+  readonly clientRateLimit?: RateLimit;
   /** From one address group, to the pages. */
-  readonly pageRequestsPerMinute?: number;
+  readonly pageRateLimit?: RateLimit;
   readonly signingKeyPolicy?: SigningKeyPolicy;
   /** Called for each request that a limit rejects, for metrics. */
   readonly onThrottled?: (limit: ThrottledLimit) => void;

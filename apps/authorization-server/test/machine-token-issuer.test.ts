@@ -11,7 +11,7 @@ import { createFailedSecrets } from '../src/throttle/failed-secrets.ts';
 import { failedSecretLimit } from '../src/throttle/limits.ts';
 import {
   createMachineTokenIssuer,
-  type MachineTokenRequest,
+  type PlainTokenRequest,
 } from '../src/token/machine-token-fast-path.ts';
 import { bootstrap, browserApp, web } from './fixtures.ts';
 
@@ -47,7 +47,9 @@ async function createIssuer() {
 }
 
 const issue = await createIssuer();
-const request = (change: Partial<MachineTokenRequest> = {}): MachineTokenRequest => ({
+const request = (
+  change: Partial<Omit<PlainTokenRequest, 'credential'>> = {},
+): Omit<PlainTokenRequest, 'credential'> => ({
   clientId: web.clientId,
   clientSecret: web.secureKey,
   scope: 'device:read',
@@ -74,7 +76,7 @@ describe('the fast path of client_credentials', () => {
     });
   });
 
-  test.each<[string, Partial<MachineTokenRequest>]>([
+  test.each<[string, Partial<Omit<PlainTokenRequest, 'credential'>>]>([
     ['of an unknown client', { clientId: 'nobody' }],
     ['of a disabled client', { clientId: 'disabled', clientSecret: 'disabledKey0123456789' }],
     ['with a wrong secret', { clientSecret: `${web.secureKey}x` }],

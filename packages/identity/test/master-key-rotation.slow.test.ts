@@ -150,7 +150,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     const { retirableAt } = await start().check();
     time += HOUR;
     await expect(start().rotate()).rejects.toThrow(
-      'No new key: the last rotation is not finished. Run master-key retire first.',
+      'No new key: the last rotation is not finished. Run gatehouse master-key retire first.',
     );
     expect(await start().check()).toMatchObject({ retirableAt });
     await start().retire();
@@ -163,7 +163,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await start().rotate();
     await start().identity.store.delete(['master-key-switched-at']);
     time += HOUR;
-    await expect(start().retire()).rejects.toThrow('Run master-key rotate again');
+    await expect(start().retire()).rejects.toThrow('Run gatehouse master-key rotate again');
     expect(await start().rotate()).toMatchObject({ isNewKey: false });
     time += HOUR;
     await start().retire();

@@ -9,7 +9,6 @@ import type Provider from 'oidc-provider';
 import type {
   AccessToken,
   ClientCredentials,
-  errors,
   KoaContextWithOIDC,
   RefreshToken,
 } from 'oidc-provider';
@@ -18,6 +17,12 @@ import { contextOf } from '../requests/request-context.ts';
 import { presentedClientId } from './clients.ts';
 import { currentContext } from './library.ts';
 import { TOO_MANY_CODE_ATTEMPTS } from './single-use.ts';
+
+/** Their endpoints authenticate the client. */
+const authenticatingActions = [
+  ...['grant', 'revocation', 'introspection'],
+  ...['pushed_authorization_request', 'device_authorization'],
+];
 
 /**
  * Records the provider's events in the audit trail, each once and with ids only.
@@ -68,21 +73,18 @@ export function auditProviderEvents(provider: Provider, identity: Identity): voi
     }
   });
 
-  const auditClient = async (context: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
-    if (error.error !== 'invalid_client') {
-      return;
-    }
-    const origin = requestOrigin(context.req);
-    const { operation: endpoint = '', reason } = observedRequest(context.req).notes;
-    // An unknown id may be a secret in the wrong field, so only known ids are recorded.
-    const clientId = await nameClient(context.req, presentedClientId(context), clients);
-    audit.record({ event: 'client_authentication_failed', endpoint, reason, clientId }, origin);
-  };
-  provider.on('grant.error', auditClient);
-  provider.on('revocation.error', auditClient);
-  provider.on('introspection.error', auditClient);
-  provider.on('pushed_authorization_request.error', auditClient);
-  provider.on('device_authorization.error', auditClient);
+  for (const action of authenticatingActions) {
+    provider.on(`${action}.error` as 'grant.error', async (context, error) => {
+      if (error.error !== 'invalid_client') {
+        return;
+      }
+      const origin = requestOrigin(context.req);
+      const { operation: endpoint = '', reason } = observedRequest(context.req).notes;
+      // An unknown id may be a secret in the wrong field, so only known ids are recorded.
+      const clientId = await nameClient(context.req, presentedClientId(context), clients);
+      audit.record({ event: 'client_authentication_failed', endpoint, reason, clientId }, origin);
+    });
+  }
 
   auditRevocations(provider, record, credentialHash);
 }

@@ -15,54 +15,27 @@ import {
 import { basicClientId } from '../requests/caller.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 
-/** Reads clients from the registry; the provider never writes them. */
-export class ClientAdapter implements Adapter {
-  readonly #clients: ClientRegistry;
-  readonly #supported: Grants;
-
-  /**
-   * @param supported the grants of the provider; a client may be registered for more
-   */
-  constructor(clients: ClientRegistry, supported: Grants) {
-    this.#clients = clients;
-    this.#supported = supported;
-  }
-
-  async find(clientId: string): Promise<AdapterPayload | undefined> {
-    const client = await this.#clients.find(clientId);
-    if (client === undefined) {
-      // The same work as for a known client with a wrong secret, so that timing reveals nothing
-      // (CWE-203).
-      this.#clients.verifySecret(undefined, clientId);
-      return undefined;
-    }
-    if (!client.enabled) {
-      this.#clients.verifySecret(client, clientId);
-      return undefined;
-    }
-    const metadata = toMetadata(client, this.#supported);
-    assertRedirectUris(client, metadata);
-    return metadata;
-  }
-
-  upsert(): Promise<never> {
-    return rejectWrite();
-  }
-  findByUid(): Promise<undefined> {
-    return Promise.resolve(undefined);
-  }
-  findByUserCode(): Promise<undefined> {
-    return Promise.resolve(undefined);
-  }
-  consume(): Promise<never> {
-    return rejectWrite();
-  }
-  destroy(): Promise<never> {
-    return rejectWrite();
-  }
-  revokeByGrantId(): Promise<never> {
-    return rejectWrite();
-  }
+/**
+ * Reads clients from the registry. The library calls no other operation for clients.
+ *
+ * @param supported the grants of the provider; a client may be registered for more
+ */
+export function createClientAdapter(clients: ClientRegistry, supported: Grants): Adapter {
+  const adapter: Pick<Adapter, 'find'> = {
+    async find(clientId) {
+      const client = await clients.find(clientId);
+      if (client?.enabled !== true) {
+        // The same work as for a known client with a wrong secret, so that timing reveals nothing
+        // (CWE-203).
+        clients.verifySecret(client, clientId);
+        return undefined;
+      }
+      const metadata = toMetadata(client, supported);
+      assertRedirectUris(client, metadata);
+      return metadata;
+    },
+  };
+  return adapter as Adapter;
 }
 
 /**
@@ -81,10 +54,6 @@ function assertRedirectUris(
       throw new errors.InvalidClientMetadata(`a registered redirect URI ${problem}`);
     }
   }
-}
-
-function rejectWrite(): Promise<never> {
-  return Promise.reject(new Error('Only the registry writes clients.'));
 }
 
 /**

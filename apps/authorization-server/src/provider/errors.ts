@@ -3,7 +3,7 @@ import { type ClientRegistry, PasswordHashingBusyError } from '@gatehouse/identi
 import { observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type Provider from 'oidc-provider';
-import type { errors, KoaContextWithOIDC } from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
 import { renderErrorPage } from '../pages/error-page.ts';
 import { nameClient } from '../requests/caller.ts';
 import { type ClientCredentialKind, contextOf } from '../requests/request-context.ts';
@@ -15,44 +15,49 @@ import { presentedClientId } from './clients.ts';
 import { type ProviderMiddleware, TemporarilyUnavailableError } from './library.ts';
 import { noteReason } from './reasons.ts';
 
+const TRY_AGAIN = 'Try again shortly.';
+
+const failingActions = [
+  ...['grant', 'authorization', 'revocation', 'introspection', 'pushed_authorization_request'],
+  ...['userinfo', 'device_authorization', 'code_verification', 'device_resume'],
+  ...['end_session', 'end_session_confirm'],
+];
+
 /**
  * Adds the provider's outcomes to the log line of the request: codes and client ids, never values.
  */
 export function logOutcomes(provider: Provider, clients: ClientRegistry): void {
-  const logError = (context: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
-    const { notes } = observedRequest(context.req);
-    notes.code = error.error;
-    noteReason(context, error);
-    if (error instanceof TemporarilyUnavailableError) {
-      notes.err = error.cause;
-    }
-  };
-  const logServerError = (context: KoaContextWithOIDC, error: Error) => {
-    const { notes } = observedRequest(context.req);
-    const limitError = toLimitError(error);
-    notes.code = limitError?.error ?? 'server_error';
-    notes.reason = limitError?.reason ?? 'unexpected_error';
-    if (limitError?.status !== 429) {
-      notes.err = error;
-    }
-    if (limitError !== undefined) {
-      writeLimitError(context, limitError);
-    }
-  };
   provider.use(createClientLog(clients));
-  provider.on('grant.error', logError);
-  provider.on('authorization.error', logError);
-  provider.on('revocation.error', logError);
-  provider.on('introspection.error', logError);
-  provider.on('pushed_authorization_request.error', logError);
-  provider.on('userinfo.error', logError);
-  provider.on('device_authorization.error', logError);
-  provider.on('code_verification.error', logError);
-  provider.on('device_resume.error', logError);
-  provider.on('end_session.error', logError);
-  provider.on('end_session_confirm.error', logError);
-  provider.on('server_error', logServerError);
+  for (const action of failingActions) {
+    provider.on(`${action}.error` as 'grant.error', (context, error) => {
+      const { notes } = observedRequest(context.req);
+      notes.code = error.error;
+      noteReason(context, error);
+      if (error instanceof TemporarilyUnavailableError) {
+        notes.err = error.cause;
+      }
+    });
+  }
+  provider.on('server_error', (context, error) => {
+    const failure = noteFailure(context, error);
+    // If the library redirects instead of its 500, the application already gets the error.
+    if (failure.retryAfterSeconds !== undefined && context.status >= 500) {
+      writeFailure(context, failure);
+    }
+  });
 }
+
+/**
+ * Handles errors that escape the library. Koa would reply without Gatehouse's headers and print the
+ * error to stderr. An unavailable store is 503 here as everywhere.
+ */
+export const handleUnexpectedErrors: ProviderMiddleware = async (context, next) => {
+  try {
+    await next();
+  } catch (error) {
+    writeFailure(context, { ...noteFailure(context, error), description: TRY_AGAIN });
+  }
+};
 
 /** Logs the client and the kind of its credential, for rejected requests as well. */
 function createClientLog(clients: ClientRegistry): ProviderMiddleware {
@@ -92,90 +97,63 @@ function presentedCredential(
   return body?.client_secret === undefined ? undefined : 'body';
 }
 
-interface LimitError {
-  readonly status: 429 | 503;
-  readonly error: 'too_many_requests' | 'temporarily_unavailable';
+interface Failure {
+  readonly status: 429 | 500 | 503;
+  readonly code: 'too_many_requests' | 'temporarily_unavailable' | 'server_error';
   readonly reason: FailureReasonName;
-  readonly error_description: string;
-  readonly retryAfterSeconds: number;
+  readonly description: string;
+  readonly retryAfterSeconds?: number;
 }
 
-/**
- * The error for an exception that the library would report as `server_error` 500; undefined for all
- * others.
- */
-export function toLimitError(thrown: unknown): LimitError | undefined {
+/** The failure for an exception that is no error of the library. */
+export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof TooManyAttemptsError) {
-    return {
-      status: 429,
-      error: 'too_many_requests',
-      reason: thrown.reason,
-      error_description: `${thrown.message} Try again later.`,
-      retryAfterSeconds: thrown.retryAfterSeconds,
-    };
+    const { reason, message, retryAfterSeconds } = thrown;
+    const description = `${message} Try again later.`;
+    return { status: 429, code: 'too_many_requests', reason, description, retryAfterSeconds };
   }
+  const unavailable = { status: 503, code: 'temporarily_unavailable' } as const;
   if (thrown instanceof RevocationPendingError) {
-    return {
-      status: 503,
-      error: 'temporarily_unavailable',
-      reason: 'revocation_pending',
-      error_description: thrown.message,
-      retryAfterSeconds: thrown.retryAfterSeconds,
-    };
+    const { message: description, retryAfterSeconds } = thrown;
+    return { ...unavailable, reason: 'revocation_pending', description, retryAfterSeconds };
   }
-  return thrown instanceof StoreUnavailableError || thrown instanceof PasswordHashingBusyError
-    ? {
-        status: 503,
-        error: 'temporarily_unavailable',
-        reason:
-          thrown instanceof StoreUnavailableError ? 'store_unavailable' : 'password_hashing_busy',
-        error_description: 'The service is temporarily unavailable. Try again shortly.',
-        retryAfterSeconds: 1,
-      }
-    : undefined;
+  const isHashingBusy = thrown instanceof PasswordHashingBusyError;
+  if (thrown instanceof StoreUnavailableError || isHashingBusy) {
+    const reason = isHashingBusy ? 'password_hashing_busy' : 'store_unavailable';
+    const description = `The service is temporarily unavailable. ${TRY_AGAIN}`;
+    return { ...unavailable, reason, description, retryAfterSeconds: 1 };
+  }
+  return {
+    status: 500,
+    code: 'server_error',
+    reason: 'unexpected_error',
+    description: TRY_AGAIN,
+  };
 }
 
-/**
- * Replaces the library's 500 before it is written. If the library redirects instead, the
- * application already gets the error.
- */
-export function writeLimitError(context: KoaContextWithOIDC, error: LimitError): void {
-  if (context.status < 500) {
-    return;
+function noteFailure(context: Context, error: unknown): Failure {
+  const thrown = error instanceof TemporarilyUnavailableError ? error.cause : error;
+  const failure = failureOf(thrown);
+  const { notes } = observedRequest(context.req);
+  notes.code = failure.code;
+  notes.reason = failure.reason;
+  if (failure.status !== 429) {
+    notes.err = thrown;
   }
-  const { status, error: code, error_description, retryAfterSeconds } = error;
+  return failure;
+}
+
+function writeFailure(context: Context, failure: Failure): void {
+  const { status, code: error, description: error_description, retryAfterSeconds } = failure;
   context.status = status;
-  context.set('Retry-After', String(retryAfterSeconds));
+  if (retryAfterSeconds !== undefined) {
+    context.set('Retry-After', String(retryAfterSeconds));
+  }
   if (context.accepts('json', 'html') === 'html') {
-    renderErrorPage(context, { error: code, error_description });
+    renderErrorPage(context, { error, error_description });
   } else {
-    context.body = { error: code, error_description };
+    context.body = { error, error_description };
   }
 }
 
-/**
- * Handles errors that escape the library. Koa would reply without Gatehouse's headers and print the
- * error to stderr. An unavailable store is 503 here as everywhere.
- */
-export const handleUnexpectedErrors: ProviderMiddleware = async (context, next) => {
-  try {
-    await next();
-  } catch (error) {
-    const unavailable =
-      error instanceof StoreUnavailableError || error instanceof TemporarilyUnavailableError;
-    const { notes } = observedRequest(context.req);
-    notes.code = unavailable ? 'temporarily_unavailable' : 'server_error';
-    notes.reason = unavailable ? 'store_unavailable' : 'unexpected_error';
-    notes.err = error instanceof TemporarilyUnavailableError ? error.cause : error;
-    context.status = unavailable ? 503 : 500;
-    const answer = { error: notes.code, error_description: 'Try again shortly.' };
-    if (unavailable) {
-      context.set('Retry-After', '1');
-    }
-    if (context.accepts('json', 'html') === 'html') {
-      renderErrorPage(context, answer);
-    } else {
-      context.body = answer;
-    }
-  }
-};
+type Context = Parameters<ProviderMiddleware>[0];

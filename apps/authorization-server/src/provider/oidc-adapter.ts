@@ -72,20 +72,12 @@ const expiryOf = (expiresIn: number) => Date.now() + expiresIn * 1000;
 export class OidcAdapter implements Adapter {
   readonly #model: string;
   readonly #store: Store;
-  readonly #credentialHash: CredentialHash;
-  readonly #sealer: Sealer;
-  readonly #singleUse: SingleUse;
-  readonly #findLiveHolder: FindLiveHolder;
-  readonly #onDamagedRecord: OnDamagedRecord | undefined;
+  readonly #its: AdapterDependencies;
 
   constructor(model: string, dependencies: AdapterDependencies) {
     this.#model = model;
     this.#store = dependencies.store;
-    this.#credentialHash = dependencies.credentialHash;
-    this.#sealer = dependencies.sealer;
-    this.#singleUse = dependencies.singleUse;
-    this.#findLiveHolder = dependencies.findLiveHolder;
-    this.#onDamagedRecord = dependencies.onDamagedRecord;
+    this.#its = dependencies;
   }
 
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
@@ -138,7 +130,7 @@ export class OidcAdapter implements Adapter {
 
   /** A request that runs while the session ends would otherwise write the session back. */
   async #assertNotEnded(key: string, uid: string | undefined): Promise<void> {
-    const endedKey = endedSessionKey(this.#credentialHash(uid ?? ''));
+    const endedKey = endedSessionKey(this.#its.credentialHash(uid ?? ''));
     if ((await this.#store.get(endedKey)) !== undefined) {
       await this.#store.delete([key]);
       throw new errors.SessionNotFound('the session was ended');
@@ -167,10 +159,10 @@ export class OidcAdapter implements Adapter {
     if (!consumableModels.has(this.#model)) {
       return payload;
     }
-    if (await this.#singleUse.isRedeemed({ id, key })) {
+    if (await this.#its.singleUse.isRedeemed({ id, key })) {
       return { ...payload, consumed: true };
     }
-    await this.#singleUse.assertMayPresent?.({ id, key });
+    await this.#its.singleUse.assertMayPresent?.({ id, key });
     return payload;
   }
 
@@ -196,7 +188,7 @@ export class OidcAdapter implements Adapter {
 
   async consume(id: string): Promise<void> {
     const secondsToLive = lifetimes[this.#model as keyof typeof lifetimes];
-    if (!(await this.#singleUse.claim({ id, key: this.#key(id) }, secondsToLive))) {
+    if (!(await this.#its.singleUse.claim({ id, key: this.#key(id) }, secondsToLive))) {
       throw this.#model === 'PushedAuthorizationRequest'
         ? new errors.InvalidRequestUri('request_uri was already used')
         : new errors.InvalidGrant('already used');
@@ -221,7 +213,7 @@ export class OidcAdapter implements Adapter {
   }
 
   #key(id: string): string {
-    return recordKey(this.#model, id, this.#credentialHash);
+    return recordKey(this.#model, id, this.#its.credentialHash);
   }
 
   /** The age of a session counts from its sign-in. It may have existed before, without a user. */
@@ -229,18 +221,18 @@ export class OidcAdapter implements Adapter {
     const issuedAt = payload.loginTs ?? payload.iat ?? 0;
     const { clientId, accountId: userId } = payload;
     const { secureKeyId } = payload as TokenOfSecureKey;
-    return this.#findLiveHolder({ issuedAt, clientId, userId, secureKeyId });
+    return this.#its.findLiveHolder({ issuedAt, clientId, userId, secureKeyId });
   }
 
   #encode(key: string, payload: AdapterPayload): string {
     const { jti: _value, ...rest } = payload;
     const text = JSON.stringify(rest);
-    return sealedModels.has(this.#model) ? this.#sealer.seal(text, key) : text;
+    return sealedModels.has(this.#model) ? this.#its.sealer.seal(text, key) : text;
   }
 
   #decode(key: string, text: string, id: string): AdapterPayload | undefined {
     return this.#undamaged(key, () => {
-      const opened = sealedModels.has(this.#model) ? this.#sealer.open(text, key) : text;
+      const opened = sealedModels.has(this.#model) ? this.#its.sealer.open(text, key) : text;
       return { ...asPayload(JSON.parse(opened)), jti: id };
     });
   }
@@ -253,7 +245,7 @@ export class OidcAdapter implements Adapter {
     try {
       return read();
     } catch {
-      this.#onDamagedRecord?.(this.#model, key);
+      this.#its.onDamagedRecord?.(this.#model, key);
       return undefined;
     }
   }
@@ -261,19 +253,21 @@ export class OidcAdapter implements Adapter {
   /** An index entry: the HMAC of another name points to the sealed id. */
   async #point(kind: string, name: string, id: string, expiresIn: number): Promise<void> {
     const key = this.#pointerKey(kind, name);
-    await this.#store.set(key, this.#sealer.seal(id, key), expiresIn);
+    await this.#store.set(key, this.#its.sealer.seal(id, key), expiresIn);
   }
 
   async #follow(kind: string, name: string): Promise<AdapterPayload | undefined> {
     const key = this.#pointerKey(kind, name);
     const sealed = await this.#store.get(key);
     const id =
-      sealed === undefined ? undefined : this.#undamaged(key, () => this.#sealer.open(sealed, key));
+      sealed === undefined
+        ? undefined
+        : this.#undamaged(key, () => this.#its.sealer.open(sealed, key));
     return id === undefined ? undefined : this.find(id);
   }
 
   #pointerKey(kind: string, name: string): string {
-    return `oidc:${this.#model}:${kind}:${this.#credentialHash(name)}`;
+    return `oidc:${this.#model}:${kind}:${this.#its.credentialHash(name)}`;
   }
 }
 

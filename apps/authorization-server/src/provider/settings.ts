@@ -9,7 +9,7 @@ import {
   keepInteractionsInBrowser,
 } from './browser-state.ts';
 import { claimsOfScopes, createFindAccount, limitRequestedClaims } from './claims.ts';
-import { ClientAdapter, type Grants, type SecurityProfile } from './clients.ts';
+import { createClientAdapter, type Grants, type SecurityProfile } from './clients.ts';
 import { completeDeviceCodes } from './device-codes.ts';
 import { mayIntrospect, mayRevoke } from './introspection.ts';
 import { failClosed } from './library.ts';
@@ -120,7 +120,7 @@ export function providerConfiguration(
 function adapterOf(model: string, settings: ProviderSettings): Adapter {
   const { identity, singleUseOf, browserState, tokenBudgets: budgets } = settings;
   if (model === 'Client') {
-    return new ClientAdapter(identity.clients, settings.grants);
+    return createClientAdapter(identity.clients, settings.grants);
   }
   const unlimited = new OidcAdapter(model, { ...identity, singleUse: singleUseOf(model) });
   const stored = limitedModels.has(model)

@@ -21,7 +21,7 @@ import {
   showPage,
   textsFor,
 } from '../pages/page.ts';
-import type { Texts } from '../pages/texts-en.ts';
+import type { TextName, Texts } from '../pages/texts-en.ts';
 import { detachDeviceGrant } from '../provider/device-codes.ts';
 import { noteReason } from '../provider/reasons.ts';
 import { providerRoutes } from '../requests/routes.ts';
@@ -75,6 +75,20 @@ export const rejectUserCode: UserCodeReply = (request, response, { seconds, isSt
   sendPage(response, problemPage(texts, problem, next));
 };
 
+/** Problems with the code itself, which another code solves. */
+const codeProblems: Readonly<Record<string, TextName>> = {
+  NoCodeError: 'deviceNoCode',
+  NotFoundError: 'deviceNotFound',
+  ExpiredError: 'deviceExpired',
+  AlreadyUsedError: 'deviceUsed',
+};
+
+const otherProblems: Readonly<Record<string, TextName>> = {
+  InvalidGrant: 'deviceUsed',
+  SessionNotFound: 'deviceStale',
+  InvalidRequest: 'deviceStale',
+};
+
 function showInput(
   context: KoaContextWithOIDC,
   out: ErrorOut | undefined,
@@ -98,15 +112,16 @@ ${anotherCode(texts)}`;
   if (rejectedForms.has(out?.error_description ?? '')) {
     context.status = 403;
   }
-  const problem = codeProblem(error, texts);
+  const problem = codeProblems[error.name];
   if (problem === undefined) {
-    showPage(context, problemPage(texts, otherProblem(context, error, texts), anotherCode(texts)));
+    const text = texts[otherProblem(context, error)];
+    showPage(context, problemPage(texts, text, anotherCode(texts)));
     return;
   }
   // The library replies to a wrong code with 200.
   context.status = 422;
   const typed = 'userCode' in error ? error.userCode : undefined;
-  showForm(context, problem, typeof typed === 'string' ? typed : '');
+  showForm(context, texts[problem], typeof typed === 'string' ? typed : '');
 }
 
 function showForm(
@@ -180,34 +195,15 @@ function anotherCode(texts: Texts): Html {
   return linkButton(providerRoutes.code_verification, texts.deviceAnother);
 }
 
-/** The problem with the code itself, which another code solves. */
-function codeProblem(error: Error, texts: Texts): string | undefined {
-  const known: Readonly<Record<string, string>> = {
-    NoCodeError: texts.deviceNoCode,
-    NotFoundError: texts.deviceNotFound,
-    ExpiredError: texts.deviceExpired,
-    AlreadyUsedError: texts.deviceUsed,
-  };
-  return known[error.name];
-}
-
-function otherProblem(context: KoaContextWithOIDC, error: Error, texts: Texts): string {
+function otherProblem(context: KoaContextWithOIDC, error: Error): TextName {
   if (context.status < 500 && !hasCookies(context.req)) {
-    return texts.deviceCookiesBlocked;
+    return 'deviceCookiesBlocked';
   }
   if (context.status === 503) {
     context.set('Retry-After', '1');
-    return texts.unavailable;
+    return 'unavailable';
   }
-  if (context.status >= 500) {
-    return texts.unexpected;
-  }
-  const known: Readonly<Record<string, string>> = {
-    InvalidGrant: texts.deviceUsed,
-    SessionNotFound: texts.deviceStale,
-    InvalidRequest: texts.deviceStale,
-  };
-  return known[error.name] ?? texts.deviceRefused;
+  return context.status >= 500 ? 'unexpected' : (otherProblems[error.name] ?? 'deviceRefused');
 }
 
 /** The code in the link from the device. */

@@ -1,11 +1,11 @@
 /**
  * Every fixed window of the authorization server, counted in the store for all processes.
  * docs/decisions/07-sign-in-throttle.md gives the reasons for the numbers. sign-in-throttle.ts and
- * failed-secrets.ts count attempts that no request limit can see: after the client, the user or the
- * known browser is determined.
+ * failed-secrets.ts count what the beginning of a request does not show: the client, the user, or
+ * the known browser.
  */
 import { observedRequest } from '@gatehouse/server';
-import { createRateLimiter, type RateLimiter, type Store } from '@gatehouse/store';
+import { createRateLimiter, type RateLimit, type Store } from '@gatehouse/store';
 import type { Request, RequestHandler, Response } from 'express';
 import {
   type AugmentedRequest,
@@ -33,70 +33,65 @@ export const addressLimit: Limit = { attempts: 300, windowSeconds: 15 * MINUTE }
 /** Wrong secrets for one client from one address. */
 export const failedSecretLimit: Limit = { attempts: 50, windowSeconds: 10 * MINUTE };
 
-/** To the client endpoints. CLIENT_REQUESTS_PER_MINUTE replaces it. */
-export const DEFAULT_CLIENT_REQUESTS_PER_MINUTE = 6000;
+/** From one address group, to the client endpoints. CLIENT_ENDPOINT_RATE_LIMIT replaces it. */
+export const clientEndpointLimit = { requests: 6000, windowSeconds: MINUTE };
 
-/** To the pages. PAGE_REQUESTS_PER_MINUTE replaces it. A sign-in takes four to six requests. */
-export const DEFAULT_PAGE_REQUESTS_PER_MINUTE = 1200;
+/** To the pages. PAGE_RATE_LIMIT replaces it. A sign-in takes four to six requests. */
+export const pageLimit = { requests: 1200, windowSeconds: MINUTE };
 
 const USER_CODE_WINDOW_SECONDS = 10 * MINUTE;
-/** Many users may share an address. The typing errors of an office stay below this limit. */
-const USER_CODES_BY_ADDRESS = 20;
-const USER_CODES_BY_USER = 20;
+
 /**
- * All callers that are not signed in: with 1,000 live codes, 1,000 guesses find one in 25,000
+ * Wrong user codes of one address group, or one signed-in user. Many users may share an address.
+ * The typing errors of an office stay below this limit.
+ */
+const USER_CODES = 20;
+
+/**
+ * Of all callers that are not signed in: with 1,000 live codes, 1,000 guesses find one in 25,000
  * windows.
  */
-const USER_CODES_BY_STRANGERS = 1000;
+const USER_CODES_OF_STRANGERS = 1000;
 const STRANGERS = 'strangers:all';
 
-export type Limits = ReturnType<typeof createLimits>;
-
+/** Writes the 429 and notes the reason. */
 type Reply = (request: Request, response: Response) => void;
 
-/** For a code that was not evaluated. */
+/** For a user code that was not evaluated. */
 export type UserCodeReply = (
   request: Request,
   response: Response,
   rejection: { readonly seconds: number; readonly isStranger: boolean },
 ) => void;
 
-export interface LimitSettings {
-  /** From one address group, to the client endpoints. Introspection has the same limit of its own. */
-  readonly clientRequestsPerMinute?: number;
-  /** From one address group, to the pages. */
-  readonly pageRequestsPerMinute?: number;
-  /** Called for each request over a limit of requests, before its reply. */
-  readonly onLimited: () => void;
-  /** The id of the user who is signed in to this browser. */
-  readonly signedInUser: (request: Request, response: Response) => Promise<string | undefined>;
-  /** Write the 429 and note the reason. */
-  readonly replies: {
-    readonly client: Reply;
-    readonly page: Reply;
-    readonly userCode: UserCodeReply;
-  };
-}
+export type Limits = ReturnType<typeof createLimits>;
 
 /** If the store is unavailable, the request gets 503. */
-export function createLimits(store: Store, settings: LimitSettings) {
-  const {
-    clientRequestsPerMinute = DEFAULT_CLIENT_REQUESTS_PER_MINUTE,
-    pageRequestsPerMinute = DEFAULT_PAGE_REQUESTS_PER_MINUTE,
-    replies,
-  } = settings;
+export function createLimits(
+  store: Store,
+  settings: {
+    /** Introspection has the same limit of its own. */
+    readonly clientRateLimit?: RateLimit;
+    readonly pageRateLimit?: RateLimit;
+    /** Called for each request over a limit of requests, before its reply. */
+    readonly onLimited: () => void;
+    /** The id of the user who is signed in to this browser. */
+    readonly signedInUser: (request: Request, response: Response) => Promise<string | undefined>;
+    readonly replies: {
+      readonly client: Reply;
+      readonly page: Reply;
+      readonly userCode: UserCodeReply;
+    };
+  },
+) {
+  const { clientRateLimit = clientEndpointLimit, pageRateLimit = pageLimit, replies } = settings;
 
   /** By address group, so that anonymous traffic cannot fill the store. */
-  function requestLimit(name: string, requests: number, reply: Reply): RequestHandler {
-    const limiter = createRateLimiter(
-      name,
-      { requests, windowSeconds: MINUTE },
-      { store, now: Date.now },
-    );
+  function requestLimit(name: string, limit: RateLimit, reply: Reply): RequestHandler {
     return rateLimit({
-      ...windowOf(MINUTE),
-      limit: requests,
-      store: leased(limiter),
+      ...windowOf(limit.windowSeconds),
+      limit: limit.requests,
+      store: leased(name, limit, store),
       standardHeaders: 'draft-8',
       identifier: 'address',
       keyGenerator: addressGroupOf,
@@ -113,7 +108,7 @@ export function createLimits(store: Store, settings: LimitSettings) {
     return rateLimit({
       ...windowOf(USER_CODE_WINDOW_SECONDS),
       ...options,
-      store: counted('user-code', store, USER_CODE_WINDOW_SECONDS),
+      store: counted('user-code', USER_CODE_WINDOW_SECONDS, store),
       skipSuccessfulRequests: true,
       requestWasSuccessful: (_request, { statusCode }) => statusCode < 400 || statusCode === 429,
       handler(request, response) {
@@ -125,9 +120,9 @@ export function createLimits(store: Store, settings: LimitSettings) {
   }
 
   return {
-    clientEndpoints: requestLimit('client-endpoints', clientRequestsPerMinute, replies.client),
-    introspection: requestLimit('introspection', clientRequestsPerMinute, replies.client),
-    pages: requestLimit('pages', pageRequestsPerMinute, replies.page),
+    clientEndpoints: requestLimit('client-endpoints', clientRateLimit, replies.client),
+    introspection: requestLimit('introspection', clientRateLimit, replies.client),
+    pages: requestLimit('pages', pageRateLimit, replies.page),
     /**
      * RFC 8628 §5.1: an attacker can guess codes of eight letters. Wrong codes count by address
      * group and, because addresses are cheap, also by signed-in user or for all anonymous callers
@@ -136,12 +131,11 @@ export function createLimits(store: Store, settings: LimitSettings) {
      */
     userCodes: [
       userCodeLimit({
-        limit: USER_CODES_BY_ADDRESS,
+        limit: USER_CODES,
         keyGenerator: (request) => `address:${addressGroupOf(request)}`,
       }),
       userCodeLimit({
-        limit: (_request, { locals }) =>
-          locals.isStranger ? USER_CODES_BY_STRANGERS : USER_CODES_BY_USER,
+        limit: (_request, { locals }) => (locals.isStranger ? USER_CODES_OF_STRANGERS : USER_CODES),
         async keyGenerator(request, response) {
           const userId = await settings.signedInUser(request, response);
           response.locals.isStranger = userId === undefined;
@@ -156,12 +150,12 @@ const windowOf = (seconds: number) =>
   ({ windowMs: seconds * 1000, legacyHeaders: false, passOnStoreError: false }) as const;
 
 /** For many requests: each process leases permits, so that not every request costs a write. */
-function leased(limiter: RateLimiter): WindowStore {
-  const { requests } = limiter.limit;
+function leased(name: string, limit: RateLimit, store: Store): WindowStore {
+  const limiter = createRateLimiter(name, limit, { store, now: Date.now });
   return {
     async increment(key) {
       const { allowed, remaining, resetsAt } = await limiter.take(key);
-      const totalHits = allowed ? requests - remaining : requests + 1;
+      const totalHits = allowed ? limit.requests - remaining : limit.requests + 1;
       return { totalHits, resetTime: inFuture(resetsAt) };
     },
     decrement: () => undefined,
@@ -170,7 +164,7 @@ function leased(limiter: RateLimiter): WindowStore {
 }
 
 /** For few attempts: a guess counts before it is evaluated, so that every guess of a burst counts. */
-function counted(name: string, store: Store, windowSeconds: number): WindowStore {
+function counted(name: string, windowSeconds: number, store: Store): WindowStore {
   const keyOf = (party: string) => `attempts:${name}:${party}`;
   return {
     async increment(party) {
@@ -183,5 +177,5 @@ function counted(name: string, store: Store, windowSeconds: number): WindowStore
   };
 }
 
-/** Always in the future, so that no reply says `Retry-After: 0`. */
+/** So that no reply says `Retry-After: 0`. */
 const inFuture = (resetsAt: number) => new Date(Math.max(resetsAt, Date.now() + 1));

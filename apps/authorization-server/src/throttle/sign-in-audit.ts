@@ -11,6 +11,7 @@ export interface AuditedAttempt {
    * As typed. It is looked up but never stored, because it may be a password in the wrong field.
    */
   readonly username: string;
+  /** The client that the user signs in to. */
   readonly clientId?: string | undefined;
   readonly request?: IncomingMessage | undefined;
 }
@@ -23,7 +24,7 @@ export interface SignInAudit {
   succeeded(attempt: AuditedAttempt, userId: string): void;
   failed(attempt: AuditedAttempt, reason: SignInReasonName): void;
   /**
-   * Called when an account becomes locked. Later attempts are failures with the reason
+   * Called with the failure that locks the account or the known device. Later attempts are failures with the reason
    * `account_locked`.
    */
   locked(attempt: AuditedAttempt): void;

@@ -1,10 +1,10 @@
 /** The endpoints that clients call, mounted in app.ts. Their replies are JSON. */
 import { createRegisteredOrigins, type Identity } from '@gatehouse/identity';
-import { observedRequest, type RequestNotes } from '@gatehouse/server';
-import { StoreUnavailableError } from '@gatehouse/store';
+import { observedRequest } from '@gatehouse/server';
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
 import type { SecurityProfile } from '../provider/clients.ts';
 import type { Provider } from '../provider/create-provider.ts';
+import { failureOf } from '../provider/errors.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { clientEndpointPaths, operation, providerRoutes as routes } from '../requests/routes.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
@@ -120,10 +120,9 @@ const userinfoEndpoint: RequestHandler = (request, response, next) => {
     next();
     return;
   }
-  Object.assign(observedRequest(request).notes, {
-    code: 'invalid_request',
-    reason: 'method_not_allowed',
-  } satisfies RequestNotes);
+  const { notes } = observedRequest(request);
+  notes.code = 'invalid_request';
+  notes.reason = 'method_not_allowed';
   response.status(405).set({ Allow: 'GET, POST', 'Cache-Control': 'no-store' }).end();
 };
 
@@ -137,16 +136,8 @@ export const handleClientEndpointErrors: ErrorRequestHandler = (error, request, 
     // The caller disconnected within the body.
     return;
   }
-  const unavailable = error instanceof StoreUnavailableError;
-  const status = unavailable ? 503 : 500;
-  const failure = {
-    error: unavailable ? 'temporarily_unavailable' : 'server_error',
-    error_description: 'The service is temporarily unavailable. Try again shortly.',
-  };
-  const { notes } = observedRequest(request);
-  notes.code = failure.error;
-  notes.reason = unavailable ? 'store_unavailable' : 'unexpected_error';
-  notes.err = error;
+  const { status, code, reason, description } = failureOf(error);
+  Object.assign(observedRequest(request).notes, { code, reason, err: error });
   response.status(status).set({ ...replyHeaders, 'Retry-After': '1', Connection: 'close' });
-  response.end(failureText(request, status, failure));
+  response.end(failureText(request, status, { error: code, error_description: description }));
 };

@@ -1,6 +1,5 @@
 import type { Grants } from '../provider/clients.ts';
-import { clientCredentials } from './client-credentials.ts';
-import { machineRefresh } from './machine-refresh.ts';
+import { clientCredentials, machineRefresh } from './client-credentials.ts';
 import { password } from './password.ts';
 
 /** All grants, by the name that a token request and the registration of a client use. */

@@ -14,8 +14,7 @@ import type { AuditTrail, ClientRegistry } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import type Provider from 'oidc-provider';
-import { type Client, errors } from 'oidc-provider';
-import type { TokenOfSecureKey } from '../provider/client-patches.ts';
+import { errors } from 'oidc-provider';
 import type { SecurityProfile } from '../provider/clients.ts';
 import { TemporarilyUnavailableError } from '../provider/library.ts';
 import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
@@ -157,60 +156,39 @@ function readCredentials(
     : undefined;
 }
 
-export interface MachineTokenRequest {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly scope: string | undefined;
-}
-
 /**
  * The reply to a valid client_credentials request. Undefined for every other request: nothing was
  * issued, counted or written, and the provider still has to reply.
  *
  * @throws StoreUnavailableError
  */
-export type MachineTokenIssuer = (
-  request: MachineTokenRequest,
+type MachineTokenIssuer = (
+  request: Omit<PlainTokenRequest, 'credential'>,
   address: string,
 ) => Promise<ClientCredentialsReply | undefined>;
 
-interface AuthenticatedClient extends TokenOfSecureKey {
-  readonly client: Client;
-}
-
-export interface MachineTokenIssuerDependencies {
-  readonly failedSecrets: FailedSecrets;
-  readonly clients: ClientRegistry;
-  readonly securityProfile: SecurityProfile;
-}
-
 export function createMachineTokenIssuer(
   provider: Provider,
-  { failedSecrets, clients, securityProfile }: MachineTokenIssuerDependencies,
+  dependencies: {
+    readonly failedSecrets: FailedSecrets;
+    readonly clients: ClientRegistry;
+    readonly securityProfile: SecurityProfile;
+  },
 ): MachineTokenIssuer {
-  async function authenticate(
-    { clientId, clientSecret }: MachineTokenRequest,
-    address: string,
-  ): Promise<AuthenticatedClient | undefined> {
-    if (!(await failedSecrets.mayTry(clientId, address))) {
-      return undefined;
-    }
-    const client = await provider.Client.find(clientId);
-    if (client === undefined || client.clientAuthMethod === 'none') {
-      return undefined;
-    }
-    const secureKeyId = clients.identifySecret(await clients.find(clientId), clientSecret);
-    return secureKeyId === undefined ? undefined : { client, secureKeyId };
-  }
-
-  return async (request, address) => {
+  const { failedSecrets, clients, securityProfile } = dependencies;
+  return async ({ clientId, clientSecret, scope: requested }, address) => {
     try {
-      const authenticated = await authenticate(request, address);
-      if (authenticated?.client.grantTypeAllowed('client_credentials') !== true) {
+      const client = (await failedSecrets.mayTry(clientId, address))
+        ? await provider.Client.find(clientId)
+        : undefined;
+      if (client === undefined || client.clientAuthMethod === 'none') {
         return undefined;
       }
-      const { client, secureKeyId } = authenticated;
-      const scope = machineScope(client, request.scope, securityProfile);
+      const secureKeyId = clients.identifySecret(await clients.find(clientId), clientSecret);
+      if (secureKeyId === undefined || !client.grantTypeAllowed('client_credentials')) {
+        return undefined;
+      }
+      const scope = machineScope(client, requested, securityProfile);
       const token = new provider.ClientCredentials({ client, scope });
       return await saveToken(Object.assign(token, { secureKeyId }), scope);
     } catch (error) {

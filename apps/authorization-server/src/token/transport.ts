@@ -12,7 +12,7 @@ import { lingerBeforeClose, observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import { basicClientId, nameClient, requestOrigin } from '../requests/caller.ts';
 import { contextOf } from '../requests/request-context.ts';
-import { basicProblem, hasEmptySecret } from './basic-credentials.ts';
+import { basicProblem, hasEmptySecret } from './client-mistakes.ts';
 import { secretParameters } from './grants.ts';
 import { challengeClient, failureText, replyHeaders } from './replies.ts';
 
