@@ -72,9 +72,16 @@ const confinements: readonly (readonly [module: string, places: readonly string[
     ],
     [
       'oidc-provider',
-      ['account', 'device-sign-in', 'logout', 'pages', 'provider', 'sign-in', 'token'].map(
-        (folder) => `${authorizationServer}/${folder}/`,
-      ),
+      [
+        'account',
+        'device-sign-in',
+        'logout',
+        'pages',
+        'provider',
+        'sign-in',
+        'throttle',
+        'token',
+      ].map((folder) => `${authorizationServer}/${folder}/`),
       'provider/ configures the library, token/ extends it, and the folders of the pages answer for it',
     ],
     [

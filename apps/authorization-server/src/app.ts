@@ -55,8 +55,8 @@ import {
   operation,
   providerRoutes as routes,
 } from './requests/routes.ts';
-import { createDeviceCookies } from './sign-in/device-cookie.ts';
 import { createSignInRoutes, type SignInDependencies } from './sign-in/sign-in-routes.ts';
+import { createDeviceCookies } from './throttle/device-cookie.ts';
 import { createEndpointLimits } from './throttle/endpoint-limits.ts';
 import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
 import { createSignInAudit } from './throttle/sign-in-audit.ts';

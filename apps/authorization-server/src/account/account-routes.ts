@@ -16,7 +16,7 @@ import { renderPage } from '../pages/layout.ts';
 import { rejectMethods } from '../pages/reject-methods.ts';
 import type { CookieOptions } from '../provider/browser-state.ts';
 import { requestOrigin } from '../requests/caller.ts';
-import type { DeviceCookies } from '../sign-in/device-cookie.ts';
+import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { createAccountSessions, type SignedIn } from './account-session.ts';
 import { accountView } from './account-view.ts';

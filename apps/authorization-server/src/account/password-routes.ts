@@ -7,7 +7,7 @@ import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import { formProblems } from '../pages/page-errors.ts';
 import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
-import type { DeviceCookies } from '../sign-in/device-cookie.ts';
+import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import type { AccountSessions, SignedIn } from './account-session.ts';
 import { createChangePassword } from './change-password.ts';

@@ -14,10 +14,10 @@ import { fill } from '../pages/texts.ts';
 import type { BrowserState } from '../provider/browser-state.ts';
 import { scopesOfClaims } from '../provider/claims.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
+import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { chooseAccountView } from './choose-account-view.ts';
 import { consentView } from './consent-view.ts';
-import type { DeviceCookies } from './device-cookie.ts';
 import { signInView } from './sign-in-view.ts';
 import { interactionGone } from './start-address.ts';
 
