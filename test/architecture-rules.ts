@@ -72,7 +72,7 @@ const confinements: readonly (readonly [module: string, places: readonly string[
     ],
     [
       'oidc-provider',
-      ['account', 'pages', 'provider', 'sign-in', 'token'].map(
+      ['account', 'pages', 'provider', 'sign-in', 'throttle', 'token'].map(
         (folder) => `${authorizationServer}/${folder}/`,
       ),
       'provider/ configures the library, token/ extends it, and the folders of the pages answer for it',

@@ -44,10 +44,10 @@ import {
   providerRoutes as routes,
 } from './requests/routes.ts';
 import { deviceFlow, linkWithCode, rejectUserCode } from './sign-in/device.ts';
-import { createDeviceCookies } from './sign-in/device-cookie.ts';
 import type { SignInDependencies } from './sign-in/interaction.ts';
 import { logout, skipLogoutQuestion } from './sign-in/logout.ts';
 import { createSignInRoutes } from './sign-in/sign-in.ts';
+import { createDeviceCookies } from './throttle/device-cookie.ts';
 import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
 import { createLimits, type Limits } from './throttle/limits.ts';
 import { createSignInAudit } from './throttle/sign-in-audit.ts';

@@ -68,7 +68,7 @@ test.each([
   },
 );
 
-test('RF-02 The reply to a replayed refresh token of a machine arrives after its grant has ended.', async () => {
+test('The reply to a replayed refresh token of a machine arrives after its grant has ended.', async () => {
   slow = grantTombstoneKey('');
   const ask = (parameters: object) =>
     requestPlatformToken(server.issuer, parameters, {

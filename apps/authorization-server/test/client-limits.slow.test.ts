@@ -33,7 +33,7 @@ describe.each(systems)('the limits of the client endpoints on $engine', ({ syste
   describe('wrong secrets', () => {
     const wrong = basic(web.clientId, 'a wrong secret 0123');
 
-    test('CA-17 are limited for one client and address, over both processes', async () => {
+    test('are limited for one client and address, over both processes', async () => {
       const guesses = await Promise.all(
         Array.from({ length: failedSecretLimit.attempts + 10 }, (_, i) =>
           token('192.0.2.1', wrong, either(i)),
@@ -52,7 +52,7 @@ describe.each(systems)('the limits of the client endpoints on $engine', ({ syste
       expect(rejected.headers.get('pragma')).toBe('no-cache');
     });
 
-    test('CA-17 affect neither the client at another address nor other clients at this one', async () => {
+    test('affect neither the client at another address nor other clients at this one', async () => {
       expect((await token('192.0.2.2')).status).toBe(200);
       // The clients of an address share 256 counters, so one of two may have that of the client.
       const known = await token('192.0.2.1', basic(other.clientId, other.secureKey));
@@ -60,7 +60,7 @@ describe.each(systems)('the limits of the client endpoints on $engine', ({ syste
       expect([known.status === 200, unknown.status === 401]).toContain(true);
     });
 
-    test('CA-06 are also counted for unknown clients', async () => {
+    test('are also counted for unknown clients', async () => {
       const unknown = basic('nobody', 'a wrong secret 0123');
       for (let i = 0; i < failedSecretLimit.attempts; i += 1) {
         expect((await token('192.0.2.3', unknown)).status).toBe(401);
@@ -68,7 +68,7 @@ describe.each(systems)('the limits of the client endpoints on $engine', ({ syste
       expect((await token('192.0.2.3', unknown)).status).toBe(429);
     });
 
-    test('PT-13 are counted together with those of the platform endpoint', async () => {
+    test('are counted together with those of the platform endpoint', async () => {
       const credentials = { client_id: web.clientId, client_secret: 'a wrong secret 0123' };
       const headers = { 'x-forwarded-for': '192.0.2.4' };
       for (let i = 0; i < failedSecretLimit.attempts; i += 1) {
@@ -89,7 +89,7 @@ describe.each(systems)('the limits of the client endpoints on $engine', ({ syste
   });
 
   describe('requests', () => {
-    test('RL-03 RL-06 RL-07 are limited for one address, exactly, over both processes', async () => {
+    test('are limited for one address, exactly, over both processes', async () => {
       const replies = await Promise.all(
         Array.from({ length: REQUESTS_PER_MINUTE + 50 }, (_, i) =>
           token('192.0.2.9', undefined, either(i)),
@@ -115,7 +115,7 @@ describe.each(systems)('the limits of the client endpoints on $engine', ({ syste
       expect([platform.status, platform.body.code]).toEqual([429, 'too_many_requests']);
     });
 
-    test('RL-05 are counted at the exact path only', async () => {
+    test('are counted at the exact path only', async () => {
       for (const path of ['/TOKEN', '/token/', '//token', '/%74oken', '/Platform/oauth2/token']) {
         const reply = await fetch(`${system.first}${path}`, {
           method: 'POST',
@@ -125,7 +125,7 @@ describe.each(systems)('the limits of the client endpoints on $engine', ({ syste
       }
     });
 
-    test('RL-10 are accepted if X-Forwarded-For contains no address', async () => {
+    test('are accepted if X-Forwarded-For contains no address', async () => {
       for (const from of ['garbage', '[::', ',,,', '::ffff:', 'x'.repeat(5000)]) {
         expect((await token(from)).status).toBe(200);
       }
@@ -136,7 +136,7 @@ describe.each(systems)('the limits of the client endpoints on $engine', ({ syste
 const system = await startGrantsSystem('sqlite', { CLIENT_ENDPOINT_RATE_LIMIT: '20/60' }, 1);
 
 describe('without trusted proxies', () => {
-  test('RL-01 ignores X-Forwarded-For', async () => {
+  test('ignores X-Forwarded-For', async () => {
     const replies = await Promise.all(
       Array.from({ length: 40 }, (_, i) =>
         requestToken(system.first, grant, {

@@ -26,7 +26,7 @@ describe('the lifetime of a record', () => {
   test.each([
     ['compatible', 10 * MINUTE],
     ['strict', MINUTE],
-  ] as const)('CR-05 of a code ends soon, under the %s profile', async (profile, lifetime) => {
+  ] as const)('of a code ends soon, under the %s profile', async (profile, lifetime) => {
     server = await startInProcess({ bootstrap, securityProfile: profile });
     const verifier = randomBytes(32).toString('base64url');
     const url = authorizationUrl(server.issuer, {

@@ -56,7 +56,7 @@ describe.each(stores)('the use of a refresh token on $engine', ({ system: { stor
     }
   });
 
-  test('RF-01 RF-02 can be repeated for ten seconds, or until the successor is used', async () => {
+  test('can be repeated for ten seconds, or until the successor is used', async () => {
     for (const usedAfter of [undefined, 4]) {
       const { id, at, claim, reply, isRedeemed } = start();
       expect(await claim(id)).toBe(true);

@@ -43,7 +43,7 @@ describe.each(systems)('the sign-in throttle on $engine', ({ system }) => {
     return { visitor, page: await visitor.get(redirect.location ?? '') };
   };
 
-  test('PW-03 PW-05 rejects the correct password after too many failures, with the same error', async () => {
+  test('rejects the correct password after too many failures, with the same error', async () => {
     const before = (await signIn(alice.username, alice.password)).body;
     const wrong = await failures(alice.username, accountLimit.attempts);
     const locked = await signIn(alice.username, alice.password, '198.51.100.1');
@@ -59,7 +59,7 @@ describe.each(systems)('the sign-in throttle on $engine', ({ system }) => {
     expect(refreshed.status).toBe(200);
   });
 
-  test('PW-06 LG-21 counts the page and the password grant together', async () => {
+  test('counts the page and the password grant together', async () => {
     // The test before locked alice, so the page rejects the correct password like a wrong one.
     const { visitor, page } = await openSignInPage();
     const rejected = await failToSignIn(visitor, page, alice);
@@ -70,7 +70,7 @@ describe.each(systems)('the sign-in throttle on $engine', ({ system }) => {
     );
   });
 
-  test('RL-11 PW-03 rejects an address that tries too many accounts, successfully or not', async () => {
+  test('rejects an address that tries too many accounts, successfully or not', async () => {
     const key = `sign-ins:address:${address}`;
     for (let i = 0; i < addressLimit.attempts - 1; i += 1) {
       await system.store.increment(key, addressLimit.windowSeconds);

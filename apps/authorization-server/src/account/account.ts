@@ -23,7 +23,7 @@ import type { Texts } from '../pages/texts-en.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import { requestOrigin } from '../requests/caller.ts';
 import { providerRoutes } from '../requests/routes.ts';
-import type { DeviceCookies } from '../sign-in/device-cookie.ts';
+import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { addPasswordPage } from './password.ts';
 import { type AccountSessions, pageAfterSignIn } from './session.ts';

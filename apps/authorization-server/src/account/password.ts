@@ -1,6 +1,6 @@
 /**
  * The page that changes the password. Guesses of the current password count as sign-in attempts, so
- * an open session gives an attacker no additional ones (PW-06). This browser stays signed in with a
+ * an open session gives an attacker no additional ones. This browser stays signed in with a
  * new session id. Everything else that was issued before ends.
  */
 import { hashPassword, passwordProblem, type User } from '@gatehouse/identity';

@@ -16,7 +16,7 @@ describe('markup', () => {
 });
 
 describe('a foreign name', () => {
-  test('LG-20 loses invisible characters and changes of direction, and is isolated', () => {
+  test('loses invisible characters and changes of direction, and is isolated', () => {
     expect(foreignName('Bank\u202Egnp.\u2066e\u200bxe <i>').markup).toBe(
       '<bdi>Bankgnp.exe &lt;i&gt;</bdi>',
     );

@@ -203,9 +203,7 @@ export const patches: readonly Patch[] = [
   },
 ];
 
-/**
- * @throws LibraryShapeError before anything is changed, when the library lacks what a patch needs
- */
+/** @throws LibraryShapeError before anything is changed, when a joint is missing */
 export function applyPatches(provider: Provider, dependencies: PatchDependencies): void {
   for (const patch of patches) {
     for (const joint of patch.joints) {
@@ -222,13 +220,14 @@ export function applyPatches(provider: Provider, dependencies: PatchDependencies
 
 /** The installed oidc-provider does not have the shape that a patch needs. */
 export class LibraryShapeError extends Error {
+  override readonly name = 'LibraryShapeError';
+
   constructor(patch: Patch, joint: Joint) {
     super(
       `oidc-provider has changed: the patch "${patch.name}" needs ${joint.name}, which is missing or different ` +
         `in the installed version. Install the version that package.json names, or compare ${patch.libraryFile} of the ` +
         'library and adapt the patch (docs/decisions/09-oidc-provider-patches.md).',
     );
-    this.name = 'LibraryShapeError';
   }
 }
 
@@ -264,9 +263,7 @@ function entry(member: 'responseModes' | 'grantTypeHandlers', key: string): Join
 }
 
 /** The private state of a provider. The joints show at start that it exists. */
-function internalsOf(provider: Provider) {
-  return instance(provider) as NonNullable<ReturnType<typeof instance>>;
-}
+const internalsOf = instance as (it: Provider) => NonNullable<ReturnType<typeof instance>>;
 
 /**
  * Brings rotated signing keys into the running provider, in one synchronous step. The library signs

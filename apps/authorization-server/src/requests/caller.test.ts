@@ -10,18 +10,18 @@ describe('the address a request is counted for', () => {
     ['203.0.113.7', '203.0.113.7'],
     ['::ffff:203.0.113.7', '203.0.113.7'],
     ['::ffff:cb00:7107', '203.0.113.7'],
-  ])('RL-02 of %s is %s', (ip, expected) => {
+  ])('of %s is %s', (ip, expected) => {
     expect(addressGroupOf(requestFrom(ip))).toBe(expected);
   });
 
-  test('RL-02 is one for all of an IPv6 /56, and another outside', () => {
+  test('is one for all of an IPv6 /56, and another outside', () => {
     const first = addressGroupOf(requestFrom('2001:db8:1:200::1'));
     expect(addressGroupOf(requestFrom('2001:db8:1:2ff:ffff:ffff:ffff:ffff'))).toBe(first);
     expect(addressGroupOf(requestFrom('2001:db8:1:300::1'))).not.toBe(first);
   });
 
   test.each(['garbage', '[::', '', '203.0.113.7:80', '999.1.1.1'])(
-    'RL-10 is that of the connection where a proxy passed on %j',
+    'is that of the connection where a proxy passed on %j',
     (ip) => {
       expect(addressGroupOf(requestFrom(ip))).toBe('192.0.2.1');
     },

@@ -19,8 +19,8 @@ import type { BrowserState } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import { OMITTED } from '../provider/redirect-uris.ts';
 import { providerRoutes } from '../requests/routes.ts';
+import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
-import type { DeviceCookies } from './device-cookie.ts';
 
 export interface SignInDependencies {
   readonly provider: Provider;

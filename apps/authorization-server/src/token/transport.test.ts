@@ -23,9 +23,24 @@ describe('The transport of a client endpoint', () => {
 
   test.each<[number, string, string, Readonly<Record<string, string>>, string?, string?]>([
     [405, 'method_not_allowed', 'answers POST only', {}, '/token', 'GET'],
-    [400, 'parameter_misplaced', 'client_secret belongs in the body', {}, '/token?client_secret=x'],
-    [400, 'parameter_misplaced', 'code belongs in the body', {}, '/token?code=x'],
-    [415, 'unsupported_media_type', 'uncompressed', { 'content-encoding': 'gzip' }],
+    ...[
+      ...['client_secret', 'client_assertion', 'code', 'refresh_token'],
+      ...['password', 'token', 'device_code'],
+    ].map((name): [number, string, string, Readonly<Record<string, string>>, string] => [
+      400,
+      'parameter_misplaced',
+      `${name} belongs in the body, never in the address.`,
+      {},
+      `/introspect?${name}=x`,
+    ]),
+    ...['gzip', 'br', 'gzip, gzip'].map(
+      (encoding): [number, string, string, Readonly<Record<string, string>>] => [
+        415,
+        'unsupported_media_type',
+        'uncompressed',
+        { 'content-encoding': encoding },
+      ],
+    ),
     [413, 'payload_too_large', 'larger than', { 'content-length': '60000' }],
     [415, 'body_type_wrong', `Send ${FORM} in UTF-8.`, { 'content-type': 'text/plain' }],
     [415, 'body_type_wrong', 'Send', { 'content-type': `${FORM}; charset=latin1` }],

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Identity, User } from '@gatehouse/identity';
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
-import type { KnownDevice } from '../throttle/sign-in-throttle.ts';
+import type { KnownDevice } from './sign-in-throttle.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
 const LIFETIME_SECONDS = 180 * DAY_SECONDS;
