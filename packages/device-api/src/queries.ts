@@ -35,31 +35,39 @@ export const queryTerm = z.looseObject({
     return z.array(queryTerm).nullish().describe('Terms in parentheses.');
   },
 });
+z.globalRegistry.add(queryTerm, { id: 'QueryTerm' });
 
-export const querySort = z.looseObject({
-  name: z.string().describe('A column.'),
-  order: optionalText.describe('`asc` (the default) or `desc`.'),
-});
+export const querySort = z
+  .looseObject({
+    name: z.string().describe('A column.'),
+    order: optionalText.describe('`asc` (the default) or `desc`.'),
+  })
+  .meta({ id: 'QuerySort' });
 
 /**
  * The shape of a list query. The query grammar of the device service also checks its meaning, for
  * example whether a column exists.
  */
-export const queryRequest = z.looseObject({
-  firstPageIndex: optionalCount.describe('Number of the first page. Default: 0.'),
-  pageIndex: optionalCount.describe('Number of the page. Default: the first one.'),
-  pageSize: optionalCount.describe('Default: 25. More than 1000 means 1000.'),
-  total: optionalCount.describe(
-    'The total of an earlier page. Gatehouse then does not count again.',
-  ),
-  paging: z.boolean().nullish().describe('`false` returns everything, or 400 for more than 1000.'),
-  where: optionalText.describe('The filter as a text: `state = online and name like %pump%`.'),
-  orderBy: optionalText.describe('The order as a text: `state desc,name`.'),
-  terms: z.array(queryTerm).nullish().describe('The filter. With `where`, both must match.'),
-  sorts: z.array(querySort).nullish().describe('The order. Default: the newest first.'),
-  includes: optionalFieldNames.describe('Columns to return. Default: all.'),
-  excludes: optionalFieldNames.describe('Columns to omit.'),
-});
+export const queryRequest = z
+  .looseObject({
+    firstPageIndex: optionalCount.describe('Number of the first page. Default: 0.'),
+    pageIndex: optionalCount.describe('Number of the page. Default: the first one.'),
+    pageSize: optionalCount.describe('Default: 25. More than 1000 means 1000.'),
+    total: optionalCount.describe(
+      'The total of an earlier page. Gatehouse then does not count again.',
+    ),
+    paging: z
+      .boolean()
+      .nullish()
+      .describe('`false` returns everything, or 400 for more than 1000.'),
+    where: optionalText.describe('The filter as a text: `state = online and name like %pump%`.'),
+    orderBy: optionalText.describe('The order as a text: `state desc,name`.'),
+    terms: z.array(queryTerm).nullish().describe('The filter. With `where`, both must match.'),
+    sorts: z.array(querySort).nullish().describe('The order. Default: the newest first.'),
+    includes: optionalFieldNames.describe('Columns to return. Default: all.'),
+    excludes: optionalFieldNames.describe('Columns to omit.'),
+  })
+  .meta({ id: 'Query' });
 
 /** A query can select fields, so every member of an item is optional. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
@@ -74,3 +82,10 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
     data: z.array(item),
   });
 }
+
+export const examplePage = (item: object) => ({
+  pageIndex: 0,
+  pageSize: 10,
+  total: 1,
+  data: [item],
+});

@@ -1,4 +1,4 @@
-import { component, type Json } from './component.ts';
+import { component, type Json } from './components.ts';
 
 /** Each error code with its HTTP status and its message. */
 export type ErrorCatalogue = Readonly<
