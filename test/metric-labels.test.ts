@@ -3,11 +3,18 @@
  * the values of several workers.
  */
 import type { Server } from 'node:http';
-import { createMetricsRegistry, type MetricsRegistry } from '@gatehouse/server';
+import { errorCatalogue } from '@gatehouse/errors';
+import {
+  addProcessMetrics,
+  createMetricsRegistry,
+  createRequestMetrics,
+  type MetricsRegistry,
+} from '@gatehouse/server';
 import { storeOperations } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
 import { createAuthorizationServerMetrics } from '../apps/authorization-server/src/metrics/authorization-server-metrics.ts';
-import { createDeviceServiceMetrics } from '../apps/device-service/src/metrics/device-service-metrics.ts';
+import { observeDatabase } from '../apps/device-service/src/database/observation.ts';
+import { createCallers } from '../apps/device-service/src/http/caller.ts';
 import { createGatewayMetrics } from '../apps/gateway/src/metrics/gateway-metrics.ts';
 import { createUpstream } from '../apps/gateway/src/upstream/upstream.ts';
 import { createStoreMetrics } from '../packages/server/src/operations/store-metrics.ts';
@@ -85,7 +92,14 @@ async function producedValues(rules?: Map<string, string>): Promise<ReadonlySet<
   createAuthorizationServerMetrics(recordValues('authorization-server', values, rules));
   for (const engine of ['sqlite', 'postgres'] as const) {
     const registry = recordValues('device-service', values, rules);
-    createDeviceServiceMetrics(registry, { engine }).observeRequests([]);
+    observeDatabase(registry, engine);
+    createCallers({ issuer: '', jwksUrl: 'http://localhost', registry, now: Date.now });
+    addProcessMetrics(registry, { app: 'device-service' });
+    createRequestMetrics(registry, {
+      operations: [],
+      credentials: [],
+      codes: Object.keys(errorCatalogue),
+    });
   }
   const upstream = createUpstream({
     url: 'http://127.0.0.1:1',

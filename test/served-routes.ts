@@ -29,7 +29,7 @@ export async function readServedRoutes(): Promise<readonly ServedRoute[]> {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
   const operations = read('packages/server/src/operations/operations-server.ts');
   const ofGateway = read('apps/gateway/src/main.ts');
-  const ofDeviceService = read('apps/device-service/src/device-service.ts');
+  const ofDeviceService = read('apps/device-service/src/app.ts');
   const ofDemo = read('packages/identity/src/bootstrap/demo.ts');
   return [
     ...(await authorizationServerRoutes()),

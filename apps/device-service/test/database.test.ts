@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { DatabaseUnavailableError } from '../src/database/database-unavailable-error.ts';
+import { DatabaseUnavailableError } from '../src/database/database-errors.ts';
 import { openDatabase } from '../src/database/open-database.ts';
-import type { NewDevice } from '../src/devices/device.ts';
-import { deviceSubject } from '../src/devices/device-subject.ts';
-import { createSqlInventoryOf } from '../src/inventory/sql-inventory.ts';
-import { parseQueryBody } from '../src/query-grammar/query-body.ts';
+import { scopeToOrganization } from '../src/database/organization-database.ts';
+import { addDevice, type NewDevice } from '../src/devices/add.ts';
+import { countDevices } from '../src/devices/pages.ts';
+import { findDevice } from '../src/devices/rows.ts';
 import { type BootedApp, bootApp } from './booted-app.ts';
 import { camera, createDeviceClient } from './device-client.ts';
 
@@ -88,13 +88,11 @@ describe('opening a database', () => {
       const database = await openDatabase({ engine: 'sqlite', path }, async () => {
         created += 1;
       });
-      await createSqlInventoryOf(database)('org-1').devices.add({ ...device, id });
+      await addDevice(scopeToOrganization(database, 'org-1'), { ...device, id });
       await database.close();
     }
     const database = await openDatabase({ engine: 'sqlite', path });
-    const { total } = await createSqlInventoryOf(database)('org-1').devices.page(
-      parseQueryBody({ pageSize: 1 }, deviceSubject),
-    );
+    const total = await countDevices(scopeToOrganization(database, 'org-1'), undefined);
     await database.close();
 
     expect(total).toBe(2);
@@ -129,9 +127,9 @@ describe('opening a database', () => {
 
   test('DL-05 recovers everything before an incomplete last record', async () => {
     const database = await openDatabase({ engine: 'sqlite', path });
-    const devices = createSqlInventoryOf(database)('org-1').devices;
+    const ours = scopeToOrganization(database, 'org-1');
     for (const id of ['a', 'b', 'c']) {
-      await devices.add({ ...device, id });
+      await addDevice(ours, { ...device, id });
     }
     const torn = join(directory, 'torn.sqlite');
     copyFileSync(path, torn);
@@ -140,10 +138,10 @@ describe('opening a database', () => {
     await database.close();
 
     const recovered = await openDatabase({ engine: 'sqlite', path: torn });
-    const survivors = createSqlInventoryOf(recovered)('org-1').devices;
-    expect((await survivors.find('a'))?.name).toBe('N');
-    expect((await survivors.find('b'))?.name).toBe('N');
-    expect(await survivors.find('c')).toBeUndefined();
+    const survivors = scopeToOrganization(recovered, 'org-1');
+    expect((await findDevice(survivors, 'a'))?.name).toBe('N');
+    expect((await findDevice(survivors, 'b'))?.name).toBe('N');
+    expect(await findDevice(survivors, 'c')).toBeUndefined();
     await recovered.close();
   });
 

@@ -6,11 +6,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { makeCertificate, type PostgresServer, startPostgresServer } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { type OpenDatabase, openDatabase } from '../src/database/open-database.ts';
-import { deviceSubject } from '../src/devices/device-subject.ts';
-import { createSqlInventoryOf } from '../src/inventory/sql-inventory.ts';
-import { logSubject } from '../src/logs/log-subject.ts';
-import { parseQueryBody } from '../src/query-grammar/query-body.ts';
+import { openDatabase } from '../src/database/open-database.ts';
+import { scopeToOrganization } from '../src/database/organization-database.ts';
+import type { OpenDatabase } from '../src/database/tables.ts';
+import { addDevice } from '../src/devices/add.ts';
+import { countDevices, deviceSubject, readDevices } from '../src/devices/pages.ts';
+import { findDevice } from '../src/devices/rows.ts';
+import { appendToLog, logSubject, readLog } from '../src/logs/sql.ts';
+import { parseQuery } from '../src/query/query.ts';
+import { storeTags, type TagRow } from '../src/tags.ts';
 import {
   type DatabaseEngineForTest,
   databaseEngines,
@@ -32,32 +36,34 @@ const event = (content: string) => ({
   type: 'event' as const,
   timestamp: 1,
   content,
-  messageId: '',
+  message_id: '',
   address: undefined,
 });
 const tag = (key: string, value: string) => ({
-  key,
+  tag_key: key,
   name: key,
   value,
   type: 'string',
   description: '',
 });
-const everyDevice = parseQueryBody({}, deviceSubject);
-const everyRecord = parseQueryBody({}, logSubject);
+const everyDevice = parseQuery({}, deviceSubject);
+const everyRecord = parseQuery({}, logSubject);
 
 /** Runs every fixed query, and returns what an organization stored. */
 async function useDevices(database: OpenDatabase, organization: string, id: string) {
-  const { devices, logs, tags } = createSqlInventoryOf(database)(organization);
-  await devices.add(newDevice(id, `${id} in ${organization}`));
-  await tags.set(id, [tag('b', organization), tag('a', organization)], 1);
-  await logs.append(id, [event(organization)], 1);
-  const records = await logs.page(id, everyRecord);
-  const found = await devices.find(id);
+  const ours = scopeToOrganization(database, organization);
+  await addDevice(ours, newDevice(id, `${id} in ${organization}`));
+  await storeTags(ours, id, [tag('b', organization), tag('a', organization)], 1);
+  await appendToLog(ours, id, [event(organization)], 1);
+  const records = await readLog(ours, id, everyRecord);
+  const found = await findDevice(ours, id);
   return {
     name: found?.name,
-    tagged: found?.tags.map(({ key, value }) => `${key}=${value}`),
-    listed: (await devices.page(everyDevice)).rows.map(({ name }) => name).sort(),
-    counted: await devices.count(undefined),
+    tagged: (JSON.parse(found?.tags ?? '[]') as TagRow[]).map(
+      ({ tag_key, value }) => `${tag_key}=${value}`,
+    ),
+    listed: (await readDevices(ours, everyDevice)).rows.map(({ name }) => name).sort(),
+    counted: await countDevices(ours, undefined),
     logged: records?.rows.map(({ content }) => content),
   };
 }
@@ -93,13 +99,13 @@ describe.each(databaseEngines)('fixed queries on %s', (name) => {
   });
 
   test('give each caller the values of its own call', async () => {
-    const { devices } = createSqlInventoryOf(database)('ours');
+    const ours = scopeToOrganization(database, 'ours');
     const ids = Array.from({ length: 30 }, (_, i) => `d-${i}`);
-    await Promise.all(ids.map((id) => devices.add(newDevice(id))));
+    await Promise.all(ids.map((id) => addDevice(ours, newDevice(id))));
 
-    const found = await Promise.all(ids.map((id) => devices.find(id)));
+    const found = await Promise.all(ids.map((id) => findDevice(ours, id)));
     expect(found.map((device) => device?.id)).toEqual(ids);
-    expect(await devices.count(undefined)).toBe(ids.length);
+    expect(await countDevices(ours, undefined)).toBe(ids.length);
   });
 
   test('run after a change of the tables they have already read', async () => {
@@ -231,21 +237,21 @@ describe('named statements of postgres', () => {
   });
 
   test('are given up when a pooler gives reads a connection without them', async () => {
-    const { devices } = createSqlInventoryOf(database)('ours');
-    await devices.add(newDevice('d'));
+    const ours = scopeToOrganization(database, 'ours');
+    await addDevice(ours, newDevice('d'));
     await sql`deallocate all`.execute(database.tables);
 
-    expect((await devices.find('d'))?.id).toBe('d');
+    expect((await findDevice(ours, 'd'))?.id).toBe('d');
     expect(await namesOn(database)).toEqual([]);
   });
 
   test('are given up when a pooler gives a transaction a connection without them', async () => {
-    const { devices } = createSqlInventoryOf(database)('ours');
-    await devices.add(newDevice('d'));
+    const ours = scopeToOrganization(database, 'ours');
+    await addDevice(ours, newDevice('d'));
     await sql`deallocate all`.execute(database.tables);
-    await devices.add(newDevice('e'));
+    await addDevice(ours, newDevice('e'));
 
-    expect(await devices.count(undefined)).toBe(2);
+    expect(await countDevices(ours, undefined)).toBe(2);
     expect(await namesOn(database)).toEqual([]);
   });
 
@@ -264,14 +270,14 @@ describe('named statements of postgres', () => {
   });
 
   test('are prepared again after the server has restarted', async () => {
-    const { devices } = createSqlInventoryOf(database)('ours');
-    await devices.add(newDevice('d'));
+    const ours = scopeToOrganization(database, 'ours');
+    await addDevice(ours, newDevice('d'));
     await engine.postgres?.kill();
     await engine.postgres?.restart();
     // The first query can still use a broken connection.
-    await devices.find('d').catch(() => undefined);
+    await findDevice(ours, 'd').catch(() => undefined);
 
-    expect((await devices.find('d'))?.id).toBe('d');
+    expect((await findDevice(ours, 'd'))?.id).toBe('d');
     expect((await namesOn(database)).length).toBeGreaterThan(0);
     // On a busy disk, PostgreSQL starts slowly after a crash.
   });
