@@ -7,7 +7,9 @@ import { migrateDatabase } from '../src/database/migrate.ts';
 import { openDatabase } from '../src/database/open-database.ts';
 import { scopeToOrganization } from '../src/database/organization-database.ts';
 import { createPostgresDialect } from '../src/database/postgres.ts';
+import { PostgresDriver } from '../src/database/postgres-driver.ts';
 import { createSqliteDialect } from '../src/database/sqlite.ts';
+import { SqliteGroupDriver } from '../src/database/sqlite-group-driver.ts';
 import type { Tables } from '../src/database/tables.ts';
 import { countDevices, deviceSubject, readDevices } from '../src/devices/pages.ts';
 import { findDevice, removeDevice, undeploy } from '../src/devices/rows.ts';
@@ -25,12 +27,14 @@ function connect(location: DatabaseLocation): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect:
       location.engine === 'sqlite'
-        ? createSqliteDialect(new DatabaseSync(location.path))
-        : createPostgresDialect({
-            url: location.url,
-            connections: 2,
-            statementTimeoutSeconds: undefined,
-          }),
+        ? createSqliteDialect(new SqliteGroupDriver(new DatabaseSync(location.path)))
+        : createPostgresDialect(
+            new PostgresDriver({
+              url: location.url,
+              connections: 2,
+              statementTimeoutSeconds: undefined,
+            }),
+          ),
   });
 }
 

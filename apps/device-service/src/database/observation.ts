@@ -1,5 +1,5 @@
 import type { MetricsRegistry, Tracer } from '@gatehouse/server';
-import type { LogEvent } from 'kysely';
+import type { CompiledQuery, Driver, LogEvent } from 'kysely';
 import { DatabaseUnavailableError } from './database-errors.ts';
 import type { DatabaseEngine } from './tables.ts';
 
@@ -105,4 +105,25 @@ export function observeDatabase(
       ? text === 'commit'
       : statement === 'insert' || statement === 'update';
   }
+}
+
+/**
+ * Runs compiled queries without the executor of Kysely, which passes each query and its result
+ * through many asynchronous functions (bench/device-service).
+ */
+export function runDirectly(driver: Driver, log: (event: LogEvent) => void) {
+  return async (query: CompiledQuery): Promise<readonly unknown[]> => {
+    const connection = await driver.acquireConnection();
+    const startedAt = performance.now();
+    try {
+      const { rows } = await connection.executeQuery(query);
+      log({ level: 'query', query, queryDurationMillis: performance.now() - startedAt });
+      return rows;
+    } catch (error) {
+      log({ level: 'error', error, query, queryDurationMillis: performance.now() - startedAt });
+      throw error;
+    } finally {
+      await driver.releaseConnection(connection);
+    }
+  };
 }

@@ -3,6 +3,7 @@ import {
   AndNode,
   BinaryOperationNode,
   ColumnNode,
+  type CompiledQuery,
   type DeleteQueryNode,
   IdentifierNode,
   type InsertQueryNode,
@@ -33,7 +34,16 @@ export interface OrganizationDatabase {
   readonly organizationId: string;
   readonly engine: DatabaseEngine;
   readonly tables: DeviceDatabase & { readonly [scoped]: true };
+  /** Undefined in a transaction. */
+  readonly run: ((query: ScopedQuery) => Promise<readonly unknown[]>) | undefined;
 }
+
+/** A compiled query of `tables`, so that it contains the organization. */
+export type ScopedQuery<Row = unknown> = CompiledQuery<Row> & {
+  readonly [scoped]: true;
+  /** PostgreSQL keeps the plan of the query under this name (postgres-driver.ts). */
+  readonly name: string;
+};
 
 const ORGANIZATION_COLUMN = 'org_id';
 
@@ -43,7 +53,7 @@ const ORGANIZATION_COLUMN = 'org_id';
  * forgotten `where` would expose the devices of another organization.
  */
 export function scopeToOrganization(
-  { engine, tables }: Pick<OpenDatabase, 'engine' | 'tables'>,
+  { engine, tables, run }: Pick<OpenDatabase, 'engine' | 'tables'> & Partial<OpenDatabase>,
   organizationId: string,
 ): OrganizationDatabase {
   const transformer = new ScopeTransformer(organizationId);
@@ -57,7 +67,7 @@ export function scopeToOrganization(
     transformResult: async ({ result }) => result,
   };
   const limited = tables.withPlugin(plugin) as OrganizationDatabase['tables'];
-  return { organizationId, engine, tables: limited };
+  return { organizationId, engine, tables: limited, run };
 }
 
 /** Not raw SQL and schema changes, whose tables are unknown here. */

@@ -7,7 +7,7 @@ import {
   translatePostgresError,
 } from './database-errors.ts';
 import { readPostgresServers } from './database-url.ts';
-import type { NamedQuery } from './queries.ts';
+import type { ScopedQuery } from './organization-database.ts';
 
 const SECOND = 1000;
 const INT8 = 20;
@@ -235,7 +235,7 @@ class PostgresConnection implements DatabaseConnection {
     this.#pool = pool;
   }
 
-  async executeQuery<Row>(query: NamedQuery): Promise<QueryResult<Row>> {
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     if (this.#failure !== undefined) {
       throw this.#failure;
     }
@@ -268,7 +268,11 @@ class PostgresConnection implements DatabaseConnection {
    * run without names from then on: a connection pooler shares server connections between clients,
    * or a newer version of this service changed a table.
    */
-  async #run({ name, sql: text, parameters }: NamedQuery): Promise<pg.QueryResult> {
+  async #run({
+    name,
+    sql: text,
+    parameters,
+  }: CompiledQuery & Partial<Pick<ScopedQuery, 'name'>>): Promise<pg.QueryResult> {
     const values = parameters as unknown[];
     if (name === undefined || this.#driver.areNamesRefused) {
       return this.#client.query(text, values);

@@ -9,8 +9,8 @@ import {
 } from 'kysely';
 import { DatabaseUnavailableError } from './database-errors.ts';
 import { migrateDatabase, type NewDatabaseCallback } from './migrate.ts';
-import type { DatabaseObservation } from './observation.ts';
-import { PostgresDriver, type PostgresOptions } from './postgres-driver.ts';
+import { type DatabaseObservation, runDirectly } from './observation.ts';
+import { PostgresDriver } from './postgres-driver.ts';
 import type { DeviceDatabase, OpenDatabase, Tables } from './tables.ts';
 
 /** Of all workers together. A worker has at least two, so that one slow query does not block it. */
@@ -33,16 +33,18 @@ export async function openPostgres(
 ): Promise<OpenDatabase> {
   await migrateWhenUp(url, onNewDatabase);
   const connections = Math.max(Math.ceil(CONNECTIONS / workers), LEAST_CONNECTIONS);
-  const dialect = createPostgresDialect({
+  const driver = new PostgresDriver({
     url,
     connections,
     statementTimeoutSeconds: STATEMENT_TIMEOUT_SECONDS,
     onFailedConnect: observation.failed,
   });
+  const dialect = createPostgresDialect(driver);
   const tables: DeviceDatabase = new Kysely<Tables>({ dialect, log: observation.log });
   return {
     engine: 'postgres',
     tables,
+    run: runDirectly(driver, observation.log),
     ping: async () => {
       await sql`select 1`.execute(tables);
     },
@@ -60,9 +62,9 @@ export async function openPostgres(
 }
 
 /** Kysely's dialect with a driver that chooses the server. */
-export function createPostgresDialect(options: PostgresOptions): Dialect {
+export function createPostgresDialect(driver: PostgresDriver): Dialect {
   return {
-    createDriver: () => new PostgresDriver(options),
+    createDriver: () => driver,
     createQueryCompiler: () => new PostgresQueryCompiler(),
     createAdapter: () => new PostgresAdapter(),
     createIntrospector: (db) => new PostgresIntrospector(db),
@@ -79,12 +81,8 @@ async function isReadOnly(tables: DeviceDatabase): Promise<boolean> {
 
 /** Uses a connection without timeouts: creating an index over a million rows takes a while. */
 async function migrateWhenUp(url: string, onNewDatabase: NewDatabaseCallback): Promise<void> {
-  const dialect = createPostgresDialect({
-    url,
-    connections: 1,
-    statementTimeoutSeconds: undefined,
-  });
-  const tables = new Kysely<Tables>({ dialect });
+  const driver = new PostgresDriver({ url, connections: 1, statementTimeoutSeconds: undefined });
+  const tables = new Kysely<Tables>({ dialect: createPostgresDialect(driver) });
   const deadline = performance.now() + START_TIMEOUT_MILLISECONDS;
   try {
     for (;;) {

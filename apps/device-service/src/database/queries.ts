@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
-import {
-  type Compilable,
-  type CompiledQuery,
-  type RawBuilder,
-  type SelectQueryBuilder,
-  sql,
-} from 'kysely';
+import { type Compilable, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/sqlite';
 import { isNameRefused, isRolledBackForOthers } from './database-errors.ts';
-import { type OrganizationDatabase, scopeToOrganization } from './organization-database.ts';
+import {
+  type OrganizationDatabase,
+  type ScopedQuery,
+  scopeToOrganization,
+} from './organization-database.ts';
 import type { DatabaseEngine } from './tables.ts';
 
 /** Stands for the value with this name while a query is compiled. */
@@ -22,11 +20,6 @@ class Placeholder {
 
 const ORGANIZATION = new Placeholder('organization');
 
-/** PostgreSQL keeps the plan of a query under its name (postgres-driver.ts). */
-export interface NamedQuery<Row = unknown> extends CompiledQuery<Row> {
-  readonly name?: string;
-}
-
 /**
  * Creates a query whose text is always the same. It is built, limited to the organization and
  * compiled once for each engine, which costs more than running it. The first call decides which
@@ -35,9 +28,9 @@ export interface NamedQuery<Row = unknown> extends CompiledQuery<Row> {
 export function prepared<Values extends object, Row>(
   build: (database: OrganizationDatabase, values: Values) => Compilable<Row>,
 ): (database: OrganizationDatabase, values: Values) => Promise<readonly Row[]> {
-  const compiled: Partial<Record<DatabaseEngine, NamedQuery<Row>>> = {};
+  const compiled: Partial<Record<DatabaseEngine, ScopedQuery<Row>>> = {};
 
-  function compile(database: OrganizationDatabase, values: Values): NamedQuery<Row> {
+  function compile(database: OrganizationDatabase, values: Values): ScopedQuery<Row> {
     const { engine, tables } = database;
     const organizationId = ORGANIZATION as unknown as string;
     const scoped = scopeToOrganization({ engine, tables: tables.withoutPlugins() }, organizationId);
@@ -46,12 +39,12 @@ export function prepared<Values extends object, Row>(
     // Derived from the text, because a connection pooler may give a server connection to processes
     // of different versions.
     const name = createHash('sha256').update(query.sql).digest('hex').slice(0, 32);
-    return { ...query, name };
+    return { ...query, name } as ScopedQuery<Row>;
   }
 
   return async (database, values) => {
     compiled[database.engine] ??= compile(database, values);
-    const query = compiled[database.engine] as NamedQuery<Row>;
+    const query = compiled[database.engine] as ScopedQuery<Row>;
     const parameters = query.parameters.map((parameter) => {
       if (!(parameter instanceof Placeholder)) {
         return parameter;
@@ -60,7 +53,10 @@ export function prepared<Values extends object, Row>(
         ? database.organizationId
         : values[parameter.name as keyof Values];
     });
-    return (await database.tables.executeQuery<Row>({ ...query, parameters })).rows;
+    const bound = { ...query, parameters };
+    return database.run === undefined
+      ? (await database.tables.executeQuery<Row>(bound)).rows
+      : ((await database.run(bound)) as readonly Row[]);
   };
 }
 
@@ -92,7 +88,7 @@ export async function inTransaction<Result>(
       .transaction()
       // A transaction has the scope of its database.
       .execute((tables) =>
-        work({ ...database, tables: tables as unknown as typeof database.tables }),
+        work({ ...database, tables: tables as unknown as typeof database.tables, run: undefined }),
       ),
   );
 }

@@ -14,7 +14,7 @@ import {
 } from 'kysely';
 import { isLocked, translateSqliteErrors } from './database-errors.ts';
 import { migrateDatabase, type NewDatabaseCallback } from './migrate.ts';
-import type { DatabaseObservation } from './observation.ts';
+import { type DatabaseObservation, runDirectly } from './observation.ts';
 import { SqliteGroupDriver } from './sqlite-group-driver.ts';
 import type { DeviceDatabase, OpenDatabase, Tables } from './tables.ts';
 
@@ -30,8 +30,9 @@ export async function openSqlite(
   observation: DatabaseObservation,
 ): Promise<OpenDatabase> {
   const connection = connect(path);
+  const driver = new SqliteGroupDriver(connection);
   const tables: DeviceDatabase = new Kysely<Tables>({
-    dialect: createSqliteDialect(connection),
+    dialect: createSqliteDialect(driver),
     log: observation.log,
   });
   try {
@@ -45,6 +46,7 @@ export async function openSqlite(
   return {
     engine: 'sqlite',
     tables,
+    run: runDirectly(driver, observation.log),
     ping: async () => {
       await sql`select count(*) from sqlite_master`.execute(tables);
     },
@@ -99,9 +101,9 @@ async function retryWhileLocked(operation: () => void): Promise<void> {
 }
 
 /** A dialect for `node:sqlite`, which Kysely does not include. It uses one connection. */
-export function createSqliteDialect(database: DatabaseSync): Dialect {
+export function createSqliteDialect(driver: SqliteGroupDriver): Dialect {
   return {
-    createDriver: () => new SqliteGroupDriver(database),
+    createDriver: () => driver,
     createQueryCompiler: () => new SteadyLimitCompiler(),
     createAdapter: () => new TransactionalSqliteAdapter(),
     createIntrospector: (db) => new SqliteIntrospector(db),

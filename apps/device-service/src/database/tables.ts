@@ -1,4 +1,4 @@
-import type { ColumnType, Kysely } from 'kysely';
+import type { ColumnType, CompiledQuery, Kysely } from 'kysely';
 
 /** Queries read it like any column. Only organization-database.ts writes it. */
 type OrganizationColumn = ColumnType<string, never, never>;
@@ -95,6 +95,8 @@ export type DeviceDatabase = Kysely<Tables>;
 export interface OpenDatabase {
   readonly engine: DatabaseEngine;
   readonly tables: DeviceDatabase;
+  /** Runs a compiled query outside of a transaction (observation.ts). */
+  run(query: CompiledQuery): Promise<readonly unknown[]>;
   /** Rejects if the database does not answer. */
   ping(): Promise<void>;
   /** Rejects if the database rejected the last write, or reports that it is read-only. */
