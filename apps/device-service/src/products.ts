@@ -8,7 +8,7 @@
  */
 import { type DeviceType, deviceTypes, productChangesRequest } from '@gatehouse/device-api';
 import { ApiError } from '@gatehouse/errors';
-import { type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { OrganizationDatabase } from './database/organization-database.ts';
 import { inTransaction } from './database/queries.ts';
 import type { ProductTable } from './database/tables.ts';
@@ -21,12 +21,8 @@ import {
 } from './http/handler.ts';
 import { readJsonBody } from './http/json-body.ts';
 import { parsePayload, withoutUndefined } from './input.ts';
-import {
-  type ColumnExpressions,
-  compileCondition,
-  type Ordering,
-  orderings,
-} from './query/compile.ts';
+import { enumColumn, integerColumn, textColumn } from './query/columns.ts';
+import { compileCondition, orderOf } from './query/compile.ts';
 import { countQuery, describePage, type Page, readPage, toCount } from './query/pages.ts';
 import { parseQuery, type Query, querySubject } from './query/query.ts';
 
@@ -91,33 +87,19 @@ export const NEW_PRODUCT = {
   metadata: '{"events":[],"properties":[],"functions":[],"tags":[]}',
 } as const;
 
-const columns = {
-  id: { kind: 'text' },
-  name: { kind: 'text' },
-  orgId: { kind: 'text' },
-  deviceType: { kind: 'enum', values: deviceTypes },
-  protocol: { kind: 'text' },
-  transport: { kind: 'text' },
-  createTime: { kind: 'integer' },
-} as const;
-
 /** What a query of products can name. */
-export const productSubject = querySubject(columns);
-
-const expressions: ColumnExpressions = {
-  id: sql.ref('products.id'),
-  name: sql.ref('products.name'),
-  orgId: sql.ref('products.org_id'),
-  deviceType: sql.ref('products.device_type'),
-  protocol: sql.ref('products.protocol'),
-  transport: sql.ref('products.transport'),
-  createTime: sql.ref('products.create_time'),
-} satisfies Record<keyof typeof columns, unknown>;
-
-const ordering: Ordering = {
-  defaultSorts: [{ column: 'createTime', descending: true }],
-  tieBreak: 'opposite',
-};
+export const productSubject = querySubject(
+  {
+    id: textColumn('products.id'),
+    name: textColumn('products.name'),
+    orgId: textColumn('products.org_id'),
+    deviceType: enumColumn('products.device_type', deviceTypes),
+    protocol: textColumn('products.protocol'),
+    transport: textColumn('products.transport'),
+    createTime: integerColumn('products.create_time'),
+  },
+  { newestBy: 'createTime', tieBreak: 'opposite' },
+);
 
 async function findProduct(
   { tables }: OrganizationDatabase,
@@ -154,12 +136,12 @@ async function readProducts(
   const products =
     condition === undefined
       ? all
-      : all.where(compileCondition(condition, expressions, database.engine));
+      : all.where(compileCondition(condition, productSubject.columns, database.engine));
   return readPage(query, {
     rows: ({ limit, offset }) =>
       products
         .select(['org_id', 'id', 'name', 'device_type', 'protocol', 'transport', 'create_time'])
-        .orderBy(orderings(sorts, expressions, ordering))
+        .orderBy(orderOf(sorts, productSubject))
         .limit(limit)
         .offset(offset)
         .execute(),

@@ -1,7 +1,6 @@
 import {
   AliasNode,
   AndNode,
-  BinaryOperationNode,
   ColumnNode,
   type CompiledQuery,
   type DeleteQueryNode,
@@ -12,12 +11,11 @@ import {
   OnNode,
   type OperationNode,
   OperationNodeTransformer,
-  OperatorNode,
   PrimitiveValueListNode,
   type QueryId,
-  ReferenceNode,
   SelectionNode,
   SelectQueryNode,
+  sql,
   TableNode,
   type UpdateQueryNode,
   ValueListNode,
@@ -169,14 +167,8 @@ class ScopeTransformer extends OperationNodeTransformer {
     if (!TableNode.is(table)) {
       throw new Error(`A ${table.kind} cannot be scoped to an organization.`);
     }
-    return BinaryOperationNode.create(
-      ReferenceNode.create(
-        ColumnNode.create(ORGANIZATION_COLUMN),
-        TableNode.create(nameOf(source, table)),
-      ),
-      OperatorNode.create('='),
-      ValueNode.create(this.#organizationId),
-    );
+    const column = sql.ref(`${nameOf(source, table)}.${ORGANIZATION_COLUMN}`);
+    return sql`${column} = ${this.#organizationId}`.toOperationNode();
   }
 }
 

@@ -11,14 +11,15 @@ import type { ScopedQuery } from './organization-database.ts';
 
 const SECOND = 1000;
 const INT8 = 20;
-/** How long the client waits for the server when it closes a connection. */
+const CONNECT_TIMEOUT_MILLISECONDS = 2 * SECOND;
+/** How long the driver waits for a failed server when it closes the connections. */
 const CLOSE_TIMEOUT_MILLISECONDS = SECOND;
 
 const BEGIN = CompiledQuery.raw('begin');
 const COMMIT = CompiledQuery.raw('commit');
 const ROLLBACK = CompiledQuery.raw('rollback');
 
-export interface PostgresOptions {
+interface PostgresOptions {
   readonly url: string;
   readonly connections: number;
   /** Time limit of a statement. The gateway cancels a request after 15 s. */
@@ -26,22 +27,27 @@ export interface PostgresOptions {
   readonly onFailedConnect?: (error: unknown) => void;
 }
 
+/** The connections to one server. */
+interface ServerPool {
+  readonly server: number;
+  readonly pool: pg.Pool;
+  readonly clients: Set<pg.PoolClient>;
+}
+
 /**
  * Connects Kysely to the server that accepts writes. Throws `DatabaseUnavailableError` for failures
  * of the database. The time limit of the server ends a statement first. The limit of the driver
  * follows later, for a connection without a reply.
  *
- * If one connection breaks, stops answering or becomes read-only, the whole pool is replaced.
- * Otherwise ten idle connections to a dead server would fail ten requests.
+ * If one connection breaks, stops answering or becomes read-only, the whole pool is replaced by one
+ * for the next server. Otherwise ten idle connections to a dead server would fail ten requests.
  */
 export class PostgresDriver implements Driver {
   readonly #options: PostgresOptions;
   readonly #urls: readonly string[];
   readonly #onlyWritable: boolean;
   readonly #retired = new Set<Promise<void>>();
-  /** The server for new connections: the first one until it fails, then the next. */
-  #server = 0;
-  #pool: pg.Pool;
+  #current: ServerPool;
   areNamesRefused = false;
 
   constructor(options: PostgresOptions) {
@@ -52,7 +58,7 @@ export class PostgresDriver implements Driver {
     this.#options = options;
     this.#urls = servers.urls;
     this.#onlyWritable = servers.onlyWritable;
-    this.#pool = this.#openPool();
+    this.#current = this.#open(0);
   }
 
   async init(): Promise<void> {}
@@ -60,14 +66,14 @@ export class PostgresDriver implements Driver {
   /** Tries each server once. A busy pool fails without changing the server. */
   async acquireConnection(): Promise<DatabaseConnection> {
     for (let attempt = 1; ; attempt += 1) {
-      const pool = this.#pool;
-      const server = this.#server;
+      const from = this.#current;
       try {
-        const client = (await pool.connect()) as ServerClient;
-        return new PostgresConnection(client, this, pool);
+        return new PostgresConnection(await from.pool.connect(), this, from);
       } catch (error) {
-        const isSame = pool === this.#pool && server === this.#server;
-        if (isSame || attempt > this.#urls.length) {
+        if (this.#urls.length > 1 && !isBusy(error)) {
+          this.#leave(from);
+        }
+        if (from === this.#current || attempt > this.#urls.length) {
           const translated = translatePostgresError(error);
           this.#options.onFailedConnect?.(translated);
           throw translated;
@@ -93,146 +99,103 @@ export class PostgresDriver implements Driver {
   }
 
   async destroy(): Promise<void> {
-    await Promise.all([...this.#retired, this.#pool.end()]);
+    await Promise.all([...this.#retired, close(this.#current)]);
   }
 
-  /** Whether the connection, and all others of its pool, must not be used again. */
-  isFatal(failure: unknown): boolean {
-    return isConnectionLost(failure) || (this.#onlyWritable && isReadOnly(failure));
+  /** @returns whether the connection must not be used again */
+  failed(failure: unknown, from: ServerPool): boolean {
+    const isFatal = isConnectionLost(failure) || (this.#onlyWritable && isReadOnly(failure));
+    if (isFatal) {
+      this.#leave(from);
+    }
+    return isFatal;
   }
 
-  replace(pool: pg.Pool, server: number): void {
-    this.leave(server);
-    if (pool === this.#pool) {
-      this.#pool = this.#openPool();
-      const ended = pool.end().finally(() => this.#retired.delete(ended));
-      this.#retired.add(ended);
+  /** Several failures of one pool replace it only once. */
+  #leave(from: ServerPool): void {
+    if (from === this.#current) {
+      this.#current = this.#open((from.server + 1) % this.#urls.length);
+      const closed = close(from).finally(() => this.#retired.delete(closed));
+      this.#retired.add(closed);
     }
   }
 
-  current() {
-    return {
-      server: this.#server,
-      url: this.#urls[this.#server],
-      onlyWritable: this.#onlyWritable,
-    };
-  }
-
-  /** The server failed or accepts no writes. Several calls for one server advance only once. */
-  leave(server: number): void {
-    if (server === this.#server) {
-      this.#server = (server + 1) % this.#urls.length;
-    }
-  }
-
-  #openPool(): pg.Pool {
+  #open(server: number): ServerPool {
     const { connections, statementTimeoutSeconds } = this.#options;
+    const milliseconds = (statementTimeoutSeconds ?? 0) * SECOND;
+    const clients = new Set<pg.PoolClient>();
     const pool = new pg.Pool({
-      Client: clientClass(this) as unknown as new () => pg.ClientBase,
+      connectionString: this.#urls[server],
       max: connections,
-      connectionTimeoutMillis: 2 * SECOND,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
       idleTimeoutMillis: 30 * SECOND,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10 * SECOND,
       application_name: 'gatehouse-device-service',
-      // Times and counts are 64-bit columns and safe integers.
-      types: {
-        getTypeParser: ((oid: number, format: 'text') =>
-          oid === INT8
-            ? Number
-            : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
-      },
-      ...(statementTimeoutSeconds === undefined
-        ? {}
-        : {
-            statement_timeout: statementTimeoutSeconds * SECOND,
-            lock_timeout: statementTimeoutSeconds * SECOND,
-            idle_in_transaction_session_timeout: statementTimeoutSeconds * SECOND,
-            query_timeout: (statementTimeoutSeconds + 1) * SECOND,
-          }),
+      onConnect: this.#onlyWritable ? assertWritable : undefined,
+      types: { getTypeParser },
+      ...(statementTimeoutSeconds !== undefined && {
+        statement_timeout: milliseconds,
+        lock_timeout: milliseconds,
+        idle_in_transaction_session_timeout: milliseconds,
+        query_timeout: milliseconds + SECOND,
+      }),
     });
+    pool.on('connect', (client) => {
+      clients.add(client);
+      // The interrupted query reports the error.
+      client.on('error', () => undefined);
+    });
+    pool.on('remove', (client) => clients.delete(client));
     // The pool replaces a broken idle connection. Without a listener, the error would end the
     // process.
     pool.on('error', () => undefined);
-    return pool;
+    return { server, pool, clients };
   }
 }
 
-interface ServerClient extends pg.PoolClient {
-  readonly server: number;
+/** Times and counts are 64-bit columns and safe integers. */
+const getTypeParser = ((oid: number, format: 'text') =>
+  oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser;
+
+/** All connections are in use, which says nothing about the server. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && error.message === 'timeout exceeded when trying to connect';
 }
 
-/**
- * Creates the class for connections of a pool. A connection goes to the current server. It is
- * connected only after the server has reported that it accepts writes.
- */
-function clientClass(driver: PostgresDriver): typeof pg.Client {
-  return class extends pg.Client {
-    readonly server: number;
-    readonly #onlyWritable: boolean;
+/** libpq uses this query for servers older than version 14. A standby also returns `on`. */
+async function assertWritable(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query({
+    text: 'show transaction_read_only',
+    query_timeout: CONNECT_TIMEOUT_MILLISECONDS,
+  } as pg.QueryConfig);
+  if (rows[0]?.transaction_read_only !== 'off') {
+    throw Object.assign(new Error('The server accepts no writes.'), { code: '25006' });
+  }
+}
 
-    constructor(config: pg.ClientConfig) {
-      const { server, url, onlyWritable } = driver.current();
-      super({ ...config, connectionString: url });
-      this.server = server;
-      this.#onlyWritable = onlyWritable;
-      // The pool listens only while the connection is idle. Otherwise the interrupted query reports
-      // the error.
-      this.on('error', () => undefined);
+async function close({ pool, clients }: ServerPool): Promise<void> {
+  const timer = setTimeout(() => {
+    for (const client of clients) {
+      client.connection.stream.destroy();
     }
-
-    /** The pool passes a callback, and closes a connection that takes too long. */
-    override connect(): Promise<this>;
-    override connect(callback: (error: Error) => void): void;
-    override connect(callback?: (error: Error) => void): Promise<this> | undefined {
-      const connected = super
-        .connect()
-        .then(() => (this.#onlyWritable ? this.#assertWritable() : undefined))
-        .then(
-          () => this,
-          (error: Error) => {
-            driver.leave(this.server);
-            void this.end();
-            throw error;
-          },
-        );
-      if (callback === undefined) {
-        return connected;
-      }
-      connected.then(() => callback(undefined as unknown as Error), callback);
-      return undefined;
-    }
-
-    override end(): Promise<void>;
-    override end(callback: (error: Error) => void): void;
-    override end(callback?: (error: Error) => void): Promise<void> | undefined {
-      const timer = setTimeout(() => this.connection.stream.destroy(), CLOSE_TIMEOUT_MILLISECONDS);
-      this.once('end', () => clearTimeout(timer));
-      return callback === undefined ? super.end() : (super.end(callback) as undefined);
-    }
-
-    /** libpq uses this query for servers older than version 14. A standby also returns `on`. */
-    async #assertWritable(): Promise<void> {
-      const { rows } = await this.query('show transaction_read_only');
-      if (rows[0]?.transaction_read_only !== 'off') {
-        throw Object.assign(new Error('The server accepts no writes.'), { code: '25006' });
-      }
-    }
-  };
+  }, CLOSE_TIMEOUT_MILLISECONDS);
+  await pool.end();
+  clearTimeout(timer);
 }
 
 /** One use of a connection of the pool. */
 class PostgresConnection implements DatabaseConnection {
-  readonly #client: ServerClient;
+  readonly #client: pg.PoolClient;
   readonly #driver: PostgresDriver;
-  readonly #pool: pg.Pool;
+  readonly #from: ServerPool;
   /** A failed connection is not used again, because its rollback would also wait for the time limit. */
   #failure: unknown;
 
-  constructor(client: ServerClient, driver: PostgresDriver, pool: pg.Pool) {
+  constructor(client: pg.PoolClient, driver: PostgresDriver, from: ServerPool) {
     this.#client = client;
     this.#driver = driver;
-    this.#pool = pool;
+    this.#from = from;
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -247,9 +210,8 @@ class PostgresConnection implements DatabaseConnection {
       return { rows: rows as Row[], numAffectedRows: BigInt(rowCount ?? 0) };
     } catch (error) {
       const translated = translatePostgresError(error);
-      if (this.#driver.isFatal(translated)) {
+      if (this.#driver.failed(translated, this.#from)) {
         this.#failure = translated;
-        this.#driver.replace(this.#pool, this.#client.server);
       }
       throw translated;
     }

@@ -2,58 +2,35 @@ import { deviceStates, deviceTypes } from '@gatehouse/device-api';
 import { sql } from 'kysely';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { prepared } from '../database/queries.ts';
-import {
-  type ColumnExpressions,
-  compileCondition,
-  type Ordering,
-  orderings,
-} from '../query/compile.ts';
+import { enumColumn, integerColumn, textColumn } from '../query/columns.ts';
+import { compileCondition, orderOf } from '../query/compile.ts';
 import { type Condition, comparisonsOf } from '../query/condition.ts';
 import { countQuery, type Page, readPage, toCount, type Window } from '../query/pages.ts';
 import { type Query, querySubject } from '../query/query.ts';
 import { productColumns, type SummaryRow, summaryColumns } from './rows.ts';
 
-const text = { kind: 'text' } as const;
-const integer = { kind: 'integer' } as const;
-
-const columns = {
-  id: text,
-  name: text,
-  orgId: text,
-  productId: text,
-  productName: text,
-  protocol: text,
-  transport: text,
-  deviceType: { kind: 'enum', values: deviceTypes },
-  state: { kind: 'enum', values: deviceStates },
-  address: text,
-  onlineTime: integer,
-  offlineTime: integer,
-  createTime: integer,
-  registerTime: integer,
-  registryTime: integer,
-} as const;
-
 /** What a query of devices can name. */
-export const deviceSubject = querySubject(columns);
-
-const expressions: ColumnExpressions = {
-  id: sql.ref('devices.id'),
-  name: sql.ref('devices.name'),
-  orgId: sql.ref('devices.org_id'),
-  productId: sql.ref('devices.product_id'),
-  productName: sql.ref('products.name'),
-  protocol: sql`coalesce(devices.protocol, products.protocol)`,
-  transport: sql`coalesce(devices.transport, products.transport)`,
-  deviceType: sql.ref('products.device_type'),
-  state: sql.ref('devices.state'),
-  address: sql.ref('devices.address'),
-  onlineTime: sql.ref('devices.online_time'),
-  offlineTime: sql.ref('devices.offline_time'),
-  createTime: sql.ref('devices.create_time'),
-  registerTime: sql.ref('devices.register_time'),
-  registryTime: sql.ref('devices.register_time'),
-} satisfies Record<keyof typeof columns, unknown>;
+export const deviceSubject = querySubject(
+  {
+    id: textColumn('devices.id'),
+    name: textColumn('devices.name'),
+    orgId: textColumn('devices.org_id'),
+    productId: textColumn('devices.product_id'),
+    productName: textColumn('products.name'),
+    protocol: textColumn(sql`coalesce(devices.protocol, products.protocol)`),
+    transport: textColumn(sql`coalesce(devices.transport, products.transport)`),
+    deviceType: enumColumn('products.device_type', deviceTypes),
+    state: enumColumn('devices.state', deviceStates),
+    address: textColumn('devices.address'),
+    onlineTime: integerColumn('devices.online_time'),
+    offlineTime: integerColumn('devices.offline_time'),
+    createTime: integerColumn('devices.create_time'),
+    registerTime: integerColumn('devices.register_time'),
+    registryTime: integerColumn('devices.register_time'),
+  },
+  // Indexes cover id, name, createTime, state, productId, and state with productId.
+  { newestBy: 'createTime', tieBreak: 'opposite' },
+);
 
 /** A query on one of these columns has to join the products before it selects the page. */
 const ofProducts: ReadonlySet<string> = new Set([
@@ -62,12 +39,6 @@ const ofProducts: ReadonlySet<string> = new Set([
   'transport',
   'deviceType',
 ]);
-
-/** Indexes cover id, name, createTime, state, productId, and state with productId. */
-const ordering: Ordering = {
-  defaultSorts: [{ column: 'createTime', descending: true }],
-  tieBreak: 'opposite',
-};
 
 /** Newest first, then by id, unless the query has sorts. A page past the end is empty. */
 export function readDevices(
@@ -111,7 +82,7 @@ function selectPage(
   { condition, sorts }: Pick<Query, 'condition' | 'sorts'>,
   { limit, offset }: Window,
 ) {
-  const order = orderings(sorts, expressions, ordering);
+  const order = orderOf(sorts, deviceSubject);
   const sortColumns = sorts.map(({ column }) => column);
   const page = selectDevices(database, condition, sortColumns)
     // The outer query sorts by org_id too, so the page needs it.
@@ -144,7 +115,7 @@ function selectDevices(
     : devices;
   return condition === undefined
     ? source
-    : source.where(compileCondition(condition, expressions, engine));
+    : source.where(compileCondition(condition, deviceSubject.columns, engine));
 }
 
 const ALL_PRODUCTS = '';

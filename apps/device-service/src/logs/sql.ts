@@ -3,46 +3,27 @@ import { logTypes } from '@gatehouse/device-api';
 import { sql } from 'kysely';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { inTransaction, prepared, withOneChange } from '../database/queries.ts';
-import {
-  type ColumnExpressions,
-  compileCondition,
-  type Ordering,
-  orderings,
-} from '../query/compile.ts';
+import { enumColumn, integerColumn, textColumn } from '../query/columns.ts';
+import { compileCondition, orderOf } from '../query/compile.ts';
 import type { Condition } from '../query/condition.ts';
 import { countQuery, type Page, readPage, toCount, type Window } from '../query/pages.ts';
 import { type Query, querySubject, type Sort } from '../query/query.ts';
 import { type NewLogRecord, type Transition, transitionsOf } from './rules.ts';
 
-const columns = {
-  id: { kind: 'text' },
-  deviceId: { kind: 'text' },
-  productId: { kind: 'text' },
-  type: { kind: 'enum', values: logTypes },
-  createTime: { kind: 'integer' },
-  timestamp: { kind: 'integer' },
-  content: { kind: 'text' },
-  messageId: { kind: 'text' },
-} as const;
-
 /** What a query of log records can name. */
-export const logSubject = querySubject(columns);
-
-const expressions: ColumnExpressions = {
-  id: sql.ref('device_logs.id'),
-  deviceId: sql.ref('device_logs.device_id'),
-  productId: sql.ref('device_logs.product_id'),
-  type: sql.ref('device_logs.type'),
-  createTime: sql.ref('device_logs.create_time'),
-  timestamp: sql.ref('device_logs.timestamp'),
-  content: sql.ref('device_logs.content'),
-  messageId: sql.ref('device_logs.message_id'),
-} satisfies Record<keyof typeof columns, unknown>;
-
-const ordering: Ordering = {
-  defaultSorts: [{ column: 'timestamp', descending: true }],
-  tieBreak: 'same',
-};
+export const logSubject = querySubject(
+  {
+    id: textColumn('device_logs.id'),
+    deviceId: textColumn('device_logs.device_id'),
+    productId: textColumn('device_logs.product_id'),
+    type: enumColumn('device_logs.type', logTypes),
+    createTime: integerColumn('device_logs.create_time'),
+    timestamp: integerColumn('device_logs.timestamp'),
+    content: textColumn('device_logs.content'),
+    messageId: textColumn('device_logs.message_id'),
+  },
+  { newestBy: 'timestamp', tieBreak: 'same' },
+);
 
 const sources = prepared(({ tables }, { id }: { readonly id: string }) =>
   tables.selectFrom('devices').select(['id', 'incarnation', 'product_id']).where('id', '=', id),
@@ -101,7 +82,7 @@ function selectRecords(
     .where('incarnation', '=', incarnation);
   return condition === undefined
     ? ofDevice
-    : ofDevice.where(compileCondition(condition, expressions, engine));
+    : ofDevice.where(compileCondition(condition, logSubject.columns, engine));
 }
 
 function selectPage(
@@ -112,7 +93,7 @@ function selectPage(
   return records
     .select(['id', 'device_id', 'product_id', 'type', 'create_time', 'timestamp', 'content'])
     .select('message_id')
-    .orderBy(orderings(sorts, expressions, ordering))
+    .orderBy(orderOf(sorts, logSubject))
     .limit(limit)
     .offset(offset);
 }

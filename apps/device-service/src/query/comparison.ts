@@ -1,4 +1,6 @@
-import type { Comparison, Operator, QueryColumn, QueryColumns } from './condition.ts';
+import { termTypes } from '@gatehouse/device-api';
+import type { QueryColumn, QueryColumns } from './columns.ts';
+import type { Comparison, Operator } from './condition.ts';
 
 export interface WrittenComparison {
   /** May embed the type: `createTime$btw`. */
@@ -10,27 +12,12 @@ export interface WrittenComparison {
 /** Throws an error that names the invalid part, at its position in the request. */
 type Reject = (part: 'column' | 'termType' | 'value', rule: string) => never;
 
-const operators: Readonly<Record<string, Operator>> = {
-  eq: 'eq',
-  is: 'eq',
-  not: 'not',
-  neq: 'not',
-  gt: 'gt',
-  gte: 'gte',
-  lt: 'lt',
-  lte: 'lte',
-  like: 'like',
-  nlike: 'nlike',
-  in: 'in',
-  nin: 'nin',
-  btw: 'btw',
-  nbtw: 'nbtw',
-  empty: 'empty',
-  nempty: 'nempty',
-  notempty: 'nempty',
-  isnull: 'isnull',
-  notnull: 'notnull',
-};
+const operators: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+  ...termTypes.map((termType) => [termType, termType] as const),
+  ['is', 'eq'],
+  ['neq', 'not'],
+  ['notempty', 'nempty'],
+]);
 
 const valueless: ReadonlySet<Operator> = new Set(['empty', 'nempty', 'isnull', 'notnull']);
 const ordering: ReadonlySet<Operator> = new Set(['gt', 'gte', 'lt', 'lte', 'btw', 'nbtw']);
@@ -39,8 +26,7 @@ const MAXIMUM_TEXT_LENGTH = 1024;
 
 /** Ignores case. */
 export function findOperator(termType: string): Operator | undefined {
-  const name = termType.toLowerCase();
-  return Object.hasOwn(operators, name) ? operators[name] : undefined;
+  return operators.get(termType.toLowerCase());
 }
 
 export function takesNoValue(operator: Operator): boolean {
@@ -82,10 +68,7 @@ function readOperator(
   const operator = findOperator(embedded ?? termType ?? 'eq');
   if (operator === undefined) {
     const part = embedded === undefined ? 'termType' : 'column';
-    return reject(
-      part,
-      `has an unknown term type: use one of ${Object.keys(operators).join(', ')}`,
-    );
+    return reject(part, `has an unknown term type: use one of ${[...operators.keys()].join(', ')}`);
   }
   if (embedded !== undefined && termType && findOperator(termType) !== operator) {
     reject('termType', 'contradicts the one in the column');

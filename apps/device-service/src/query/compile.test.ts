@@ -5,8 +5,8 @@ import {
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
-  sql,
 } from 'kysely';
+import { textColumn } from './columns.ts';
 import { compileCondition, toGlob } from './compile.ts';
 import { parseQuery, querySubject } from './query.ts';
 
@@ -18,6 +18,11 @@ const database = new Kysely<{ t: { name: string } }>({
     createQueryCompiler: () => new PostgresQueryCompiler(),
   },
 });
+
+const subject = querySubject(
+  { name: textColumn('t.name') },
+  { newestBy: 'name', tieBreak: 'same' },
+);
 
 describe('a compiled condition', () => {
   test('passes every value as a parameter, and has none in its text', () => {
@@ -31,7 +36,7 @@ describe('a compiled condition', () => {
           { column: 'name', termType: 'nbtw', value: ['a', hostile] },
         ],
       },
-      querySubject({ name: { kind: 'text' } }),
+      subject,
     );
     if (condition === undefined) {
       throw new Error('The condition is missing.');
@@ -39,7 +44,7 @@ describe('a compiled condition', () => {
     for (const engine of ['postgres', 'sqlite'] as const) {
       const compiled = database
         .selectFrom('t')
-        .where(compileCondition(condition, { name: sql.ref('t.name') }, engine))
+        .where(compileCondition(condition, subject.columns, engine))
         .compile();
 
       expect(compiled.sql).not.toContain('drop');

@@ -3,15 +3,6 @@ import { type ApiError, illegalArgument } from '@gatehouse/errors';
 import type { z } from 'zod';
 import { toIllegalArgument } from '../input.ts';
 
-/** Text sorts by byte. Integers are counts or epoch milliseconds. */
-export type QueryColumn =
-  | { readonly kind: 'text' }
-  | { readonly kind: 'integer' }
-  | { readonly kind: 'enum'; readonly values: readonly string[] };
-
-/** What terms, sorts, includes and excludes can name. */
-export type QueryColumns = Readonly<Record<string, QueryColumn>>;
-
 export type Operator = (typeof termTypes)[number];
 
 export interface Comparison {

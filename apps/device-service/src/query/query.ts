@@ -9,14 +9,8 @@
  * not here.
  */
 import { z } from 'zod';
-import {
-  assertBounded,
-  type Condition,
-  check,
-  group,
-  type QueryColumns,
-  queryError,
-} from './condition.ts';
+import type { Ordering, QueryColumns } from './columns.ts';
+import { assertBounded, type Condition, check, group, queryError } from './condition.ts';
 import { readQueryParameters } from './query-parameters.ts';
 import { parseTerms } from './terms.ts';
 import { parseWhere } from './where.ts';
@@ -49,7 +43,7 @@ export const MAXIMUM_PAGE_SIZE = 1000;
 const DEFAULT_PAGE_SIZE = 25;
 const MAXIMUM_SORTS = 8;
 
-export function querySubject(columns: QueryColumns) {
+export function querySubject(columns: QueryColumns, ordering: Ordering) {
   const names = Object.keys(columns);
   const known = `must be one of ${names.toSorted().join(', ')}`;
   const fields = z.preprocess(
@@ -62,6 +56,7 @@ export function querySubject(columns: QueryColumns) {
   );
   return {
     columns,
+    ordering,
     schema: z.object(
       {
         firstPageIndex: integer(0).nullish(),

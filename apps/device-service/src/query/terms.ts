@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { QueryColumns } from './columns.ts';
 import { createComparison } from './comparison.ts';
 import {
   type Condition,
@@ -7,7 +8,6 @@ import {
   group,
   type Link,
   MAXIMUM_CONDITION_DEPTH,
-  type QueryColumns,
   queryError,
 } from './condition.ts';
 

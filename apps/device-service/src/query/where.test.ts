@@ -1,13 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
+import { enumColumn, integerColumn, textColumn } from './columns.ts';
 import type { Condition } from './condition.ts';
 import { parseQuery, querySubject } from './query.ts';
 import { parseWhere } from './where.ts';
 
-const subject = querySubject({
-  name: { kind: 'text' },
-  size: { kind: 'integer' },
-  state: { kind: 'enum', values: ['on', 'off'] },
-});
+const subject = querySubject(
+  {
+    name: textColumn('t.name'),
+    size: integerColumn('t.size'),
+    state: enumColumn('t.state', ['on', 'off']),
+  },
+  { newestBy: 'name', tieBreak: 'same' },
+);
 
 /** Formats a condition for comparison. */
 function show(condition: Condition | undefined): string {

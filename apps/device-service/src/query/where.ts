@@ -1,10 +1,10 @@
+import type { QueryColumns } from './columns.ts';
 import { createComparison, findOperator, takesNoValue } from './comparison.ts';
 import {
   type Condition,
   combine,
   type Link,
   MAXIMUM_CONDITION_DEPTH,
-  type QueryColumns,
   queryError,
 } from './condition.ts';
 
