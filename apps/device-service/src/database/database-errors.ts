@@ -93,7 +93,11 @@ const REFUSED_NAME_CODES: ReadonlySet<string> = new Set([
  * this service called the driver incorrectly.
  */
 export function translatePostgresError(error: unknown): unknown {
-  if (error instanceof TypeError || error instanceof RangeError) {
+  if (
+    error instanceof DatabaseUnavailableError ||
+    error instanceof TypeError ||
+    error instanceof RangeError
+  ) {
     return error;
   }
   const code = codeOf(error);
@@ -114,7 +118,13 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof DatabaseUnavailableError && !SQLSTATE.test(codeOf(error.cause) ?? '');
 }
 
-export function isReadOnly(error: unknown): boolean {
+/** The error of a server that reports itself read-only. */
+export function readOnlyError(): DatabaseUnavailableError {
+  const cause = Object.assign(new Error('The database is read-only.'), { code: READ_ONLY_STATE });
+  return new DatabaseUnavailableError(cause, { refusesWrites: true });
+}
+
+export function isReadOnlyError(error: unknown): boolean {
   return error instanceof DatabaseUnavailableError && codeOf(error.cause) === READ_ONLY_STATE;
 }
 

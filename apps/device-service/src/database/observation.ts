@@ -1,6 +1,6 @@
 import type { MetricsRegistry, Tracer } from '@gatehouse/server';
 import type { CompiledQuery, Driver, LogEvent } from 'kysely';
-import { DatabaseUnavailableError } from './database-errors.ts';
+import { DatabaseUnavailableError, isReadOnlyError, readOnlyError } from './database-errors.ts';
 import type { DatabaseEngine } from './tables.ts';
 
 /** By the kind of Kysely's query node. */
@@ -12,10 +12,6 @@ const statements: Readonly<Record<string, (typeof statementKinds)[number]>> = {
 };
 
 const statementKinds = ['select', 'insert', 'update', 'delete', 'raw'] as const;
-
-const readOnlyRefusal = new DatabaseUnavailableError(new Error('The database is read-only.'), {
-  refusesWrites: true,
-});
 
 const BUCKETS_SECONDS = [0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5] as const;
 
@@ -86,8 +82,8 @@ export function observeDatabase(
     /** What the server reports about itself. */
     readOnly(isReadOnly: boolean): void {
       if (isReadOnly) {
-        refusal = readOnlyRefusal;
-      } else if (refusal === readOnlyRefusal) {
+        refusal ??= readOnlyError();
+      } else if (isReadOnlyError(refusal)) {
         refusal = undefined;
       }
     },

@@ -3,7 +3,8 @@ import pg from 'pg';
 import {
   isConnectionLost,
   isNameRefused,
-  isReadOnly,
+  isReadOnlyError,
+  readOnlyError,
   translatePostgresError,
 } from './database-errors.ts';
 import { readPostgresServers } from './database-url.ts';
@@ -104,7 +105,7 @@ export class PostgresDriver implements Driver {
 
   /** @returns whether the connection must not be used again */
   failed(failure: unknown, from: ServerPool): boolean {
-    const isFatal = isConnectionLost(failure) || (this.#onlyWritable && isReadOnly(failure));
+    const isFatal = isConnectionLost(failure) || (this.#onlyWritable && isReadOnlyError(failure));
     if (isFatal) {
       this.#leave(from);
     }
@@ -170,7 +171,7 @@ async function assertWritable(client: pg.ClientBase): Promise<void> {
     query_timeout: CONNECT_TIMEOUT_MILLISECONDS,
   } as pg.QueryConfig);
   if (rows[0]?.transaction_read_only !== 'off') {
-    throw Object.assign(new Error('The server accepts no writes.'), { code: '25006' });
+    throw readOnlyError();
   }
 }
 
