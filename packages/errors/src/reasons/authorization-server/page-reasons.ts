@@ -115,7 +115,7 @@ export const pageReasons = {
     example: 'a client that requests a token for each call',
   },
   revocation_pending: {
-    codes: ['temporarily_unavailable'],
+    codes: ['temporarily_unavailable', 'service_unavailable'],
     stage: 'store',
     cause:
       'An operator has just revoked the tokens of this client, this user or everyone. Until the next second, new tokens would be revoked as well.',
@@ -125,7 +125,8 @@ export const pageReasons = {
   stored_tokens_limit: {
     codes: ['too_many_requests'],
     stage: 'limit',
-    cause: 'The tokens of this client or its organization take up too much of the store.',
+    cause:
+      'The tokens of this client or user, or of its organization, take up too much of the store.',
     fix: 'Use each token until it expires. Operators can disable the client, or raise maxmemory of Redis.',
     example: 'a client that requests a token for each call',
   },
