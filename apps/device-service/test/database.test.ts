@@ -99,20 +99,6 @@ describe('opening a database', () => {
     expect(created).toBe(1);
   });
 
-  test('changes nothing if filling a new one fails', async () => {
-    const failing = openDatabase({ engine: 'sqlite', path }, async () => {
-      throw new Error('no demo');
-    });
-    await expect(failing).rejects.toThrow('no demo');
-
-    let isNew = false;
-    const database = await openDatabase({ engine: 'sqlite', path }, async () => {
-      isNew = true;
-    });
-    await database.close();
-    expect(isNew).toBe(true);
-  });
-
   test('uses a write-ahead log and synchronizes every commit', async () => {
     const { tables, close } = await openDatabase({ engine: 'sqlite', path });
     const journal = await sql<{ journal_mode: string }>`pragma journal_mode`.execute(tables);
@@ -151,17 +137,6 @@ describe('opening a database', () => {
 
     await expect(openDatabase({ engine: 'sqlite', path: file })).rejects.toThrow(
       DatabaseUnavailableError,
-    );
-  });
-
-  test('rejects and does not change a database of a later version', async () => {
-    const database = await openDatabase({ engine: 'sqlite', path });
-    await sql`insert into kysely_migration (name, timestamp)
-      values ('9999-from-the-future', '2999-01-01T00:00:00.000Z')`.execute(database.tables);
-    await database.close();
-
-    await expect(openDatabase({ engine: 'sqlite', path })).rejects.toThrow(
-      'Cannot migrate the tables to this version.',
     );
   });
 });

@@ -1,4 +1,3 @@
-// requires: postgresql
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase } from '../src/database/open-database.ts';
@@ -8,11 +7,7 @@ import {
 } from '../src/database/organization-database.ts';
 import { inTransaction } from '../src/database/queries.ts';
 import type { OpenDatabase } from '../src/database/tables.ts';
-import {
-  type DatabaseEngineForTest,
-  databaseEngines,
-  startDatabaseEngine,
-} from './database-engines.ts';
+import { type DatabaseEngineForTest, startDatabaseEngine } from './database-engines.ts';
 
 const product = (id: string, name = id) => ({
   id,
@@ -42,14 +37,14 @@ const device = (id: string, productId: string) => ({
   metadata: null,
 });
 
-describe.each(databaseEngines)('a database of one organization on %s', (name) => {
+describe('a database of one organization', () => {
   let engine: DatabaseEngineForTest;
   let database: OpenDatabase;
   let ours: OrganizationDatabase['tables'];
   let theirs: OrganizationDatabase['tables'];
 
   beforeAll(async () => {
-    engine = await startDatabaseEngine(name);
+    engine = await startDatabaseEngine('sqlite');
     database = await openDatabase(engine.location);
     ours = scopeToOrganization(database, 'ours').tables;
     theirs = scopeToOrganization(database, 'theirs').tables;

@@ -1,9 +1,5 @@
-// requires: postgresql openssl
-import { chownSync, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// requires: postgresql
 import { DatabaseSync } from 'node:sqlite';
-import { makeCertificate, type PostgresServer, startPostgresServer } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase } from '../src/database/open-database.ts';
@@ -15,11 +11,7 @@ import { findDevice } from '../src/devices/rows.ts';
 import { appendToLog, logSubject, readLog } from '../src/logs/sql.ts';
 import { parseQuery } from '../src/query/query.ts';
 import { storeTags, type TagRow } from '../src/tags.ts';
-import {
-  type DatabaseEngineForTest,
-  databaseEngines,
-  startDatabaseEngine,
-} from './database-engines.ts';
+import { type DatabaseEngineForTest, startDatabaseEngine } from './database-engines.ts';
 
 const newDevice = (id: string, name = id) => ({
   id,
@@ -49,7 +41,7 @@ const tag = (key: string, value: string) => ({
 const everyDevice = parseQuery({}, deviceSubject);
 const everyRecord = parseQuery({}, logSubject);
 
-/** Runs every fixed query, and returns what an organization stored. */
+/** Runs every prepared query, and returns what an organization stored. */
 async function useDevices(database: OpenDatabase, organization: string, id: string) {
   const ours = scopeToOrganization(database, organization);
   await addDevice(ours, newDevice(id, `${id} in ${organization}`));
@@ -68,13 +60,13 @@ async function useDevices(database: OpenDatabase, organization: string, id: stri
   };
 }
 
-describe.each(databaseEngines)('fixed queries on %s', (name) => {
+describe('prepared queries', () => {
   let engine: DatabaseEngineForTest;
   let database: OpenDatabase;
   let databases = 0;
 
   beforeAll(async () => {
-    engine = await startDatabaseEngine(name);
+    engine = await startDatabaseEngine('sqlite');
   });
 
   beforeEach(async () => {
@@ -126,54 +118,7 @@ describe.each(databaseEngines)('fixed queries on %s', (name) => {
   });
 });
 
-describe('fixed queries on postgres with TLS', () => {
-  let postgres: PostgresServer;
-  let directory: string;
-
-  beforeAll(async () => {
-    postgres = await startPostgresServer();
-    directory = mkdtempSync(join(tmpdir(), 'postgres-tls-'));
-    const { certificateFile, keyFile } = makeCertificate(directory, ['127.0.0.1']);
-    const data = (await postgres.sql('show data_directory')).trim();
-    for (const path of [directory, certificateFile, keyFile]) {
-      chownSync(path, statSync(data).uid, statSync(data).gid);
-    }
-    await postgres.sql(
-      `alter system set ssl_cert_file = '${certificateFile}';
-      alter system set ssl_key_file = '${keyFile}';
-      alter system set ssl = on;
-      select pg_reload_conf();`,
-    );
-  });
-
-  afterAll(async () => {
-    await postgres?.stop();
-    rmSync(directory, { recursive: true });
-  });
-
-  test('read the rows of the decrypted connection', async () => {
-    const url = `${postgres.url}?sslmode=no-verify`;
-    const database = await openDatabase({ engine: 'postgres', url });
-    try {
-      expect(await useDevices(database, 'ours', 'd')).toEqual({
-        name: 'd in ours',
-        tagged: ['a=ours', 'b=ours'],
-        listed: ['d in ours'],
-        counted: 1,
-        logged: ['ours'],
-      });
-      const { rows } = await sql<{ encrypted: boolean }>`
-        select bool_and(ssl) as encrypted from pg_stat_ssl
-        join pg_stat_activity using (pid) where client_addr is not null
-      `.execute(database.tables);
-      expect(rows).toEqual([{ encrypted: true }]);
-    } finally {
-      await database.close();
-    }
-  });
-});
-
-describe('fixed queries on sqlite', () => {
+describe('prepared queries on sqlite', () => {
   test('bind the limit of a page to an expression, which is prepared once', async () => {
     const engine = await startDatabaseEngine('sqlite');
     const database = await openDatabase(engine.location);
