@@ -1,6 +1,6 @@
 import { MAXIMUM_CONFIGURATION_ENTRIES } from '@gatehouse/device-api';
 import { illegalArgument } from '@gatehouse/errors';
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { inTransaction, jsonArray, prepared } from '../database/queries.ts';
 import type { DeviceTable } from '../database/tables.ts';
@@ -99,32 +99,25 @@ function merge(current: string, changes: Readonly<Record<string, string | null>>
 }
 
 /** Changes `notActive` to `online` if a connection exists, otherwise to `offline`. */
-export function deploy(database: OrganizationDatabase, id: string): Promise<DeviceRow | undefined> {
-  return inTransaction(database, async (transaction) => {
-    await transaction.tables
-      .updateTable('devices')
-      .set({ state: sql`case when connected = 1 then 'online' else 'offline' end` })
-      .where('id', '=', id)
-      .where('state', '=', 'notActive')
-      .execute();
-    return findDevice(transaction, id);
-  });
-}
+export const deploy = setState(
+  sql<string>`case when connected = 1 then 'online' else 'offline' end`,
+  sql<boolean>`state = 'notActive'`,
+);
 
 /** Changes every state to `notActive`. */
-export function undeploy(
-  database: OrganizationDatabase,
-  id: string,
-): Promise<DeviceRow | undefined> {
-  return inTransaction(database, async (transaction) => {
-    await transaction.tables
-      .updateTable('devices')
-      .set({ state: 'notActive' })
-      .where('id', '=', id)
-      .where('state', '<>', 'notActive')
-      .execute();
-    return findDevice(transaction, id);
-  });
+export const undeploy = setState(sql<string>`'notActive'`, sql<boolean>`state <> 'notActive'`);
+
+function setState(state: RawBuilder<string>, condition: RawBuilder<boolean>) {
+  return (database: OrganizationDatabase, id: string): Promise<DeviceRow | undefined> =>
+    inTransaction(database, async (transaction) => {
+      await transaction.tables
+        .updateTable('devices')
+        .set({ state })
+        .where('id', '=', id)
+        .where(condition)
+        .execute();
+      return findDevice(transaction, id);
+    });
 }
 
 /**

@@ -59,7 +59,14 @@ export function createCallers({
     timeoutDuration: JWKS_TIMEOUT_MILLISECONDS,
     cooldownDuration: JWKS_COOLDOWN_MILLISECONDS,
   });
-  const keys = separateFailures(remote);
+  // An unavailable gateway is 503, not an invalid token.
+  const keys: JWTVerifyGetKey = (header, token) =>
+    remote(header, token).catch((error: unknown) => {
+      const isAboutToken =
+        error instanceof errors.JWKSNoMatchingKey ||
+        error instanceof errors.JWKSMultipleMatchingKeys;
+      throw isAboutToken ? error : serviceUnavailable(error, 'gateway_keys_unavailable');
+    });
   const verify = observed(registry, (token) => verifyToken(token, keys, issuer));
   const verified = new LRUCache<string, VerifiedToken>({ max: CACHED_TOKENS });
   return {
@@ -138,20 +145,6 @@ function observed(
       throw error;
     } finally {
       durations.of('internal-token', result).observe((performance.now() - started) / SECOND);
-    }
-  };
-}
-
-/** An unavailable gateway is 503, not an invalid token. */
-function separateFailures(remote: JWTVerifyGetKey): JWTVerifyGetKey {
-  return async (header, token) => {
-    try {
-      return await remote(header, token);
-    } catch (error) {
-      const isAboutToken =
-        error instanceof errors.JWKSNoMatchingKey ||
-        error instanceof errors.JWKSMultipleMatchingKeys;
-      throw isAboutToken ? error : serviceUnavailable(error, 'gateway_keys_unavailable');
     }
   };
 }

@@ -11,19 +11,6 @@ const RECORDS_PER_STEP = 500;
 const PAUSE_BETWEEN_STEPS_MILLISECONDS = 50;
 const SWEEP_EVERY_MILLISECONDS = 60 * SECOND;
 
-export interface LogExpiryOptions {
-  readonly database: Pick<OpenDatabase, 'tables' | 'engine'>;
-  readonly retentionDays: number;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  readonly onFailure: (error: unknown) => void;
-}
-
-export interface LogExpiry {
-  /** Resolves after the current step. */
-  close(): Promise<void>;
-}
-
 /**
  * Deletes up to `limit` of the oldest records of all organizations that were stored before a time.
  * An index limits what it reads. Several processes can run it at the same time.
@@ -45,41 +32,43 @@ export async function expireLogStep(
   return Number(result.numAffectedRows ?? 0);
 }
 
-/** Deletes expired records now and every minute, in small steps, until it is closed. */
-export function startLogExpiry(options: LogExpiryOptions): LogExpiry {
-  const { database, retentionDays, now, onFailure } = options;
+/**
+ * Deletes expired records now and every minute, in small steps. `close` resolves after the current
+ * step.
+ */
+export function startLogExpiry({
+  database,
+  retentionDays,
+  now,
+  onFailure,
+}: {
+  readonly database: Pick<OpenDatabase, 'tables' | 'engine'>;
+  readonly retentionDays: number;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly onFailure: (error: unknown) => void;
+}) {
   const stop = new AbortController();
-
-  async function sweep(): Promise<void> {
-    const storedBefore = now() - retentionDays * DAY;
-    let deleted = RECORDS_PER_STEP;
-    while (deleted === RECORDS_PER_STEP && !stop.signal.aborted) {
-      deleted = await expireLogStep(database, storedBefore);
-      await pause(PAUSE_BETWEEN_STEPS_MILLISECONDS);
-    }
-  }
+  const pause = (milliseconds: number) =>
+    sleep(milliseconds, undefined, { ref: false, signal: stop.signal }).catch(() => undefined);
 
   async function run(): Promise<void> {
     while (!stop.signal.aborted) {
-      try {
-        await sweep();
-      } catch (error) {
-        // The next sweep tries again. Log the underlying error of an unavailable database.
-        onFailure(error instanceof DatabaseUnavailableError ? error.cause : error);
-      }
-      await pause(SWEEP_EVERY_MILLISECONDS);
+      const deleted = await expireLogStep(database, now() - retentionDays * DAY).catch(
+        (error: unknown) => {
+          // The next sweep tries again. Log the underlying error of an unavailable database.
+          onFailure(error instanceof DatabaseUnavailableError ? error.cause : error);
+          return 0;
+        },
+      );
+      const isDone = deleted < RECORDS_PER_STEP;
+      await pause(isDone ? SWEEP_EVERY_MILLISECONDS : PAUSE_BETWEEN_STEPS_MILLISECONDS);
     }
-  }
-
-  async function pause(milliseconds: number): Promise<void> {
-    await sleep(milliseconds, undefined, { ref: false, signal: stop.signal }).catch(
-      () => undefined,
-    );
   }
 
   const running = run();
   return {
-    close: async () => {
+    async close(): Promise<void> {
       stop.abort();
       await running;
     },

@@ -30,6 +30,8 @@ describe('an invalid device query', () => {
     [{ where: 'createTime btw 1' }, 'where', 'at character 16:'],
     [{ where: 'and' }, 'where', 'at character 1:'],
     [{ where: 7 }, 'where', ''],
+    [{ where: false }, 'where', ''],
+    [{ terms: 0 }, 'terms', ''],
     [{ where: `${'('.repeat(2000)}id = a` }, 'where', 'at character 8:'],
     [{ terms: [{ column: 'constructor', value: 'x' }] }, 'terms[0].column', ''],
     [{ terms: [{ column: '__proto__', value: 'x' }] }, 'terms[0].column', ''],

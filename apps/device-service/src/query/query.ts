@@ -127,10 +127,11 @@ type Written = z.infer<QuerySubject['schema']>;
 
 /** If both are present, `terms` and `where` must both match. */
 function readCondition({ terms, where }: Written, columns: QueryColumns) {
-  if ((terms ?? where ?? undefined) === undefined) {
-    return undefined;
-  }
-  const both = [parseTerms(terms, columns), parseWhere(where, columns)];
+  const isGiven = (member: unknown) => member !== undefined && member !== null;
+  const both = [
+    isGiven(terms) ? parseTerms(terms, columns) : undefined,
+    isGiven(where) ? parseWhere(where, columns) : undefined,
+  ];
   const condition = group(
     'all',
     both.flatMap((each) => each ?? []),
