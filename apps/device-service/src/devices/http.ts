@@ -128,7 +128,10 @@ function summaryDescriber(request: ApiRequest): (row: SummaryRow) => DeviceSumma
 
 /** The complete record (specification: "Device detail record"). */
 function describeDevice(row: DeviceRow, request: ApiRequest): DeviceRecord {
+  const { id, name, protocol, transport } = row;
   return {
+    // These members have always come first.
+    ...{ id, name, protocol, transport },
     ...describeShared(row, request.database.organizationId, labelerOf(request)),
     metadata: row.metadata,
     configuration: JSON.parse(row.configuration) as Record<string, string>,
@@ -140,11 +143,11 @@ function describeShared(row: SummaryRow, organizationId: string, label: Labeler)
   return {
     id: row.id,
     name: row.name,
-    protocol: row.protocol,
-    transport: row.transport,
     orgId: organizationId,
     productId: row.product_id,
     productName: row.product_name,
+    protocol: row.protocol,
+    transport: row.transport,
     deviceType: label(deviceTypeLabels, row.device_type as DeviceType),
     state: label(stateLabels, row.state as DeviceState),
     address: row.address,
