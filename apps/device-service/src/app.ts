@@ -61,14 +61,10 @@ export async function openDeviceService(
   configuration: DeviceServiceConfiguration,
   logger: Logger,
 ): Promise<ServedApp> {
-  const { gatewayUrl, gatewayJwksUrl, workers, tracing, demo } = configuration;
+  const { gatewayUrl, gatewayJwksUrl, workers, demo } = configuration;
   const { engine } = configuration.database;
   // The gateway decides which requests have spans.
-  const tracer = await openTracer(
-    'device-service',
-    tracing && { followsCaller: true, ratio: 0 },
-    logger,
-  );
+  const tracer = await openTracer({ app: 'device-service', logger, onlyFollowsCaller: true });
   const registry = createMetricsRegistry();
   addProcessMetrics(registry, { app: 'device-service' });
   const database = await openDatabase(

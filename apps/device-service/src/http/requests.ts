@@ -14,7 +14,7 @@ import {
   successEnvelope,
   toApiError,
 } from '@gatehouse/errors';
-import { observedRequest, transferEncodingProblem } from '@gatehouse/server';
+import { messageProblem, observedRequest } from '@gatehouse/server';
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { assertScope, type Callers } from './caller.ts';
@@ -36,7 +36,7 @@ export function handleRequests({
 }): RequestListener {
   /** A caller without a token learns nothing about routes. */
   async function answer(message: IncomingMessage): Promise<Reply> {
-    rejectAmbiguousFraming(message);
+    assertClearMessage(message);
     const caller = await callers.authenticate(message);
     const { operation, path } = findRoute(message);
     observedRequest(message).notes.operation = operation.name;
@@ -55,19 +55,19 @@ export function handleRequests({
 }
 
 /**
- * Request smuggling: a caller and this service could disagree about where a body ends, for example
- * with `Transfer-Encoding` in HTTP/1.0 (RFC 9112 §6.1). The connection closes after the reply.
+ * Rejects messages that two servers could read differently, and closes the connection.
  *
  * @throws ApiError `illegal_argument`
  */
-function rejectAmbiguousFraming(request: IncomingMessage): void {
-  const message = transferEncodingProblem(request);
-  if (message !== undefined) {
+function assertClearMessage(request: IncomingMessage): void {
+  const problem = messageProblem(request);
+  if (problem !== undefined) {
+    const { reason, property, message } = problem;
     throw new ApiError('illegal_argument', {
-      message: `Transfer-Encoding: ${message}`,
-      result: [{ property: 'Transfer-Encoding', message }],
+      message: `${property}: ${message}`,
+      result: [{ property, message }],
       headers: { Connection: 'close' },
-      reason: 'framing_ambiguous',
+      reason,
     });
   }
 }
