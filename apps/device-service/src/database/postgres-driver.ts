@@ -159,7 +159,7 @@ export class PostgresDriver implements Driver {
 const getTypeParser = ((oid: number, format: 'text') =>
   oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser;
 
-/** All connections are in use, which says nothing about the server. */
+/** All connections are in use. The server may be fine. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && error.message === 'timeout exceeded when trying to connect';
 }
