@@ -94,32 +94,24 @@ export const handlePageError: ErrorRequestHandler = (error, request, response, n
 };
 
 function classify(error: unknown, request: Request): readonly [status: number, PageError] {
+  const status = error instanceof Error && 'status' in error ? error.status : undefined;
   if (error instanceof TooManyAttemptsError) {
     return [429, 'tooManyAttempts'];
   }
   if (
     error instanceof StoreUnavailableError ||
     error instanceof PasswordHashingBusyError ||
-    statusOf(error) === 503
+    status === 503
   ) {
     return [503, 'unavailable'];
   }
   if (error instanceof errors.SessionNotFound) {
     return [400, hasCookies(request) ? 'signInExpired' : 'cookiesBlocked'];
   }
-  switch (statusOf(error)) {
-    case 413:
-      return [413, 'badRequest'];
-    case 400:
-    case 415:
-      return [400, 'badRequest'];
-    default:
-      return [500, 'unexpected'];
+  if (status === 413) {
+    return [413, 'badRequest'];
   }
-}
-
-function statusOf(error: unknown): unknown {
-  return error instanceof Error && 'status' in error ? error.status : undefined;
+  return status === 400 || status === 415 ? [400, 'badRequest'] : [500, 'unexpected'];
 }
 
 /** Notes code and reason for the log, unless finer ones were noted. */
@@ -217,18 +209,13 @@ export function renderErrorPage(context: PageContext, out: ErrorOut): void {
     return;
   }
   const detail = [error, description].filter(Boolean).join(': ');
-  const message = messageFor(context.status, texts);
+  const { status } = context;
+  const known = new Map<number, TextName>([
+    [429, 'tooManyAttempts'],
+    [503, 'unavailable'],
+  ]);
+  const message = texts[known.get(status) ?? (status >= 500 ? 'unexpected' : 'badRequest')];
   showPage(context, errorPage(texts, context.req, { title: texts.errorTitle, message, detail }));
-}
-
-function messageFor(status: number, texts: Texts): string {
-  if (status === 503) {
-    return texts.unavailable;
-  }
-  if (status === 429) {
-    return texts.tooManyAttempts;
-  }
-  return status >= 500 ? texts.unexpected : texts.badRequest;
 }
 
 function errorPage(

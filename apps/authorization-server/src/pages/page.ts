@@ -153,11 +153,7 @@ export const parseForm: RequestHandler = urlencoded({
 
 /** A field of the form; empty when the field is missing or repeated. */
 export function formField(request: Request, name: string): string {
-  const body: unknown = request.body;
-  if (typeof body !== 'object' || body === null || !Object.hasOwn(body, name)) {
-    return '';
-  }
-  const value: unknown = Reflect.get(body, name);
+  const value: unknown = request.body?.[name];
   return typeof value === 'string' ? value : '';
 }
 

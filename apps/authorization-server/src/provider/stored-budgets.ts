@@ -9,7 +9,6 @@ import { createStoreBudget, type Store, type StoreBudget, type Verdict } from '@
 import { type Adapter, errors } from 'oidc-provider';
 import { addressGroupOf } from '../requests/caller.ts';
 import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
-import { type ByteBudget, chargeBudgets } from '../throttle/byte-budget.ts';
 import { currentContext, wrapAdapter } from './library.ts';
 import { lifetimes } from './lifetimes.ts';
 import { EXPIRED_DEVICE_CODE_SECONDS } from './oidc-adapter.ts';
@@ -75,6 +74,49 @@ function budgetsOf(kind: StoredRequest): readonly ByteBudget[] {
   }
   const address = { party: `address:${addressGroupOf(req)}`, bytes: addressBytes };
   return [address, client, { party: 'public', bytes: publicBytes }];
+}
+
+/** The number of bytes that a party may store within a window. */
+interface ByteBudget {
+  /** Part of the counter's key. */
+  readonly party: string;
+  readonly bytes: number;
+}
+
+/** Thrown before anything is stored. */
+export class BudgetExhaustedError extends TooManyAttemptsError {
+  constructor(resetsAt: number, now: number) {
+    super('stored_state_limit', resetsAt, now);
+    this.name = 'BudgetExhaustedError';
+    this.message = 'Too much is stored for this address, this client, or all public clients.';
+  }
+}
+
+/**
+ * Charges a record to each budget before it is stored. It stops at the first one that is exhausted:
+ * an address that is over its own budget must not use up those that it shares with others. A window
+ * does not slide, so within one lifetime up to twice the budget can be stored. In a small or nearly
+ * full store, no budget is larger than the free space.
+ *
+ * @throws BudgetExhaustedError
+ */
+export async function chargeBudgets(
+  store: Store,
+  charge: {
+    readonly name: string;
+    readonly bytes: number;
+    readonly windowSeconds: number;
+    readonly budgets: readonly ByteBudget[];
+  },
+): Promise<void> {
+  const { usedBytes, maximumBytes = Number.MAX_SAFE_INTEGER } = await store.ping();
+  for (const budget of charge.budgets) {
+    const key = `stored-bytes:${charge.name}:${budget.party}`;
+    const { count, resetsAt } = await store.increment(key, charge.windowSeconds, charge.bytes);
+    if (count > Math.min(budget.bytes, maximumBytes - usedBytes)) {
+      throw new BudgetExhaustedError(resetsAt, Date.now());
+    }
+  }
 }
 
 /** The most that one record of a token without a user costs the store, with its indexes. */

@@ -16,24 +16,13 @@ export interface AuditedAttempt {
   readonly request?: IncomingMessage | undefined;
 }
 
+export type SignInAudit = ReturnType<typeof createSignInAudit>;
+
 /**
  * For the sign-in page, the password grant and their throttle. Each call adds one entry. A reason
  * of a failure is also in the log line. No reply contains it.
  */
-export interface SignInAudit {
-  succeeded(attempt: AuditedAttempt, userId: string): void;
-  failed(attempt: AuditedAttempt, reason: SignInReasonName): void;
-  /**
-   * Called with the failure that locks the account or the known device. Later attempts are failures with the reason
-   * `account_locked`.
-   */
-  locked(attempt: AuditedAttempt): void;
-}
-
-export function createSignInAudit({
-  audit,
-  users,
-}: Pick<Identity, 'audit' | 'users'>): SignInAudit {
+export function createSignInAudit({ audit, users }: Pick<Identity, 'audit' | 'users'>) {
   /**
    * The reply does not wait for this lookup, so its timing does not reveal whether the user exists.
    */
@@ -48,11 +37,11 @@ export function createSignInAudit({
     request === undefined ? thisServer : requestOrigin(request);
 
   return {
-    succeeded(attempt, userId) {
+    succeeded(attempt: AuditedAttempt, userId: string): void {
       const { method, clientId } = attempt;
       audit.record({ event: 'sign_in_succeeded', method, clientId, userId }, originOf(attempt));
     },
-    failed(attempt, reason) {
+    failed(attempt: AuditedAttempt, reason: SignInReasonName): void {
       const { method, username, clientId, request } = attempt;
       const origin = originOf(attempt);
       if (request !== undefined) {
@@ -62,7 +51,11 @@ export function createSignInAudit({
         audit.record({ event: 'sign_in_failed', method, reason, clientId, userId }, origin);
       });
     },
-    locked(attempt) {
+    /**
+     * Called with the failure that locks the account or the known device. Later attempts are
+     * failures with the reason `account_locked`.
+     */
+    locked(attempt: AuditedAttempt): void {
       const { username, clientId } = attempt;
       const origin = originOf(attempt);
       withUser(username, (userId) => {
