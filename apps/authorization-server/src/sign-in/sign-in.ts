@@ -1,6 +1,7 @@
 /**
- * Who signs in: the page for a username and password, and the page to continue as the user of this
- * browser (`prompt=select_account`). It also has the routes of all pages of an interaction.
+ * How an interaction identifies the user: the page for a username and password, and the page to
+ * continue as the user of this browser (`prompt=select_account`). It also has the routes of all
+ * pages of an interaction.
  */
 import { type Request, type Response, Router } from 'express';
 import type Provider from 'oidc-provider';

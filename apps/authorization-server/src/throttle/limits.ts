@@ -177,5 +177,5 @@ function counted(name: string, windowSeconds: number, store: Store): WindowStore
   };
 }
 
-/** So that no reply says `Retry-After: 0`. */
+/** So that no reply has `Retry-After: 0`. */
 const inFuture = (resetsAt: number) => new Date(Math.max(resetsAt, Date.now() + 1));
