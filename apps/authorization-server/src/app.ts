@@ -33,7 +33,7 @@ import {
 import { createCsrfTokens } from './pages/csrf-token.ts';
 import { handlePageError, noteFailure, sendErrorPage } from './pages/error-page.ts';
 import { ICON_PATH, STYLESHEET_PATH } from './pages/layout.ts';
-import { createPageHeaders, noSniff, noStore, rejectCrossSite } from './pages/page-headers.ts';
+import { createPageHeaders, noStore, rejectCrossSite } from './pages/page-headers.ts';
 import { rejectMethods } from './pages/reject-methods.ts';
 import { withSealedCookies } from './pages/sealed-cookies.ts';
 import { type BrowserState, cookieOptions, createBrowserState } from './provider/browser-state.ts';
@@ -51,6 +51,7 @@ import {
   clientEndpointPaths,
   createExactRouting,
   fixOrigin,
+  noSniff,
   type OperationName,
   operation,
   providerRoutes as routes,
